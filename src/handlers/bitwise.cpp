@@ -1,20 +1,75 @@
 // Bits of integers, and the same operators as logic on bools. Shifts: power.cpp.
+#include <algorithm>
+
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
 namespace {
 
-void on_bits(Emission& e, const char* on_bools, const char* on_integers) {
-  const auto [a, b] = operands(e);
-  if (a.dtype != DType::boolean && !e.at_least(18))
-    throw Refusal{"ONNX has no bitwise operators on integers before opset 18", "use opset 18"};
-  e.give(e.node(a.dtype == DType::boolean ? on_bools : on_integers, {a, b}));
+// ---- Before opset 18: four bits at a time, looked up in a table
+
+// The digits to base 16 in one more dimension, the lowest first; the sign is the highest bit.
+Value digits(Emission& e, const Value& x, std::int64_t rank, std::int64_t count, bool has_sign) {
+  Ints powers, sign(static_cast<std::size_t>(count), 0);
+  for (std::int64_t i = 0; i < count; ++i) powers.push_back(std::int64_t{1} << 4 * i);
+  sign.back() = 8;
+  const Value sixteen = e.build.integer(16);
+  Value low = x, negative;
+  if (has_sign) {
+    negative = e.cast(less(e, x, e.build.integer(0)), DType::i64);
+    const auto least = static_cast<std::int64_t>(~std::uint64_t{0} << (4 * count - 1));
+    low = subtract(e, x, multiply(e, negative, e.build.integer(least)));
+  }
+  const Value shifted = divide(e, e.build.unsqueeze(low, {rank}), e.integers(powers));
+  const Value found = subtract(e, shifted, multiply(e, divide(e, shifted, sixteen), sixteen));
+  return has_sign ? add(e, found, multiply(e, e.build.unsqueeze(negative, {rank}), e.integers(sign))) : found;
 }
 
-void bitwise_and(Emission& e) { on_bits(e, "And", "BitwiseAnd"); }
-void bitwise_or(Emission& e) { on_bits(e, "Or", "BitwiseOr"); }
-void bitwise_xor(Emission& e) { on_bits(e, "Xor", "BitwiseXor"); }
+// Of eight digits from `first` on: ONNX Runtime sums integers in doubles, which hold no more than 53 bits.
+Value value_of_digits(Emission& e, const Value& digits, std::int64_t axis, std::int64_t count, std::int64_t first) {
+  Ints powers(static_cast<std::size_t>(count), 0);
+  for (std::int64_t i = first; i < std::min(count, first + 8); ++i)
+    powers[static_cast<std::size_t>(i)] = std::int64_t{1} << 4 * (i - first);
+  return e.node("ReduceSum", {multiply(e, digits, e.integers(powers))}, {{"axes", Ints{axis}}, {"keepdims", 0}});
+}
+
+using OnBits = std::int64_t (*)(std::int64_t, std::int64_t);
+
+Value by_table(Emission& e, const Value& a, const Value& b, OnBits on_bits) {
+  const auto [left, right] = operand_names(e);
+  const auto rank_of = [&](std::string_view name) { return e.call.fact(name).tensor() ? e.rank(name) : 0; };
+  const auto count = static_cast<std::int64_t>(2 * ir::element_bytes(a.dtype));
+  const bool has_sign = count == 16 || (a.dtype != DType::u8 && a.dtype != DType::u16 && a.dtype != DType::u32);
+  const auto digits_of = [&](const Value& x, std::int64_t rank) {
+    return digits(e, e.cast(x, DType::i64), rank, count, has_sign);
+  };
+  Ints table;
+  for (std::int64_t i = 0; i < 256; ++i) table.push_back(on_bits(i / 16, i % 16));
+  const Value high = multiply(e, digits_of(a, rank_of(left)), e.build.integer(16));
+  const Value found = e.node("Gather", {e.integers(table), add(e, high, digits_of(b, rank_of(right)))}, {{"axis", 0}});
+  const std::int64_t axis = std::max(rank_of(left), rank_of(right));
+  const Value low = value_of_digits(e, found, axis, count, 0);
+  if (count <= 8) return e.cast(low, a.dtype);
+  const Value upper = multiply(e, value_of_digits(e, found, axis, count, 8), e.build.integer(std::int64_t{1} << 32));
+  return e.cast(add(e, low, upper), a.dtype);
+}
+
+void on_bits(Emission& e, const char* on_bools, const char* on_integers, OnBits on_digits) {
+  const auto [a, b] = operands(e);
+  if (a.dtype == DType::boolean) return e.give(e.node(on_bools, {a, b}));
+  e.give(e.at_least(18) ? e.node(on_integers, {a, b}) : by_table(e, a, b, on_digits));
+}
+
+void bitwise_and(Emission& e) {
+  on_bits(e, "And", "BitwiseAnd", [](std::int64_t a, std::int64_t b) { return a & b; });
+}
+void bitwise_or(Emission& e) {
+  on_bits(e, "Or", "BitwiseOr", [](std::int64_t a, std::int64_t b) { return a | b; });
+}
+void bitwise_xor(Emission& e) {
+  on_bits(e, "Xor", "BitwiseXor", [](std::int64_t a, std::int64_t b) { return a ^ b; });
+}
 
 void bitwise_not(Emission& e) {
   const Value x = e.tensor("self");

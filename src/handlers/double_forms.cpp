@@ -27,9 +27,13 @@ Value polynomial(Emission& e, const Value& x, const Doubles& coefficients) {
   const auto count = static_cast<std::int64_t>(coefficients.size());
   Doubles powers(coefficients.size());
   for (std::size_t i = 0; i < powers.size(); ++i) powers[i] = static_cast<double>(powers.size() - 1 - i);
-  const Value apart = e.build.unsqueeze(x, {result_rank(e)});
+  const std::int64_t rank = result_rank(e);
+  const Value apart = e.build.unsqueeze(x, {rank});
   const Value raised = e.node("Pow", {apart, e.build.constant(onnx::make_tensor(x.dtype, {count}, powers))});
-  return e.node("MatMul", {raised, e.build.constant(onnx::make_tensor(x.dtype, {count}, coefficients))});
+  // With a vector ONNX Runtime's MatMul fails where there are no elements.
+  const Value column = e.build.constant(onnx::make_tensor(x.dtype, {count, 1}, coefficients));
+  const Value made = e.node("MatMul", {raised, column});
+  return e.build.squeeze(made, {rank});
 }
 
 // erf(x) / x as a polynomial of x² up to 1, within 1e-17.
@@ -53,10 +57,13 @@ const Doubles& series_of_tail() {
   return coefficients;
 }
 
-Value tail_of_error(Emission& e, const Value& size) {
+Value scaled_tail_of_error(Emission& e, const Value& size) {
   const Value t = divide(e, constant(e, size, 2), plus(e, size, 2));
-  const Value series = multiply(e, polynomial(e, plus(e, times(e, t, 2), -1), series_of_tail()), t);
-  return multiply(e, series, node(e, "Exp", node(e, "Neg", multiply(e, size, size))));
+  return multiply(e, polynomial(e, plus(e, times(e, t, 2), -1), series_of_tail()), t);
+}
+
+Value tail_of_error(Emission& e, const Value& size) {
+  return multiply(e, scaled_tail_of_error(e, size), node(e, "Exp", node(e, "Neg", multiply(e, size, size))));
 }
 
 // Whole where one plus x loses digits of x: what is lost comes back divided by the sum.
@@ -149,6 +156,8 @@ Value complementary_error(Emission& e, const Value& x) {
   const Value tail = tail_of_error(e, absolute(e, x));
   return where(e, less(e, x, constant(e, x, 0)), minus_from(e, 2, tail), tail);
 }
+
+Value scaled_complementary_error(Emission& e, const Value& x) { return scaled_tail_of_error(e, x); }
 
 // ---- Bent lines
 

@@ -16,7 +16,8 @@ Value area_cosine(Emission& e, const Value& x);
 Value area_tangent(Emission& e, const Value& x);
 Value log_of_one_plus(Emission& e, const Value& x);  // before opset 9 without the digits of small numbers
 Value error_function(Emission& e, const Value& x);
-Value complementary_error(Emission& e, const Value& x);  // 1 - erf(x)
+Value complementary_error(Emission& e, const Value& x);         // 1 - erf(x)
+Value scaled_complementary_error(Emission& e, const Value& x);  // exp(x²) · erfc(x) of doubles that aren't negative
 
 Value leaky(Emission& e, const Value& x, double slope);  // x · slope where x is negative
 Value exponential_linear(Emission& e, const Value& x, double alpha);

@@ -4,6 +4,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/matrices.h"
 #include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
@@ -127,7 +128,7 @@ void product_of_all(Emission& e) {
 
 void matrix_power(Emission& e) {
   const std::int64_t n = e.integer("n"), rank = e.rank("self");
-  const Value x = e.tensor("self");
+  Value x = e.tensor("self");
   if (n == 0) {
     const std::int64_t size = e.known_size("self", -1);
     Doubles ones(static_cast<std::size_t>(size * size), 0);
@@ -135,10 +136,10 @@ void matrix_power(Emission& e) {
     const Value identity = e.build.constant(onnx::make_tensor(x.dtype, {size, size}, ones));
     return e.give(rank == 2 ? identity : e.node("Expand", {identity, e.shape_of("self")}));
   }
-  if (n < 0) throw Refusal{"an inverse of a matrix has no ONNX form"};
+  if (n < 0) x = e.cast(inverse_of(e, matrices(e, "self", wider(x.dtype))).value, x.dtype);
   std::optional<Value> made;
   Value square = x;
-  for (std::int64_t left = n;; square = e.node("MatMul", {square, square})) {
+  for (std::int64_t left = std::abs(n);; square = e.node("MatMul", {square, square})) {
     if (left % 2) made = made ? e.node("MatMul", {*made, square}) : square;
     left /= 2;
     if (!left) break;

@@ -7,6 +7,7 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/order.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -79,6 +80,36 @@ void median(Emission& e) {
   const auto kept = [&](const Value& value) { return e.boolean("keepdim") ? value : e.build.squeeze(value, {axis}); };
   if (e.output_used(0)) e.give(0, kept(found.value));
   if (e.output_used(1)) e.give(1, kept(found.index));
+}
+
+// ---- Modes: of the most frequent elements the least, and where it is last
+
+void mode(Emission& e) {
+  const DType dtype = e.dtype("self");
+  if (e.rank("self") == 0) {
+    e.give(0, e.tensor("self"));
+    return e.give(1, e.scalar(DType::i64, 0));
+  }
+  const bool narrow = !ir::is_floating(dtype) && ir::element_bytes(dtype) < 4;
+  const Value x = e.tensor("self", narrow ? DType::i32 : dtype);
+  const std::int64_t axis = e.axis("dim");
+  const Value size = e.size_of("self", axis);
+  const auto along = [&](const char* op, const Value& value) { return reduce(e, op, value, {axis}, true); };
+  const Value same = equal(e, e.build.unsqueeze(x, {axis}), e.build.unsqueeze(x, {axis + 1}));
+  const Value counts = reduce(e, "ReduceSum", e.cast(same, DType::f32), {axis + 1}, false);
+  const Value frequent = logical_not(e, less(e, counts, along("ReduceMax", counts)));
+  const double most = ir::is_floating(dtype) ? std::numeric_limits<double>::infinity() : 0;
+  const Value beyond = ir::is_floating(dtype)  ? e.scalar(x.dtype, most)
+                       : x.dtype == DType::i64 ? e.scalar(x.dtype, std::numeric_limits<std::int64_t>::max())
+                                               : e.scalar(x.dtype, std::int64_t{std::numeric_limits<std::int32_t>::max()});
+  const Value found = along("ReduceMin", where(e, frequent, x, beyond));
+  Ints shape(static_cast<std::size_t>(e.rank("self")), 1);
+  shape[static_cast<std::size_t>(axis)] = -1;
+  const Value places = e.cast(e.build.reshape(places_of(e, size), shape), DType::f32);
+  const Value place = along("ReduceMax", where(e, equal(e, x, found), places, e.scalar(DType::f32, -1)));
+  const auto kept = [&](const Value& value) { return e.boolean("keepdim") ? value : e.build.squeeze(value, {axis}); };
+  e.give(0, kept(found));
+  if (e.output_used(1)) e.give(1, kept(e.cast(place, DType::i64)));
 }
 
 // ---- Quantiles: places in the sorted dimension, between two elements by `interpolation`
@@ -259,6 +290,7 @@ void register_statistics(Registry& registry) {
   registry.handler("aten::quantile", quantile<false>);
   registry.handler("aten::nanquantile", quantile<true>);
   registry.handler("aten::bincount", bincount);
+  registry.handler("aten::mode", mode);
   registry.handler("aten::cov", cov);
   registry.handler("aten::corrcoef", corrcoef);
 }

@@ -223,7 +223,7 @@ void register_linalg(Registry& registry) {
   registry.condition("distances_by_product", distances_by_product);
   for (const char* op : {"aten::linalg_inv", "aten::linalg_cholesky", "aten::cholesky", "aten::cholesky_inverse",
                          "aten::linalg_matrix_exp", "aten::linalg_matrix_power", "aten::linalg_householder_product",
-                         "aten::inverse", "aten::matrix_exp", "aten::matrix_power"})
+                         "aten::inverse", "aten::matrix_exp", "aten::matrix_power", "aten::orgqr"})
     registry.facts(op, of_matrix<same>);
   for (const char* op : {"aten::linalg_inv_ex", "aten::linalg_cholesky_ex"}) registry.facts(op, of_matrix<same_and_info>);
   for (const char* op : {"aten::linalg_det", "aten::_linalg_det", "aten::det", "aten::logdet"})

@@ -228,10 +228,17 @@ Facts histogram(const Call& call) {
   return {tensor_fact(dtype, Shape{count}), tensor_fact(dtype, Shape{count + Dim(1)})};
 }
 
-// Of points in several dimensions: (histogram, list of edges).
+// Of points in several dimensions: (histogram, list of edges). `bins` may be one number for all.
 Facts joint_histogram(const Call& call) {
+  constexpr std::int64_t most_dimensions = 64;
   const auto dtype = self_of(call).dtype;
   const auto bins = call.list("bins");
+  const auto& points = self_of(call).shape;
+  const auto dimensions = points && !points->empty() ? points->back().number() : std::nullopt;
+  if (const auto count = call.dim("bins"); count && dimensions && *dimensions <= most_dimensions) {
+    const auto times = static_cast<std::size_t>(*dimensions);
+    return {tensor_fact(dtype, Shape(times, *count)), list_fact(Facts(times, tensor_fact(dtype, Shape{*count + Dim(1)})))};
+  }
   if (!bins) return {tensor_fact(dtype, std::nullopt), list_of(tensor_fact(dtype, unknown_sizes(1)))};
   Shape shape;
   Facts edges;

@@ -9,8 +9,13 @@ OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "ate
                 "aten::median.dim": {1}, "aten::nanmedian.dim": {1}}
 # Overloads whose result PyTorch leaves open where there is NaN: it sorts whole rows by <, which is no order then.
 OPEN_AT_NAN = {"aten::unique_dim"}
+# Sets of inputs in which results are left open: matrices that are singular or not positive definite, of which only `info` is defined.
+OPEN_SETS = {"aten::linalg_inv_ex": {"ties"}, "aten::linalg_solve_ex": {"ties"}, "aten::linalg_cholesky_ex": {"negatives", "ties", "special"}}
+# Overloads whose small elements PyTorch computes with errors in proportion to the largest: so is the tolerance.
+BY_SCALE = {"aten::linalg_matrix_exp"}
 # Inputs of which PyTorch demands an order, or that say it: they keep the recorded values in every set.
 KEPT_INPUTS = {"aten::searchsorted.Tensor": {0, 2}, "aten::searchsorted.Scalar": {0}, "aten::bucketize.Tensor": {1}, "aten::bucketize.Scalar": {0},
+               "aten::histogram.bins_tensor": {1}, "aten::histogramdd.TensorList_bins": set(range(1, 9)),
                "aten::embedding_bag": {2}, "aten::embedding_bag.padding_idx": {2}}
 
 # Values that inputs don't get: (operator, inputs or None for all, values, dtypes of the first input if not all).
@@ -29,8 +34,14 @@ OPEN_SPECIALS = [
     # Which infinities an elimination subtracts from each other hangs on where the rows stand: PyTorch gives NaN, or of the same rows in
     # another order infinity.
     (r"aten::((linalg_)?(slog)?det|_linalg_(slog)?det|logdet)", None, (INF, NEGATIVE_INF)),
+    # LAPACK works block by block: which elements NaN and infinity reach depends on its blocks.
+    (r"aten::(linalg_)?(cholesky.*|lu|lu_.*|qr|inv_ex|solve_ex|householder_product|matrix_exp)|aten::(_lu_with_info|geqrf|ormqr|orgqr)", None, (NAN, INF, NEGATIVE_INF)),
     # oneDNN's kernel, which PyTorch takes for f32 where the processor has it, gives NaN for infinity; PyTorch's own, as ours, infinity.
     (r"aten::gelu", None, (INF,)),
+    # Rows are sorted by <, which is no order then.
+    (r"aten::mode", None, (NAN,)),
+    # Their recurrences don't begin at NaN, and PyTorch returns a variable that was never set.
+    (r"aten::special_(chebyshev_polynomial_[uvw]|shifted_chebyshev_polynomial_.|laguerre_polynomial_l|legendre_polynomial_p)", {0}, (NAN,)),
     # Rows of NaN: PyTorch's fused kernel gives zeros in some columns, its own composition of matmul and softmax (SDPBackend.MATH) NaN in all.
     (r"aten::scaled_dot_product_attention", None, (NAN, INF, NEGATIVE_INF)),
 ]

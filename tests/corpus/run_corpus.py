@@ -71,10 +71,11 @@ def left_open(case, form):
     skipped = set()
     if overloads & open_values.OPEN_AT_NAN:
         skipped.add("special")
+    skipped.update(*(open_values.OPEN_SETS.get(overload, ()) for overload in overloads))
     outputs = set(case["ties"])
     if len(case["aten"]) == 1:
         outputs.update(*(open_values.OPEN_AT_TIES.get(overload, set()) for overload in overloads))
-    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case, form),
+    return {**case, "skip_sets": sorted(skipped), "open_outputs": sorted(outputs), "specials": open_values.specials(case, form), "by_scale": bool(overloads & open_values.BY_SCALE),
             "kept_inputs": sorted(open_values.kept_inputs(case))}
 
 

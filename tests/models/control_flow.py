@@ -241,7 +241,7 @@ class MissingInBlocks(nn.Module):
             if matrix.sum() > 0:
                 matrix = torch.linalg.pinv(matrix)                #: missing aten::linalg_pinv
             else:
-                matrix = torch.linalg.matrix_exp(matrix)          #: missing aten::linalg_matrix_exp
+                matrix = torch.linalg.svdvals(matrix)             #: missing aten::linalg_svdvals
             sampled = sampled + matrix.sum() * i
         return self.inner(sampled)
 
