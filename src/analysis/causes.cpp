@@ -52,13 +52,6 @@ std::string attribute_of(const ir::Node& node) {
   return text ? *text : std::string();
 }
 
-bool is_complex(const symbolic::Fact& fact) {
-  if (const auto* tensor = fact.tensor()) return tensor->dtype && ir::is_complex(*tensor->dtype);
-  const auto* list = fact.list();
-  if (!list) return false;
-  return list->items ? std::ranges::any_of(*list->items, is_complex) : list->element && is_complex(*list->element);
-}
-
 // A list of which nobody states how many members it has, or a tuple that holds one.
 bool is_open_list(const symbolic::Fact& fact) {
   const auto* list = fact.list();
@@ -158,7 +151,7 @@ bool Causes::may_follow(const Outcome& outcome) const {
            (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));
   if (outcome.status == Status::missing && handles_dictionaries(*outcome.node)) return true;
   if (outcome.status == Status::refused || takes_complex_apart(*outcome.node))
-    if (std::ranges::any_of(outcome.node->inputs(), [&](const auto* input) { return is_complex(context_.facts.of(input)); }))
+    if (std::ranges::any_of(outcome.node->inputs(), [&](const auto* input) { return symbolic::is_complex(context_.facts.of(input)); }))
       return true;
   if (outcome.status == Status::unassessed || (outcome.status == Status::refused && outcome.of_unknown)) return true;
   return outcome.status == Status::refused && !outcome.impossible && handles_no_tensors(*outcome.node);

@@ -44,6 +44,7 @@ ValueInfo untyped(ValueInfo::Kind kind = ValueInfo::Kind::tensor) {
 }
 
 ValueInfo typed(DType dtype, std::optional<std::vector<onnx::Dimension>> shape, ValueInfo::Kind kind = ValueInfo::Kind::tensor) {
+  if (ir::is_complex(dtype)) throw Refusal{"it gives a complex tensor, which is two real tensors in ONNX"};
   if (ir::is_quantized(dtype)) throw Refusal{"it gives a quantized tensor, which ONNX has no value of"};
   if (!onnx::data_type(dtype)) throw Refusal{"it gives " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
   return {.kind = kind, .dtype = dtype, .stated = true, .shape = std::move(shape), .name = {}};
@@ -184,6 +185,7 @@ Value foreign_input(const Operand& operand, const ir::TypeRef& type, onnx::Build
   if (const auto* vector = std::get_if<handlers::Vector>(&operand.value)) return vector->value;
   if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) return sequence->value;
   if (const auto* known = std::get_if<handlers::Known>(&operand.value)) return known_input(known->value, builder);
+  if (operand.complex()) throw Refusal{"an argument is a complex tensor, which is two real tensors in ONNX"};
   if (std::holds_alternative<handlers::Quantized>(operand.value))
     throw Refusal{"an argument is a quantized tensor, which ONNX has no value of"};
   throw Refusal{"an argument" + (type ? " of type " + ir::to_string(*type) : std::string()) + " is what ONNX has no value of"};

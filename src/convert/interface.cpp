@@ -34,8 +34,13 @@ bool is_quantized(const Fact& fact) {
   return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype);
 }
 
+bool is_complex_tensor(const Fact& fact) {
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->dtype && ir::is_complex(*tensor->dtype);
+}
+
 bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
-  if (const auto* tensor = fact.tensor(); tensor && (!tensor->shape || is_quantized(fact))) return false;
+  if (const auto* tensor = fact.tensor(); tensor && (!tensor->shape || is_quantized(fact) || is_complex_tensor(fact))) return false;
   bool can = true;
   try {
     handlers::operand_of(fact, type, [&](ir::DType dtype, bool) { return can = can && onnx::data_type(dtype), Value{1, dtype}; });
@@ -55,6 +60,9 @@ Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& na
     }
     return {std::move(made)};
   }
+  if (is_complex_tensor(fact))
+    throw onnx::Refusal{"the model's input " + name + " is complex, and ONNX operators don't compute with complex numbers",
+                        "pass real and imaginary parts in a last dimension of 2, and call torch.view_as_complex in the model"};
   if (is_quantized(fact))
     throw onnx::Refusal{"the model's input " + name + " is a quantized tensor, which ONNX can't be given",
                         "quantize inside the model"};
@@ -144,6 +152,9 @@ class Collector {
       for (const auto& [key, member] : dict->items) collect(member, Fact{}, key_name({handlers::Known{key}}, name));
       return;
     }
+    if (operand.complex())
+      throw onnx::Refusal{"the model's output " + name + " is complex, and ONNX operators don't compute with complex numbers",
+                          "return torch.view_as_real of it, which has real and imaginary parts in a last dimension of 2"};
     onnx::Values values;
     if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value))
       values.push_back(dequantized(*quantized));

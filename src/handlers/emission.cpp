@@ -1,6 +1,7 @@
 #include "handlers/emission.h"
 
 #include <algorithm>
+#include <complex>
 
 #include "compatcheck/error.h"
 #include "handlers/sizes.h"
@@ -251,6 +252,10 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
     return units(*tensor);
   if (std::holds_alternative<Quantized>(operand.value))
     throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
+  if (const Complex* complex = operand.complex()) {
+    if (row_ && row_->complex) return paired(*complex, rank(what), build);
+    throw Refusal{std::string(call.op()) + " isn't supported with complex numbers"};
+  }
   throw Refusal{quoted(what) + " is no tensor"};
 }
 
@@ -292,6 +297,15 @@ Value Emission::tensor(std::string_view argument) { return as_tensor(operand(arg
 Value Emission::tensor(std::string_view argument, DType dtype) { return cast(tensor(argument), dtype); }
 Value Emission::tensor_of(const ir::Value* value) { return as_tensor(operands_(value), "the value"); }
 Value Emission::optional_tensor(std::string_view argument) { return given(argument) ? tensor(argument) : Value{}; }
+
+Complex Emission::complex(std::string_view argument, DType dtype) {
+  const Operand& given = operand(argument);
+  if (const Complex* complex = given.complex()) return {cast(complex->real, dtype), cast(complex->imag, dtype)};
+  if (const auto* known = std::get_if<Known>(&given.value))
+    if (const auto* number = known->value.get<std::complex<double>>())
+      return {scalar(dtype, number->real()), scalar(dtype, number->imag())};
+  return {number_value(argument, dtype), scalar(dtype, 0)};
+}
 
 Values Emission::tensors(std::string_view argument) {
   const Operand& given = operand(argument);
@@ -432,6 +446,10 @@ void Emission::give(std::size_t output, const Value& tensor) {
     results_[output] = Operand{Quantized{integers, scaled_->scale, scaled_->zero_point, {}}};
     return;
   }
+  if (ir::is_complex(output_dtype(output))) {
+    results_[output] = Operand{parted(tensor, output_rank(output), build)};
+    return;
+  }
   results_[output] = Operand{cast(tensor, output_dtype(output))};
 }
 
@@ -468,6 +486,7 @@ void Emission::mark_result(const Operand& operand) {
   if (const Number* number = operand.number())
     if (const Value* value = std::get_if<Value>(&number->value)) build.mark_result(*value);
   if (const auto* vector = std::get_if<Vector>(&operand.value)) build.mark_result(vector->value);
+  if (const Complex* complex = operand.complex()) build.mark_result(complex->real), build.mark_result(complex->imag);
   if (const List* list = operand.list())
     for (const Operand& item : list->items) mark_result(item);
 }
