@@ -100,7 +100,7 @@ Complex from_polar(Emission& e, const Value& length, const Value& angle) {
 void exponential(Emission& e) {
   const Complex x = operand(e);
   const Complex made = from_polar(e, e.node("Exp", {x.real}), x.imag);
-  give(e, {made.real, where(e, equal(e, x.imag, e.scalar(x.imag.dtype, 0)), x.imag, made.imag)});
+  give(e, {made.real, where(e, truth(e, x.imag), made.imag, x.imag)});
 }
 
 template <int base>
@@ -118,8 +118,8 @@ Complex root(Emission& e, const Complex& given) {
   const auto number = [&](double value) { return e.scalar(DType::f64, value); };
   const Value sum = add(e, magnitude(e, x), absolute(e, x.real));
   const Value large = e.node("Sqrt", {multiply(e, sum, number(0.5))});
-  const Value none = equal(e, large, number(0));
-  const Value small = divide(e, x.imag, multiply(e, where(e, none, number(1), large), number(2)));
+  const Value divisor = where(e, truth(e, large), large, number(1));
+  const Value small = divide(e, x.imag, multiply(e, divisor, number(2)));
   const Value left = less(e, x.real, number(0));
   return {where(e, left, absolute(e, small), large),
           where(e, left, where(e, is_negative(e, x.imag), negated(e, large), large), small)};
@@ -161,7 +161,7 @@ void angle(Emission& e) {
 void direction(Emission& e) {
   const Complex x = wide(e, operand(e));
   const Value length = magnitude(e, x);
-  const Value divisor = where(e, equal(e, length, e.scalar(DType::f64, 0)), e.scalar(DType::f64, 1), length);
+  const Value divisor = where(e, truth(e, length), length, e.scalar(DType::f64, 1));
   give(e, {divide(e, x.real, divisor), divide(e, x.imag, divisor)});
 }
 
@@ -209,6 +209,7 @@ Complex broadcast(Emission& e, const Value& real, const Value& imag, std::string
            std::equal(own.begin(), own.end(), whole.begin(), [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
   };
   const auto stretched = [&](const Value& value, std::string_view own, const Value& other) {
+    const auto marked = e.build.plumbing();
     return alike(own) ? value : add(e, value, filled_like(e, other, value.dtype, 0));
   };
   return {stretched(real, first, imag), stretched(imag, second, real)};
@@ -218,6 +219,16 @@ void make_complex(Emission& e) {
   const Value real = e.tensor("real"), imag = e.tensor("imag");
   give(e, broadcast(e, real, imag, "real", "imag"));
 }
+
+// A real tensor of the call's sizes, as a complex one.
+template <int number>
+void filled_complex(Emission& e) {
+  const DType part = part_dtype(e);
+  const Value sizes = e.given("size") ? e.int_vector("size") : e.shape_of("self");
+  e.give(Complex{filled(e, sizes, part, number), filled(e, sizes, part, 0)});
+}
+
+void complex_number(Emission& e) { give(e, operand(e)); }
 
 void make_polar(Emission& e) {
   const Value length = e.tensor("abs");
@@ -257,7 +268,13 @@ void register_complex(Registry& registry) {
                                                        {"aten::view_as_real", view_as_real},
                                                        {"aten::view_as_complex", view_as_complex},
                                                        {"aten::complex", make_complex},
-                                                       {"aten::polar", make_polar}};
+                                                       {"aten::polar", make_polar},
+                                                       {"aten::zeros", filled_complex<0>},
+                                                       {"aten::ones", filled_complex<1>},
+                                                       {"aten::ones_like", filled_complex<1>},
+                                                       {"aten::new_ones", filled_complex<1>},
+                                                       {"aten::tensor", complex_number},
+                                                       {"aten::scalar_tensor", complex_number}};
   for (const auto& [op, handler] : functions) registry.complex_handler(op, handler);
 }
 

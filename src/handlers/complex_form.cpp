@@ -23,11 +23,11 @@ const std::complex<double>* complex_number(const Fact& fact) {
 }
 
 Fact part_of(Fact fact, Side side) {
+  fact = symbolic::part_of(std::move(fact));
   if (const auto* number = complex_number(fact)) {
     const double part = side == Side::real ? number->real() : number->imag();
     fact.value = NumberFact{.kind = NumberFact::Kind::floating, .floating = part};
   } else if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
-    if (tensor->dtype) tensor->dtype = symbolic::real_part(*tensor->dtype);
     if (side == Side::imag) *tensor = {.dtype = tensor->dtype, .shape = tensor->shape};
   } else if (auto* real = std::get_if<NumberFact>(&fact.value); real && side == Side::imag) {
     if (real->kind == NumberFact::Kind::floating)
@@ -128,9 +128,14 @@ void emit_parts(Emission& e, const std::vector<const ir::Value*>& arguments, con
   };
   const auto outputs = e.call.node().outputs();
   const auto complex = [&](std::size_t i) { return symbolic::is_complex(e.call.facts().of(outputs[i])); };
-  const auto real = of(Side::real);
   bool any = false;
-  for (std::size_t i = 0; i < outputs.size(); ++i) any |= complex(i);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    any |= complex(i);
+    const auto* tensor = e.call.facts().of(outputs[i]).tensor();
+    if (tensor && tensor->dtype == DType::boolean)  // true of an imaginary part, too
+      throw Refusal{std::string(e.call.op()) + " isn't supported with complex numbers where it gives bools"};
+  }
+  const auto real = of(Side::real);
   const auto imag = any ? of(Side::imag) : real;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (real[i]) e.give_operand(i, complex(i) ? joined(*real[i], *imag[i]) : *real[i]);

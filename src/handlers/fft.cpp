@@ -52,6 +52,7 @@ void frequencies(Emission& e) {
 struct Asked {
   std::int64_t axis = 0;
   Points points;
+  bool resized = false;  // it has another size, perhaps
 };
 
 bool is_inner(const Emission& e) { return e.call.op().starts_with("aten::_fft"); }  // without sizes and names of norms
@@ -88,6 +89,13 @@ Ints axes_of(Emission& e, std::size_t sizes) {
   return made;
 }
 
+// The points given are those that the dimension has. Of a real transform's result it has half as many.
+bool has_size(const Emission& e, const Asked& asked, bool from_half) {
+  const symbolic::Dim& own = e.shape("self")[static_cast<std::size_t>(asked.axis)];
+  const symbolic::Dim& given = e.output_shape()[static_cast<std::size_t>(asked.axis)];
+  return provably_equal(own, from_half ? floor_div(given, 2) + Dim(1) : given);
+}
+
 std::vector<Asked> asked(Emission& e, bool from_half) {
   std::vector<Operand> sizes;
   for (const char* argument : {"n", "s", "last_dim_size"})
@@ -105,10 +113,11 @@ std::vector<Asked> asked(Emission& e, bool from_half) {
     const bool last = i + 1 == axes.size();
     const std::size_t place = of_last ? 0 : i;
     const bool sized = place < sizes.size() && (!of_last || last);
-    Points points = sized ? points_of(e, sizes[place]) : points_of(e, axes[i], last && from_half);
-    if (points.known == -1) points = points_of(e, axes[i], last && from_half);
-    if (points.known && *points.known < 1) throw Refusal{"a Fourier transform of no points"};
-    made.push_back({axes[i], points});
+    Asked each{axes[i], sized ? points_of(e, sizes[place]) : Points{-1, {}}, sized};
+    if (each.points.known == -1) each = {axes[i], points_of(e, axes[i], last && from_half), false};
+    if (each.points.known && *each.points.known < 1) throw Refusal{"a Fourier transform of no points"};
+    if (each.resized && has_size(e, each, last && from_half)) each.resized = false;
+    made.push_back(each);
   }
   return made;
 }
@@ -125,11 +134,10 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
   const auto size = e.size("self", axis);
   if (!value || (size && size == to.known)) return value;
   const auto rank = static_cast<std::size_t>(e.rank("self"));
-  if (!to.known) {
-    if (const auto own = e.dim_value(e.shape("self")[static_cast<std::size_t>(axis)]); own.id == to.computed.id) return value;
-    throw Refusal{"a Fourier transform of a number of points that is known only at run time, and isn't the dimension's size",
+  if (!to.known)
+    throw Refusal{"a Fourier transform of a number of points that is known only when the model runs, and that isn't the dimension's "
+                  "size",
                   "fix n"};
-  }
   if (size && *size > *to.known) return part(e, value, axis, 0, *to.known);
   Ints none(rank, 0), behind(rank, 0);
   behind[static_cast<std::size_t>(axis)] = size ? *to.known - *size : *to.known;
@@ -138,9 +146,9 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
 }
 
 Complex resized(Emission& e, const Complex& value, const Asked& asked, bool half = false) {
+  if (!asked.resized) return value;
   Points to = asked.points;
   if (half && to.known) to.known = *to.known / 2 + 1;
-  if (half && !to.known) return value;  // as many as there are
   return {resized(e, value.real, asked.axis, to), resized(e, value.imag, asked.axis, to)};
 }
 
@@ -176,7 +184,7 @@ void real_transform(Emission& e) {
   auto all = asked(e, false);
   const Asked last = all.back();
   all.pop_back();
-  const Value x = resized(e, e.tensor("self", part_dtype(e)), last.axis, last.points);
+  const Value x = resized(e, Complex{e.tensor("self", part_dtype(e)), {}}, last).real;
   const Transform transform = transform_of(e, last, direction);
   const bool whole = e.call.has("onesided") && !e.boolean("onesided");
   Complex made = whole ? transformed(e, {x, {}}, transform) : half_spectrum(e, x, transform);

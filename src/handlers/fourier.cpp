@@ -50,6 +50,7 @@ Value size_of(Emission& e, const Points& points) { return points.known ? e.integ
 
 Value computed_matrix(Emission& e, const Matrix& matrix, DType dtype) {
   if (!e.at_least(11)) throw Refusal{"a Fourier transform of a named size needs opset 11", "use opset 11, or fix the size"};
+  const auto marked = e.build.plumbing();  // as the constant is that it would be
   const Value points = size_of(e, matrix.points);
   const Value rows = counting(e, size_of(e, matrix.rows)), columns = counting(e, size_of(e, matrix.columns));
   const Value places = e.node("Mod", {e.node("Mul", {e.build.unsqueeze(rows, {1}), columns}), points});

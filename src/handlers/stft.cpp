@@ -163,7 +163,10 @@ void istft(Emission& e) {
   const Value waves = half_spectrum_matrix(e, points, e.boolean("normalized") ? Norm::by_root : Norm::by_points, dtype);
   const Value samples = overlapped(e, spectrum, e.build.unsqueeze(e.node("Mul", {waves, window}), {1}), frames.hop);
   const Value kernel = e.build.reshape(e.node("Mul", {window, window}), {1, 1, points});
-  const Value ones = filled(e, e.build.concat({e.integers({1, 1}), e.size_of("self", -1)}, 0), dtype, 1);
+  const Value ones = [&] {
+    const auto marked = e.build.plumbing();  // a constant, but for its size
+    return filled(e, e.build.concat({e.integers({1, 1}), e.size_of("self", -1)}, 0), dtype, 1);
+  }();
   const Value shares = overlapped(e, ones, kernel, frames.hop);
   const Value made = e.build.squeeze(e.node("Div", {trimmed(e, samples, frames), trimmed(e, shares, frames)}), {1});
   e.give(rank == 2 ? e.build.squeeze(made, {0}) : made);

@@ -8,6 +8,7 @@
 
 #include "symbolic/dimensions.h"
 #include "symbolic/indices.h"
+#include "symbolic/promotion.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -390,7 +391,15 @@ bool is_constant(const Fact& fact) {
 }
 
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas) {
-  if (row.complex && !has_complex(call)) return no("the row is for complex numbers");
+  const bool complex = has_complex(call);
+  if (row.complex && !complex) return no("the row is for complex numbers");
+  if (complex && !row.complex && row.kind == mapping::Row::Kind::mapped) {  // which computes with the parts
+    FactTable facts(&call.facts());
+    const auto state = [&](const ir::Value* value) { facts.set(value, part_of(call.facts().of(value))); };
+    std::ranges::for_each(call.node().inputs(), state);
+    std::ranges::for_each(call.node().outputs(), state);
+    return all_hold(row.when, row.required, Call(call.node(), facts), registry, schemas);
+  }
   return all_hold(row.when, row.required, call, registry, schemas);
 }
 

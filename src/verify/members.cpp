@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "symbolic/promotion.h"
+
 namespace compatcheck::verification {
 namespace {
 
@@ -27,6 +29,35 @@ const ir::Constant* member(const ir::Constant& whole, const std::vector<std::siz
       return nullptr;
   }
   return at;
+}
+
+namespace {
+
+ir::TensorView part_of(const ir::TensorView& view, std::size_t part) {
+  const std::size_t width = ir::element_bytes(view.dtype) / 2;
+  auto storage = std::make_shared<ir::Storage>();
+  storage->bytes = view.storage->data.size() / 2;
+  storage->data.reserve(storage->bytes);
+  for (std::size_t at = part * width; at + width <= view.storage->data.size(); at += 2 * width)
+    storage->data.insert(storage->data.end(), view.storage->data.begin() + static_cast<std::ptrdiff_t>(at),
+                         view.storage->data.begin() + static_cast<std::ptrdiff_t>(at + width));
+  ir::TensorView made = view;
+  made.dtype = symbolic::real_part(view.dtype);
+  made.storage = std::move(storage);
+  return made;
+}
+
+}  // namespace
+
+ir::Constant in_parts(ir::Constant value) {
+  if (auto* list = std::get_if<ir::ListConstant>(&value.value)) {
+    for (ir::Constant& item : list->items) item = in_parts(std::move(item));
+  } else if (auto* tuple = std::get_if<ir::TupleConstant>(&value.value)) {
+    for (ir::Constant& item : tuple->items) item = in_parts(std::move(item));
+  } else if (const auto* view = value.get<ir::TensorView>(); view && ir::is_complex(view->dtype)) {
+    return {ir::ListConstant{ir::simple_type(ir::TypeKind::tensor), {{part_of(*view, 0)}, {part_of(*view, 1)}}}};
+  }
+  return value;
 }
 
 bool holds_tensors(const ir::Constant& value) {
