@@ -69,11 +69,6 @@ bool holds_dictionary(const ir::TypeRef& type) {
   return ir::is(type, TypeKind::dict);
 }
 
-// Operators of complex tensors alone: where none is made, none of these is left.
-bool takes_complex_apart(const ir::Node& node) {
-  return node.is("aten::imag") || node.is("aten::view_as_real") || node.is("aten::view_as_real_copy");
-}
-
 bool is_failure(const Outcome& outcome) {
   return !outcome.kept &&
          (outcome.status == Status::missing || outcome.status == Status::refused || outcome.status == Status::unassessed);
@@ -150,8 +145,9 @@ bool Causes::may_follow(const Outcome& outcome) const {
     return writes_.contains(outcome.node) || handles_dictionaries(*outcome.node) || is_of_loop(outcome) ||
            (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));
   if (outcome.status == Status::missing && handles_dictionaries(*outcome.node)) return true;
-  if (outcome.status == Status::refused || takes_complex_apart(*outcome.node))
-    if (std::ranges::any_of(outcome.node->inputs(), [&](const auto* input) { return symbolic::is_complex(context_.facts.of(input)); }))
+  if (outcome.status == Status::refused)
+    if (std::ranges::any_of(outcome.node->inputs(),
+                            [&](const auto* input) { return symbolic::is_complex(context_.facts.of(input)); }))
       return true;
   if (outcome.status == Status::unassessed || (outcome.status == Status::refused && outcome.of_unknown)) return true;
   return outcome.status == Status::refused && !outcome.impossible && handles_no_tensors(*outcome.node);
@@ -160,7 +156,7 @@ bool Causes::may_follow(const Outcome& outcome) const {
 bool Causes::is_settled(const ir::Value* value) const {
   if (ir::constant_of(value)) return true;
   const symbolic::Fact& fact = context_.facts.of(value);
-  if (is_complex(fact)) return false;  // no call of ONNX gives it
+  if (symbolic::is_complex(fact)) return false;  // perhaps no call of ONNX gives it
   if (const auto* tensor = fact.tensor()) return tensor->dtype && tensor->shape;
   return symbolic::is_constant(fact);
 }

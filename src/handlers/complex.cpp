@@ -148,9 +148,7 @@ void power(Emission& e) {
   give(e, from_polar(e, length, multiply(e, angle, e.scalar(DType::f64, *exponent))));
 }
 
-void absolute_value(Emission& e) {
-  e.give(magnitude(e, operand(e)));
-}
+void absolute_value(Emission& e) { e.give(magnitude(e, operand(e))); }
 
 void angle(Emission& e) {
   const Complex x = operand(e);

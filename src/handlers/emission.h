@@ -81,11 +81,11 @@ class Emission {
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
   const Operand& operand_of(const ir::Value* value) const { return operands_(value); }
-  const Operand& input(std::size_t i) const;                   // of a call whose schema names no arguments
-  Value tensor(std::string_view argument);                     // numbers become tensors without dimensions
-  Value tensor(std::string_view argument, DType dtype);        // cast
-  Value tensor_of(const ir::Value* value);                     // of one that was made before the call
-  Value optional_tensor(std::string_view argument);            // absent if None
+  const Operand& input(std::size_t i) const;             // of a call whose schema names no arguments
+  Value tensor(std::string_view argument);               // numbers become tensors without dimensions
+  Value tensor(std::string_view argument, DType dtype);  // cast
+  Value tensor_of(const ir::Value* value);               // of one that was made before the call
+  Value optional_tensor(std::string_view argument);      // absent if None
   // In that dtype. A real tensor or number has an imaginary part of 0, without dimensions.
   Complex complex(std::string_view argument, DType part);
   Values tensors(std::string_view argument);                   // of a list; Refusal for one of unknown length

@@ -135,9 +135,10 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
   if (!value || (size && size == to.known)) return value;
   const auto rank = static_cast<std::size_t>(e.rank("self"));
   if (!to.known)
-    throw Refusal{"a Fourier transform of a number of points that is known only when the model runs, and that isn't the dimension's "
-                  "size",
-                  "fix n"};
+    throw Refusal{
+        "a Fourier transform of a number of points that is known only when the model runs, and that isn't the dimension's "
+        "size",
+        "fix n"};
   if (size && *size > *to.known) return part(e, value, axis, 0, *to.known);
   Ints none(rank, 0), behind(rank, 0);
   behind[static_cast<std::size_t>(axis)] = size ? *to.known - *size : *to.known;

@@ -70,7 +70,8 @@ Value matrix_of(Emission& e, const Matrix& matrix, DType dtype) {
   const bool known = matrix.rows.known && matrix.columns.known && matrix.points.known;
   if (!known) return computed_matrix(e, matrix, dtype);
   if (*matrix.points.known > most_points)
-    throw Refusal{"a Fourier transform of " + std::to_string(*matrix.points.known) + " points, whose factors are too large, has no ONNX form",
+    throw Refusal{"a Fourier transform of " + std::to_string(*matrix.points.known) +
+                      " points, whose factors are too large, has no ONNX form",
                   "transform a number of points that has small factors, a power of two"};
   return constant_matrix(e, matrix, dtype);
 }
@@ -150,8 +151,7 @@ Complex by_factors(Emission& e, const Complex& signal, const Transform& transfor
   const Complex placed = each(signal, [&](const Value& part) { return e.build.reshape(part, split); });
   const Transform rows{.axis = rank - 1, .rank = rank + 1, .points = {a, {}}, .direction = transform.direction};
   const Transform columns{.axis = rank, .rank = rank + 1, .points = {b, {}}, .direction = transform.direction};
-  const Complex turned =
-      turned_by_places(e, transformed(e, placed, rows), a, b, points, transform.direction);
+  const Complex turned = turned_by_places(e, transformed(e, placed, rows), a, b, points, transform.direction);
   Ints order(split.size());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[order.size() - 2], order.back());
@@ -186,9 +186,8 @@ Complex transformed(Emission& e, const Complex& signal, const Transform& transfo
 
 Complex half_spectrum(Emission& e, const Value& signal, const Transform& transform) {
   if (!is_split(transform.points)) return by_matrices(e, {signal, {}}, transform, half_of(e, transform.points));
-  return each(transformed(e, {signal, {}}, transform), [&](const Value& part) {
-    return e.build.slice(part, {0}, {*transform.points.known / 2 + 1}, {transform.axis});
-  });
+  return each(transformed(e, {signal, {}}, transform),
+              [&](const Value& part) { return e.build.slice(part, {0}, {*transform.points.known / 2 + 1}, {transform.axis}); });
 }
 
 Value half_spectrum_matrix(Emission& e, std::int64_t points, Norm norm, DType dtype) {

@@ -1,7 +1,7 @@
 // Discrete Fourier transforms of one dimension, as products with matrices of cosines and sines.
 //
-// ONNX's DFT (opset 17) isn't used: ONNX Runtime 1.31 loses up to four digits where the number of points is no power of two (relative
-// errors of 1e-5 at 100 points, 2e-4 at 1000; a matrix gives 4e-7), and other engines rarely have it.
+// ONNX's DFT (opset 17) isn't used: ONNX Runtime 1.31 loses up to four digits where the number of points is no power of two
+// (relative errors of 1e-5 at 100 points, 2e-4 at 1000; a matrix gives 4e-7), and other engines rarely have it.
 #pragma once
 
 #include "handlers/emission.h"
@@ -18,7 +18,8 @@ enum class Direction : std::uint8_t { forward, inverse };
 // What a transform is multiplied by, if anything.
 enum class Norm : std::uint8_t { none, by_root, by_points };
 
-// The spectrum counts `rank` dimensions. Its imaginary part may be absent: of a real signal. All along `axis`, which isn't negative.
+// The spectrum counts `rank` dimensions. Its imaginary part may be absent: of a real signal. All along `axis`, which isn't
+// negative.
 struct Transform {
   std::int64_t axis = 0, rank = 1;
   Points points;

@@ -99,9 +99,6 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
   return {Unresolved{}};
 }
 
-namespace {
-
-// Whole where the bytes came along, else a place in the file.
 onnx::TensorData data_of(const ir::TensorView& view) {
   const DType dtype = ir::is_quantized(view.dtype) ? stored_as(view.dtype) : view.dtype;
   onnx::TensorData data{.dtype = dtype, .dims = view.sizes, .bytes = {}, .view = view};
@@ -126,6 +123,8 @@ onnx::TensorData data_of(const ir::TensorView& view) {
   data.bytes = std::move(bytes);
   return data;
 }
+
+namespace {
 
 // Its real or imaginary parts: every other real number.
 ir::TensorView part_of(const ir::TensorView& view, bool imaginary) {

@@ -61,8 +61,8 @@ struct Uninitialized {};  // on a path that is never taken: any value will do
 struct Unresolved {};     // of a type that no ONNX value has
 
 struct Operand {
-  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Complex,
-               Uninitialized, Unresolved>
+  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Complex, Uninitialized,
+               Unresolved>
       value;
 
   bool is_none() const { return std::holds_alternative<None>(value); }
@@ -83,6 +83,9 @@ Operand operand_of(const symbolic::Fact& fact, const ir::TypeRef& type, const Fr
 
 // What a constant of the graph becomes: a tensor is an initializer. `program` (may be null) holds the objects.
 Operand operand_of(const ir::Constant& constant, const ir::Program* program, onnx::Builder& builder);
+
+// The elements of a tensor: whole where the bytes came along, else a place in the file.
+onnx::TensorData data_of(const ir::TensorView& view);
 
 // The operand's own, but for a number that is known: it is to be a value all the same.
 Operand value_form(const Operand& operand);

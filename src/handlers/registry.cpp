@@ -17,7 +17,8 @@ void Registry::number_handler(std::string_view op, Handler function) {
 }
 
 void Registry::complex_handler(std::string_view op, Handler function) {
-  if (!complex_.emplace(op, std::move(function)).second) throw InternalError("two handlers for complex tensors of " + std::string(op));
+  if (!complex_.emplace(op, std::move(function)).second)
+    throw InternalError("two handlers for complex tensors of " + std::string(op));
 }
 
 void Registry::overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin) {

@@ -172,7 +172,6 @@ void istft(Emission& e) {
   e.give(rank == 2 ? e.build.squeeze(made, {0}) : made);
 }
 
-
 }  // namespace
 
 void register_stft(Registry& registry) {

@@ -60,6 +60,29 @@ ir::Constant in_parts(ir::Constant value) {
   return value;
 }
 
+ir::TensorView in_pairs(ir::TensorView view) {
+  if (!ir::is_complex(view.dtype)) return view;
+  view.dtype = symbolic::real_part(view.dtype);
+  for (std::int64_t& stride : view.strides) stride *= 2;
+  view.offset *= 2;
+  view.sizes.push_back(2);
+  view.strides.push_back(1);
+  return view;
+}
+
+ir::Constant in_pairs(ir::Constant value) {
+  if (auto* list = value.get<ir::ListConstant>()) {
+    for (ir::Constant& item : list->items) item = in_pairs(std::move(item));
+  } else if (auto* tuple = value.get<ir::TupleConstant>()) {
+    for (ir::Constant& item : tuple->items) item = in_pairs(std::move(item));
+  } else if (auto* dict = value.get<ir::DictConstant>()) {
+    for (auto& item : dict->items) item.second = in_pairs(std::move(item.second));
+  } else if (auto* view = value.get<ir::TensorView>()) {
+    *view = in_pairs(std::move(*view));
+  }
+  return value;
+}
+
 bool holds_tensors(const ir::Constant& value) {
   const auto* list = value.get<ir::ListConstant>();
   return list && std::ranges::all_of(list->items, [](const ir::Constant& item) { return item.get<ir::TensorView>() != nullptr; });

@@ -17,6 +17,10 @@ const ir::Constant* member(const ir::Constant& whole, const std::vector<std::siz
 // Complex tensors as their real and imaginary parts, in a list: so conversion holds them. A copy is made of these alone.
 ir::Constant in_parts(ir::Constant value);
 
+// Complex tensors as real ones with a last dimension of 2: the same bytes.
+ir::TensorView in_pairs(ir::TensorView view);
+ir::Constant in_pairs(ir::Constant value);
+
 bool holds_tensors(const ir::Constant& value);  // a list of nothing else
 
 // What PyTorch itself leaves open, memory that nobody wrote and random numbers: it has a form only.

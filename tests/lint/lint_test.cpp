@@ -184,6 +184,11 @@ TEST(Lint, RowsThatAreNeverReached) {
   EXPECT_EQ(defects_of("aten::relu:\n  7:\n    - {to: Abs, complex: true}\n    - Relu\n"), "");
 }
 
+TEST(Lint, ArgumentsWithParts) {
+  EXPECT_EQ(defects_of("aten::relu:\n  parts: [self]\n  7: Relu\n"), "");
+  EXPECT_EQ(defects_of("aten::relu:\n  parts: [other]\n  7: Relu\n"), "1:1: `aten::relu` has no argument `other`\n");
+}
+
 TEST(Lint, EntriesThatSayNothingNew) {
   EXPECT_EQ(defects_of("aten::relu:\n  7: Relu\n  13: Relu\n"), "3:3: says what opset 7 said already; an entry holds upward\n");
   EXPECT_EQ(defects_of("torchvision::roi_align:\n  10: {to: RoiAlign, when: {aligned: false}}\n  16: same\n"), "");

@@ -129,8 +129,8 @@ ComplexForm complex_form(const Source& source, const Node& key, const Node& node
 }
 
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
-  static constexpr std::array<std::string_view, 8> words = {"alias",   "facts", "hint",    "missing",
-                                                             "parts", "product", "schema", "valid"};
+  static constexpr std::array<std::string_view, 8> words = {"alias", "facts",   "hint",   "missing",
+                                                            "parts", "product", "schema", "valid"};
   static constexpr std::array<std::string_view, 12> row_words = {"to",     "function", "inline",      "refuse",
                                                                  "when",   "requires", "inputs",      "attributes",
                                                                  "lifted", "random",   "approximate", "complex"};
