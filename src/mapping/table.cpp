@@ -243,8 +243,7 @@ const Validity& Table::valid(const OperatorRows& rows) const {
 }
 
 const ComplexForm& Table::complex_form(const OperatorRows& rows) const {
-  const OperatorRows* const base = rows.complex.empty() ? stated(base_name(rows.name)) : nullptr;
-  return base ? base->complex : rows.complex;
+  return rows.complex;
 }
 
 std::string_view Table::facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const {
