@@ -242,9 +242,7 @@ const Validity& Table::valid(const OperatorRows& rows) const {
   return base ? base->valid : rows.valid;
 }
 
-const ComplexForm& Table::complex_form(const OperatorRows& rows) const {
-  return rows.complex;
-}
+const ComplexForm& Table::complex_form(const OperatorRows& rows) const { return rows.complex; }
 
 std::string_view Table::facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const {
   const OperatorRows* rows = resolve(op, overload, schemas);
