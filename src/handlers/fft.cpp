@@ -163,6 +163,13 @@ Complex signal_of(Emission& e) {
   return {e.tensor("self", part_dtype(e)), {}};
 }
 
+// Of one or two real points nothing is imaginary.
+void give(Emission& e, Complex made) {
+  const auto marked = e.build.plumbing();
+  if (!made.imag) made.imag = filled_like(e, made.real, made.real.dtype, 0);
+  e.give(made);
+}
+
 Transform transform_of(Emission& e, const Asked& asked, Direction direction) {
   return {asked.axis, e.rank("self"), asked.points, direction, norm_of(e, direction)};
 }
@@ -177,7 +184,7 @@ void complex_transform(Emission& e) {
   const Direction direction = direction_of(e, usual);
   Complex x = signal_of(e);
   for (const Asked& each : asked(e, false)) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
-  e.give(x);
+  give(e, x);
 }
 
 template <Direction direction>
@@ -190,7 +197,7 @@ void real_transform(Emission& e) {
   const bool whole = e.call.has("onesided") && !e.boolean("onesided");
   Complex made = whole ? transformed(e, {x, {}}, transform) : half_spectrum(e, x, transform);
   for (const Asked& each : all) made = transformed(e, resized(e, made, each), transform_of(e, each, direction));
-  e.give(made);
+  give(e, made);
 }
 
 template <Direction direction>

@@ -103,12 +103,17 @@ Value scaled(Emission& e, const Value& value, const Transform& transform) {
   return e.node("Div", {value, transform.norm == Norm::by_root ? e.node("Sqrt", {points}) : points});
 }
 
+// Of one or two points all sines are 0, which would make NaN of infinity.
+bool is_real(const Points& points) { return points.known && *points.known <= 2; }
+
 Complex by_matrices(Emission& e, const Complex& signal, const Transform& transform, const Points& columns) {
   const Multiplied multiplied(e, transform);
   Matrix cosines{.rows = transform.points, .columns = columns, .points = transform.points, .factor = factor_of(transform)};
   Matrix sines = cosines;
   sines.wave = Wave::sine;
   if (transform.direction == Direction::forward) sines.factor = -sines.factor;
+  if (is_real(transform.points))
+    return {multiplied(signal.real, cosines), signal.imag ? multiplied(signal.imag, cosines) : Value{}};
   Value real = multiplied(signal.real, cosines), imag = multiplied(signal.real, sines);
   if (signal.imag) {
     real = subtract(e, real, multiplied(signal.imag, sines));
@@ -135,6 +140,7 @@ Complex turned_by_places(Emission& e, const Complex& x, std::int64_t rows, std::
   sines.wave = Wave::sine;
   sines.factor = direction == Direction::forward ? -1 : 1;
   const Value cos = constant_matrix(e, cosines, x.real.dtype), sin = constant_matrix(e, sines, x.real.dtype);
+  if (!x.imag) return {multiply(e, x.real, cos), multiply(e, x.real, sin)};
   return {subtract(e, multiply(e, x.real, cos), multiply(e, x.imag, sin)),
           add(e, multiply(e, x.real, sin), multiply(e, x.imag, cos))};
 }
@@ -228,7 +234,7 @@ Value from_half_spectrum(Emission& e, const Complex& spectrum, const Transform& 
   sines.wave = Wave::sine;
   if (transform.direction == Direction::inverse) sines.factor = -sines.factor;
   Value made = multiplied(spectrum.real, cosines);
-  if (spectrum.imag) made = add(e, made, multiplied(spectrum.imag, sines));
+  if (spectrum.imag && !is_real(transform.points)) made = add(e, made, multiplied(spectrum.imag, sines));
   return scaled(e, made, transform);
 }
 

@@ -180,6 +180,7 @@ def fourier():
         "hfft_of_real": Case(lambda x: f.hfft(x, 6), [(r(3, 5),)]),
         "irfft_pads": to_real(lambda x: f.irfft(x, 12), 3, 5), "irfft_of_real_pads": Case(lambda x: f.irfft(x, 12, 0), [(r(4, 5),)]), "irfft_of_real_crops": Case(lambda x: f.irfft(x, 4), [(r(3, 5),)]),
         "fft_one_dimension": unary(f.fft, 7),
+        "fft_two_points": Case(lambda x: (v(f.fft(x)), v(f.rfft(x)), v(f.ifft(x * 2)), f.irfft(f.rfft(x))), [(torch.tensor([[1., 2], [torch.inf, 1]]),)]), "fft_two_primes": of_real(lambda x: f.rfft(x), 1046, tolerance=(1e-3, 1e-4)),
         "fft_one_point": unary(f.fft, 3, 1),
         "fft_600": unary(f.fft, 2, 600, tolerance=(1e-3, 1e-4)),
         "rfft_1024": of_real(f.rfft, 2, 1024, tolerance=(1e-3, 1e-4)),
