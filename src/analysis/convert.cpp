@@ -86,7 +86,7 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
   if (!prepared.state.empty()) made.emplace_back(analysis::state_metadata, states_of(model, prepared.state.size()));
   if (prepared.complex_io == ComplexIo::pairs) {
     std::string names;
-    for (const onnx::ValueId input : model.pairs) names += model.values[input].name + "\n";
+    for (const onnx::ValueId input : model.pairs) names += (names.empty() ? "" : "\n") + model.values[input].name;
     made.emplace_back(analysis::complex_metadata, names);
   }
   return made;

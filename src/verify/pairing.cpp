@@ -64,7 +64,7 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
 }
 
 void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata) {
-  const std::string lines = "\n" + metadata;
+  const std::string lines = "\n" + metadata + "\n";
   for (OnnxGraph::Given& input : inputs) {
     if (!input.shape || input.shape->empty() || !input.dtype || lines.find("\n" + input.name + "\n") == lines.npos) continue;
     input.shape->pop_back();
