@@ -28,6 +28,7 @@ struct ConvertOptions {
   bool inline_functions = false;                         // local functions of mapping rows become nodes
   ExportType export_type = ExportType::onnx;             // likewise
   StateMode state = StateMode::refuse;                   // likewise
+  ComplexIo complex_io = ComplexIo::refuse;              // likewise
   std::vector<std::string> input_names{};                // of the ONNX model, in order; empty: the model's own
   std::vector<std::string> output_names{};               // likewise
   ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE

@@ -52,13 +52,6 @@ std::string attribute_of(const ir::Node& node) {
   return text ? *text : std::string();
 }
 
-bool is_complex(const symbolic::Fact& fact) {
-  if (const auto* tensor = fact.tensor()) return tensor->dtype && ir::is_complex(*tensor->dtype);
-  const auto* list = fact.list();
-  if (!list) return false;
-  return list->items ? std::ranges::any_of(*list->items, is_complex) : list->element && is_complex(*list->element);
-}
-
 // A list of which nobody states how many members it has, or a tuple that holds one.
 bool is_open_list(const symbolic::Fact& fact) {
   const auto* list = fact.list();
@@ -74,11 +67,6 @@ bool may_be_list(const ir::Value* input, const symbolic::Fact& fact) {
 bool holds_dictionary(const ir::TypeRef& type) {
   if (ir::is(type, TypeKind::tuple)) return std::ranges::any_of(type->elements, holds_dictionary);
   return ir::is(type, TypeKind::dict);
-}
-
-// Operators of complex tensors alone: where none is made, none of these is left.
-bool takes_complex_apart(const ir::Node& node) {
-  return node.is("aten::imag") || node.is("aten::view_as_real") || node.is("aten::view_as_real_copy");
 }
 
 bool is_failure(const Outcome& outcome) {
@@ -157,8 +145,9 @@ bool Causes::may_follow(const Outcome& outcome) const {
     return writes_.contains(outcome.node) || handles_dictionaries(*outcome.node) || is_of_loop(outcome) ||
            (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));
   if (outcome.status == Status::missing && handles_dictionaries(*outcome.node)) return true;
-  if (outcome.status == Status::refused || takes_complex_apart(*outcome.node))
-    if (std::ranges::any_of(outcome.node->inputs(), [&](const auto* input) { return is_complex(context_.facts.of(input)); }))
+  if (outcome.status == Status::refused)
+    if (std::ranges::any_of(outcome.node->inputs(),
+                            [&](const auto* input) { return symbolic::is_complex(context_.facts.of(input)); }))
       return true;
   if (outcome.status == Status::unassessed || (outcome.status == Status::refused && outcome.of_unknown)) return true;
   return outcome.status == Status::refused && !outcome.impossible && handles_no_tensors(*outcome.node);
@@ -167,7 +156,7 @@ bool Causes::may_follow(const Outcome& outcome) const {
 bool Causes::is_settled(const ir::Value* value) const {
   if (ir::constant_of(value)) return true;
   const symbolic::Fact& fact = context_.facts.of(value);
-  if (is_complex(fact)) return false;  // no call of ONNX gives it
+  if (symbolic::is_complex(fact)) return false;  // perhaps no call of ONNX gives it
   if (const auto* tensor = fact.tensor()) return tensor->dtype && tensor->shape;
   return symbolic::is_constant(fact);
 }

@@ -80,6 +80,7 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
   asked.opset = opset;
   asked.inline_functions = options.inline_functions;
   asked.export_type = options.export_type;
+  asked.complex_io = options.complex_io;
   try {
     whole.model = analysis::onnx_model(state, prepared, asked, watch);
     onnx::check(onnx::to_proto(*whole.model), *whole.model);

@@ -68,8 +68,7 @@ std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(con
 }
 
 // Which input takes what which output gave in the call before: {"k_cache": "k_cache.next"}.
-std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, std::size_t states) {
-  if (states == 0) return {};
+std::string states_of(const onnx::Model& model, std::size_t states) {
   std::set<onnx::ValueId> weights;  // that are offered as inputs, after the others
   for (const auto& initializer : model.initializers) weights.insert(initializer.value);
   std::vector<onnx::ValueId> inputs;
@@ -78,7 +77,19 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
   nlohmann::ordered_json pairs = nlohmann::ordered_json::object();
   for (std::size_t i = states; i > 0; --i)
     pairs[model.values[inputs[inputs.size() - i]].name] = model.values[model.graph.outputs[model.graph.outputs.size() - i]].name;
-  return {{analysis::state_metadata, pairs.dump()}};
+  return pairs.dump();
+}
+
+// What verify can't see in the file's inputs and outputs.
+std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, const analysis::Prepared& prepared) {
+  std::vector<std::pair<std::string, std::string>> made;
+  if (!prepared.state.empty()) made.emplace_back(analysis::state_metadata, states_of(model, prepared.state.size()));
+  if (prepared.complex_io == ComplexIo::pairs) {
+    std::string names;
+    for (const onnx::ValueId input : model.pairs) names += (names.empty() ? "" : "\n") + model.values[input].name;
+    made.emplace_back(analysis::complex_metadata, names);
+  }
+  return made;
 }
 
 // Writes by one of the ways of onnx::write().
@@ -98,7 +109,7 @@ WrittenModel write_model(const Model::State& loaded, const ConvertOptions& optio
   const onnx::Written written = write(model, weights,
                                       onnx::WriteOptions{.external_data = external_data(options.external_data),
                                                          .shapes = known_shapes(model, stands, prepared.facts),
-                                                         .metadata = metadata_of(model, prepared.state.size()),
+                                                         .metadata = metadata_of(model, prepared),
                                                          .progress = progress});
   timed.done();
   logging::info("{}: wrote {} nodes, {} bytes", state.path, onnx::node_count(model), written.bytes + written.external_bytes);

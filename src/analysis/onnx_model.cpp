@@ -16,6 +16,7 @@ CheckOptions check_options(const ConvertOptions& options) {
           .inline_functions = options.inline_functions,
           .export_type = options.export_type,
           .state = options.state,
+          .complex_io = options.complex_io,
           .fail_on = options.fail_on,
           .timeout_seconds = options.timeout_seconds,
           .run = options.run};

@@ -11,6 +11,7 @@
 namespace compatcheck::analysis {
 
 // The key in metadata_props of what pairs inputs and outputs of state.
+inline constexpr const char* complex_metadata = "compatcheck.complex";  // inputs that stand for complex tensors, one a line
 inline constexpr const char* state_metadata = "compatcheck.state";
 
 CheckOptions check_options(const ConvertOptions& options);

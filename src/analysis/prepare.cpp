@@ -241,6 +241,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   prepared.warnings = std::move(given.warnings);
   prepared.domain_versions = std::move(domain_versions);
   prepared.inline_functions = options.inline_functions;
+  prepared.complex_io = options.complex_io;
   for (const conversion::InputFact& state : growth)
     prepared.steps.push_back("the size of input " + state.name + ", which is state, changes from call to call: it has a name");
   return prepared;
@@ -266,6 +267,7 @@ conversion::Context context_of(const Model::State& model, const Prepared& prepar
           .domain_versions = prepared.domain_versions,
           .inline_functions = prepared.inline_functions,
           .export_type = type,
+          .complex_io = prepared.complex_io,
           .state = prepared.state};
 }
 

@@ -28,6 +28,7 @@ struct Prepared {
   std::vector<passes::StateAttribute> state{};                          // the last inputs and outputs of the graph
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;
+  ComplexIo complex_io = ComplexIo::refuse;
   std::vector<ir::LostWrite> lost_writes{};
 };
 

@@ -77,7 +77,8 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
     for (const auto& target : options.targets) digest.add(is_file(target) ? "" : target);
     digest.add(std::vector<std::string>{options.inline_functions ? "inline" : "", options.hash ? "hash" : "",
                                         options.graph ? "graph" : "", std::to_string(static_cast<int>(options.export_type)),
-                                        options.state == StateMode::inputs_outputs ? "state" : ""});
+                                        options.state == StateMode::inputs_outputs ? "state" : "",
+                                        options.complex_io == ComplexIo::pairs ? "complex pairs" : ""});
     return std::move(digest).finish();
   });
 }

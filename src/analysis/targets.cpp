@@ -73,6 +73,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
   ConvertOptions asked;
   asked.opset = opset;
   asked.inline_functions = options_.inline_functions;
+  asked.complex_io = options_.complex_io;
   asked.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
   try {
     if (!converts && !fallthrough_) {

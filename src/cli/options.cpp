@@ -78,6 +78,7 @@ ConvertOptions convert_options(const Options& options) {
   asked.custom_opsets = options.check.custom_opsets;
   asked.export_type = options.check.export_type;
   asked.state = options.check.state;
+  asked.complex_io = options.check.complex_io;
   asked.fail_on = options.check.fail_on;
   asked.timeout_seconds = options.check.timeout_seconds;
   return asked;
@@ -149,6 +150,10 @@ ExportType parse_export_type(const std::string& name) {
 StateMode parse_state(const std::string& name) {
   return choose<StateMode>("--state " + name, name,
                            {{"refuse", StateMode::refuse}, {"inputs-outputs", StateMode::inputs_outputs}});
+}
+
+ComplexIo parse_complex_io(const std::string& name) {
+  return choose<ComplexIo>("--complex-io " + name, name, {{"refuse", ComplexIo::refuse}, {"pairs", ComplexIo::pairs}});
 }
 
 FailOn parse_fail_on(const std::string& name) {

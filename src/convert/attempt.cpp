@@ -317,7 +317,7 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
   outcome.row = &row;
   switch (row.kind) {
     case Row::Kind::mapped: {
-      const auto dtypes = symbolic::takes_dtypes(row, call);
+      const auto dtypes = symbolic::takes_dtypes(row, context_.table.complex_form(*outcome.rows), call);
       if (dtypes.truth != Truth::yes) return refuse(outcome, &row, dtypes.message);
       outcome.status = Status::ok;
       return try_nodes(attempt, row, call, opset);
@@ -406,7 +406,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
     for (std::size_t i = 0; node.is("prim::Loop") && i < forms.size(); ++i)
-      if (passes::is_stacked(node, i) && !forms[i].tensor())
+      if (passes::is_stacked(node, i) && !forms[i].tensor() && !forms[i].complex())
         throw onnx::Refusal{"a Loop stacks no quantized tensors", "dequantize them before they are stacked"};
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
@@ -473,6 +473,7 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
     return refuse_misfit(outcome, "the arguments fit no overload of " + call.node().op());
   if (const auto reason = impossibility(found, call); !reason.empty()) return refuse_impossible(outcome, reason);
   for (const Row& row : found.rows) {
+    if (row.complex && !symbolic::has_complex(call)) continue;
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
     auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);

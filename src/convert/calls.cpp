@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "handlers/complex_form.h"
+#include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -18,7 +20,7 @@ bool same(const mapping::Lookup& a, const mapping::Lookup& b) {
 struct NotKnown {};
 
 std::optional<Operand> known_tensor(const symbolic::TensorFact& tensor, onnx::Builder& builder) {
-  if (!tensor.dtype || !tensor.shape || !onnx::data_type(*tensor.dtype)) return std::nullopt;
+  if (!tensor.dtype || !tensor.shape || !onnx::data_type(symbolic::real_part(*tensor.dtype))) return std::nullopt;
   onnx::Ints dims;
   std::int64_t elements = 1;
   for (const Dim& dim : *tensor.shape) {
@@ -26,7 +28,10 @@ std::optional<Operand> known_tensor(const symbolic::TensorFact& tensor, onnx::Bu
     dims.push_back(*dim.number());
     elements *= dims.back();
   }
-  if (elements == 0) return Operand{builder.constant({.dtype = *tensor.dtype, .dims = dims, .bytes = {}, .view = {}})};
+  const ir::DType part = symbolic::real_part(*tensor.dtype);
+  const auto nothing = [&] { return builder.constant({.dtype = part, .dims = dims, .bytes = {}, .view = {}}); };
+  if (elements == 0 && ir::is_complex(*tensor.dtype)) return Operand{handlers::Complex{nothing(), nothing()}};
+  if (elements == 0) return Operand{nothing()};
   const bool whole = ir::is_integral(*tensor.dtype) || *tensor.dtype == ir::DType::boolean;
   if (!whole || !tensor.contents || static_cast<std::int64_t>(tensor.contents->size()) != elements) return std::nullopt;
   onnx::Ints numbers;
@@ -128,6 +133,15 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
          int opset) {
   const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
+  const std::string own = context.schemas.functional_form(node.op()).value_or(node.op());
+  if (row.complex) {
+    handler_ = context.handlers.find_complex(own);
+    if (!handler_) handler_ = context.handlers.find_complex(rows.name);
+    if (speaks_for_itself(row, rows, context)) handler_ = nullptr;
+    plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
+    return;
+  }
+  if (symbolic::has_complex(call)) form_ = &context.table.complex_form(rows);
   const bool lists =
       node.schema() && !node.schema()->arguments.empty() && ir::is(node.schema()->arguments.front().type, ir::TypeKind::list);
   // An overload on lists with rows of its own shares no more than the name with the operator on tensors.
@@ -136,7 +150,6 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
   else
     handler_ = lists ? context.handlers.find_exact(rows.name) : context.handlers.find(rows.name);
   // An alias shares another operator's rows, not always its nodes. An overload alone may be one, too ("aten::max.other").
-  const std::string own = context.schemas.functional_form(node.op()).value_or(node.op());
   if (!numbers && own != mapping::split_overload(rows.name).first) {
     const auto* of_base = context.table.find(own, {}, mapping::highest_opset, context.schemas).op;
     const auto* handler = context.handlers.find_exact(own);
@@ -156,10 +169,11 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
 }
 
 void Way::emit(handlers::Emission& emission) const {
-  if (handler_)
-    (*handler_)(emission);
+  const auto by_row = [this](handlers::Emission& real) { handler_ ? (*handler_)(real) : handlers::emit_row(real); };
+  if (form_)
+    handlers::emit_complex_form(emission, *form_, by_row);
   else
-    handlers::emit_row(emission);
+    by_row(emission);
 }
 
 std::optional<std::vector<Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder) {

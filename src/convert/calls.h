@@ -40,6 +40,7 @@ class Way {
 
  private:
   const handlers::Handler* handler_ = nullptr;
+  const mapping::ComplexForm* form_ = nullptr;  // of a call with complex tensors
   bool plain_ = false, by_plugin_ = false;
   onnx::OpsetRange opsets_{mapping::lowest_opset, mapping::highest_opset};
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "compatcheck/complex_io.h"
 #include "compatcheck/export_type.h"
 #include "handlers/registry.h"
 #include "ir/graph.h"
@@ -35,6 +36,7 @@ struct Context {
   std::map<std::string, int, std::less<>> domain_versions{};  // --custom-opset over the tables' `domains`
   bool inline_functions = false;
   ExportType export_type = ExportType::onnx;
+  ComplexIo complex_io = ComplexIo::refuse;
   std::span<const passes::StateAttribute> state{};  // the last inputs and outputs of the graph
 };
 

@@ -4,10 +4,13 @@
 
 #include "convert/foreign.h"
 #include "convert/interface.h"
+#include "symbolic/condition.h"
+#include "symbolic/promotion.h"
 
 namespace compatcheck::conversion {
 namespace {
 
+using handlers::Complex;
 using handlers::List;
 using handlers::Number;
 using handlers::Operand;
@@ -47,6 +50,11 @@ ValueInfo typed(DType dtype, std::optional<std::vector<onnx::Dimension>> shape, 
   if (ir::is_quantized(dtype)) throw Refusal{"it gives a quantized tensor, which ONNX has no value of"};
   if (!onnx::data_type(dtype)) throw Refusal{"it gives " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
   return {.kind = kind, .dtype = dtype, .stated = true, .shape = std::move(shape), .name = {}};
+}
+
+// ONNX has no operator that joins or parts complex numbers.
+Value of_pytorch(const char* op, const Values& inputs, const ValueInfo& type, onnx::Builder& builder) {
+  return builder.foreign("org.pytorch.aten::ATen", inputs, {{"operator", op}, {"overload_name", ""}}, {type}).front();
 }
 
 // ---- Arguments
@@ -184,6 +192,10 @@ Value foreign_input(const Operand& operand, const ir::TypeRef& type, onnx::Build
   if (const auto* vector = std::get_if<handlers::Vector>(&operand.value)) return vector->value;
   if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) return sequence->value;
   if (const auto* known = std::get_if<handlers::Known>(&operand.value)) return known_input(known->value, builder);
+  if (const Complex* complex = operand.complex()) {
+    const DType dtype = complex->real.dtype == DType::f64 ? DType::c128 : DType::c64;
+    return of_pytorch("complex", {complex->real, complex->imag}, typed(dtype, {}), builder);
+  }
   if (std::holds_alternative<handlers::Quantized>(operand.value))
     throw Refusal{"an argument is a quantized tensor, which ONNX has no value of"};
   throw Refusal{"an argument" + (type ? " of type " + ir::to_string(*type) : std::string()) + " is what ONNX has no value of"};
@@ -209,6 +221,11 @@ Operand foreign_result(const Fact& fact, const ir::Value& value, const Value& ma
   }
   if (fact.number()) return {Number{made}};
   if (const auto* list = fact.list()) return list_result(*list, value.type(), made, builder);
+  if (symbolic::is_complex(fact)) {
+    const ValueInfo type = typed(symbolic::real_part(made.dtype), shape_of(fact));
+    const Value real = of_pytorch("real", {made}, type, builder);
+    return {Complex{real, of_pytorch("imag", {made}, type, builder)}};
+  }
   return made.sequence ? Operand{handlers::Sequence{made}} : Operand{made};
 }
 

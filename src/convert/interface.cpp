@@ -7,6 +7,7 @@
 #include "handlers/emission.h"
 #include "ir/value_name.h"
 #include "onnx/builder_call.h"
+#include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -34,8 +35,10 @@ bool is_quantized(const Fact& fact) {
   return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype);
 }
 
-bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
-  if (const auto* tensor = fact.tensor(); tensor && (!tensor->shape || is_quantized(fact))) return false;
+bool can_be_input(const Fact& fact, const ir::TypeRef& type, ComplexIo complex_io) {
+  const auto* tensor = fact.tensor();
+  if (tensor && (!tensor->shape || is_quantized(fact))) return false;
+  if (complex_io == ComplexIo::refuse && symbolic::is_complex(fact)) return false;
   bool can = true;
   try {
     handlers::operand_of(fact, type, [&](ir::DType dtype, bool) { return can = can && onnx::data_type(dtype), Value{1, dtype}; });
@@ -45,16 +48,31 @@ bool can_be_input(const Fact& fact, const ir::TypeRef& type) {
   return can;
 }
 
-Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& name, onnx::Builder& builder) {
+Operand declare_pairs(const Fact& fact, const std::string& name, ComplexIo complex_io, onnx::Builder& builder) {
+  if (complex_io == ComplexIo::refuse)
+    throw onnx::Refusal{"the model's input " + name + " is complex, and ONNX operators don't compute with complex numbers",
+                        "give it real and imaginary parts in a last dimension of 2: --complex-io pairs"};
+  auto shape = shape_of(fact);
+  if (!shape) throw unknown_rank(fact, "input " + name);
+  const auto rank = static_cast<std::int64_t>(shape->size());
+  shape->push_back({2, {}});
+  const Value pairs = builder.add_input(symbolic::real_part(*fact.tensor()->dtype), std::move(shape), name);
+  builder.model().pairs.push_back(pairs.id);
+  return {handlers::parted(pairs, rank, builder)};
+}
+
+Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& name, ComplexIo complex_io,
+                onnx::Builder& builder) {
   if (const auto* list = fact.list(); list && list->items) {
     List made;
     for (std::size_t i = 0; i < list->items->size(); ++i) {
       const ir::TypeRef element =
           !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
-      made.items.push_back(declare((*list->items)[i], element, name + "." + std::to_string(i), builder));
+      made.items.push_back(declare((*list->items)[i], element, name + "." + std::to_string(i), complex_io, builder));
     }
     return {std::move(made)};
   }
+  if (symbolic::is_complex(fact)) return declare_pairs(fact, name, complex_io, builder);
   if (is_quantized(fact))
     throw onnx::Refusal{"the model's input " + name + " is a quantized tensor, which ONNX can't be given",
                         "quantize inside the model"};
@@ -144,6 +162,7 @@ class Collector {
       for (const auto& [key, member] : dict->items) collect(member, Fact{}, key_name({handlers::Known{key}}, name));
       return;
     }
+    if (const handlers::Complex* complex = operand.complex()) return collect_pairs(*complex, fact, name);
     onnx::Values values;
     if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value))
       values.push_back(dequantized(*quantized));
@@ -155,6 +174,17 @@ class Collector {
     auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
     if (!value.sequence && !shape && !may_stay_open(fact)) throw unknown_rank(fact, "output " + name);
     outputs_.push_back({name, value, std::move(shape)});
+  }
+
+  void collect_pairs(const handlers::Complex& complex, const Fact& fact, const std::string& name) {
+    if (context_.complex_io == ComplexIo::refuse)
+      throw onnx::Refusal{"the model's output " + name + " is complex, and ONNX operators don't compute with complex numbers",
+                          "give it real and imaginary parts in a last dimension of 2: --complex-io pairs"};
+    auto shape = shape_of(fact);
+    if (!shape) throw unknown_rank(fact, "output " + name);
+    const Value pairs = handlers::paired(complex, static_cast<std::int64_t>(shape->size()), builder_);
+    shape->push_back({2, {}});
+    outputs_.push_back({name, pairs, std::move(shape)});
   }
 
   // An output may be an input as it is, or a second name of another's value, which no other node judges.
@@ -274,8 +304,8 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
   for (const ir::Value* input : graph.inputs()) {
     const Fact& fact = context.facts.of(input);
     const bool state = input->index() + context.state.size() >= graph.inputs().size();
-    if (state || !input->unused() || can_be_input(fact, input->type()))
-      operands[input] = declare(fact, input->type(), ir::input_name(*input), builder);
+    if (state || !input->unused() || can_be_input(fact, input->type(), context.complex_io))
+      operands[input] = declare(fact, input->type(), ir::input_name(*input), context.complex_io, builder);
   }
   return operands;
 }

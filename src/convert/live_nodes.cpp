@@ -19,6 +19,7 @@ void add_values(const handlers::Operand& operand, Ids& ids) {
   if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value)) add(sequence->value);
   if (const auto* tensor = std::get_if<handlers::Quantized>(&operand.value))
     add(tensor->integers), add(tensor->scale), add(tensor->zero_point);
+  if (const auto* complex = operand.complex()) add(complex->real), add(complex->imag);
   if (const auto* list = operand.list())
     for (const auto& item : list->items) add_values(item, ids);
   if (const auto* dict = std::get_if<handlers::Dict>(&operand.value))

@@ -135,8 +135,11 @@ class Lowering {
       inner.path.push_back(place);
       collect_stands(held, std::move(inner), into);
     };
+    const auto* complex = operand.complex();
     if (const Value* tensor = operand.tensor())
       stands(*tensor);
+    else if (complex)
+      member(0, {complex->real}), member(1, {complex->imag});
     else if (const auto* vector = std::get_if<handlers::Vector>(&operand.value))
       stands(vector->value);
     else if (const auto* sequence = std::get_if<handlers::Sequence>(&operand.value))
@@ -330,7 +333,9 @@ class Lowering {
     const onnx::Ints sizes = same.value_or(onnx::Ints(known->shape->size(), 1));
     std::int64_t elements = 1;
     for (const std::int64_t size : sizes) elements *= size;
-    return {builder_.constant(onnx::make_tensor(*known->dtype, sizes, onnx::Ints(static_cast<std::size_t>(elements), 0)))};
+    const Value zeros = builder_.constant(
+        onnx::make_tensor(symbolic::real_part(*known->dtype), sizes, onnx::Ints(static_cast<std::size_t>(elements), 0)));
+    return ir::is_complex(*known->dtype) ? Operand{handlers::Complex{zeros, zeros}} : Operand{zeros};
   }
 
   void declare_rank(const Value& value, const ir::Value* outer) {
@@ -354,7 +359,7 @@ class Lowering {
       std::vector<const ir::Value*> whose;  // null of what is no tensor
       for (std::size_t o = 0; o < forms.size(); ++o) {
         handlers::spill(leaving(node.blocks()[i]->outputs()[o], node.output(o)), forms[o], builder_, values);
-        whose.resize(values.size(), forms[o].tensor() ? node.output(o) : nullptr);
+        whose.resize(values.size(), forms[o].tensor() || forms[o].complex() ? node.output(o) : nullptr);
       }
       values = in_body(*bodies[i], std::move(values));
       for (std::size_t v = 0; v < values.size(); ++v)

@@ -20,7 +20,8 @@ struct LowerOptions {
 // An ONNX value that stands for a value of the graph, or for a member of a list, tuple or dictionary.
 struct Stand {
   const ir::Value* value = nullptr;
-  std::vector<std::size_t> path;  // through members, by their place; empty: the value itself
+  // Through members, by their place; of a complex tensor 0 is the real part, 1 the imaginary one. Empty: the value itself.
+  std::vector<std::size_t> path;
   onnx::ValueId onnx = onnx::absent;
 };
 

@@ -147,7 +147,9 @@ class Raw {
   // Called as in the model's file, or in the graph.
   Value initializer(const ir::Constant& constant, const ir::Node& node) {
     const std::size_t before = model_.initializers.size();
-    const Value made = *handlers::operand_of(constant, context_.program, builder_).tensor();
+    const auto* view = constant.get<ir::TensorView>();
+    const Value made = view && ir::is_complex(view->dtype) ? builder_.constant(handlers::data_of(*view))
+                                                           : *handlers::operand_of(constant, context_.program, builder_).tensor();
     const ir::Constant* path = node.attribute("path");
     if (path && model_.initializers.size() == before + 1) model_.values[made.id].name = *path->get<std::string>();
     return made;

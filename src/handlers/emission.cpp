@@ -1,6 +1,7 @@
 #include "handlers/emission.h"
 
 #include <algorithm>
+#include <complex>
 
 #include "compatcheck/error.h"
 #include "handlers/sizes.h"
@@ -251,6 +252,10 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
     return units(*tensor);
   if (std::holds_alternative<Quantized>(operand.value))
     throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
+  if (const Complex* complex = operand.complex()) {
+    if (row_ && row_->complex) return paired(*complex, rank(what), build);
+    throw Refusal{std::string(call.op()) + " isn't supported with complex numbers"};
+  }
   throw Refusal{quoted(what) + " is no tensor"};
 }
 
@@ -293,6 +298,15 @@ Value Emission::tensor(std::string_view argument, DType dtype) { return cast(ten
 Value Emission::tensor_of(const ir::Value* value) { return as_tensor(operands_(value), "the value"); }
 Value Emission::optional_tensor(std::string_view argument) { return given(argument) ? tensor(argument) : Value{}; }
 
+Complex Emission::complex(std::string_view argument, DType dtype) {
+  const Operand& given = operand(argument);
+  if (const Complex* complex = given.complex()) return {cast(complex->real, dtype), cast(complex->imag, dtype)};
+  if (const auto* known = std::get_if<Known>(&given.value))
+    if (const auto* number = known->value.get<std::complex<double>>())
+      return {scalar(dtype, number->real()), scalar(dtype, number->imag())};
+  return {number_value(argument, dtype), scalar(dtype, 0)};
+}
+
 Values Emission::tensors(std::string_view argument) {
   const Operand& given = operand(argument);
   const List* list = given.list();
@@ -321,6 +335,16 @@ Value Emission::int_vector(std::string_view argument) {
 
 // ---- Sizes
 
+namespace {
+
+// The argument, or its real parts.
+Value of_its_sizes(Emission& e, std::string_view argument) {
+  const Complex* complex = e.operand(argument).complex();
+  return complex ? complex->real : e.tensor(argument);
+}
+
+}  // namespace
+
 Value Emission::shape_of(std::string_view argument) {
   const auto* known = call.tensor(argument);
   if (known && known->shape && std::ranges::all_of(*known->shape, [](const Dim& dim) { return dim.is_number(); })) {
@@ -328,12 +352,12 @@ Value Emission::shape_of(std::string_view argument) {
     for (const Dim& dim : *known->shape) sizes.push_back(*dim.number());
     return integers(sizes);
   }
-  return node("Shape", {tensor(argument)});
+  return node("Shape", {of_its_sizes(*this, argument)});
 }
 
 Value Emission::size_of(std::string_view argument, std::int64_t axis) {
   if (const auto known = size(argument, axis)) return integers({*known});
-  return build.gather(node("Shape", {tensor(argument)}), integers({wrap(axis, rank(argument))}), 0);
+  return build.gather(node("Shape", {of_its_sizes(*this, argument)}), integers({wrap(axis, rank(argument))}), 0);
 }
 
 Value Emission::dim_value(const Dim& dim) {
@@ -432,6 +456,10 @@ void Emission::give(std::size_t output, const Value& tensor) {
     results_[output] = Operand{Quantized{integers, scaled_->scale, scaled_->zero_point, {}}};
     return;
   }
+  if (ir::is_complex(output_dtype(output))) {
+    results_[output] = Operand{parted(tensor, output_rank(output), build)};
+    return;
+  }
   results_[output] = Operand{cast(tensor, output_dtype(output))};
 }
 
@@ -468,6 +496,7 @@ void Emission::mark_result(const Operand& operand) {
   if (const Number* number = operand.number())
     if (const Value* value = std::get_if<Value>(&number->value)) build.mark_result(*value);
   if (const auto* vector = std::get_if<Vector>(&operand.value)) build.mark_result(vector->value);
+  if (const Complex* complex = operand.complex()) build.mark_result(complex->real), build.mark_result(complex->imag);
   if (const List* list = operand.list())
     for (const Operand& item : list->items) mark_result(item);
 }

@@ -80,11 +80,14 @@ class Emission {
 
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
-  const Operand& input(std::size_t i) const;                   // of a call whose schema names no arguments
-  Value tensor(std::string_view argument);                     // numbers become tensors without dimensions
-  Value tensor(std::string_view argument, DType dtype);        // cast
-  Value tensor_of(const ir::Value* value);                     // of one that was made before the call
-  Value optional_tensor(std::string_view argument);            // absent if None
+  const Operand& operand_of(const ir::Value* value) const { return operands_(value); }
+  const Operand& input(std::size_t i) const;             // of a call whose schema names no arguments
+  Value tensor(std::string_view argument);               // numbers become tensors without dimensions
+  Value tensor(std::string_view argument, DType dtype);  // cast
+  Value tensor_of(const ir::Value* value);               // of one that was made before the call
+  Value optional_tensor(std::string_view argument);      // absent if None
+  // In that dtype. A real tensor or number has an imaginary part of 0, without dimensions.
+  Complex complex(std::string_view argument, DType part);
   Values tensors(std::string_view argument);                   // of a list; Refusal for one of unknown length
   Value number_value(std::string_view argument, DType dtype);  // a Scalar, int, float or bool, or a tensor without dimensions
   Value int_vector(std::string_view argument);                 // int[] as one i64 vector
@@ -119,6 +122,7 @@ class Emission {
   // ---- Results
   void give(const Value& tensor) { give(0, tensor); }
   void give(std::size_t output, const Value& tensor);  // cast to the dtype that the facts state; a number if the output is one
+  void give(const Complex& complex) { give_operand(0, {complex}); }
   void give_list(std::size_t output, const Values& tensors);  // Tensor[] of known length, or a tuple
   void give_vector(std::size_t output, const Value& vector);  // int[]: parted into numbers if its length is known
   void give_operand(std::size_t output, Operand operand);

@@ -64,6 +64,7 @@ Registry shipped_handlers() {
   register_softmax(registry);
   register_sort(registry);
   register_special(registry);
+  register_stft(registry);
   register_split(registry);
   register_statistics(registry);
   register_strided(registry);

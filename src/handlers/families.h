@@ -67,6 +67,7 @@ void register_sort(Registry& registry);
 void register_special(Registry& registry);
 void register_split(Registry& registry);
 void register_statistics(Registry& registry);
+void register_stft(Registry& registry);
 void register_strided(Registry& registry);
 void register_triangle(Registry& registry);
 void register_trigonometry(Registry& registry);

@@ -1,10 +1,12 @@
-// Short-time Fourier transforms, and what goes with Fourier transforms.
+// Fourier transforms of several dimensions, and what goes with them.
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/fourier.h"
+#include "handlers/padding.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -44,104 +46,168 @@ void frequencies(Emission& e) {
   e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), {count}, made)));
 }
 
-// ---- stft: frames times a matrix of windowed cosines and sines
+// ---- The call's dimensions
 
-struct Frames {
-  std::int64_t points, hop, bins;
+// A dimension that is transformed, and how many points it has then.
+struct Asked {
+  std::int64_t axis = 0;
+  Points points;
+  bool resized = false;  // it has another size, perhaps
 };
 
-// Of n_fft points, the window in the middle; ones if there is none.
-Value window_of(Emission& e, const Frames& frames, DType dtype) {
-  const std::int64_t length = e.integer("win_length", frames.points);
-  if (length < 1 || length > frames.points)
-    throw Refusal{"a window of " + std::to_string(length) + " points for frames of " + std::to_string(frames.points)};
-  const std::int64_t before = (frames.points - length) / 2;
-  if (!e.given("window")) {
-    Doubles ones(static_cast<std::size_t>(frames.points), 0);
-    for (std::int64_t i = 0; i < length; ++i) ones[static_cast<std::size_t>(before + i)] = 1;
-    return e.build.constant(onnx::make_tensor(dtype, {frames.points}, ones));
-  }
-  const Value window = e.tensor("window", dtype);
-  if (length == frames.points) return window;
-  const auto zeros = [&](std::int64_t count) {
-    return e.build.constant(onnx::make_tensor(dtype, {count}, Doubles(static_cast<std::size_t>(count), 0)));
-  };
-  return e.build.concat({zeros(before), window, zeros(frames.points - length - before)}, 0);
+bool is_inner(const Emission& e) { return e.call.op().starts_with("aten::_fft"); }  // without sizes and names of norms
+
+// `real`: the last one has half as many values, and more points.
+Points points_of(Emission& e, std::int64_t axis, bool from_half) {
+  if (const auto known = e.size("self", axis)) return {from_half ? 2 * (*known - 1) : *known, {}};
+  const Value size = e.size_of("self", axis);
+  if (!from_half) return {std::nullopt, size};
+  return {std::nullopt, e.node("Mul", {e.node("Sub", {size, e.integers({1})}), e.integers({2})})};
 }
 
-// [times, last - first]: cosines, or sines taken negative. Angles are reduced before they are multiplied out.
-Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Ints& times, std::int64_t first, std::int64_t last) {
-  Doubles made;
-  for (const std::int64_t t : times)
-    for (std::int64_t k = first; k < last; ++k) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(t * k % frames.points) / static_cast<double>(frames.points);
-      made.push_back(sine ? -std::sin(angle) : std::cos(angle));
+Points points_of(Emission& e, const Operand& number) {
+  const Number* given = number.number();
+  if (const auto* known = given ? std::get_if<std::int64_t>(&given->value) : nullptr) return {*known, {}};
+  return {std::nullopt, e.as_vector(number, "n")};
+}
+
+// By `dim`, else the last ones for which sizes are given, else all.
+Ints axes_of(Emission& e, std::size_t sizes) {
+  const std::int64_t rank = e.rank("self");
+  Ints made;
+  if (e.given("dim")) {
+    if (e.call.fact("dim").number())
+      made.push_back(e.integer("dim"));
+    else
+      made = e.ints("dim");
+    for (std::int64_t& dim : made) dim = e.wrap(dim, rank);
+  } else {
+    const std::int64_t count = sizes ? static_cast<std::int64_t>(sizes) : rank;
+    for (std::int64_t axis = rank - count; axis < rank; ++axis) made.push_back(axis);
+  }
+  if (rank == 0 || made.empty() || made.front() < 0) throw Refusal{"a Fourier transform needs a dimension"};
+  return made;
+}
+
+// The points given are those that the dimension has. Of a real transform's result it has half as many.
+bool has_size(const Emission& e, const Asked& asked, bool from_half) {
+  const symbolic::Dim& own = e.shape("self")[static_cast<std::size_t>(asked.axis)];
+  const symbolic::Dim& given = e.output_shape()[static_cast<std::size_t>(asked.axis)];
+  return provably_equal(own, from_half ? floor_div(given, 2) + Dim(1) : given);
+}
+
+std::vector<Asked> asked(Emission& e, bool from_half) {
+  std::vector<Operand> sizes;
+  for (const char* argument : {"n", "s", "last_dim_size"})
+    if (e.given(argument)) {
+      const Operand& given = e.operand(argument);
+      if (const List* list = given.list())
+        sizes.assign(list->items.begin(), list->items.end());
+      else
+        sizes.push_back(given);
     }
-  return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(times.size()), last - first}, made));
-}
-
-// The imaginary parts, [batch, frames, bins]. A Fourier transform never looks at what a sine of 0 would multiply: the points at
-// the start and in the middle of a frame, the lowest and the highest bin. So NaN there stays out.
-Value imaginary(Emission& e, const Value& windowed, const Frames& frames, const Value& still) {
-  Ints times;
-  for (std::int64_t t = 1; t < frames.points; ++t)
-    if (2 * t != frames.points) times.push_back(t);
-  const std::int64_t middle = frames.points % 2 == 0 ? frames.points / 2 : -1;  // the bin whose sines are all 0
-  const auto turning = [&](std::int64_t first, std::int64_t last) {
-    return e.node("MatMul",
-                  {e.build.gather(windowed, e.integers(times), 2), waves(e, frames, windowed.dtype, true, times, first, last)});
-  };
-  Values bins{still};
-  const std::int64_t below = middle > 0 ? std::min(middle, frames.bins) : frames.bins;
-  if (below > 1) bins.push_back(turning(1, below));
-  if (middle > 0 && middle < frames.bins) bins.push_back(still);
-  if (middle > 0 && middle + 1 < frames.bins) bins.push_back(turning(middle + 1, frames.bins));
-  return e.build.concat(bins, 2);
-}
-
-// [batch, samples] → [batch, frames, points]
-Value framed(Emission& e, const Value& signal, std::int64_t samples, const Frames& frames) {
-  const std::int64_t count = 1 + (samples - frames.points) / frames.hop;
-  if (samples < frames.points || count < 1) throw Refusal{"the signal is shorter than a frame"};
-  Ints places;
-  for (std::int64_t frame = 0; frame < count; ++frame)
-    for (std::int64_t i = 0; i < frames.points; ++i) places.push_back(frame * frames.hop + i);
-  const Value at = e.build.constant(onnx::make_tensor(DType::i64, {count, frames.points}, places));
-  return e.build.gather(signal, at, 1);
-}
-
-void stft(Emission& e) {
-  const std::int64_t rank = e.rank("self"), points = e.integer("n_fft");
-  const bool onesided = !e.given("onesided") || e.boolean("onesided");
-  const Frames frames{points, e.integer("hop_length", points / 4), onesided ? points / 2 + 1 : points};
-  if (points < 1 || frames.hop < 1)
-    throw Refusal{"PyTorch takes no frames of " + std::to_string(points) + " points every " + std::to_string(frames.hop)};
-  Value x = e.tensor("self");
-  const DType dtype = x.dtype;
-  if (rank == 1) x = e.build.unsqueeze(x, {0});
-  std::int64_t samples = e.known_size("self", -1);
-  if (e.call.has("center") && e.boolean("center")) {
-    const std::int64_t half = points / 2;
-    const std::string mode = e.string("pad_mode");
-    if (mode != "reflect" && mode != "constant" && mode != "replicate")
-      throw Refusal{"the padding '" + mode + "' has no ONNX form", "use pad_mode='reflect'"};
-    x = e.node("Pad", {x}, {{"pads", Ints{0, half, 0, half}}, {"mode", mode == "replicate" ? "edge" : mode}});
-    samples += 2 * half;
+  std::vector<Asked> made;
+  const bool of_last = is_inner(e);  // the only size is that of the last dimension
+  const Ints axes = axes_of(e, of_last ? 0 : sizes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const bool last = i + 1 == axes.size();
+    const std::size_t place = of_last ? 0 : i;
+    const bool sized = place < sizes.size() && (!of_last || last);
+    Asked each{axes[i], sized ? points_of(e, sizes[place]) : Points{-1, {}}, sized};
+    if (each.points.known == -1) each = {axes[i], points_of(e, axes[i], last && from_half), false};
+    if (each.points.known && *each.points.known < 1) throw Refusal{"a Fourier transform of no points"};
+    if (each.resized && has_size(e, each, last && from_half)) each.resized = false;
+    made.push_back(each);
   }
-  const Value windowed = e.node("Mul", {framed(e, x, samples, frames), window_of(e, frames, dtype)});
-  Ints times(static_cast<std::size_t>(points));
-  std::iota(times.begin(), times.end(), 0);
-  const Value real =
-      e.node("MatMul", {windowed, waves(e, frames, dtype, false, times, 0, frames.bins)});  // [batch, frames, bins]
-  const Value batch = rank == 1 ? e.integers({1}) : e.size_of("self", 0);
-  const Value still = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
-    return filled(e, e.build.concat({batch, e.integers({1 + (samples - points) / frames.hop, 1})}, 0), dtype, 0);
-  }();
-  const auto placed = [&](const Value& bins) { return e.build.unsqueeze(e.build.transpose(bins, {0, 2, 1}), {3}); };
-  Value made = e.build.concat({placed(real), placed(imaginary(e, windowed, frames, still))}, 3);  // [batch, bins, frames, 2]
-  if (e.boolean("normalized")) made = e.node("Div", {made, e.scalar(dtype, std::sqrt(static_cast<double>(points)))});
-  e.give(rank == 1 ? e.build.squeeze(made, {0}) : made);
+  return made;
+}
+
+Norm norm_of(Emission& e, Direction direction) {
+  if (is_inner(e)) return static_cast<Norm>(e.integer("normalization"));
+  const std::string norm = e.given("norm") ? e.string("norm") : "backward";
+  if (norm == "ortho") return Norm::by_root;
+  return (norm == "forward") == (direction == Direction::forward) ? Norm::by_points : Norm::none;
+}
+
+// Zeros behind, or without the last ones.
+Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& to) {
+  const auto size = e.size("self", axis);
+  if (!value || (size && size == to.known)) return value;
+  const auto rank = static_cast<std::size_t>(e.rank("self"));
+  if (!to.known)
+    throw Refusal{
+        "a Fourier transform of a number of points that is known only when the model runs, and that isn't the dimension's "
+        "size",
+        "fix n"};
+  if (size && *size > *to.known) return part(e, value, axis, 0, *to.known);
+  Ints none(rank, 0), behind(rank, 0);
+  behind[static_cast<std::size_t>(axis)] = size ? *to.known - *size : *to.known;
+  const Value made = padded(e, value, nullptr, none, behind, e.scalar(value.dtype, 0));
+  return size ? made : part(e, made, axis, 0, *to.known);
+}
+
+Complex resized(Emission& e, const Complex& value, const Asked& asked, bool half = false) {
+  if (!asked.resized) return value;
+  Points to = asked.points;
+  if (half && to.known) to.known = *to.known / 2 + 1;
+  return {resized(e, value.real, asked.axis, to), resized(e, value.imag, asked.axis, to)};
+}
+
+// ---- Transforms
+
+DType part_dtype(const Emission& e) { return symbolic::real_part(e.output_dtype()); }
+
+// A real signal has no imaginary part.
+Complex signal_of(Emission& e) {
+  if (e.operand("self").complex()) return e.complex("self", part_dtype(e));
+  return {e.tensor("self", part_dtype(e)), {}};
+}
+
+// Of one or two real points nothing is imaginary.
+void give(Emission& e, Complex made) {
+  const auto marked = e.build.plumbing();
+  if (!made.imag) made.imag = filled_like(e, made.real, made.real.dtype, 0);
+  e.give(made);
+}
+
+Transform transform_of(Emission& e, const Asked& asked, Direction direction) {
+  return {asked.axis, e.rank("self"), asked.points, direction, norm_of(e, direction)};
+}
+
+Direction direction_of(Emission& e, Direction usual) {
+  if (!e.call.has("forward")) return usual;
+  return e.boolean("forward") ? Direction::forward : Direction::inverse;
+}
+
+template <Direction usual>
+void complex_transform(Emission& e) {
+  const Direction direction = direction_of(e, usual);
+  Complex x = signal_of(e);
+  for (const Asked& each : asked(e, false)) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
+  give(e, x);
+}
+
+template <Direction direction>
+void real_transform(Emission& e) {
+  auto all = asked(e, false);
+  const Asked last = all.back();
+  all.pop_back();
+  const Value x = resized(e, Complex{e.tensor("self", part_dtype(e)), {}}, last).real;
+  const Transform transform = transform_of(e, last, direction);
+  const bool whole = e.call.has("onesided") && !e.boolean("onesided");
+  Complex made = whole ? transformed(e, {x, {}}, transform) : half_spectrum(e, x, transform);
+  for (const Asked& each : all) made = transformed(e, resized(e, made, each), transform_of(e, each, direction));
+  give(e, made);
+}
+
+template <Direction direction>
+void transform_to_real(Emission& e) {
+  Complex x = signal_of(e);
+  auto all = asked(e, true);
+  const Asked last = all.back();
+  all.pop_back();
+  for (const Asked& each : all) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
+  e.give(from_half_spectrum(e, resized(e, x, last, true), transform_of(e, last, direction)));
 }
 
 }  // namespace
@@ -150,7 +216,23 @@ void register_fft(Registry& registry) {
   registry.handler("aten::fft_fftshift", shift<false>);
   registry.handler("aten::fft_ifftshift", shift<true>);
   registry.handler("aten::fft_fftfreq", frequencies);
-  registry.handler("aten::stft", stft);
+  constexpr auto forward = Direction::forward, inverse = Direction::inverse;
+  for (const char* op : {"aten::fft_fft", "aten::fft_fft2", "aten::fft_fftn", "aten::_fft_c2c"})
+    registry.complex_handler(op, complex_transform<forward>);
+  for (const char* op : {"aten::fft_ifft", "aten::fft_ifft2", "aten::fft_ifftn"})
+    registry.complex_handler(op, complex_transform<inverse>);
+  for (const char* op : {"aten::fft_rfft", "aten::fft_rfft2", "aten::fft_rfftn", "aten::_fft_r2c"})
+    registry.complex_handler(op, real_transform<forward>);
+  for (const char* op : {"aten::fft_ihfft", "aten::fft_ihfft2", "aten::fft_ihfftn"})
+    registry.complex_handler(op, real_transform<inverse>);
+  for (const char* op : {"aten::fft_irfft", "aten::fft_irfft2", "aten::fft_irfftn", "aten::_fft_c2r"}) {
+    registry.complex_handler(op, transform_to_real<inverse>);
+    registry.handler(op, transform_to_real<inverse>);
+  }
+  for (const char* op : {"aten::fft_hfft", "aten::fft_hfft2", "aten::fft_hfftn"}) {
+    registry.complex_handler(op, transform_to_real<forward>);
+    registry.handler(op, transform_to_real<forward>);
+  }
 }
 
 }  // namespace compatcheck::handlers

@@ -61,6 +61,7 @@ Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const Fres
   if (!ir::is(element, TypeKind::tensor)) return {Unresolved{}};
   const auto* tensor = fact.element ? fact.element->tensor() : nullptr;
   if (!tensor || !tensor->dtype) throw unknown_dtype(fact.element ? *fact.element : Fact{});
+  if (ir::is_complex(*tensor->dtype)) return {Unresolved{}};  // a sequence of pairs
   return {Sequence{fresh(*tensor->dtype, true)}};
 }
 
@@ -80,6 +81,11 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
     if (ir::is_quantized(*tensor->dtype))
       return {Quantized{
           fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false), {}}};
+    if (ir::is_complex(*tensor->dtype)) {
+      const DType part = symbolic::real_part(*tensor->dtype);
+      const Value real = fresh(part, false);
+      return {Complex{real, fresh(part, false)}};
+    }
     return {fresh(*tensor->dtype, false)};
   }
   if (const auto* known = fact.number()) return number(*known, fresh);
@@ -93,9 +99,6 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
   return {Unresolved{}};
 }
 
-namespace {
-
-// Whole where the bytes came along, else a place in the file.
 onnx::TensorData data_of(const ir::TensorView& view) {
   const DType dtype = ir::is_quantized(view.dtype) ? stored_as(view.dtype) : view.dtype;
   onnx::TensorData data{.dtype = dtype, .dims = view.sizes, .bytes = {}, .view = view};
@@ -119,6 +122,17 @@ onnx::TensorData data_of(const ir::TensorView& view) {
   data.view.reset();
   data.bytes = std::move(bytes);
   return data;
+}
+
+namespace {
+
+// Its real or imaginary parts: every other real number.
+ir::TensorView part_of(const ir::TensorView& view, bool imaginary) {
+  ir::TensorView part = view;
+  part.dtype = symbolic::real_part(view.dtype);
+  for (std::int64_t& stride : part.strides) stride *= 2;
+  part.offset = 2 * view.offset + (imaginary ? 1 : 0);
+  return part;
 }
 
 Operand quantized_of(const ir::TensorView& view, onnx::Builder& builder) {
@@ -151,6 +165,10 @@ Operand operand_of(const ir::Constant& constant, const ir::Program* program, onn
   if (const auto* view = constant.get<ir::TensorView>()) {
     if (!view->storage) return {Unresolved{}};
     if (ir::is_quantized(view->dtype)) return view->quantizer ? quantized_of(*view, builder) : Operand{Unresolved{}};
+    if (ir::is_complex(view->dtype)) {
+      const Value real = builder.constant(data_of(part_of(*view, false)));
+      return {Complex{real, builder.constant(data_of(part_of(*view, true)))}};
+    }
     return {builder.constant(data_of(*view))};
   }
   if (const auto* list = constant.get<ir::ListConstant>()) return {list_of(list->items, program, builder)};
@@ -204,10 +222,21 @@ void spill_anything(const Operand& form, onnx::Builder& builder, Values& into) {
     into.push_back(sequence_of({}, sequence->value.dtype, builder));
   } else if (const auto* quantized = std::get_if<Quantized>(&form.value)) {
     for (const Value& part : {quantized->integers, quantized->scale, quantized->zero_point}) zero(part);
+  } else if (const Complex* complex = form.complex()) {
+    zero(complex->real), zero(complex->imag);
   }
 }
 
 }  // namespace
+
+Value paired(const Complex& complex, std::int64_t rank, onnx::Builder& builder) {
+  return builder.concat({builder.unsqueeze(complex.real, {rank}), builder.unsqueeze(complex.imag, {rank})}, rank);
+}
+
+Complex parted(const Value& pairs, std::int64_t rank, onnx::Builder& builder) {
+  const Value real = builder.gather(pairs, builder.integer(0), rank);
+  return {real, builder.gather(pairs, builder.integer(1), rank)};
+}
 
 Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
   const auto joining = builder.plumbing();
@@ -250,6 +279,12 @@ void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Va
       return;
     }
   }
+  if (const Complex* complex = form.complex())
+    if (const Complex* same = given.complex()) {
+      into.push_back(builder.cast(same->real, complex->real.dtype));
+      into.push_back(builder.cast(same->imag, complex->imag.dtype));
+      return;
+    }
   if (form.is_none() && given.is_none()) return;
   if (std::holds_alternative<Known>(form.value) && std::holds_alternative<Known>(given.value)) return;
   throw onnx::Refusal{"a value has a type that ONNX has no value of"};
@@ -264,6 +299,10 @@ Operand refill(const Operand& form, const Values& values, std::size_t& at) {
   if (std::holds_alternative<Quantized>(form.value)) {
     const std::size_t first = std::exchange(at, at + 3);
     return {Quantized{values.at(first), values.at(first + 1), values.at(first + 2), {}}};
+  }
+  if (form.complex()) {
+    const std::size_t first = std::exchange(at, at + 2);
+    return {Complex{values.at(first), values.at(first + 1)}};
   }
   if (const List* list = form.list()) {
     List made;

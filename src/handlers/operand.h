@@ -53,17 +53,22 @@ struct Quantized {
   Value integers, scale, zero_point;
   std::optional<std::int64_t> axis;
 };
+// A complex tensor: two real ones of its shape.
+struct Complex {
+  Value real, imag;
+};
 struct Uninitialized {};  // on a path that is never taken: any value will do
 struct Unresolved {};     // of a type that no ONNX value has
 
 struct Operand {
-  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Uninitialized,
+  std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Complex, Uninitialized,
                Unresolved>
       value;
 
   bool is_none() const { return std::holds_alternative<None>(value); }
   const Value* tensor() const { return std::get_if<Value>(&value); }
   const Number* number() const { return std::get_if<Number>(&value); }
+  const Complex* complex() const { return std::get_if<Complex>(&value); }
   const List* list() const { return std::get_if<List>(&value); }
 };
 struct DictEntry {
@@ -79,6 +84,9 @@ Operand operand_of(const symbolic::Fact& fact, const ir::TypeRef& type, const Fr
 // What a constant of the graph becomes: a tensor is an initializer. `program` (may be null) holds the objects.
 Operand operand_of(const ir::Constant& constant, const ir::Program* program, onnx::Builder& builder);
 
+// The elements of a tensor: whole where the bytes came along, else a place in the file.
+onnx::TensorData data_of(const ir::TensorView& view);
+
 // The operand's own, but for a number that is known: it is to be a value all the same.
 Operand value_form(const Operand& operand);
 // The ONNX values of `given` in the form of `form`: numbers become values, lists become sequences. Throws Refusal where that
@@ -86,6 +94,9 @@ Operand value_form(const Operand& operand);
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into);
 // The other way: an operand of that form whose values are taken from `values`, in order.
 Operand refill(const Operand& form, const Values& values, std::size_t& at);
+// Real and imaginary parts in a last dimension of 2, as ONNX's DFT holds them, and PyTorch's view_as_real; and back.
+Value paired(const Complex& complex, std::int64_t rank, onnx::Builder& builder);
+Complex parted(const Value& pairs, std::int64_t rank, onnx::Builder& builder);
 // One dimension of ints, floats or bools.
 Value vector_of(const List& list, ir::DType dtype, onnx::Builder& builder);
 

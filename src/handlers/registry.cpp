@@ -16,6 +16,11 @@ void Registry::number_handler(std::string_view op, Handler function) {
   if (!numbers_.emplace(op, std::move(function)).second) throw InternalError("two handlers for numbers of " + std::string(op));
 }
 
+void Registry::complex_handler(std::string_view op, Handler function) {
+  if (!complex_.emplace(op, std::move(function)).second)
+    throw InternalError("two handlers for complex tensors of " + std::string(op));
+}
+
 void Registry::overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin) {
   overlaid_.push_back({std::string(op), std::string(plugin), opsets, std::move(function)});
 }
@@ -33,6 +38,11 @@ const Handler* Registry::find(std::string_view rows) const {
 const Handler* Registry::find_number(std::string_view op) const {
   const auto found = numbers_.find(op);
   return found == numbers_.end() ? nullptr : &found->second;
+}
+
+const Handler* Registry::find_complex(std::string_view rows) const {
+  const auto found = complex_.find(mapping::split_overload(rows).first);
+  return found == complex_.end() ? nullptr : &found->second;
 }
 
 const Overlaid* Registry::find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const {
@@ -64,6 +74,8 @@ std::vector<std::string_view> Registry::names() const {
   for (const auto& [name, function] : handlers_) names.push_back(name);
   for (const auto& [name, function] : numbers_)
     if (!handlers_.contains(name)) names.push_back(name);
+  for (const auto& [name, function] : complex_)
+    if (!handlers_.contains(name) && !numbers_.contains(name)) names.push_back(name);
   return names;
 }
 

@@ -28,19 +28,22 @@ class Registry {
   void handler(std::string_view op, Handler function, std::vector<std::string> variants = {});
   // For the overloads on Python's numbers, which share rows with the operator on tensors: "aten::add" of two ints.
   void number_handler(std::string_view op, Handler function);
+  // For complex tensors: rows with `complex: true`, of the operator and of its overloads.
+  void complex_handler(std::string_view op, Handler function);
   // A plugin's, at these opsets, over all that was registered before; a base name speaks for its overloads.
   void overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin);
   // Of these rows; null if none. `rows` is the canonical name: after aliases, in-place and out= forms.
   const Handler* find(std::string_view rows) const;
   const Handler* find_exact(std::string_view rows) const;  // not that of the base name
   const Handler* find_number(std::string_view op) const;
+  const Handler* find_complex(std::string_view rows) const;
   // The last plugin's; `around` is narrowed to the opsets around this one with the same answer.
   const Overlaid* find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const;
   std::vector<std::string_view> names() const;
   const std::vector<std::string>& variants(std::string_view rows) const;
 
  private:
-  std::map<std::string, Handler, std::less<>> handlers_, numbers_;
+  std::map<std::string, Handler, std::less<>> handlers_, numbers_, complex_;
   std::map<std::string, std::vector<std::string>, std::less<>> variants_;
   std::vector<Overlaid> overlaid_;  // the later wins
 };

@@ -1,4 +1,6 @@
 // Angles and hyperbolic functions.
+#include "handlers/trigonometry.h"
+
 #include <numbers>
 
 #include "handlers/double_forms.h"
@@ -10,19 +12,11 @@ namespace {
 
 Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
 
-// The quotient is taken in double, where neither 0 nor infinity need to be divided.
 void atan2(Emission& e) {
   const DType dtype = e.output_dtype();
   const auto [self, other] = operand_names(e);
-  const Value y = e.number_value(self, dtype), x = e.number_value(other, dtype);
-  const Value left = is_negative(e, x), down = is_negative(e, y);
-  const Value y64 = e.cast(y, DType::f64), x64 = e.cast(x, DType::f64);
-  const auto number = [&](double value) { return e.scalar(DType::f64, value); };
-  const Value height = clamped(e, y64, number(-1e300), number(1e300));
-  const Value width = clamped(e, absolute(e, x64), number(1e-300), number(1e300));
-  const Value quotient = e.cast(divide(e, height, where(e, left, negated(e, width), width)), dtype);
-  const Value half_turn = where(e, down, constant(e, y, -std::numbers::pi), constant(e, y, std::numbers::pi));
-  e.give(add(e, arc_tangent(e, quotient), where(e, left, half_turn, constant(e, y, 0))));
+  const Value y = e.number_value(self, dtype);
+  e.give(angle_of(e, y, e.number_value(other, dtype)));
 }
 
 // 0 or pi of real numbers.
@@ -66,6 +60,18 @@ void radians(Emission& e) {
 }
 
 }  // namespace
+
+// The quotient is taken in double, where neither 0 nor infinity need to be divided.
+Value angle_of(Emission& e, const Value& y, const Value& x) {
+  const Value left = is_negative(e, x), down = is_negative(e, y);
+  const Value y64 = e.cast(y, DType::f64), x64 = e.cast(x, DType::f64);
+  const auto number = [&](double value) { return e.scalar(DType::f64, value); };
+  const Value height = clamped(e, y64, number(-1e300), number(1e300));
+  const Value width = clamped(e, absolute(e, x64), number(1e-300), number(1e300));
+  const Value quotient = e.cast(divide(e, height, where(e, left, negated(e, width), width)), y.dtype);
+  const Value half_turn = where(e, down, constant(e, y, -std::numbers::pi), constant(e, y, std::numbers::pi));
+  return add(e, arc_tangent(e, quotient), where(e, left, half_turn, constant(e, y, 0)));
+}
 
 void register_trigonometry(Registry& registry) {
   registry.handler("aten::atan2", atan2);

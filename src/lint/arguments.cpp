@@ -208,7 +208,10 @@ void check_required(const Context& context, const mapping::Place& place, const s
 void check_arguments(const Context& context, const OperatorRows& rows) {
   const Arguments arguments{context, rows, overloads_of(context, rows.name)};
   check_required(context, rows.place, rows.valid.required);
-  if (!arguments.overloads.empty()) arguments.check(rows.valid.when);
+  if (!arguments.overloads.empty()) {
+    arguments.check(rows.valid.when);
+    for (const std::string& argument : rows.complex.arguments) arguments.check_exists(rows.place, argument);
+  }
   for (const mapping::Entry& entry : rows.history)
     for (const mapping::Row& row : entry.rows) {
       check_required(context, row.place, row.required);

@@ -25,7 +25,7 @@ bool implies(const Conditions& a, const Conditions& b) {
 
 // Every call that `later` would take, `earlier` takes.
 bool shadows(const Row& earlier, const Row& later) {
-  if (later.complex && !earlier.complex) return false;
+  if (earlier.complex && !later.complex) return false;  // real tensors are left to it
   for (const std::string& name : earlier.required)
     if (std::ranges::find(later.required, name) == later.required.end()) return false;
   if (earlier.when.empty()) return true;

@@ -88,7 +88,7 @@ struct Row {
   std::string reason;                 // of missing and refuse
   std::string hint, lifted, approximate;
   bool random = false;
-  bool complex = false;
+  bool complex = false;  // for calls with complex tensors alone
   Place place;
 
   bool one_to_one() const { return to.size() == 1; }
@@ -109,12 +109,21 @@ struct Validity {
   bool empty() const { return when.empty() && required.empty(); }
 };
 
+// How the rows of an operator, which are written for real tensors, compute with complex ones.
+struct ComplexForm {
+  enum class Kind : std::uint8_t { parts, product } kind = Kind::parts;
+  std::vector<std::string> arguments;  // that have real and imaginary parts; empty: the rows take no complex tensors
+
+  bool empty() const { return arguments.empty(); }
+};
+
 struct OperatorRows {
   std::string name;    // "aten::add" or "aten::add.Tensor"
   std::string alias;   // another operator's name, or empty
   std::string schema;  // user's, or empty
   Place schema_place;
   std::string facts;  // rule word, or empty
+  ComplexForm complex;
   Validity valid;
   std::vector<Entry> history;  // ascending opsets
   Place place;

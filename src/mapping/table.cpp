@@ -56,6 +56,7 @@ OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   if (user.facts.empty()) user.facts = before->facts;
   if (user.schema.empty()) user.schema = before->schema, user.schema_place = before->schema_place;
   if (user.valid.empty()) user.valid = before->valid;
+  if (user.complex.empty()) user.complex = before->complex;
   return user;
 }
 
@@ -240,6 +241,8 @@ const Validity& Table::valid(const OperatorRows& rows) const {
   const OperatorRows* const base = rows.valid.empty() ? stated(base_name(rows.name)) : nullptr;
   return base ? base->valid : rows.valid;
 }
+
+const ComplexForm& Table::complex_form(const OperatorRows& rows) const { return rows.complex; }
 
 std::string_view Table::facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const {
   const OperatorRows* rows = resolve(op, overload, schemas);

@@ -95,6 +95,8 @@ class Table {
                                     const schema::Registry& schemas) const;
   // What PyTorch demands of a call; an overload's own rows may leave it to the base name.
   const Validity& valid(const OperatorRows& rows) const;
+  // How its rows compute with complex tensors. Overloads with rows of their own state it for themselves.
+  const ComplexForm& complex_form(const OperatorRows& rows) const;
   // The rule word for its facts; empty if none.
   std::string_view facts(std::string_view op, std::string_view overload, const schema::Registry& schemas) const;
 

@@ -99,6 +99,7 @@ struct Model {
   Graph graph;
   std::vector<Initializer> initializers;
   std::string producer_version;
+  std::vector<ValueId> pairs;  // inputs that stand for complex tensors, with real and imaginary parts in the last dimension
   std::unordered_map<ValueId, ValueId> replaced;  // what clean-up took away, and the equal value that is left
 
   ValueId left_of(ValueId value) const;  // the value itself, if nothing replaced it

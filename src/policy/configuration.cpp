@@ -46,6 +46,7 @@ constexpr std::array option_keys{
     Key{"custom_opsets", "--custom-opset", true},
     Key{"export_type", "--export-type"},
     Key{"state", "--state"},
+    Key{"complex_io", "--complex-io"},
     Key{"baseline", "--baseline", false, Names::files},
     Key{"source_root", "--source-root", false, Names::files},
 };

@@ -32,10 +32,18 @@ std::optional<double> number_of(const Fact& fact) {
 }  // namespace
 
 const Fact& FactTable::of(const ir::Value* value) const {
+  if (below_) {
+    const auto own = above_.find(value->id());
+    return own == above_.end() ? below_->of(value) : own->second;
+  }
   return value->id() < facts_.size() ? facts_[value->id()] : nothing_known;
 }
 
 void FactTable::set(const ir::Value* value, Fact fact) {
+  if (below_) {
+    above_[value->id()] = std::move(fact);
+    return;
+  }
   if (value->id() >= facts_.size()) facts_.resize(value->id() + 1);
   facts_[value->id()] = std::move(fact);
 }

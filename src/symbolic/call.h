@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +20,14 @@ class FactTable {
   const Fact& of(const ir::Value* value) const;  // "nothing known" if never set
   void set(const ir::Value* value, Fact fact);
 
+  FactTable() = default;
+  // A few facts over those of another table, which must outlive it: a call as if its tensors were others.
+  explicit FactTable(const FactTable* below) : below_(below) {}
+
  private:
   std::vector<Fact> facts_;
+  const FactTable* below_ = nullptr;
+  std::map<std::size_t, Fact> above_;
 };
 
 // Argument reads that answer nullopt mean "not known when converting"; is_none() is asked first for Optionals.

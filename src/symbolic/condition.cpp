@@ -8,6 +8,7 @@
 
 #include "symbolic/dimensions.h"
 #include "symbolic/indices.h"
+#include "symbolic/promotion.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -376,27 +377,6 @@ Verdict all_hold(const std::vector<mapping::Conditions>& when, const std::vector
   return total;
 }
 
-// Unknown dtypes count as real: TorchScript files say so where a tensor is complex, and few are.
-Verdict no_complex(const Call& call) {
-  const auto complex = [](const Fact& fact) {
-    const auto* tensor = fact.tensor();
-    return tensor && tensor->dtype && ir::is_complex(*tensor->dtype);
-  };
-  const auto refuse = [](const Fact& fact) {
-    return no("ONNX has no complex tensors for this operator, and the call has " + to_string(fact));
-  };
-  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
-    const Fact& fact = call.input(i);
-    if (complex(fact)) return refuse(fact);
-    if (const auto* list = fact.list(); list && list->items)
-      for (const Fact& item : *list->items)
-        if (complex(item)) return refuse(item);
-  }
-  for (const ir::Value* output : call.node().outputs())
-    if (const Fact& fact = call.facts().of(output); complex(fact)) return refuse(fact);
-  return yes();
-}
-
 bool are_numbers(const std::optional<std::vector<Dim>>& contents) {
   return contents && std::all_of(contents->begin(), contents->end(), [](const Dim& dim) { return dim.is_number(); });
 }
@@ -411,6 +391,15 @@ bool is_constant(const Fact& fact) {
 }
 
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas) {
+  const bool complex = has_complex(call);
+  if (row.complex && !complex) return no("the row is for complex numbers");
+  if (complex && !row.complex && row.kind == mapping::Row::Kind::mapped) {  // which computes with the parts
+    FactTable facts(&call.facts());
+    const auto state = [&](const ir::Value* value) { facts.set(value, part_of(call.facts().of(value))); };
+    std::ranges::for_each(call.node().inputs(), state);
+    std::ranges::for_each(call.node().outputs(), state);
+    return all_hold(row.when, row.required, Call(call.node(), facts), registry, schemas);
+  }
   return all_hold(row.when, row.required, call, registry, schemas);
 }
 
@@ -424,6 +413,32 @@ Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, con
   return total;
 }
 
-Verdict takes_dtypes(const mapping::Row& row, const Call& call) { return row.complex ? yes() : no_complex(call); }
+bool is_complex(const Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return tensor->dtype && ir::is_complex(*tensor->dtype);
+  const auto* list = fact.list();
+  if (!list) return false;
+  return list->items ? std::ranges::any_of(*list->items, is_complex) : list->element && is_complex(*list->element);
+}
+
+bool has_complex(const Call& call) {
+  const auto complex = [&](const ir::Value* value) { return is_complex(call.facts().of(value)); };
+  return std::ranges::any_of(call.node().inputs(), complex) || std::ranges::any_of(call.node().outputs(), complex);
+}
+
+Verdict takes_dtypes(const mapping::Row& row, const mapping::ComplexForm& form, const Call& call) {
+  if (row.complex) return yes();
+  const auto refuse = [&](const Fact& fact) {
+    return no(std::string(call.op()) + " isn't supported with complex numbers, and the call has " + to_string(fact));
+  };
+  const auto* schema = call.node().schema();
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
+    const bool named = schema && i < schema->arguments.size() &&
+                       std::ranges::find(form.arguments, schema->arguments[i].name) != form.arguments.end();
+    if (!named && is_complex(call.input(i))) return refuse(call.input(i));
+  }
+  for (const ir::Value* output : call.node().outputs())
+    if (const Fact& fact = call.facts().of(output); form.empty() && is_complex(fact)) return refuse(fact);
+  return yes();
+}
 
 }  // namespace compatcheck::symbolic

@@ -108,6 +108,48 @@ Facts stft(const Call& call) {
   return {tensor_fact(*complex ? complex_of(self.dtype) : real_of(self.dtype), std::move(shape))};
 }
 
+// [batch, frequencies, frames] → [batch, samples]
+Facts istft(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto points = call.dim("n_fft");
+  const auto hop =
+      call.is_none("hop_length") ? (points ? std::optional(floor_div(*points, 4)) : std::nullopt) : call.dim("hop_length");
+  const auto center = call.boolean("center"), complex = call.boolean("return_complex");
+  if (!self.shape || self.shape->size() < 2 || !self.dtype || !points || !hop || !center || !complex)
+    return {tensor_fact(std::nullopt, std::nullopt)};
+  Shape shape(self.shape->begin(), self.shape->end() - 2);
+  const Dim whole = *points + *hop * (self.shape->back() - Dim(1));
+  if (call.is_none("length"))
+    shape.push_back(*center ? whole - Dim(2) * floor_div(*points, 2) : whole);
+  else
+    shape.push_back(call.dim("length").value_or(Dim()));
+  return {tensor_fact(*complex ? self.dtype : real_of(self.dtype), std::move(shape))};
+}
+
+// ---- The forms in which torch.export writes transforms: without sizes, but for the last one's
+
+Facts inner_to_complex(const Call& call) { return {tensor_fact(complex_of(self_of(call).dtype), self_of(call).shape)}; }
+
+Facts inner_to_half(const Call& call) {
+  std::optional<Shape> shape = self_of(call).shape;
+  const auto dims = call.ints("dim");
+  const auto half = call.boolean("onesided");
+  const auto last = shape && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
+  if (!half || !last) shape.reset();
+  if (shape && *half) (*shape)[*last] = floor_div((*shape)[*last], 2) + Dim(1);
+  return {tensor_fact(complex_of(self_of(call).dtype), std::move(shape))};
+}
+
+Facts inner_to_real(const Call& call) {
+  std::optional<Shape> shape = self_of(call).shape;
+  const auto dims = call.ints("dim");
+  const auto size = call.dim("last_dim_size");
+  const auto last = shape && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
+  if (!size || !last) shape.reset();
+  if (shape) (*shape)[*last] = *size;
+  return {tensor_fact(real_of(self_of(call).dtype), std::move(shape))};
+}
+
 // ---- Complex numbers and their parts
 
 Facts complex(const Call& call) {
@@ -150,6 +192,10 @@ void register_fft(Registry& registry) {
        {"aten::fft_irfft", "aten::fft_irfft2", "aten::fft_irfftn", "aten::fft_hfft", "aten::fft_hfft2", "aten::fft_hfftn"})
     registry.facts(op, half_to_real);
   registry.facts("aten::stft", stft);
+  registry.facts("aten::istft", istft);
+  registry.facts("aten::_fft_c2c", inner_to_complex);
+  registry.facts("aten::_fft_r2c", inner_to_half);
+  registry.facts("aten::_fft_c2r", inner_to_real);
   registry.facts("aten::complex", complex);
   registry.facts("aten::polar", complex);
   registry.facts("aten::view_as_real", view_as_real);

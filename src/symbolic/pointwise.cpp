@@ -32,7 +32,8 @@ Operands pointwise_operands(const Call& call) {
     const bool tensor = is_kind(argument.type, ir::TypeKind::tensor);
     if (!tensor && !is_kind(argument.type, ir::TypeKind::number)) continue;
     promotion.add(fact);
-    if (tensor && !fact.number()) operands.shape = broadcast(operands.shape, fact.tensor() ? fact.tensor()->shape : std::nullopt);
+    const bool number = fact.number() || std::holds_alternative<ConstantFact>(fact.value);  // a complex one
+    if (tensor && !number) operands.shape = broadcast(operands.shape, fact.tensor() ? fact.tensor()->shape : std::nullopt);
   }
   operands.dtype = promotion.result();
   return operands;

@@ -89,6 +89,14 @@ DType real_part(DType dtype) {
   }
 }
 
+Fact part_of(Fact fact) {
+  if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->dtype && ir::is_complex(*tensor->dtype))
+    *tensor = {.dtype = real_part(*tensor->dtype), .shape = std::move(tensor->shape)};
+  else if (auto* list = std::get_if<ListFact>(&fact.value); list && list->items)
+    for (Fact& item : *list->items) item = part_of(std::move(item));
+  return fact;
+}
+
 void Promotion::add(std::optional<DType>& category, DType dtype) {
   if (!category) {
     category = dtype;

@@ -19,6 +19,9 @@ ir::DType to_float(ir::DType dtype);
 // The dtype of the real and imaginary parts.
 ir::DType real_part(ir::DType dtype);
 
+// Of complex tensors, also in lists, the real or imaginary parts: nothing else is known of these.
+Fact part_of(Fact fact);
+
 // torch.result_type of any number of operands: tensors with dimensions decide before 0-d tensors, and those before
 // Python numbers, as long as they are of the same kind (bool, integer, floating, complex).
 class Promotion {

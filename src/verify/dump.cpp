@@ -10,6 +10,7 @@
 #include "ir/number_text.h"
 #include "onnx_file/elements.h"
 #include "verify/compare.h"
+#include "verify/members.h"
 #include "verify/write_file.h"
 
 namespace compatcheck::verification {
@@ -25,16 +26,6 @@ std::string text_of(const TensorStatistics& statistics) {
   const auto number = [](const std::optional<double>& value) { return value ? ir::plainly(*value) : std::string("-"); };
   return number(statistics.min) + "\t" + number(statistics.max) + "\t" + number(statistics.mean) + "\t" + number(statistics.std) +
          "\t" + std::to_string(statistics.zeros) + "\t" + std::to_string(statistics.nan) + "\t" + std::to_string(statistics.inf);
-}
-
-// Complex numbers as the real ones that they are made of.
-ir::TensorView as_real(ir::TensorView view) {
-  if (!ir::is_complex(view.dtype)) return view;
-  view.dtype = view.dtype == ir::DType::c64 ? ir::DType::f32 : ir::DType::f64;
-  for (std::int64_t& stride : view.strides) stride *= 2;
-  view.sizes.push_back(2);
-  view.strides.push_back(1);
-  return view;
 }
 
 // Source: numpy's format of .npy files, version 1.0.
@@ -134,7 +125,7 @@ class Folder {
     write_file(path_ / file, {npy_head(dtype, view.sizes), bytes});
     std::string shape;
     for (const std::int64_t size : view.sizes) shape += (shape.empty() ? "" : ",") + std::to_string(size);
-    const auto statistics = onnx_file::statistics_of(as_real(view), nullptr, watch_);
+    const auto statistics = onnx_file::statistics_of(in_pairs(view), nullptr, watch_);
     table_ << file << "\t" << name << "\t" << node << "\t" << ir::name(view.dtype) << "\t[" << shape << "]\t"
            << text_of(statistics.value_or(TensorStatistics{})) << std::endl;
     must_be_written();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "verify/members.h"
+
 namespace compatcheck::verification {
 namespace {
 
@@ -78,8 +80,12 @@ frontend::Frontend::Inner InnerValues::ask(const std::vector<Wanted>& wanted, st
   in_.watch.look();
   if (in_.progress) in_.progress(runs_);
   ++runs_;
-  return in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted,
-                                   most_bytes);
+  auto inner =
+      in_.frontend.inner_values(*in_.model.file, in_.model.path, in_.prepared.graph, in_.arguments, in_.seed, wanted, most_bytes);
+  for (auto& executions : inner.values)
+    for (ir::Constants& values : executions)
+      for (ir::Constant& value : values) value = in_parts(std::move(value));
+  return inner;
 }
 
 }  // namespace compatcheck::verification

@@ -10,6 +10,7 @@
 #include "ir/value_name.h"
 #include "onnx/model.h"
 #include "symbolic/evaluate.h"
+#include "symbolic/promotion.h"
 #include "verify/domains.h"
 #include "verify/resize.h"
 
@@ -239,14 +240,16 @@ class Maker {
     const ir::DType dtype = fact && fact->dtype                           ? *fact->dtype
                             : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64
                                                                           : ir::DType::f32;
-    if (ir::is_complex(dtype) || ir::is_quantized(dtype))
+    if (ir::is_quantized(dtype))
       throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) +
                        " can be made: give them with CheckOptions::inputs_from");
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
     const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
-    const onnx::TensorData data =
-        whole ? onnx::make_tensor(dtype, dims, integers(count, dtype)) : onnx::make_tensor(dtype, dims, floats(count));
+    const onnx::TensorData data = ir::is_complex(dtype)
+                                      ? onnx::make_tensor(symbolic::real_part(dtype), {2 * count}, floats(2 * count))
+                                  : whole ? onnx::make_tensor(dtype, dims, integers(count, dtype))
+                                          : onnx::make_tensor(dtype, dims, floats(count));
     auto storage = std::make_shared<ir::Storage>();
     storage->bytes = data.bytes.size();
     storage->data = data.bytes;

@@ -14,6 +14,13 @@ namespace compatcheck::verification {
 // The member of lists, tuples and dictionaries at that path, each step a place; null if there is none.
 const ir::Constant* member(const ir::Constant& whole, const std::vector<std::size_t>& path);
 
+// Complex tensors as their real and imaginary parts, in a list: so conversion holds them. A copy is made of these alone.
+ir::Constant in_parts(ir::Constant value);
+
+// Complex tensors as real ones with a last dimension of 2: the same bytes.
+ir::TensorView in_pairs(ir::TensorView view);
+ir::Constant in_pairs(ir::Constant value);
+
 bool holds_tensors(const ir::Constant& value);  // a list of nothing else
 
 // What PyTorch itself leaves open, memory that nobody wrote and random numbers: it has a form only.

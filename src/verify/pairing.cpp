@@ -63,6 +63,15 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
   return specs;
 }
 
+void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata) {
+  const std::string lines = "\n" + metadata + "\n";
+  for (OnnxGraph::Given& input : inputs) {
+    if (!input.shape || input.shape->empty() || !input.dtype || lines.find("\n" + input.name + "\n") == lines.npos) continue;
+    input.shape->pop_back();
+    input.dtype = *input.dtype == ir::DType::f64 ? ir::DType::c128 : ir::DType::c64;
+  }
+}
+
 void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file,
                 const ir::Graph& graph) {
   using analysis::is_number;

@@ -14,6 +14,9 @@ namespace compatcheck::verification {
 // are found by name, or by place where both have as many, and not where dtype or rank contradicts what the model records.
 std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph);
 
+// Inputs that the file's metadata lists (analysis::complex_metadata) as the complex tensors that they stand for.
+void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata);
+
 // Where the options fix a size to which the file gives a name, the name stands in the option and the number among `dims`: both
 // conversions then are of the same dynamic dimensions.
 void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file,

@@ -15,6 +15,7 @@
 #include "inference/fitting.h"
 #include "ir/value_name.h"
 #include "verify/match.h"
+#include "verify/members.h"
 #include "verify/narrowest.h"
 #include "verify/nudge.h"
 
@@ -268,7 +269,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     next.before = i == 0 ? expected.before : expected.later[i - 1].before;
     next.before.push_back(i == 0 ? expected.call : expected.later[i - 1].call);
   }
-  if (in_one && runs[1].result) expected.again = std::move(runs[1].result);
+  if (in_one && runs[1].result) expected.again = in_pairs(std::move(*runs[1].result));
   if (!twice || in_one || expected.on_cpu) return {};
   auto others = ask(options_.seed + calls.size());
   if (others[own].result) expected.again = with_state(others[own]);
@@ -283,12 +284,12 @@ void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant v
     leaf->second = std::move(value);
 }
 
-// As the ONNX model gives it: the result, and then the attributes' values after the call.
+// As the ONNX model gives it, complex tensors as pairs: the result, and then the attributes' values after the call.
 ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
-  if (run.after.empty()) return std::move(*run.result);
+  if (run.after.empty()) return in_pairs(std::move(*run.result));
   ir::TupleConstant all{nullptr, {std::move(*run.result)}};
   all.items.insert(all.items.end(), run.after.begin(), run.after.end());
-  return {std::move(all)};
+  return in_pairs(ir::Constant{std::move(all)});
 }
 
 // With the operator that fails and its place, where the prepared graph, run operator by operator, fails as well.

@@ -15,6 +15,7 @@
 #include "verify/first_bad.h"
 #include "verify/judge.h"
 #include "verify/match.h"
+#include "verify/members.h"
 #include "verify/pairing.h"
 #include "verify/reference.h"
 #include "verify/runtime.h"
@@ -119,6 +120,12 @@ class Verifying {
   }
 
   ir::Constants feed(const MadeCall& call) const {
+    ir::Constants values = leaves(call);
+    for (ir::Constant& value : values) value = verification::in_pairs(std::move(value));
+    return values;
+  }
+
+  ir::Constants leaves(const MadeCall& call) const {
     ir::Constants values;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (const auto* found = leaf(call, inputs_[i]))
@@ -321,7 +328,12 @@ VerifyOptions as_file_states(const Model::State& model, const std::filesystem::p
   const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
   const verification::OnnxGraph file(onnx, watch);
   if (file.metadata(analysis::state_metadata)) options.convert.state = StateMode::inputs_outputs;
-  const auto inputs = analysis::with_fixed_sizes(model, verification::input_specs(file.inputs(), model.graph));
+  auto given = file.inputs();
+  if (const auto complex = file.metadata(analysis::complex_metadata)) {
+    options.convert.complex_io = ComplexIo::pairs;
+    verification::unpair(given, *complex);
+  }
+  const auto inputs = analysis::with_fixed_sizes(model, verification::input_specs(given, model.graph));
   if (!states_inputs(options))
     options.convert.inputs = inputs;
   else if (options.bisect || !options.repro.empty())

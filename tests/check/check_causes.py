@@ -140,22 +140,22 @@ class Detector(nn.Module):
 
 
 class Spectrum(nn.Module):
-    """One call makes complex numbers; the others only read them, from lists, loops and branches too."""
+    """One call makes complex numbers; others, refused with them, only read them, from lists, loops and branches too."""
 
     def forward(self, x, n: int):
-        f = torch.fft.rfft(x)
+        f = torch.linalg.eigvals(x)
         for i in range(n):
             f = f * 2
         if n > 3:
             f = torch.cat([f, f + 1], 0)
-        return f.abs(), f.real + f.imag, torch.view_as_real(f).relu()
+        return f.abs(), f.prod(), torch.view_as_real(f.tanh()).relu()
 
 
 class Complex(nn.Module):
-    """A conversion is the cause; a second transform must be replaced by itself."""
+    """Calls that make complex numbers convert: one that is refused with them is its own cause."""
 
     def forward(self, x):
-        return torch.fft.irfft(x.to(torch.complex64) * 2), torch.angle(x)
+        return torch.fft.irfft(x.to(torch.complex64) * 2), torch.fft.fft(x).prod(0).abs()
 
 
 class Sorted(nn.Module):
@@ -216,8 +216,8 @@ MODELS = {
     "sorted": (Sorted(), [("CC007", "aten::sort")], 4),
     "batch": (Batch(), [("CC006", None)], 0),
     "detector": (Detector(), [("CC006", None)], 0),
-    "spectrum": (Spectrum(), [("CC001", "aten::fft_rfft")], 7),
-    "complex": (Complex(), [("CC001", "aten::fft_irfft"), ("CC005", "aten::to")], 0),
+    "spectrum": (Spectrum(), [("CC001", "aten::linalg_eigvals")], 2),
+    "complex": (Complex(), [("CC005", "aten::prod")], 0),
 }
 
 

@@ -41,7 +41,7 @@ class Case:
 
 
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.int8: "i8",
-          torch.uint8: "u8", torch.bool: "bool", torch.int16: "i16", torch.bfloat16: "bf16", torch.uint16: "u16"}
+          torch.uint8: "u8", torch.bool: "bool", torch.int16: "i16", torch.bfloat16: "bf16", torch.uint16: "u16", torch.complex64: "c64", torch.complex128: "c128"}
 
 MATCH, REFUSED, NO_KERNEL, NO_SIZES = "match", "refused", "without a kernel", "two sizes of 0"
 # Refusals that nobody may expect: they stand for code that is missing.

@@ -181,7 +181,12 @@ TEST(Lint, RowsThatAreNeverReached) {
   EXPECT_EQ(defects_of("aten::relu:\n  7:\n    - {to: Relu, when: {self: {rank: 4}}}\n    - {to: Abs, when: {self: {rank: 4, "
                        "dtype: f32}}}\n    - {to: Neg, when: [{self: {rank: 4}}]}\n"),
             "5:7: never reached: the row on line 3 takes all that this one would\n");
-  EXPECT_EQ(defects_of("aten::relu:\n  7:\n    - Relu\n    - {to: Abs, complex: true}\n"), "");
+  EXPECT_EQ(defects_of("aten::relu:\n  7:\n    - {to: Abs, complex: true}\n    - Relu\n"), "");
+}
+
+TEST(Lint, ArgumentsWithParts) {
+  EXPECT_EQ(defects_of("aten::relu:\n  parts: [self]\n  7: Relu\n"), "");
+  EXPECT_EQ(defects_of("aten::relu:\n  parts: [other]\n  7: Relu\n"), "1:1: `aten::relu` has no argument `other`\n");
 }
 
 TEST(Lint, EntriesThatSayNothingNew) {

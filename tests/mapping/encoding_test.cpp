@@ -22,7 +22,8 @@ bool same(const Validity& a, const Validity& b) {
 
 bool same(const OperatorRows& a, const OperatorRows& b) {
   return a.name == b.name && a.alias == b.alias && a.schema == b.schema && a.schema_place.line == b.schema_place.line &&
-         a.facts == b.facts && same(a.valid, b.valid) && a.place.line == b.place.line &&
+         a.facts == b.facts && a.complex.kind == b.complex.kind && a.complex.arguments == b.complex.arguments &&
+         same(a.valid, b.valid) && a.place.line == b.place.line &&
          std::ranges::equal(a.history, b.history, [](const Entry& x, const Entry& y) {
            return x.opset == y.opset && equal(x.rows, y.rows) && x.place.file == y.place.file && x.place.line == y.place.line &&
                   x.place.column == y.place.column;
@@ -58,6 +59,7 @@ TEST(Encoding, EveryField) {
       "acme::f.a:\n"
       "  schema: \"acme::f.a(Tensor a) -> Tensor\"\n"
       "  facts: same\n"
+      "  product: [a]\n"
       "  valid: {when: {a: {each: {min: 1}}}, requires: [r]}\n"
       "  9: {to: [A, d::B], inputs: [], requires: [r], lifted: l, random: true, approximate: p, complex: true, attributes: {k: "
       "{ints: a}, l: [-1, 2.5], m: [true], n: [s]},\n"

@@ -25,9 +25,13 @@ template <class Archive, is<Validity> T>
 void transfer(Archive& archive, T& v) {
   all(archive, v.when, v.required);
 }
+template <class Archive, is<ComplexForm> T>
+void transfer(Archive& archive, T& c) {
+  all(archive, c.kind, c.arguments);
+}
 template <class Archive, is<OperatorRows> T>
 void transfer(Archive& archive, T& o) {
-  all(archive, o.name, o.alias, o.schema, o.schema_place, o.facts, o.valid, o.history, o.place);
+  all(archive, o.name, o.alias, o.schema, o.schema_place, o.facts, o.complex, o.valid, o.history, o.place);
 }
 template <class Archive, is<OnnxChange> T>
 void transfer(Archive& archive, T& c) {

@@ -120,8 +120,17 @@ std::string facts(const Source& source, const Node& node) {
   return joined(words);
 }
 
+// `parts: [self]`, `product: [self, other]`
+ComplexForm complex_form(const Source& source, const Node& key, const Node& node) {
+  ComplexForm made{.kind = key.text == "parts" ? ComplexForm::Kind::parts : ComplexForm::Kind::product, .arguments = {}};
+  if (!node.is_list() || node.items.empty()) fail(source, node, "`" + key.text + "` is a list of arguments");
+  for (const Node& item : node.items) made.arguments.push_back(reading::text(source, item, "`" + key.text + "`"));
+  return made;
+}
+
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
-  static constexpr std::array<std::string_view, 6> words = {"alias", "facts", "hint", "missing", "schema", "valid"};
+  static constexpr std::array<std::string_view, 8> words = {"alias", "facts",   "hint",   "missing",
+                                                            "parts", "product", "schema", "valid"};
   static constexpr std::array<std::string_view, 12> row_words = {"to",     "function", "inline",      "refuse",
                                                                  "when",   "requires", "inputs",      "attributes",
                                                                  "lifted", "random",   "approximate", "complex"};
@@ -152,6 +161,9 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       made.schema_place = source.place(said);
     } else if (word.text == "valid") {
       made.valid = reading::validity(source, said);
+    } else if (word.text == "parts" || word.text == "product") {
+      if (!made.complex.empty()) fail(source, word, "`parts` or `product`, not both");
+      made.complex = complex_form(source, word, said);
     } else if (word.text == "missing") {
       missing = &word;
     } else if (word.text == "hint") {
@@ -162,7 +174,7 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       reading::unknown_key(source, word, "an operator", words);
     }
   }
-  if (alias && (!made.history.empty() || missing || !made.facts.empty() || !made.valid.empty()))
+  if (alias && (!made.history.empty() || missing || !made.facts.empty() || !made.valid.empty() || !made.complex.empty()))
     fail(source, *alias, "an alias has the history and the facts of the other operator; nothing stands beside it");
   if (hint && !missing) fail(source, *hint, "`hint` goes with `missing` or `refuse`");
   if (missing) {
