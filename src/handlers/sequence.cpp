@@ -32,6 +32,9 @@ Value vector_at(Emission& e, std::size_t i) {
 }
 
 Value sequence_at(Emission& e, std::size_t i) {
+  const ir::TypeRef& type = e.call.node().input(i)->type();
+  if (type && !type->elements.empty() && ir::is(type->elements.front(), ir::TypeKind::list))
+    throw Refusal{"ONNX has no lists of lists", "use a tensor for the inner lists, or positions that are fixed"};
   const Operand& given = operand_at(e, i);
   if (const auto* sequence = std::get_if<Sequence>(&given.value)) return sequence->value;
   const List* list = given.list();

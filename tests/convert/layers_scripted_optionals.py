@@ -1,0 +1,144 @@
+"""Scripted programs: Optional."""
+from typing import Dict, List, Optional, Tuple
+
+import torch
+from torch import Tensor
+
+from script_programs import Programs, FLAG, FLAGS, LISTS, N3, SOME, r
+
+programs = Programs()
+program = programs.add
+cases = programs.cases
+
+
+@program(FLAGS, N3, FLAG)
+def optional_tensor(x: Tensor, f: Tensor):
+    h: Optional[Tensor] = None
+    if bool(f > 0):
+        h = x * 2
+    if h is None:
+        h = x - 1
+    return h + x
+
+
+@program(FLAGS, N3, FLAG)
+def optional_tensor_isinstance(x: Tensor, f: Tensor):
+    h: Optional[Tensor] = None
+    if bool(f > 0):
+        h = x * 2
+    if isinstance(h, Tensor):
+        return h + 1
+    return x
+
+
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
+def optional_in_loop(x: Tensor):
+    h: Optional[Tensor] = None
+    for i in range(x.size(0)):
+        if h is None:
+            h = x[i]
+        else:
+            h = torch.tanh(h + x[i])
+    assert h is not None
+    return h
+
+
+@program(FLAGS, N3, FLAG, **LISTS)
+def optional_list(x: Tensor, f: Tensor):
+    l: Optional[List[Tensor]] = None
+    if bool(f > 0):
+        l = [x, x * 2]
+    total = x
+    if l is not None:
+        l.append(x * 3)
+        for t in l:
+            total = total + t
+    return total
+
+
+@program(FLAGS, N3, FLAG, **LISTS)
+def optional_list_default(x: Tensor, f: Tensor):
+    l: Optional[List[Tensor]] = None
+    if bool(f > 0):
+        l = [x, x * 2]
+    if l is None:
+        l = [x]
+    l.append(x - 1)
+    return torch.stack(l).sum(0)
+
+
+@program(SOME, N3)
+def optional_list_known(x: Tensor):
+    l: Optional[List[Tensor]] = None
+    if x.dim() == 2:
+        l = []
+    if l is not None:
+        l.append(x)
+        m = torch.jit._unwrap_optional(l)
+        m.append(x * 2)
+        return torch.stack(l)
+    return x
+
+
+@program(FLAGS, N3, FLAG)
+def optional_dict(x: Tensor, f: Tensor):
+    d: Optional[Dict[str, Tensor]] = None
+    if bool(f > 0):
+        d = {"a": x * 2}
+    if d is not None:
+        return d["a"]
+    return x
+
+
+def attend(x: Tensor, cache: Optional[Dict[str, Tensor]]) -> Tuple[Tensor, Dict[str, Tensor]]:
+    if cache is not None:
+        k = torch.cat([cache["k"], x], 0)
+        cache["k"] = k
+        return k.sum(0), cache
+    return x.sum(0), {"k": x}
+
+
+@program(SOME, N3)
+def optional_dict_argument(x: Tensor):
+    y, c = attend(x, None)
+    z, c = attend(y.unsqueeze(0), c)
+    w, c = attend(z.unsqueeze(0), c)
+    return w, c["k"]
+
+
+@program(SOME, N3)
+def optional_dict_argument_in_loop(x: Tensor):
+    y, c = attend(x, None)
+    for i in range(x.size(0)):
+        y, c = attend(y.unsqueeze(0), c)
+    return y, c["k"]
+
+
+@program([(r(n, 3),) for n in (3, 2, 5)], N3)
+def optional_cache_in_loop(x: Tensor):
+    c: Optional[Dict[str, Tensor]] = None
+    y = x[0]
+    for i in range(x.size(0)):
+        y, c = attend(x[i].unsqueeze(0), c)
+    return y
+
+
+@program(FLAGS, N3, FLAG)
+def optional_tuple(x: Tensor, f: Tensor):
+    t: Optional[Tuple[Tensor, Tensor]] = None
+    if bool(f > 0):
+        t = (x, x * 2)
+    if t is not None:
+        a, b = t
+        return a + b
+    return x
+
+
+@program(FLAGS, N3, FLAG)
+def optional_int(x: Tensor, f: Tensor):
+    k: Optional[int] = None
+    if bool(f > 0):
+        k = x.size(0)
+    if k is None:
+        k = 7
+    return x * k

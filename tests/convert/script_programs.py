@@ -1,0 +1,46 @@
+"""Scripted programs as cases: layers_scripted_*.py hold them, script_outcomes.tsv says from which opset on each converts."""
+import pathlib
+
+import torch
+
+from run_layers import Case
+
+r = torch.randn
+torch.manual_seed(3)
+ROWS = [(r(n, 3),) for n in (3, 1, 5, 0)]
+SOME = [(r(n, 3),) for n in (3, 1, 5)]
+N3 = "f32:n,3"
+# A tensor of rows, and a flag that is 0 or 1
+FLAGS = [(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (2, 0))]
+TWO_FLAGS = [(r(n, 3), torch.tensor(f), torch.tensor(g)) for n, f, g in ((3, 0, 0), (1, 1, 0), (5, 1, 1), (2, 0, 1))]
+FLAG = "i64:scalar"
+PAIRS = [(r(3), r(3)), (r(3), r(3))]
+FIXED = [(r(3), torch.tensor(f)) for f in (0, 1)]
+LISTS = {"opsets": range(13, 27)}   # a list is carried
+
+# Name: the first opset at which the program converts, or "refused". What is refused though ONNX could hold it stands there, too: it
+# must not convert to something else.
+OUTCOMES = dict(line.split("\t") for line in (pathlib.Path(__file__).parent / "script_outcomes.tsv").read_text().splitlines())
+
+
+class Programs:
+    def __init__(self):
+        self.made = {}
+
+    def add(self, inputs, *specs, **more):
+        def register(made):
+            self.made[made.__name__] = (made, inputs, specs, more)
+            return made
+        return register
+
+    def cases(self):
+        cases = {}
+        for name, (made, inputs, specs, more) in self.made.items():
+            outcome = OUTCOMES[name]
+            more = {key: value for key, value in more.items() if key not in ("opsets", "refused")}
+            if outcome == "refused":
+                more |= {"opsets": range(0), "asks": "decide"}
+            else:
+                more |= {"opsets": range(int(outcome), 27)}
+            cases[name] = Case(made() if isinstance(made, type) else made, inputs, specs, script=True, **more)
+        return cases
