@@ -110,7 +110,8 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
     return known && is_constructed(from);
   };
   const auto cuts = [](const ir::Node& node) {
-    return node.op().starts_with("aten::split") && node.inputs().size() > 1 && is_container(node.input(1)->type()) &&
+    return node.op().starts_with("aten::split") && node.inputs().size() > 1 && node.outputs().size() == 1 &&
+           is_container(node.input(1)->type()) &&
            std::ranges::any_of(node.output()->uses(), [](const ir::Use& use) { return !use.user->is("prim::ListUnpack"); });
   };
   for (const ir::Node* node : all_nodes(graph, watch)) {

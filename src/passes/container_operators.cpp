@@ -119,6 +119,7 @@ void ContainerWalk::tuple_construct(ir::Node* node) {
 }
 
 void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {
+  if (!is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (items.size() > most_items || !spend(budget_.listed, items.size())) return visit_other(node);
   const Abstract list =
       Abstract::of_cell(add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())}));
@@ -168,7 +169,9 @@ void ContainerWalk::tuple_read(ir::Node* node) {
   for (const std::int64_t i :
        ir::slice_places(static_cast<std::int64_t>(parts.size()), *begin->get<std::int64_t>(), *end->get<std::int64_t>(), 1))
     slice.push_back(parts[static_cast<std::size_t>(i)]);
-  give(node, Abstract::of_parts(std::move(slice), node->output()->type()));
+  const ir::TypeRef& type = node->output()->type();
+  if (!ir::is(type, ir::TypeKind::tuple) || type->elements.size() != slice.size()) return visit_other(node);
+  give(node, Abstract::of_parts(std::move(slice), type));
 }
 
 void ContainerWalk::list_unpack(ir::Node* node) {
@@ -191,7 +194,8 @@ void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& resul
 // As many parts as there are sizes.
 void ContainerWalk::split(ir::Node* node) {
   const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
-  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items) return visit_other(node);
+  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items || !ir::is_tensor_list(node->output()->type()))
+    return visit_other(node);
   const std::vector<ir::TypeRef> types(sizes->items.size(), node->output()->type()->elements[0]);
   put_operands(node);
   ir::Node* unpack = nullptr;
@@ -293,6 +297,7 @@ void ContainerWalk::copy(ir::Node* node) {
   Cell cell = heap_.at(*from.cell);
   if (cell.kind == Cell::Kind::object || is_left_out(node->output())) return visit_other(node);
   const bool dict = is_kind(node->output(), ir::TypeKind::dict);
+  if (!dict && !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
   if (cell.whole) return visit_other(node);
   cell.made = nullptr;

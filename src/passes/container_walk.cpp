@@ -23,6 +23,21 @@ bool hands_on(const ir::Node& node) {
 
 }  // namespace
 
+// A graph's text may say anything: as many inputs and outputs as the operator has, and a result of its type.
+bool has_usual_form(const ir::Node& node) {
+  const std::size_t inputs = node.inputs().size(), outputs = node.outputs().size();
+  const auto gives = [&](ir::TypeKind kind) { return ir::is(node.output()->type(), kind); };
+  if (!node.blocks().empty()) return ir::arity_fault(node).empty();
+  if (node.is("prim::SetAttr")) return inputs == 2 && outputs == 0;
+  if (node.is("prim::TupleUnpack") || node.is("prim::ListUnpack")) return inputs == 1;
+  if (outputs > 1 || (outputs == 0 && !writes(node))) return false;
+  if (node.is("prim::ListConstruct")) return gives(ir::TypeKind::list);
+  if (node.is("prim::DictConstruct")) return gives(ir::TypeKind::dict) && inputs % 2 == 0;
+  if (node.is("prim::TupleConstruct")) return gives(ir::TypeKind::tuple) && node.output()->type()->elements.size() == inputs;
+  if (node.is("prim::CreateObject") || node.is("aten::dict") || node.is("aten::list")) return true;
+  return inputs >= (node.is("prim::TupleIndex") ? 2u : 1u);
+}
+
 bool has_cells(const Abstract& abstract) {
   return abstract.cell || (abstract.parts && std::ranges::any_of(*abstract.parts, has_cells));
 }
@@ -179,7 +194,9 @@ Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& c
     labels_[made->producer()] = site_of(value);
     return look(made);
   };
-  const ir::TypeRef& type = ir::without_optional(value->type());
+  const auto* given = constant.get<ir::ListConstant>();
+  const bool odd = given && !ir::is(ir::without_optional(value->type()), ir::TypeKind::list);
+  const ir::TypeRef type = odd ? ir::list_of(given->element) : ir::without_optional(value->type());
   const auto element = [&](std::size_t i) { return i < type->elements.size() ? type->elements[i] : nullptr; };
   Cell cell{.made = value};
   if (const auto* list = constant.get<ir::ListConstant>()) {
@@ -354,7 +371,7 @@ void ContainerWalk::visit(ir::Node* node) {
   done_.insert(node);
   if (node->is("prim::Constant") || node->is("prim::Uninitialized")) return;
   const auto found = visits().find(node->op());
-  if (found == visits().end())
+  if (found == visits().end() || !has_usual_form(*node))
     visit_other(node);
   else
     (this->*found->second)(node);

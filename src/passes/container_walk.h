@@ -192,6 +192,7 @@ class ContainerWalk {
 bool is_plain_element(const ir::TypeRef& type);
 bool is_undefined(const ir::Value* value);
 bool has_cells(const Abstract& abstract);
+bool has_usual_form(const ir::Node& node);
 ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // of a value that comes one way or another
 
 }  // namespace compatcheck::passes

@@ -95,8 +95,9 @@ def cases():
         model = spread(make().eval(), [image(110, 130)])
         # Nothing is found in an image without anything in it, and both ways of sizes are resized.
         inputs = [(image(100, 130),), (image(150, 90),), (image(64, 64),)]
-        made[f"{name}_of_one"] = Case(OneImage(model), inputs, ("f32:3,h,w",), script=True, opsets=opsets, tolerance=(1e-3, 1e-2))
+        runs = range(7, 22 if "rcnn" in name else 27)   # ONNX Runtime has no RoiAlign of opset 22
+        made[f"{name}_of_one"] = Case(OneImage(model), inputs, ("f32:3,h,w",), script=True, opsets=opsets, runs=runs, tolerance=(1e-3, 1e-2))
         if name in ("mask_rcnn", "ssd"):
             pairs = [(image(100, 130), image(90, 140)), (image(150, 90), image(80, 80))]
-            made[f"{name}_of_two"] = Case(TwoImages(model), pairs, ("f32:3,h,w", "f32:3,g,v"), script=True, opsets=opsets, tolerance=(1e-3, 1e-2))
+            made[f"{name}_of_two"] = Case(TwoImages(model), pairs, ("f32:3,h,w", "f32:3,g,v"), script=True, opsets=opsets, runs=runs, tolerance=(1e-3, 1e-2))
     return made
