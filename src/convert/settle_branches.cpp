@@ -28,7 +28,8 @@ bool fixes_rank(const ir::Node& node) {
   const auto among = [&](const auto& names) { return std::ranges::find(names, node.op()) != names.end(); };
   if (among(measuring) || (node.is("aten::size") && node.inputs().size() == 2)) return true;
   if (node.is("aten::__getitem__")) return node.input(0)->producer() && node.input(0)->producer()->is("aten::size");
-  const ir::Node* sizes = among(shaping) && node.inputs().size() == 2 ? node.input(1)->producer() : nullptr;
+  const bool shapes = among(shaping) && node.inputs().size() == 2 && ir::is(node.input(1)->type(), ir::TypeKind::list);
+  const ir::Node* sizes = shapes ? node.input(1)->producer() : nullptr;
   return sizes && (sizes->is("prim::ListConstruct") || sizes->is("prim::Constant"));
 }
 

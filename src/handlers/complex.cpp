@@ -229,6 +229,9 @@ void filled_complex(Emission& e) {
 void complex_number(Emission& e) { give(e, operand(e)); }
 
 void make_polar(Emission& e) {
+  if (!e.call.has("abs")) throw Refusal{"Python's complex numbers have no ONNX form", "use tensors"};
+  if (!ir::is_floating(e.dtype("abs")) || e.dtype("abs") != e.dtype("angle"))
+    throw Refusal{"PyTorch refuses this call: 'abs' and 'angle' must be floating and of one dtype"};
   const Value length = e.tensor("abs");
   give(e, from_polar(e, length, e.tensor("angle")));
 }

@@ -124,6 +124,8 @@ Value summed(Emission& e, const Values& held, const Values& edges, DType dtype) 
 Range range_at(Emission& e, const Value& points, std::size_t dimension) {
   if (!e.given("range")) return range_of(e, points, 0.5);
   const Doubles range = e.floats("range");
+  if (range.size() < 2 * dimension + 2)
+    throw Refusal{"PyTorch refuses this call: 'range' must hold two numbers for each dimension"};
   return given_range(e, points.dtype, range.at(2 * dimension), range.at(2 * dimension + 1), 0.5);
 }
 
@@ -147,6 +149,9 @@ void histogramdd(Emission& e) {
   const Values tensors = given ? e.tensors("bins") : Values{};
   const auto one = e.call.integer("bins");
   const Ints counts = given ? Ints{} : one ? Ints{*one} : e.ints("bins");
+  const auto needed = static_cast<std::size_t>(dimensions);
+  if (given ? tensors.size() != needed : counts.size() != 1 && counts.size() != needed)
+    throw Refusal{"PyTorch refuses this call: there must be bins for each of the " + std::to_string(dimensions) + " dimensions"};
   Values held, edges;
   for (std::int64_t i = 0; i < dimensions; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -48,9 +48,8 @@ std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph,
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!is_access(*node)) continue;
     const auto key = key_of(*node);
-    if (!key && node->is("prim::SetAttr") &&
-        !(node->input(0)->producer() && node->input(0)->producer()->is("prim::CreateObject")))
-      of_unknown_objects.insert(attribute_name(*node));
+    const ir::Node* maker = node->input(0)->producer();
+    if (!key && !(maker && maker->is("prim::CreateObject"))) of_unknown_objects.insert(attribute_name(*node));
     if (!key) continue;
     if (node->is("prim::GetAttr")) reads.push_back(node);
     if (node->is("prim::SetAttr") || is_container(node->output()->type())) keys.emplace(*key, parameter_name(*node));
@@ -194,7 +193,12 @@ class Following {
       }
       note_caches(lost);
       ContainerWalk walk(graph_, options(budget_));
-      walk.run();
+      try {
+        walk.run();
+      } catch (const TooMuchWork&) {
+        throw InternalError("following containers: the graph asks for more work than its copy did");
+      }
+      if (!walk.failed().empty()) throw InternalError("following containers: the graph isn't walked as its copy was");
       walk.finish();
       std::ranges::move(walk.lost_writes(), std::back_inserter(lost));
       return walk.changes();
@@ -227,18 +231,30 @@ class Following {
     for (const auto& [key, course] : walk.courses())
       if (course.changed && course.read_before_write) kept.insert(key);
     const std::size_t changes = walk.changes();
-    caches_ = kept;
-    if (kept.empty()) {
+    if (std::ranges::none_of(walk.courses(), [](const auto& entry) { return entry.second.changed; })) {
+      caches_.clear();
       walk.finish();
       return changes;
     }
-    walk.run_again(graph_);
+    const auto first = walk.courses();
+    bool compared = true;
+    try {
+      walk.run_again(graph_);
+    } catch (const InternalError&) {
+      if (walk.failed().empty()) throw;
+      compared = false;
+    }
     const auto courses = walk.courses();
+    // What the first call writes and the second reads before it writes it.
+    for (const auto& [key, course] : first)
+      if (course.changed && courses.at(key).read_before_write) kept.insert(key);
+    caches_ = kept;
     std::set<AttributeKey> state;
     for (const AttributeKey& key : kept)
       if (courses.at(key).changed || !walk.is_nearly_constant(key)) state.insert(key);
     // A cache is not seen in what the model gives.
-    if (state.empty() && (!walk.failed().empty() || !(walk.finish(), are_same_calls(copy, *walk.second_call(), watch_))))
+    if (state.empty() && !kept.empty() &&
+        (!compared || !walk.failed().empty() || !(walk.finish(), are_same_calls(copy, *walk.second_call(), watch_))))
       state = kept;
     for (const AttributeKey& key : state) attributes_.erase(key);
     return state.empty() ? std::optional(changes) : std::nullopt;

@@ -208,7 +208,9 @@ void ContainerWalk::branch(ir::Node* node) {
   if (!ends) join.merge_heaps();
   for (auto result = results.rbegin(); result != results.rend(); ++result) {
     auto& [i, abstract] = *result;
-    if (abstract.cell && heap_.at(*abstract.cell).made == node->output(i)) {
+    const bool stays =
+        abstract.cell ? heap_.at(*abstract.cell).made == node->output(i) : !abstract.parts && abstract.value == node->output(i);
+    if (stays) {
       know(node->output(i), std::move(abstract));
       continue;
     }

@@ -72,11 +72,14 @@ class ContainerWalk::Loop {
     constexpr int most_rounds = 16;
     for (int round = 0; round < most_rounds; ++round) {
       const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size();
+      const Budget budget = walk_.budget_;  // copies are thrown away
+      ir::for_each_node(*node_->blocks()[0], [&](const ir::Node*) { walk_.work(); });
       ir::Node* copy = walk_.graph_.copy_node(*node_);
       copy->insert_before(node_);
       walk_.label_copy(*copy->blocks()[0], *node_->blocks()[0]);
       Ends ends = walk_body(copy);
       const bool more = widen(ends);
+      walk_.budget_ = budget;
       walk_.dropped_.resize(dropped);
       walk_.changes_ = changes;
       copy->erase();
@@ -132,7 +135,7 @@ class ContainerWalk::Loop {
       const Abstract end = walk_.look(body->outputs()[i + 1]);
       if (plan_.carried.contains(i))
         ends.values[i] = is_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
-      else if (end.followed())
+      else if (has_cells(end))
         walk_.leave(end);
     }
     ends.changes = walk_.heap_.close();

@@ -20,6 +20,9 @@ std::optional<std::size_t> position(const ir::Value* index, std::size_t size) {
   return at >= 0 && at < count ? std::optional(static_cast<std::size_t>(at)) : std::nullopt;
 }
 
+// Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
+bool is_key(const ir::Constant& constant) { return values_equal(constant, constant) == true; }
+
 bool is_kind(const ir::Value* value, ir::TypeKind kind) { return ir::is(ir::without_optional(value->type()), kind); }
 
 }  // namespace
@@ -94,7 +97,7 @@ void ContainerWalk::dict_construct(ir::Node* node) {
   bool repeated = false;
   for (std::size_t i = 0; i + 1 < node->inputs().size(); i += 2) {
     const ir::Constant* key = ir::constant_of(node->input(i));
-    if (!key) return visit_made(node);
+    if (!key || !is_key(*key)) return visit_made(node);
     repeated = repeated || cell.find(*key);
     cell.set(*key, look(node->input(i + 1)));
   }
@@ -136,10 +139,11 @@ void ContainerWalk::dict_of(ir::Node* node) {
     if (from.cell && heap_.at(*from.cell).kind == Cell::Kind::dict) {
       cell = heap_.at(*from.cell);
       cell.made = nullptr;
+      if (!spend(budget_.listed, cell.items.size())) return visit_other(node);
     } else if (list) {
       for (const Abstract& pair : list->items) {
         const auto key = pair.parts && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
-        if (!key) return visit_other(node);
+        if (!key || !is_key(*key)) return visit_other(node);
         cell.set(*key, pair.parts->back());
       }
     } else {
@@ -194,22 +198,19 @@ void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& resul
 // As many parts as there are sizes.
 void ContainerWalk::split(ir::Node* node) {
   const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
-  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items || !ir::is_tensor_list(node->output()->type()))
+  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items || !spend(budget_.listed, sizes->items.size()) ||
+      !ir::is_tensor_list(node->output()->type()))
     return visit_other(node);
   const std::vector<ir::TypeRef> types(sizes->items.size(), node->output()->type()->elements[0]);
   put_operands(node);
-  ir::Node* unpack = nullptr;
-  for (const ir::Use& use : node->output()->uses())
-    if (use.user->is("prim::ListUnpack") && use.user->owner() == node->owner() && use.user->outputs().size() == types.size())
-      unpack = use.user;
-  if (!unpack) {
+  ir::Node* unpack = node->next();
+  const bool there = unpack && unpack->is("prim::ListUnpack") && unpack->inputs().size() == 1 &&
+                     unpack->input(0) == node->output() && unpack->outputs().size() == types.size();
+  if (!there) {
     unpack = graph_.create("prim::ListUnpack", {&node->outputs()[0], 1});
     for (const ir::TypeRef& type : types) unpack->add_output(type);
     unpack->copy_origin(*node);
     unpack->insert_after(node);
-  } else if (node->next() != unpack) {
-    if (next_ == unpack) next_ = unpack->next();
-    unpack->move_before(node->next());
   }
   Cell parts{.made = node->output()};
   for (ir::Value* part : unpack->outputs()) parts.items.push_back(Abstract::of(part));
@@ -224,9 +225,9 @@ void ContainerWalk::item(ir::Node* node) {
   const Cell& cell = heap_.at(*from.cell);
   if (cell.kind == Cell::Kind::dict) {
     const auto key = as_constant(look(node->input(1)));
-    const Abstract* found = key ? cell.find(*key) : nullptr;
+    if (!key || !is_key(*key)) leave(from);
+    const Abstract* found = cell.find(*key);
     if (found) return give(node, Abstract(*found));
-    if (!key) leave(from);
     if (!node->is("aten::get")) return visit_other(node);  // it raises
     return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
   }
@@ -283,7 +284,8 @@ void ContainerWalk::repeat(ir::Node* node) {
   const Cell* list = known_list(from);
   const auto* times = known<std::int64_t>(node->input(first ? 1 : 0));
   if (!list || !times) return visit_cut(node, from);
-  if (!list->items.empty() && *times > static_cast<std::int64_t>(most_items / list->items.size())) return visit_cut(node, from);
+  if (list->items.empty() || *times <= 0) return give_list(node, {});
+  if (*times > static_cast<std::int64_t>(most_items / list->items.size())) return visit_cut(node, from);
   std::vector<Abstract> all;
   for (std::int64_t i = 0; i < *times; ++i) all.insert(all.end(), list->items.begin(), list->items.end());
   give_list(node, std::move(all));
@@ -299,7 +301,7 @@ void ContainerWalk::copy(ir::Node* node) {
   const bool dict = is_kind(node->output(), ir::TypeKind::dict);
   if (!dict && !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
-  if (cell.whole) return visit_other(node);
+  if (cell.whole || !spend(budget_.listed, cell.items.size())) return visit_other(node);
   cell.made = nullptr;
   give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
 }
@@ -319,7 +321,7 @@ void ContainerWalk::contains(ir::Node* node) {
   const Abstract from = node->inputs().size() == 2 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) return visit_other(node);
   const auto key = as_constant(look(node->input(1)));
-  if (!key) leave(from);
+  if (!key || !is_key(*key)) leave(from);
   give(node, Abstract::of(constant_before(node, {heap_.at(*from.cell).find(*key) != nullptr})));
 }
 
@@ -463,7 +465,8 @@ ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
 void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   const Abstract dict = Abstract::of_cell(id);
   const auto inputs = node->inputs();
-  const auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
+  auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
+  if (key && !is_key(*key)) key.reset();
   const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
   if (node->is("aten::clear")) {
     Cell& cell = change(id, node);

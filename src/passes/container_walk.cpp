@@ -31,6 +31,8 @@ bool has_usual_form(const ir::Node& node) {
   if (node.is("prim::SetAttr")) return inputs == 2 && outputs == 0;
   if (node.is("prim::TupleUnpack") || node.is("prim::ListUnpack")) return inputs == 1;
   if (outputs > 1 || (outputs == 0 && !writes(node))) return false;
+  // A list of Any may hold itself.
+  if (!node.outputs().empty() && ir::holds(*node.output()->type(), ir::TypeKind::any)) return false;
   if (node.is("prim::ListConstruct")) return gives(ir::TypeKind::list);
   if (node.is("prim::DictConstruct")) return gives(ir::TypeKind::dict) && inputs % 2 == 0;
   if (node.is("prim::TupleConstruct")) return gives(ir::TypeKind::tuple) && node.output()->type()->elements.size() == inputs;
@@ -226,6 +228,13 @@ Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& c
   return known_.at(value);
 }
 
+// A write to an input, which the caller doesn't get.
+void ContainerWalk::note_lost(const std::string& input, const ir::Node* writer) {
+  const auto noted = [&](const ir::LostWrite& lost) { return lost.input == input; };
+  if (!input.empty() && std::ranges::none_of(lost_writes_, noted))
+    lost_writes_.push_back({input, writer->op(), writer->location(), writer->module()});
+}
+
 Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   const CellOrigin& origin = heap_.origin(id);
   // The same list may be read under a name that wouldn't see the write.
@@ -235,9 +244,8 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
       sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
       leave(std::move(sites));
     }
-  const auto noted = [&](const ir::LostWrite& lost) { return lost.input == origin.input; };
-  if (!origin.input.empty() && std::ranges::none_of(lost_writes_, noted))
-    lost_writes_.push_back({origin.input, writer->op(), writer->location(), writer->module()});
+  note_lost(origin.input, writer);
+  for (const CellId other : heap_.sharing(id)) note_lost(heap_.origin(other).input, writer);
   Cell& cell = heap_.change(id);
   cell.made = nullptr;
   return cell;
@@ -396,6 +404,7 @@ void ContainerWalk::visit_other(ir::Node* node) {
 }
 
 bool ContainerWalk::evaluate_known(ir::Node* node) {
+  if (!can_evaluate(*node)) return false;
   if (node->outputs().size() != 1 || node->inputs().empty() || holds_memory(node->output()->type())) return false;
   std::vector<ir::Constant> constants;
   for (ir::Value* input : node->inputs()) {
@@ -405,7 +414,6 @@ bool ContainerWalk::evaluate_known(ir::Node* node) {
     if (!value) return false;
     constants.push_back(*std::move(value));
   }
-  if (!can_evaluate(*node)) return false;
   std::vector<const ir::Constant*> arguments;
   for (const ir::Constant& constant : constants) arguments.push_back(&constant);
   auto result = evaluate(*node, arguments);

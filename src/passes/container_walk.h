@@ -1,4 +1,4 @@
-// One walk over a graph that follows lists, dictionaries, tuples, objects and attributes (follow_containers.cpp). It changes the
+// One walk over a graph that follows lists, dictionaries, tuples, objects and attributes (container_*.cpp). It changes the
 // graph as it goes: what reads a container gets the value that it reads, writes go, and a container is made anew where an
 // operator needs it whole.
 #pragma once
@@ -60,7 +60,6 @@ class ContainerWalk {
 
   // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
   const std::set<Site>& failed() const { return failed_; }
-  std::size_t work_left() const { return work_left_; }
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
@@ -78,6 +77,7 @@ class ContainerWalk {
   CellId add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value = nullptr);
   void set_state(CellId id, Cell cell);
   Cell& change(CellId id, const ir::Node* writer);
+  void note_lost(const std::string& input, const ir::Node* writer);
   const Cell* known_list(const Abstract& list);  // whose items are known
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`

@@ -134,7 +134,7 @@ Facts inner_to_half(const Call& call) {
   std::optional<Shape> shape = self_of(call).shape;
   const auto dims = call.ints("dim");
   const auto half = call.boolean("onesided");
-  const auto last = shape && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
+  const auto last = shape && !shape->empty() && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
   if (!half || !last) shape.reset();
   if (shape && *half) (*shape)[*last] = floor_div((*shape)[*last], 2) + Dim(1);
   return {tensor_fact(complex_of(self_of(call).dtype), std::move(shape))};
@@ -144,7 +144,7 @@ Facts inner_to_real(const Call& call) {
   std::optional<Shape> shape = self_of(call).shape;
   const auto dims = call.ints("dim");
   const auto size = call.dim("last_dim_size");
-  const auto last = shape && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
+  const auto last = shape && !shape->empty() && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
   if (!size || !last) shape.reset();
   if (shape) (*shape)[*last] = *size;
   return {tensor_fact(real_of(self_of(call).dtype), std::move(shape))};
