@@ -197,7 +197,10 @@ void real_part(Emission& e) { e.give(operand(e).real); }
 void imaginary_part(Emission& e) { e.give(operand(e).imag); }
 
 void view_as_real(Emission& e) { e.give(paired(operand(e), e.rank("self"), e.build)); }
-void view_as_complex(Emission& e) { e.give(parted(e.tensor("self"), e.rank("self") - 1, e.build)); }
+void view_as_complex(Emission& e) {
+  if (!ir::is_floating(e.dtype("self"))) throw Refusal{"PyTorch refuses this call: 'self' must be floating"};
+  e.give(parted(e.tensor("self"), e.rank("self") - 1, e.build));
+}
 
 // Of one shape.
 Complex broadcast(Emission& e, const Value& real, const Value& imag, std::string_view first, std::string_view second) {

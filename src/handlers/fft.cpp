@@ -189,6 +189,7 @@ void complex_transform(Emission& e) {
 
 template <Direction direction>
 void real_transform(Emission& e) {
+  if (ir::is_complex(e.dtype("self"))) throw Refusal{"PyTorch refuses this call: 'self' must be real"};
   auto all = asked(e, false);
   const Asked last = all.back();
   all.pop_back();

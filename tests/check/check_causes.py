@@ -46,7 +46,7 @@ class Levels(nn.Module):
 
     def forward(self, x):
         if self.scales is None:
-            self.scales = [0.5, 0.25]
+            self.scales = [float(x.max()), 0.25]
         scales = self.scales
         assert scales is not None
         return x.relu() * scales[0]
@@ -78,9 +78,9 @@ class Cached(nn.Module):
 
     def forward(self, x):
         if self.scales is None:
-            self.scales = [0.5, 0.25]
+            self.scales = [float(x.max()), 0.25]
         if self.offsets is None:
-            self.offsets = [1.0, 2.0]
+            self.offsets = [float(x.min()), 2.0]
         scales, offsets = self.scales, self.offsets
         assert scales is not None and offsets is not None
         return x.relu() * scales[0] + offsets[1]
