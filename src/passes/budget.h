@@ -16,6 +16,7 @@ struct Budget {
   std::size_t unrolled = 10'000;   // nodes of usual size in copies of loop bodies
   std::size_t folded = 16 << 20;   // bytes of what is computed beforehand
   std::size_t listed = 1'000'000;  // items of lists that are made again
+  bool follows = true;             // containers, until that takes too much work
 };
 
 // What a copy takes, in nodes of usual size.

@@ -189,6 +189,7 @@ class Following {
         if (!changes) continue;
         if (*changes == 0) return 0;
       } catch (const TooMuchWork&) {
+        budget_.follows = false;
         return 0;
       }
       note_caches(lost);
@@ -334,7 +335,7 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
 
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, const ir::Watch& watch) {
-  if (!uses_containers(graph, watch)) return 0;
+  if (!budget.follows || !uses_containers(graph, watch)) return 0;
   return Following(graph, program, registry, budget, watch).run(lost);
 }
 
