@@ -8,7 +8,8 @@
 
 namespace compatcheck::analysis {
 
-// One for each input or attribute, with the places of its writes. State that is an input (--state) loses nothing: its new value is an output.
+// One for each input or attribute, with the places of its writes. State that is an input (--state) loses nothing: its new value
+// is an output.
 std::vector<Finding> collect_lost_writes(const Prepared& prepared);
 
 }  // namespace compatcheck::analysis

@@ -80,7 +80,8 @@ TEST(Normalize, AListFilledInALoopOfKnownLength) {
             (std::multiset<std::string>{"aten::relu", "aten::relu", "aten::relu", "aten::select", "aten::select", "aten::select",
                                         "aten::stack", "prim::ListConstruct"}));
   EXPECT_TRUE(result.unresolved_writes.empty());
-  EXPECT_EQ(result.steps, (std::vector<std::string>{"unrolled 1 loop", "followed 4 uses of lists, dictionaries, tuples and objects"}));
+  EXPECT_EQ(result.steps,
+            (std::vector<std::string>{"unrolled 1 loop", "followed 4 uses of lists, dictionaries, tuples and objects"}));
 }
 
 TEST(Normalize, ADictWalkedOverByItsItems) {
