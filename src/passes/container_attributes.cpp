@@ -216,6 +216,7 @@ class Following {
   std::optional<std::size_t> try_on_copy() {
     ir::Graph copy = graph_.clone();
     Budget budget = budget_;
+    budget.listed = std::min<std::size_t>(budget.listed, 150'000);  // of one walk
     ContainerWalk walk(copy, options(budget));
     try {
       walk.run();
