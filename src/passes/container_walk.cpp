@@ -317,7 +317,7 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
 ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
   if (cell.whole) return cell.made;
   if (cell.kind == Cell::Kind::object) leave(origin.sites);
-  if (!spend(budget_.listed, cell.items.size())) throw TooMuchWork{};
+  if (!spend(budget_.listed, cell.items.size())) leave(origin.sites);
   const bool dict = cell.kind == Cell::Kind::dict;
   std::vector<ir::Value*> items;
   for (std::size_t i = 0; i < cell.items.size(); ++i) {
