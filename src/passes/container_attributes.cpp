@@ -193,7 +193,9 @@ class Following {
         return 0;
       }
       note_caches(lost);
-      ContainerWalk walk(graph_, options(budget_));
+      Budget budget = budget_;
+      budget.listed = std::min<std::size_t>(budget.listed, 150'000);  // as the copy had
+      ContainerWalk walk(graph_, options(budget));
       try {
         walk.run();
       } catch (const TooMuchWork&) {
