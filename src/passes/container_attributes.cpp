@@ -203,6 +203,8 @@ class Following {
       }
       if (!walk.failed().empty()) throw InternalError("following containers: the graph isn't walked as its copy was");
       walk.finish();
+      budget_.unrolled = budget.unrolled;
+      budget_.listed -= std::min<std::size_t>(budget_.listed, 150'000) - budget.listed;
       std::ranges::move(walk.lost_writes(), std::back_inserter(lost));
       return walk.changes();
     }
