@@ -16,17 +16,16 @@ Finding finding_of(const ir::LostWrite& write) {
   Finding finding;
   finding.severity = Severity::note;
   finding.op = write.op;
-  if (write.op == "prim::SetAttr") {
+  if (write.kind == ir::LostWrite::Kind::cache) {
     finding.id = "CC015";
-    finding.message = "keeps in attribute " + write.input +
-                      " what the first call computes from the sizes of its inputs; the ONNX model computes it in each call";
-    finding.help = "use a new copy of the model for each size where later calls must not see what the first one kept";
+    finding.message = "keeps a value of the first call in attribute " + write.name + "; the ONNX model computes it in each call";
+    finding.help = "`compatcheck explain CC015` says when the results can differ";
     return finding;
   }
   finding.id = "CC014";
   finding.message =
-      "writes to input " + write.input + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
-  finding.help = "return " + write.input + " as well where the caller reads it afterwards";
+      "writes to input " + write.name + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
+  finding.help = "return " + write.name + " as well where the caller reads it afterwards";
   return finding;
 }
 
@@ -36,7 +35,7 @@ std::vector<Finding> collect_lost_writes(const Prepared& prepared) {
   const auto end = static_cast<std::uint32_t>(passes::node_count(prepared.graph));  // the writes aren't in the graph any more
   std::vector<Finding> findings;
   for (const ir::LostWrite& write : prepared.lost_writes) {
-    if (is_state(prepared, write.input)) continue;
+    if (is_state(prepared, write.name)) continue;
     Finding wanted = finding_of(write);
     auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
     if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));

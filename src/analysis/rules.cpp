@@ -113,15 +113,17 @@ constexpr std::array table{
          "\n"
          "What to do: nothing, where the caller doesn't read that tensor afterwards. Else return it from the model as one more\n"
          "output, and let the caller keep it.\n"},
-    Rule{"CC015", "cached-attribute", Severity::note, "An attribute keeps what the first call computes",
-         "The model computes something in its first call, keeps it in an attribute, and reads it in later calls\n"
-         "(`if self.scales is None: self.scales = ...`). The value depends only on the sizes and dtypes of the inputs. An ONNX\n"
-         "model keeps nothing between calls: it computes the value in each call, from the sizes of that call. The results agree\n"
-         "with those of a model that is called for the first time. They can differ from a later PyTorch call whose sizes are\n"
-         "other ones than those of the first call.\n"
-         "\n"
-         "What to do: nothing, if the value is the same for all sizes that the model sees. Else compute it in each call in\n"
-         "PyTorch, too. An attribute whose value depends on the contents of inputs is state (CC007).\n"},
+    Rule{
+        "CC015", "cached-attribute", Severity::note, "An attribute keeps what the first call computes",
+        "The model computes something in its first call, keeps it in an attribute, and reads it in later calls\n"
+        "(`if self.scales is None: self.scales = ...`). The value is constant, or it depends on dtypes, or on sizes only "
+        "through\n"
+        "a rounded logarithm. An ONNX model keeps nothing between calls: it computes the value in each call. The results agree\n"
+        "with those of a model that is called for the first time. They can differ from a later PyTorch call with other sizes or\n"
+        "dtypes than the first call.\n"
+        "\n"
+        "What to do: nothing, if the value is the same for all inputs that the model sees. Else compute it in each call in\n"
+        "PyTorch, too. An attribute whose value depends on the contents of inputs is state (CC007).\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine lacks the operator",
          "The engine asked for by --target doesn't take this ONNX operator at any version, as far as its profile says; "
          "`compatcheck\n"

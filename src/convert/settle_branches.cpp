@@ -121,19 +121,15 @@ class Branch {
     }
     for (ir::Node* node : moved)
       for (ir::Value* output : node->outputs()) {
-        if (std::ranges::all_of(output->uses(), [&](const ir::Use& use) { return readers_.contains(at_branch(use.user)); }))
+        if (std::ranges::all_of(output->uses(), [&](const ir::Use& use) {
+              return readers_.contains(passes::node_in(branch_->owner(), use.user));
+            }))
           continue;
         ir::Value* instead = branch_->add_output(output->type());
         for (std::size_t way = 0; way < 2; ++way) branch_->blocks()[way]->add_output(values[way].at(output));
         passes::replace(output, instead);
       }
     for (auto node = moved.rbegin(); node != moved.rend(); ++node) (*node)->erase();
-  }
-
-  // The node of the If's block in which `node` stands, be it nested.
-  ir::Node* at_branch(ir::Node* node) const {
-    while (node->owner() != branch_->owner()) node = node->owner()->owner();
-    return node;
   }
 
   ir::Node* branch_;

@@ -150,8 +150,10 @@ Solution inverse_of(Emission& e, const Matrices& a) { return eliminate(e, a, a.w
 
 namespace {
 
+// The last output of the functions that have one.
 void give_info(Emission& e, const Matrices& a, const Value& info) {
-  if (e.call.node().schema()->returns.size() > 1) e.give(1, e.build.squeeze(info, {a.row_axis(), a.column_axis()}));
+  const std::size_t last = e.call.node().schema()->returns.size() - 1;
+  if (last > 0) e.give(last, e.build.squeeze(info, {a.row_axis(), a.column_axis()}));
 }
 
 void inverse(Emission& e) {
@@ -175,6 +177,9 @@ void solve(Emission& e) {
   }
   const bool left = e.boolean("left") || vector;
   if (!left) a = transposed(e, a), b = transposed(e, b);
+  if (e.call.node().schema()->returns.size() == 4 && (e.output_used(1) || e.output_used(2)))
+    throw Refusal{"whether PyTorch factors A or its transpose depends on how A lies in memory",
+                  "call torch.linalg.lu_factor and torch.linalg.lu_solve"};
   const Solution found = eliminate(e, a, b);
   const Value made = left ? found.value : flipped(e, b, found.value);
   e.give(0, vector ? e.build.squeeze(made, {rank - 1}) : made);
@@ -326,7 +331,7 @@ void register_elimination(Registry& registry) {
     registry.handler(op, lu_factor);
   registry.handler("aten::lu_unpack", lu_unpack);
   for (const char* op : {"aten::linalg_inv", "aten::linalg_inv_ex", "aten::inverse"}) registry.handler(op, inverse);
-  for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.handler(op, solve);
+  for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex", "aten::_linalg_solve_ex"}) registry.handler(op, solve);
   registry.handler("aten::linalg_tensorinv", tensorinv);
   registry.handler("aten::linalg_tensorsolve", tensorsolve);
   registry.handler("aten::linalg_solve_triangular", solve_triangular);

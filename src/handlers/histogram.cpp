@@ -139,9 +139,14 @@ void histogram(Emission& e) {
   e.give(1, edges);
 }
 
+struct Bins {
+  Values held;   // of each dimension, which of the points lie in which bin
+  Values edges;  // of each dimension
+};
+
 // Points are rows of coordinates.
-void histogramdd(Emission& e) {
-  const DType dtype = e.output_dtype();
+Bins joint_bins(Emission& e) {
+  const DType dtype = e.dtype("self");
   const std::int64_t dimensions = e.known_size("self", -1);
   const Value rows = e.build.reshape(e.tensor("self"), {-1, dimensions});
   const auto* listed = e.operand("bins").list();
@@ -152,18 +157,30 @@ void histogramdd(Emission& e) {
   const auto needed = static_cast<std::size_t>(dimensions);
   if (given ? tensors.size() != needed : counts.size() != 1 && counts.size() != needed)
     throw Refusal{"PyTorch refuses this call: there must be bins for each of the " + std::to_string(dimensions) + " dimensions"};
-  Values held, edges;
+  Bins made;
   for (std::int64_t i = 0; i < dimensions; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const Value points = e.build.reshape(part(e, rows, 1, i, i + 1), {-1});
     const std::int64_t bins = given ? 0 : counts.size() == 1 ? counts.front() : counts.at(at);
-    edges.push_back(given ? e.cast(tensors.at(at), dtype) : edges_between(e, range_at(e, points, at), bins));
+    made.edges.push_back(given ? e.cast(tensors.at(at), dtype) : edges_between(e, range_at(e, points, at), bins));
     const Dim count = given ? e.output_shape().at(at) + Dim(1) : Dim(bins + 1);
-    held.push_back(in_bins(e, points, edges.back(), count));
+    made.held.push_back(in_bins(e, points, made.edges.back(), count));
   }
-  e.give(0, summed(e, held, edges, dtype));
-  e.give_list(1, edges);
+  return made;
 }
+
+void histogramdd(Emission& e) {
+  const Bins bins = joint_bins(e);
+  e.give(0, summed(e, bins.held, bins.edges, e.output_dtype()));
+  e.give_list(1, bins.edges);
+}
+
+void joint_counts(Emission& e) {
+  const Bins bins = joint_bins(e);
+  e.give(summed(e, bins.held, bins.edges, e.output_dtype()));
+}
+
+void joint_edges(Emission& e) { e.give_list(0, joint_bins(e).edges); }
 
 }  // namespace
 
@@ -171,6 +188,9 @@ void register_histogram(Registry& registry) {
   registry.handler("aten::histc", histc);
   registry.handler("aten::histogram", histogram);
   registry.handler("aten::histogramdd", histogramdd);
+  registry.handler("aten::_histogramdd_bin_edges", joint_edges);
+  for (const char* op : {"aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors"})
+    registry.handler(op, joint_counts);
 }
 
 }  // namespace compatcheck::handlers

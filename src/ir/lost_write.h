@@ -1,7 +1,7 @@
-// A write that an ONNX model leaves out: to one of the model's inputs, where its caller would see it; or, with prim::SetAttr, to
-// an attribute in which the first call keeps something for later ones.
+// A write that an ONNX model leaves out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "ir/location.h"
@@ -9,10 +9,15 @@
 namespace compatcheck::ir {
 
 struct LostWrite {
-  std::string input;  // or the attribute's path
-  std::string op;     // that writes
+  enum class Kind : std::uint8_t {
+    input,  // to one of the model's inputs, where its caller would see it
+    cache,  // to an attribute in which the first call keeps something for later ones
+  };
+  std::string name;  // the input's, or the attribute's path
+  std::string op;    // that writes
   LocationRef location{};
   std::string module{};
+  Kind kind = Kind::input;
 };
 
 }  // namespace compatcheck::ir

@@ -54,17 +54,11 @@ ir::TypeRef class_of(const ir::ObjectConstant& object, const ir::Program& progra
   return found == program.classes.end() || found->second.is_module ? nullptr : ir::named_type(name);
 }
 
-// The node of the graph's top block in which `node` stands, be it nested.
-ir::Node* at_top(ir::Node* node) {
-  while (node->owner()->owner()) node = node->owner()->owner();
-  return node;
-}
-
 // Where every later read of the same attribute can use it too: a long list isn't to be copied for each.
 ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Program& program) {
   ir::Node* constant = read->graph()->create_constant(value);
   constant->copy_origin(*read);
-  constant->insert_before(at_top(read));
+  constant->insert_before(node_in(read->graph()->top(), read));
   if (holds_memory(constant->output()->type())) constant->set_attribute("path", {parameter_name(*read)});
   // What the class declares may say more than the value: the element type of an empty list.
   if (!value.is_none() && !value.get<ir::TensorView>() && !value.get<ir::ObjectConstant>())

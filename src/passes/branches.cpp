@@ -7,8 +7,6 @@
 namespace compatcheck::passes {
 namespace {
 
-bool is_undefined(const ir::Value* value) { return value->producer() && value->producer()->is("prim::Uninitialized"); }
-
 // The value that output `i` has whichever way the branch goes; null if there is none outside the branch.
 ir::Value* common_value(ir::Node* branch, std::size_t i) {
   ir::Value* a = branch->blocks()[0]->outputs()[i];

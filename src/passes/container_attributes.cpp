@@ -135,7 +135,7 @@ void ContainerWalk::load_attributes() {
         type && !value.is_none() && !value.get<ir::TensorView>())
       made->set_type(ir::without_optional(*type));
     labels_[made->producer()] = site++;
-    holders_[key] = add_cell({.kind = Cell::Kind::object, .whole = true, .items = {look(made)}}, made->type(), {});
+    holders_[key] = add_cell({.kind = Cell::Kind::object, .untouched = true, .items = {look(made)}}, made->type(), {});
   }
   keep_snapshot();
 }
@@ -187,40 +187,51 @@ class Following {
       try {
         const auto changes = try_on_copy();
         if (!changes) continue;
-        if (*changes == 0) return 0;
+        return *changes == 0 ? 0 : walk_itself(lost);
       } catch (const TooMuchWork&) {
         budget_.follows = false;
         return 0;
       }
-      note_caches(lost);
-      Budget budget = budget_;
-      budget.listed = std::min<std::size_t>(budget.listed, 150'000);  // as the copy had
-      ContainerWalk walk(graph_, options(budget));
-      try {
-        walk.run();
-      } catch (const TooMuchWork&) {
-        throw InternalError("following containers: the graph asks for more work than its copy did");
-      }
-      if (!walk.failed().empty()) throw InternalError("following containers: the graph isn't walked as its copy was");
-      walk.finish();
-      budget_.unrolled = budget.unrolled;
-      budget_.listed -= std::min<std::size_t>(budget_.listed, 150'000) - budget.listed;
-      std::ranges::move(walk.lost_writes(), std::back_inserter(lost));
-      return walk.changes();
     }
     return 0;
   }
 
  private:
+  static constexpr std::size_t most_listed = 150'000;  // items of lists that one walk makes
+
+  // The graph and its copy get the same, so that both are walked alike.
+  Budget of_one_walk() const {
+    Budget budget = budget_;
+    budget.listed = std::min(budget.listed, most_listed);
+    return budget;
+  }
+
   ContainerWalk::Options options(Budget& budget) const {
     return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_};
+  }
+
+  std::size_t walk_itself(std::vector<ir::LostWrite>& lost) {
+    note_caches(lost);
+    Budget budget = of_one_walk();
+    const std::size_t listed = budget.listed;
+    ContainerWalk walk(graph_, options(budget));
+    try {
+      walk.run();
+    } catch (const TooMuchWork&) {
+      throw InternalError("following containers: the graph asks for more work than its copy did");
+    }
+    if (!walk.failed().empty()) throw InternalError("following containers: the graph isn't walked as its copy was");
+    walk.finish();
+    budget_.unrolled = budget.unrolled;
+    budget_.listed -= listed - budget.listed;
+    std::ranges::move(walk.lost_writes(), std::back_inserter(lost));
+    return walk.changes();
   }
 
   // How much it changed; nothing if something turned out not to be followed: state, or what the walk fails at.
   std::optional<std::size_t> try_on_copy() {
     ir::Graph copy = graph_.clone();
-    Budget budget = budget_;
-    budget.listed = std::min<std::size_t>(budget.listed, 150'000);  // of one walk
+    Budget budget = of_one_walk();
     ContainerWalk walk(copy, options(budget));
     try {
       walk.run();
@@ -233,45 +244,50 @@ class Following {
       if (!leave_attributes(walk.failed()) && unfollowed_.size() == before) throw TooMuchWork{};
       return std::nullopt;
     }
-    std::set<AttributeKey> kept;
-    for (const auto& [key, course] : walk.courses())
-      if (course.changed && course.read_before_write) kept.insert(key);
     const std::size_t changes = walk.changes();
-    if (std::ranges::none_of(walk.courses(), [](const auto& entry) { return entry.second.changed; })) {
-      caches_.clear();
+    const auto first = walk.courses();
+    caches_.clear();
+    if (std::ranges::none_of(first, [](const auto& entry) { return entry.second.changed; })) {
       walk.finish();
       return changes;
     }
-    const auto first = walk.courses();
-    bool compared = true;
-    try {
-      walk.run_again(graph_);
-    } catch (const InternalError&) {
-      if (walk.failed().empty()) throw;
-      compared = false;
-    }
-    const auto courses = walk.courses();
-    // What the first call writes and the second reads before it writes it.
-    for (const auto& [key, course] : first)
-      if (course.changed && courses.at(key).read_before_write) kept.insert(key);
-    caches_ = kept;
-    std::set<AttributeKey> state;
-    for (const AttributeKey& key : kept)
-      if (courses.at(key).changed || !walk.is_nearly_constant(key)) state.insert(key);
-    // A cache is not seen in what the model gives.
-    if (state.empty() && !kept.empty() &&
-        (!compared || !walk.failed().empty() || !(walk.finish(), are_same_calls(copy, *walk.second_call(), watch_))))
-      state = kept;
+    const std::set<AttributeKey> state = find_state(walk, copy, first);
     for (const AttributeKey& key : state) attributes_.erase(key);
     return state.empty() ? std::optional(changes) : std::nullopt;
   }
 
-  // Each call computes what PyTorch's first call keeps.
-  void note_caches(std::vector<ir::LostWrite>& lost) const {
-    for (ir::Node* node : all_nodes(graph_, watch_)) {
-      const auto key = node->is("prim::SetAttr") ? key_of(*node) : std::nullopt;
-      if (key && caches_.contains(*key)) lost.push_back({attributes_.at(*key), node->op(), node->location(), node->module()});
+  // Of the attributes that a call changes, those that are more than a cache. The others that are read are noted as caches.
+  std::set<AttributeKey> find_state(ContainerWalk& walk, ir::Graph& copy, const std::map<AttributeKey, AttributeCourse>& first) {
+    try {
+      walk.run_again(graph_);
+    } catch (const InternalError&) {
+      if (walk.failed().empty()) throw;
     }
+    const bool walked = walk.failed().empty();
+    std::set<AttributeKey> state;
+    const auto second = walk.courses();
+    for (const auto& [key, course] : first) {
+      if (!course.changed) continue;
+      const AttributeCourse& next = second.at(key);
+      // It is read before it is written: by the first call, by the second one, or nobody knows by which.
+      if (!walked || course.read_before_write || next.read_before_write) caches_.insert(key);
+      if (caches_.contains(key) && (!walked || next.changed || !walk.is_nearly_constant(key))) state.insert(key);
+    }
+    if (!state.empty() || caches_.empty()) return state;
+    walk.finish();
+    return are_same_calls(copy, *walk.second_call(), watch_) ? state : caches_;
+  }
+
+  // Each call computes what PyTorch's first call keeps. A cache that is filled item by item is noted where it is read.
+  void note_caches(std::vector<ir::LostWrite>& lost) const {
+    std::set<AttributeKey> noted;
+    for (const std::string_view access : {"prim::SetAttr", "prim::GetAttr"})
+      for (ir::Node* node : all_nodes(graph_, watch_)) {
+        const auto key = node->is(access) ? key_of(*node) : std::nullopt;
+        if (!key || !caches_.contains(*key) || (access == "prim::GetAttr" && !noted.insert(*key).second)) continue;
+        noted.insert(*key);
+        lost.push_back({attributes_.at(*key), node->op(), node->location(), node->module(), ir::LostWrite::Kind::cache});
+      }
   }
 
   bool leave_attributes(const std::set<Site>& sites) {
@@ -307,7 +323,7 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
   const auto collect = [&](const auto& self, const Abstract& abstract) -> void {
     if (!abstract.followed()) return reached.push_back({abstract.value, false});
     const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
-    if (cell && cell->whole && cell->kind == Cell::Kind::list) return reached.push_back({cell->made, false});
+    if (cell && cell->whole) return reached.push_back({cell->made, false});
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
   };
   collect(collect, heap_.at(holders_.at(key)).items[0]);

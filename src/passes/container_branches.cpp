@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "passes/container_walk.h"
+#include "passes/lifetimes.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -32,16 +33,14 @@ struct ContainerWalk::Join {
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
   std::map<std::array<CellId, ways>, CellId> merged{};
   std::deque<Abstract> kept{};
+  std::set<const ir::Value*> given{};  // outputs of before that stand for something
 
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);
     return found == changes[way].end() ? walk.heap_.at(id) : *found->second;
   }
 
-  bool existed(CellId id) const {
-    const ir::Value* value = walk.heap_.origin(id).value;
-    return value ? available_in(value, node->owner()) : id < cells_before;
-  }
+  bool existed(CellId id) const { return walk.existed(id, *node, cells_before); }
 
   // Of what the ways end with; null, or undefined, where a way raises.
   Abstract merge(const Abstract* a, const Abstract* b) {
@@ -72,11 +71,8 @@ struct ContainerWalk::Join {
     walk.add_sites(a, sites);
     walk.add_sites(b, sites);
     if (!sites.empty()) walk.leave(std::move(sites));
-    const auto is_tuple = [](const Abstract& x) {
-      return !x.followed() && ir::is(x.value->type(), ir::TypeKind::tuple) && !x.value->type()->elements.empty();
-    };
-    if (a.parts && is_tuple(b)) return merge(&a, &keep(walk.as_parts(b, node->blocks()[1]->return_node())));
-    if (b.parts && is_tuple(a)) return merge(&keep(walk.as_parts(a, node->blocks()[0]->return_node())), &b);
+    if (a.parts && is_unknown_tuple(b)) return merge(&a, &keep(walk.as_parts(b, node->blocks()[1]->return_node())));
+    if (b.parts && is_unknown_tuple(a)) return merge(&keep(walk.as_parts(a, node->blocks()[0]->return_node())), &b);
     return Abstract::of(output({walk.leaf(a, node->blocks()[0]->return_node()), walk.leaf(b, node->blocks()[1]->return_node())}));
   }
 
@@ -89,7 +85,10 @@ struct ContainerWalk::Join {
   // One value for both ways: itself, a constant, or an output of the If.
   ir::Value* output(const std::array<ir::Value*, ways>& values) {
     if (values[0] == values[1] && values[0] && available_in(values[0], node->owner())) return values[0];
-    if (const auto found = outputs.find(values); found != outputs.end()) return found->second;
+    if (const auto found = outputs.find(values); found != outputs.end()) {
+      given.insert(found->second);
+      return found->second;
+    }
     const ir::Constant* constants[ways] = {};
     for (std::size_t way = 0; way < ways; ++way) constants[way] = values[way] ? ir::constant_of(values[way]) : nullptr;
     ir::Value*& made = outputs[values];
@@ -146,7 +145,7 @@ struct ContainerWalk::Join {
       return cell;
     }
     if (!alike) walk.leave(sites);
-    if (one.kind == Cell::Kind::object) cell.whole = (a && a->whole) || (b && b->whole);
+    cell.untouched = (a && a->untouched) || (b && b->untouched);
     for (std::size_t i = 0; i < one.items.size(); ++i)
       cell.items.push_back(merge(a ? &a->items[i] : nullptr, b ? &b->items[i] : nullptr));
     return cell;
@@ -172,8 +171,9 @@ struct ContainerWalk::Join {
 // Keeps what is made of the old contents, if nothing changed.
 void ContainerWalk::set_state(CellId id, Cell cell) {
   const Cell& before = heap_.at(id);
-  const bool unchanged = before.whole == cell.whole && std::ranges::equal(before.items, cell.items, same) &&
-                         same_keys(before.keys, cell.keys) && (!cell.whole || before.made == cell.made);
+  const bool unchanged = before.whole == cell.whole && before.untouched == cell.untouched &&
+                         std::ranges::equal(before.items, cell.items, same) && same_keys(before.keys, cell.keys) &&
+                         (!cell.whole || before.made == cell.made);
   if (!unchanged) heap_.change(id) = std::move(cell);
 }
 
@@ -217,20 +217,11 @@ void ContainerWalk::branch(ir::Node* node) {
     ++changes_;
     ir::Value* value = stand_in(node->output(i), node);
     know(value, std::move(abstract));
+    if (join.given.contains(node->output(i))) continue;
     for (ir::Block* block : node->blocks()) block->erase_output(i);
     node->erase_output(i);
   }
 }
-
-namespace {
-
-bool stands_in(const ir::Node* node, const ir::Block* block) {
-  for (const ir::Block* at = node->owner(); at; at = at->parent())
-    if (at == block) return true;
-  return false;
-}
-
-}  // namespace
 
 // Whether anything behind the node may still get hold of the cell: a value that is read later, or another cell.
 bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
@@ -238,7 +229,7 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
     if (user == after) return false;
     if (!done_.contains(user)) return true;
     for (const ir::Block* block = after->owner(); block && block->owner(); block = block->parent())
-      if (block->owner()->is("prim::Loop") && stands_in(user, block) && available_in(value, block->parent())) return true;
+      if (block->owner()->is("prim::Loop") && encloses(block, *user) && available_in(value, block->parent())) return true;
     return false;
   };
   for (const ir::Value* value : names_[id])

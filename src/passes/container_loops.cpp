@@ -1,7 +1,6 @@
 // What holds after a Loop that isn't unrolled. Copies of its body are walked until it is known what a trip leaves as it was;
 // everything else is carried: item by item where a container keeps its structure, as a whole list where it doesn't.
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "passes/container_walk.h"
@@ -12,8 +11,8 @@
 namespace compatcheck::passes {
 
 struct ContainerWalk::CellPlan {
-  bool whole = false;    // a list is carried as one value
-  bool was_set = false;  // an attribute's holder: its flag differs
+  bool whole = false;      // a list is carried as one value
+  bool untouched = false;  // an attribute may be so in some trip
   std::vector<Plan> items{};
 };
 
@@ -44,8 +43,8 @@ class ContainerWalk::Loop {
   void run() {
     for (std::size_t i = 2; i < node_->inputs().size(); ++i) {
       const Abstract entry = walk_.look(node_->input(i));
-      if (entry.followed() || is_tuple(entry)) plan_.carried[i - 2];
-      if (is_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
+      if (entry.followed() || is_unknown_tuple(entry)) plan_.carried[i - 2];
+      if (is_unknown_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
     }
     if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) find_plan();
     Ends ends = walk_body(node_);
@@ -54,11 +53,6 @@ class ContainerWalk::Loop {
   }
 
  private:
-  static bool is_tuple(const Abstract& abstract) {
-    return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) &&
-           !abstract.value->type()->elements.empty();
-  }
-
   static bool writes_containers(const ir::Block& block) {
     bool writes = false;
     ir::for_each_node(block, [&](const ir::Node* node) {
@@ -76,7 +70,7 @@ class ContainerWalk::Loop {
       ir::for_each_node(*node_->blocks()[0], [&](const ir::Node*) { walk_.work(); });
       ir::Node* copy = walk_.graph_.copy_node(*node_);
       copy->insert_before(node_);
-      walk_.label_copy(*copy->blocks()[0], *node_->blocks()[0]);
+      walk_.label_copy(copy->blocks()[0]->first(), nullptr, walk_.labels_of(*node_->blocks()[0]));
       Ends ends = walk_body(copy);
       const bool more = widen(ends);
       walk_.budget_ = budget;
@@ -134,7 +128,7 @@ class ContainerWalk::Loop {
     for (std::size_t i = 0; i < given; ++i) {
       const Abstract end = walk_.look(body->outputs()[i + 1]);
       if (plan_.carried.contains(i))
-        ends.values[i] = is_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
+        ends.values[i] = is_unknown_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
       else if (has_cells(end))
         walk_.leave(end);
     }
@@ -177,7 +171,7 @@ class ContainerWalk::Loop {
       return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
     }
     cell.made = nullptr;
-    if (cell.kind == Cell::Kind::object) cell.whole = cell.whole || plan.was_set;
+    cell.untouched = cell.untouched || plan.untouched;
     for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], cell.items[i], place, carry);
     return cell;
   }
@@ -273,11 +267,7 @@ class ContainerWalk::Loop {
     for (std::size_t p = 0; p < cells.size(); ++p) walk_.heap_.set_identities(cells[p], std::move(made[p]));
   }
 
-  bool existed(CellId id) const {
-    const ir::Value* value = walk_.heap_.origin(id).value;
-    if (value) return available_in(value, node_->owner());
-    return id < cells_before_;
-  }
+  bool existed(CellId id) const { return walk_.existed(id, *node_, cells_before_); }
 
   const Cell& end_state(CellId id, const Ends& ends) const {
     const auto found = ends.changes.find(id);
@@ -334,7 +324,7 @@ class ContainerWalk::Loop {
     }
     if (!same_keys(head.keys, end.keys)) walk_.leave(origin.sites);
     bool more = false;
-    if (head.kind == Cell::Kind::object && head.whole != end.whole && !plan.was_set) more = plan.was_set = true;
+    if (head.untouched != end.untouched && !plan.untouched) more = plan.untouched = true;
     for (std::size_t i = 0; i < plan.items.size(); ++i)
       more = widen(plan.items[i], head.items[i], end.items[i], ends, false) || more;
     return more;
@@ -433,20 +423,10 @@ void ContainerWalk::loop(ir::Node* node) {
 
 // The copies are visited next.
 bool ContainerWalk::unroll_here(ir::Node* node) {
-  std::vector<Site> labels;
-  ir::for_each_node(*node->blocks()[0], [&](const ir::Node* inner) { labels.push_back(labels_[inner]); });
+  const std::vector<Site> labels = labels_of(*node->blocks()[0]);
   ir::Node* const before = node->previous();
   ir::Block* const block = node->owner();
-  const auto label = [&](ir::Node* first) {
-    std::size_t i = 0;
-    const auto set = [&](const auto& self, const ir::Node* copy) -> void {
-      if (i == labels.size()) return;
-      labels_[copy] = labels[i++];
-      for (const ir::Block* inner : copy->blocks())
-        for (const ir::Node* nested : *inner) self(self, nested);
-    };
-    for (ir::Node* copy = first; copy && copy != node; copy = copy->next()) set(set, copy);
-  };
+  const auto label = [&](const ir::Node* first) { label_copy(first, node, labels); };
   if (stacks_anything(*node) || !unroll_loop(node, budget_, label)) return false;
   next_ = before ? before->next() : block->first();
   ++changes_;

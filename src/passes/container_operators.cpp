@@ -284,8 +284,9 @@ void ContainerWalk::repeat(ir::Node* node) {
   const Cell* list = known_list(from);
   const auto* times = known<std::int64_t>(node->input(first ? 1 : 0));
   if (!list || !times) return visit_cut(node, from);
+  if (!holds_memory(node->output()->type()->elements[0]) && as_constant(from)) return visit_other(node);  // it is computed later
   if (list->items.empty() || *times <= 0) return give_list(node, {});
-  if (*times > static_cast<std::int64_t>(most_items / list->items.size())) return visit_cut(node, from);
+  if (*times > static_cast<std::int64_t>(std::min(most_items, budget_.listed) / list->items.size())) return visit_cut(node, from);
   std::vector<Abstract> all;
   for (std::int64_t i = 0; i < *times; ++i) all.insert(all.end(), list->items.begin(), list->items.end());
   give_list(node, std::move(all));
@@ -547,7 +548,7 @@ void ContainerWalk::create_object(ir::Node* node) {
 void ContainerWalk::get_attribute(ir::Node* node) {
   if (const auto key = attribute_key(node)) {
     const Cell& holder = heap_.at(holders_.at(*key));
-    if (holder.whole) read_before_write_.insert(*key);
+    if (holder.untouched) read_before_write_.insert(*key);
     return give(node, Abstract(holder.items[0]));
   }
   const Abstract object = look(node->input(0));
@@ -562,7 +563,7 @@ void ContainerWalk::set_attribute(ir::Node* node) {
   if (const auto key = attribute_key(node)) {
     Cell& holder = heap_.change(holders_.at(*key));
     holder.items[0] = std::move(value);
-    holder.whole = false;
+    holder.untouched = false;
     ++changes_;
     return drop(node);
   }

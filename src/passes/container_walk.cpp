@@ -23,6 +23,10 @@ bool hands_on(const ir::Node& node) {
 
 }  // namespace
 
+bool is_unknown_tuple(const Abstract& abstract) {
+  return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) && !abstract.value->type()->elements.empty();
+}
+
 // A graph's text may say anything: as many inputs and outputs as the operator has, and a result of its type.
 bool has_usual_form(const ir::Node& node) {
   const std::size_t inputs = node.inputs().size(), outputs = node.outputs().size();
@@ -65,8 +69,6 @@ bool is_plain_element(const ir::TypeRef& type) {
   }
 }
 
-bool is_undefined(const ir::Value* value) { return value->producer() && value->producer()->is("prim::Uninitialized"); }
-
 ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
     : graph_(graph),
       program_(options.program),
@@ -86,16 +88,17 @@ void ContainerWalk::run() {
 
 void ContainerWalk::run_again(const ir::Graph& original) {
   ir::Block* top = graph_.top();
-  for (const auto& [key, holder] : holders_) heap_.change(holder).whole = true;
+  for (const auto& [key, holder] : holders_) heap_.change(holder).untouched = true;
   read_before_write_.clear();
   keep_snapshot();
   ir::Node* last = top->last();
+  std::vector<Site> labels;
+  ir::for_each_node(*original.top(), [&](const ir::Node*) { labels.push_back(labels.size() + 1); });
   const std::vector<ir::Value*> inputs(top->inputs().begin(), top->inputs().end());
   const auto outputs = graph_.copy_block_contents(*original.top(), inputs, top, nullptr);
   for (ir::Value* output : outputs) top->add_output(output);
   next_ = last ? last->next() : top->first();
-  std::size_t label = 0;
-  for (ir::Node* node = next_; node; node = node->next()) label_again(node, label);
+  label_copy(next_, nullptr, labels);
   if (!next_) return;
   second_call_ = node_before(next_, "prim::SecondCall", {}, {});  // nobody knows what it does, so it stays
   while (next_) {
@@ -118,19 +121,21 @@ void ContainerWalk::label(const ir::Block& block) {
   ir::for_each_node(block, [&](const ir::Node* node) { labels_.emplace(node, labels_.size() + 1); });
 }
 
-void ContainerWalk::label_again(const ir::Node* node, std::size_t& label) {
-  labels_[node] = ++label;
-  for (const ir::Block* block : node->blocks())
-    for (const ir::Node* inner : *block) label_again(inner, label);
+std::vector<Site> ContainerWalk::labels_of(const ir::Block& block) {
+  std::vector<Site> labels;
+  ir::for_each_node(block, [&](const ir::Node* node) { labels.push_back(labels_[node]); });
+  return labels;
 }
 
-void ContainerWalk::label_copy(const ir::Block& copy, const ir::Block& original) {
-  std::vector<const ir::Node*> nodes;
-  ir::for_each_node(original, [&](const ir::Node* node) { nodes.push_back(node); });
-  std::size_t i = 0;
-  ir::for_each_node(copy, [&](const ir::Node* node) {
-    if (const auto label = labels_.find(nodes[i++]); label != labels_.end()) labels_[node] = label->second;
-  });
+void ContainerWalk::label_copy(const ir::Node* first, const ir::Node* end, std::span<const Site> labels) {
+  const auto set = [&](const auto& self, const ir::Node* node) -> void {
+    if (labels.empty()) return;
+    labels_[node] = labels.front();
+    labels = labels.subspan(1);
+    for (const ir::Block* block : node->blocks())
+      for (const ir::Node* inner : *block) self(self, inner);
+  };
+  for (const ir::Node* node = first; node && node != end; node = node->next()) set(set, node);
 }
 
 Site ContainerWalk::site_of(const ir::Value* value) const {
@@ -161,6 +166,11 @@ void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) c
 CellId ContainerWalk::add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value) {
   const bool input = value && !value->producer();
   return heap_.add(std::move(cell), {ir::without_optional(type), std::move(sites), input ? value->name() : std::string(), value});
+}
+
+bool ContainerWalk::existed(CellId id, const ir::Node& before, std::size_t cells) const {
+  const ir::Value* value = heap_.origin(id).value;
+  return value ? available_in(value, before.owner()) : id < cells;
 }
 
 void ContainerWalk::know(const ir::Value* value, Abstract abstract) {
@@ -202,8 +212,11 @@ Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& c
   const auto element = [&](std::size_t i) { return i < type->elements.size() ? type->elements[i] : nullptr; };
   Cell cell{.made = value};
   if (const auto* list = constant.get<ir::ListConstant>()) {
+    // Operators on long lists of numbers are evaluated as they are.
+    constexpr std::size_t long_list = 64;
+    const bool numbers = is_plain_element(list->element) && !holds_memory(list->element);
     work(list->items.size());
-    if (list->items.size() > most_items && is_plain_element(list->element)) {
+    if (numbers && (list->items.size() > long_list || !spend(budget_.listed, list->items.size()))) {
       cell.whole = true;
     } else {
       for (const ir::Constant& inner : list->items) cell.items.push_back(item(inner, list->element));
@@ -230,7 +243,7 @@ Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& c
 
 // A write to an input, which the caller doesn't get.
 void ContainerWalk::note_lost(const std::string& input, const ir::Node* writer) {
-  const auto noted = [&](const ir::LostWrite& lost) { return lost.input == input; };
+  const auto noted = [&](const ir::LostWrite& lost) { return lost.name == input; };
   if (!input.empty() && std::ranges::none_of(lost_writes_, noted))
     lost_writes_.push_back({input, writer->op(), writer->location(), writer->module()});
 }

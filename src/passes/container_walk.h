@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -76,6 +77,8 @@ class ContainerWalk {
   Abstract look_at_constant(ir::Value* value, const ir::Constant& constant);
   CellId add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value = nullptr);
   void set_state(CellId id, Cell cell);
+  // Whether it was there before the If or Loop, when there were so many cells.
+  bool existed(CellId id, const ir::Node& before, std::size_t cells) const;
   Cell& change(CellId id, const ir::Node* writer);
   void note_lost(const std::string& input, const ir::Node* writer);
   const Cell* known_list(const Abstract& list);  // whose items are known
@@ -89,8 +92,8 @@ class ContainerWalk {
   Site site_of(const ir::Value* value) const;
   bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
   void label(const ir::Block& block);
-  void label_again(const ir::Node* node, std::size_t& label);
-  void label_copy(const ir::Block& copy, const ir::Block& original);
+  std::vector<Site> labels_of(const ir::Block& block);  // of its nodes, nested ones too, in order
+  void label_copy(const ir::Node* first, const ir::Node* end, std::span<const Site> labels);
 
   // ---- container_walk.cpp: nodes
   void walk(ir::Block& block);
@@ -190,8 +193,8 @@ class ContainerWalk {
 
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
-bool is_undefined(const ir::Value* value);
 bool has_cells(const Abstract& abstract);
+bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
 bool has_usual_form(const ir::Node& node);
 ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // of a value that comes one way or another
 

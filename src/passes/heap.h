@@ -40,6 +40,7 @@ struct Cell {
   enum class Kind : std::uint8_t { list, dict, object };
   Kind kind = Kind::list;
   bool whole = false;                // of a list only `made` is known, not the items
+  bool untouched = false;            // holds an attribute, which may be as it was when the call began
   std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
   std::vector<Abstract> items{};
   ir::Value* made = nullptr;  // a value that holds the contents of this moment, where there is one

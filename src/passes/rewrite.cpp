@@ -54,6 +54,8 @@ std::string_view attribute_name(const ir::Node& node) {
   return text ? std::string_view(*text) : std::string_view();
 }
 
+bool is_undefined(const ir::Value* value) { return value->producer() && value->producer()->is("prim::Uninitialized"); }
+
 bool erase_if_unused(ir::Node* node) {
   const auto outputs = node->outputs();
   if (!std::all_of(outputs.begin(), outputs.end(), [](const ir::Value* output) { return output->unused(); })) return false;
@@ -65,6 +67,11 @@ void take_block(ir::Node* branch, ir::Block& block) {
   for (std::size_t i = 0; i < branch->outputs().size(); ++i) replace(branch->output(i), block.outputs()[i]);
   for (ir::Node* node : block) node->move_before(branch);
   branch->erase();
+}
+
+ir::Node* node_in(const ir::Block* block, ir::Node* node) {
+  while (node->owner() != block) node = node->owner()->owner();
+  return node;
 }
 
 bool available_in(const ir::Value* value, const ir::Block* block) {

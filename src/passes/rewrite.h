@@ -63,11 +63,17 @@ const T* known(const ir::Value* value) {
   return constant ? constant->get<T>() : nullptr;
 }
 
+// What a way of the program that raises gives: never read.
+bool is_undefined(const ir::Value* value);
+
 // Erases the node if nothing uses its outputs.
 bool erase_if_unused(ir::Node* node);
 
 // The nodes and results of `block` take the place of the If that holds it.
 void take_block(ir::Node* branch, ir::Block& block);
+
+// The node of `block` in which `node` stands, be it nested.
+ir::Node* node_in(const ir::Block* block, ir::Node* node);
 
 // Whether `value` may be used at `place`: it is defined in this block or one around it, before.
 bool available_in(const ir::Value* value, const ir::Block* block);

@@ -124,7 +124,7 @@ std::vector<ir::LostWrite> WritePlan::written_inputs() const {
     for (LocationId id : aliases_.locations(target)) {
       const MemoryLocation& location = aliases_.location(id);
       if (location.kind == MemoryLocation::Kind::input)
-        lost.push_back({.input = location.name, .op = write->op(), .location = write->location(), .module = write->module()});
+        lost.push_back({.name = location.name, .op = write->op(), .location = write->location(), .module = write->module()});
     }
   }
   return lost;

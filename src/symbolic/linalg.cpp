@@ -124,6 +124,7 @@ std::optional<bool> is_vector(const TensorFact& a, const TensorFact& b) {
   return all_equal ? std::optional(true) : std::nullopt;
 }
 
+// (solution, info), or only the solution.
 Facts solve(const Call& call) {
   const TensorFact &a = tensor_of(call, "A"), &b = tensor_of(call, "B");
   if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->empty()) return {};
@@ -139,6 +140,13 @@ Facts solve(const Call& call) {
   auto shape = broadcast(batch, Shape(b.shape->begin(), b.shape->end() - 2));
   shape->insert(shape->end(), b.shape->end() - 2, b.shape->end());
   return {tensor_fact(b.dtype, std::move(shape)), info};
+}
+
+// (solution, LU, pivots, info)
+Facts solve_with_factors(const Call& call) {
+  const Facts found = solve(call), factors = of_matrix<factor>(call);
+  if (found.empty() || factors.empty()) return {};
+  return {found.front(), factors.at(0), factors.at(1), found.at(1)};
 }
 
 // Right-hand side `b` of a factored or triangular `a`, batches broadcast.
@@ -244,6 +252,7 @@ void register_linalg(Registry& registry) {
   registry.facts("aten::geqrf", of_matrix<reflectors>);
   registry.facts("aten::lu_unpack", lu_unpack);
   for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.facts(op, solve);
+  registry.facts("aten::_linalg_solve_ex", solve_with_factors);
   for (const char* op : {"aten::lu_solve", "aten::linalg_lu_solve"}) registry.facts(op, lu_solve);
   registry.facts("aten::linalg_ldl_solve", ldl_solve);
   registry.facts("aten::linalg_solve_triangular", solve_triangular);

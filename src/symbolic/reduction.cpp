@@ -251,6 +251,11 @@ Facts joint_histogram(const Call& call) {
   return {tensor_fact(dtype, std::move(shape)), list_fact(std::move(edges))};
 }
 
+template <std::size_t output>
+Facts of_joint_histogram(const Call& call) {
+  return {joint_histogram(call).at(output)};
+}
+
 Facts bincount(const Call& call) {
   if (call.is_none("weights")) return {tensor_fact(DType::i64, unknown_sizes(1))};
   Demands demands;
@@ -424,6 +429,9 @@ void register_reduction(Registry& registry) {
   registry.facts("aten::histc", histogram_counts);
   registry.facts("aten::histogram", histogram);
   registry.facts("aten::histogramdd", joint_histogram);
+  registry.facts("aten::_histogramdd_bin_edges", of_joint_histogram<1>);
+  for (const char* op : {"aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors"})
+    registry.facts(op, of_joint_histogram<0>);
   registry.facts("aten::bincount", bincount);
   registry.facts("aten::count_nonzero", count_nonzero);
   registry.facts("aten::isin", isin);

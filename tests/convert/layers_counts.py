@@ -25,6 +25,8 @@ def histograms():
     made["histogramdd_of_range"] = Case(lambda x, w: (lambda h, e: (h, *e))(*torch.histogramdd(x, [3, 4], weight=w, density=True)), [(points, torch.rand(30))], opsets=wide)
     made["histogramdd_one_count"] = Case(lambda x: (lambda h, e: (h, *e))(*torch.histogramdd(x, 3)), [(points.reshape(5, 3, 4),)], opsets=wide)
     made["histogramdd_edges"] = Case(lambda x, a, b: (lambda h, e: (h, *e))(*torch.histogramdd(x, (a, b))), [(points, torch.tensor([0., 0.5, 1]), torch.tensor([0.1, 0.2, 0.4, 0.6]))], opsets=wide)
+    made["histogramdd_core"] = Case(lambda x: (torch._histogramdd_from_bin_cts(x, [3, 4]), *torch._histogramdd_bin_edges(x, [3, 4])), [(points,), (points[:5],)], ("f32:n,2",), opsets=wide)
+    made["histogramdd_core_edges"] = Case(lambda x, w, a, b: torch._histogramdd_from_bin_tensors(x, (a, b), weight=w, density=True), [(points, torch.rand(30), torch.tensor([0., 0.5, 1]), torch.tensor([0.1, 0.2, 0.4, 0.6]))], opsets=wide)
     return made
 
 

@@ -40,6 +40,8 @@ def solvers():
     made |= each("solve_vectors", L.solve, [(square(2, 3), r(2, 3))])
     made |= each("solve_one_vector", L.solve, [(square(2, 3), r(3))])
     made |= each("solve_broadcast", lambda a, b: (L.solve(a, b), L.solve_ex(a, b)[0]), [(square(2, 1, 3), r(4, 3, 2)), (square(5, 1, 3), r(1, 3, 2))], ("f32:a,1,3,3", "f32:b,3,2"))
+    made |= each("solve_core", lambda a, b: torch._linalg_solve_ex(a, b, left=False)[0], [(square(4), r(2, 4))])
+    made |= each("solve_core_vectors", lambda a, b: (torch._linalg_solve_ex(a, b)[0], torch._linalg_solve_ex(a, b)[3]), [(square(2, 3), r(2, 3))])
     made |= each("solve_right", lambda a, b: L.solve(a, b, left=False), [(square(4), r(2, 4))])
     for upper in (False, True):
         for left in (False, True):

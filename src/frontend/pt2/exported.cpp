@@ -274,7 +274,7 @@ class ProgramReader {
   }
 
   void add_lost_write(std::string input, const ir::Value& written) {
-    ir::LostWrite write{.input = std::move(input), .op = {}};
+    ir::LostWrite write{.name = std::move(input), .op = {}};
     if (const ir::Node* node = written.producer()) {
       write.op = node->op();
       write.location = node->location();
