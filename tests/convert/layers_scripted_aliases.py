@@ -4,7 +4,7 @@ from typing import Dict, List
 import torch
 from torch import Tensor
 
-from script_programs import Programs, FIXED, FLAG, LISTS, N3, SOME, r
+from script_programs import Programs, FIXED, FLAG, N3, SOME, r
 
 programs = Programs()
 program = programs.add
@@ -22,7 +22,7 @@ def alias_two_names(x: Tensor, f: Tensor):
     return len(a), a[-1], b[1]
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_one_of_two(x: Tensor, f: Tensor):
     """The list that a branch chooses is written; both are read."""
     a, b = [x], [x * 2]
@@ -33,7 +33,7 @@ def alias_one_of_two(x: Tensor, f: Tensor):
     return torch.stack(a).sum(0), torch.stack(b).sum(0), torch.stack(c)
 
 
-@program([(r(3), torch.tensor(f), torch.tensor(g)) for f in (0, 1) for g in (0, 1)], "f32:3", FLAG, FLAG, **LISTS)
+@program([(r(3), torch.tensor(f), torch.tensor(g)) for f in (0, 1) for g in (0, 1)], "f32:3", FLAG, FLAG)
 def alias_chosen_twice(x: Tensor, f: Tensor, g: Tensor):
     a, b = [x], [x * 2]
     c = a
@@ -45,7 +45,7 @@ def alias_chosen_twice(x: Tensor, f: Tensor, g: Tensor):
     return torch.stack(a).sum(0), torch.stack(b).sum(0), torch.stack(c)
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_chosen_with_other(x: Tensor, f: Tensor):
     """c is d, one way only."""
     a, b = [x], [x * 2]
@@ -59,7 +59,7 @@ def alias_chosen_with_other(x: Tensor, f: Tensor):
     return torch.stack(d[0]).sum(0), d[1], torch.stack(c)
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_chosen_item_write(x: Tensor, f: Tensor):
     a, b = [x, x], [x * 2, x * 3]
     if bool(f > 0):
@@ -80,7 +80,7 @@ def alias_swapped(x: Tensor, f: Tensor):
     return a[0], a[1], b[0], b[1]
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_swapped_and_kept(x: Tensor, f: Tensor):
     a, b = [x], [x * 2]
     kept = a
@@ -126,7 +126,7 @@ def alias_in_tuple(x: Tensor, f: Tensor):
     return t[0][1], t[0][2], len(t[0])
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_in_tuple_loop(x: Tensor):
     l: List[Tensor] = []
     t = (l, x * 2)
@@ -136,7 +136,7 @@ def alias_in_tuple_loop(x: Tensor):
     return torch.stack(t[0]), len(l)
 
 
-@program([(r(n, 3),) for n in (1, 3, 4, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (1, 3, 4, 0)], N3)
 def alias_loop_chooses_outer(x: Tensor):
     """After the loop cur is a, unless there was no trip."""
     a, cur = [x.sum(0)], [x.sum(0) * 2]
@@ -146,7 +146,7 @@ def alias_loop_chooses_outer(x: Tensor):
     return torch.stack(a).sum(0), torch.stack(cur).sum(0), len(a)
 
 
-@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0], [])], "f32:n")
 def alias_loop_leaves_outer(x: Tensor):
     """cur is a until a value is below zero."""
     a = [x.sum()]
@@ -158,7 +158,7 @@ def alias_loop_leaves_outer(x: Tensor):
     return torch.stack(a).sum(), torch.stack(cur).sum(), len(a)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_rebound_to_one(x: Tensor):
     """From the second trip on a is b."""
     a, b = [x[0]], [x[0] * 2]
@@ -173,7 +173,7 @@ def alias_rebound_to_one(x: Tensor):
     return total, len(b), torch.stack(a)
 
 
-@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4], [])], "f32:n")
 def alias_best_is_current(x: Tensor):
     """best and cur are the same list if the last one was the best."""
     best, cur = [x.sum()], [x.sum() * 2]
@@ -185,7 +185,7 @@ def alias_best_is_current(x: Tensor):
     return torch.stack(best).sum(), torch.stack(cur).sum(), len(best)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_cur_next(x: Tensor):
     """cur = nxt: one list, another in each trip."""
     cur = [x[0], x[0]]
@@ -196,7 +196,7 @@ def alias_cur_next(x: Tensor):
     return cur[0], cur[1], torch.stack(cur)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_previous(x: Tensor):
     prev, cur = [x[0]], [x[0] + 1]
     for i in range(x.size(0)):
@@ -206,7 +206,7 @@ def alias_previous(x: Tensor):
     return torch.stack(prev), torch.stack(cur)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_swap_in_loop(x: Tensor):
     a, b = [x[0]], [x[0] * 2]
     for i in range(x.size(0)):
@@ -215,7 +215,7 @@ def alias_swap_in_loop(x: Tensor):
     return torch.stack(a).sum(0), torch.stack(b).sum(0), len(a), len(b)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_swap_in_loop_items(x: Tensor):
     a, b = [x[0], x[0]], [x[0] * 2, x[0]]
     for i in range(x.size(0)):
@@ -225,7 +225,7 @@ def alias_swap_in_loop_items(x: Tensor):
     return a[0], a[1], b[0], b[1]
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_window(x: Tensor):
     w = [x[0], x[0] * 2, x[0] * 3]
     out: List[Tensor] = []
@@ -235,7 +235,7 @@ def alias_window(x: Tensor):
     return torch.stack(out), torch.stack(w)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_window_pop(x: Tensor):
     w: List[Tensor] = []
     out: List[Tensor] = []
@@ -247,7 +247,7 @@ def alias_window_pop(x: Tensor):
     return torch.stack(out), torch.stack(w)
 
 
-@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4], [])], "f32:n")
 def alias_branch_in_loop_then_write(x: Tensor):
     pos: List[Tensor] = [x.sum()]
     neg: List[Tensor] = [x.sum()]
@@ -312,7 +312,7 @@ def alias_self_extend(x: Tensor, f: Tensor):
     return len(m), m[-1], torch.stack(l)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_self_extend_in_loop(x: Tensor):
     l = [x.sum(0)]
     for i in range(x.size(0)):
@@ -320,7 +320,7 @@ def alias_self_extend_in_loop(x: Tensor):
     return len(l), torch.stack(l)
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_appended_through_name_in_loop(x: Tensor):
     l: List[Tensor] = []
     m = l
@@ -333,7 +333,7 @@ def alias_appended_through_name_in_loop(x: Tensor):
     return torch.stack(m), len(l)
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (0, 0))], N3, FLAG, **LISTS)
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (0, 0))], N3, FLAG)
 def alias_loop_in_branch(x: Tensor, f: Tensor):
     a, b = [x.sum(0)], [x.sum(0) * 2]
     cur = a
@@ -351,7 +351,7 @@ def grow(l: List[Tensor], x: Tensor) -> List[Tensor]:
     return l
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def alias_through_function(x: Tensor):
     l: List[Tensor] = []
     for i in range(x.size(0)):
@@ -366,14 +366,14 @@ def pick(a: List[Tensor], b: List[Tensor], f: Tensor) -> List[Tensor]:
     return b
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_picked_by_function(x: Tensor, f: Tensor):
     a, b = [x], [x * 2]
     pick(a, b, f).append(x + 1)
     return torch.stack(a).sum(0), torch.stack(b).sum(0)
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_picked_and_dead(x: Tensor, f: Tensor):
     """Neither list is read by its name any more."""
     c = pick([x], [x * 2, x], f)
@@ -381,7 +381,7 @@ def alias_picked_and_dead(x: Tensor, f: Tensor):
     return torch.stack(c)
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_held_by_dict_and_chosen(x: Tensor, f: Tensor):
     d: Dict[str, List[Tensor]] = {"a": [x], "b": [x * 2]}
     if bool(f > 0):
@@ -392,7 +392,7 @@ def alias_held_by_dict_and_chosen(x: Tensor, f: Tensor):
     return torch.stack(d["a"]).sum(0), torch.stack(d["b"]).sum(0)
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_dict_chosen(x: Tensor, f: Tensor):
     d: Dict[str, Tensor] = {"a": x}
     e: Dict[str, Tensor] = {"a": x * 2}
@@ -404,7 +404,7 @@ def alias_dict_chosen(x: Tensor, f: Tensor):
     return d["a"], e["a"], c["a"]
 
 
-@program(FIXED, "f32:3", FLAG, **LISTS)
+@program(FIXED, "f32:3", FLAG)
 def alias_dict_of_dicts(x: Tensor, f: Tensor):
     inner: Dict[str, Tensor] = {"v": x}
     d: Dict[str, Dict[str, Tensor]] = {"a": inner, "b": inner}

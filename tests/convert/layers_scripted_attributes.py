@@ -4,7 +4,7 @@ from typing import Dict, List, Optional
 import torch
 from torch import Tensor, nn
 
-from script_programs import Programs, FLAG, LISTS, N3, r
+from script_programs import Programs, FLAG, N3, r
 
 programs = Programs()
 program = programs.add
@@ -45,7 +45,7 @@ class AttributeCacheChecked(nn.Module):
         return mask @ x
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, refused="between calls")
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 class AttributeCacheUnchecked(nn.Module):
     """State: the rows of the first call count in all later ones."""
     rows: Optional[int]
@@ -62,7 +62,7 @@ class AttributeCacheUnchecked(nn.Module):
         return x * rows
 
 
-@program([(r(n, 3),) for n in (3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3)])
 class AttributeFirstCall(nn.Module):
     """State: the first call differs from the others."""
     def __init__(self):
@@ -76,7 +76,7 @@ class AttributeFirstCall(nn.Module):
         return x * 2
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeSaturating(nn.Module):
     def __init__(self):
         super().__init__()
@@ -88,7 +88,7 @@ class AttributeSaturating(nn.Module):
         return y
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeCounter(nn.Module):
     def __init__(self):
         super().__init__()
@@ -128,7 +128,7 @@ class AttributeCounterReset(nn.Module):
         return y, self.steps
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 class AttributeListReset(nn.Module):
     history: List[Tensor]
 
@@ -148,7 +148,7 @@ class AttributeListReset(nn.Module):
         return torch.stack(self.history), len(self.history)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 class AttributeListCleared(nn.Module):
     history: List[Tensor]
 
@@ -163,7 +163,7 @@ class AttributeListCleared(nn.Module):
         return torch.stack(self.history)
 
 
-@program([(r(n, 3),) for n in (3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3)])
 class AttributeListAppended(nn.Module):
     history: List[Tensor]
 
@@ -176,7 +176,7 @@ class AttributeListAppended(nn.Module):
         return torch.stack(self.history).sum(0)
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (2, 0))], N3, FLAG, **LISTS)
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (2, 0))], N3, FLAG)
 class AttributeListAliased(nn.Module):
     history: List[Tensor]
 
@@ -197,7 +197,7 @@ class AttributeListAliased(nn.Module):
         return torch.stack(self.history), torch.stack(local), len(other)
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (2, 0))], N3, FLAG, refused="between calls")
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (2, 0))], N3, FLAG)
 class AttributeOneBranch(nn.Module):
     """State: without the flag the last call's tensor is read."""
     def __init__(self):
@@ -230,7 +230,7 @@ class AttributeBothBranches(nn.Module):
         return y
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeSwapped(nn.Module):
     """State: they change places at each call."""
     def __init__(self):
@@ -303,7 +303,7 @@ class AttributeDictWritten(nn.Module):
         return self.kept["y"] + self.kept["x"]
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeDictKept(nn.Module):
     """State: what the last call left."""
     kept: Dict[str, Tensor]
@@ -329,7 +329,7 @@ class Scaled(nn.Module):
         return x * self.k + self.seen
 
 
-@program([(r(n, 3),) for n in (3, 1)], N3, refused="between calls")
+@program([(r(n, 3),) for n in (3, 1)], N3)
 class AttributeOfShared(nn.Module):
     """One module under two names. State: torch.jit.script makes two of it, one of which is never reset."""
     def __init__(self):

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from script_programs import Programs, FIXED, FLAG, FLAGS, LISTS, N3, SOME
+from script_programs import Programs, FIXED, FLAG, FLAGS, N3, SOME
 
 programs = Programs()
 program = programs.add
@@ -130,7 +130,7 @@ def dict_new_key_in_unknown_loop(x: Tensor):
     return d["last"]
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def dict_of_lists_in_loop(x: Tensor):
     d: Dict[str, List[Tensor]] = {"even": [], "all": []}
     for i in range(x.size(0)):
@@ -140,7 +140,7 @@ def dict_of_lists_in_loop(x: Tensor):
     return torch.stack(d["even"]), torch.stack(d["all"])
 
 
-@program(SOME, N3, **LISTS)
+@program(SOME, N3)
 def dict_of_lists_by_loop_over_keys(x: Tensor):
     d: Dict[str, List[Tensor]] = {"p": [], "q": []}
     for i in range(x.size(0)):

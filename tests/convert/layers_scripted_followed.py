@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Tuple
 import torch
 from torch import Tensor, nn
 
-from script_programs import Programs, FLAG, FLAGS, LISTS, N3, SOME, r
+from script_programs import Programs, FLAG, FLAGS, N3, SOME, r
 
 programs = Programs()
 program = programs.add
@@ -173,7 +173,7 @@ def mixed_dict_of_optional(x: Tensor):
     return x
 
 
-@program([(r(n, 3),) for n in (3, 2, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5)], N3)
 def mixed_index_assign_last(x: Tensor):
     l: List[Tensor] = []
     for i in range(x.size(0)):
@@ -183,7 +183,7 @@ def mixed_index_assign_last(x: Tensor):
     return torch.stack(l), l[0]
 
 
-@program([(r(n, 3),) for n in (3, 2, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5)], N3)
 def mixed_enumerate_grown(x: Tensor):
     l: List[Tensor] = []
     for i in range(x.size(0)):
@@ -197,7 +197,7 @@ def mixed_enumerate_grown(x: Tensor):
     return total, torch.stack(m)
 
 
-@program([(r(n, 3),) for n in (3, 2, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5)], N3)
 def mixed_two_lists_grown_and_joined(x: Tensor):
     a: List[Tensor] = []
     b: List[Tensor] = []
@@ -242,7 +242,7 @@ def mixed_bools(x: Tensor):
     return steps[0], steps[1], done[0]
 
 
-@program([(r(n, 3),) for n in (3, 2, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5)], N3)
 def mixed_shape_lists(x: Tensor):
     shape: List[int] = []
     for d in range(x.dim()):
@@ -290,7 +290,7 @@ def mixed_repeated_names(x: Tensor):
     return l
 
 
-@program([(r(n, 4),) for n in (3, 1, 5)], "f32:n,4", **LISTS)
+@program([(r(n, 4),) for n in (3, 1, 5)], "f32:n,4")
 class MixedRecurrentHistory(nn.Module):
     """Attention over all former states, which a list holds."""
     def __init__(self):

@@ -5,7 +5,7 @@ from typing import Dict, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from script_programs import Programs, FIXED, FLAG, FLAGS, LISTS, N3, SOME, r
+from script_programs import Programs, FIXED, FLAG, FLAGS, N3, SOME, r
 
 programs = Programs()
 program = programs.add
@@ -88,7 +88,7 @@ def list_nested_comprehension(x: Tensor, y: Tensor):
     return torch.stack(flat), torch.stack([torch.stack(row) for row in l])
 
 
-@program([(torch.tensor(v, dtype=torch.int64),) for v in ([3, 1, 2], [5], [])], "i64:n", **LISTS)
+@program([(torch.tensor(v, dtype=torch.int64),) for v in ([3, 1, 2], [5], [])], "i64:n")
 def list_tolist(x: Tensor):
     l: List[int] = x.tolist()
     l.append(4)
@@ -98,7 +98,7 @@ def list_tolist(x: Tensor):
     return total, max(l), len(l), sum(l)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 def list_ints_grown(x: Tensor):
     l: List[int] = []
     for i in range(x.size(0)):
@@ -108,7 +108,7 @@ def list_ints_grown(x: Tensor):
     return torch.tensor(l), sum(m), max(m), min(l), len(m), l[-1]
 
 
-@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3)
 def list_carried_and_read(x: Tensor):
     l: List[Tensor] = [x.sum(0)]
     for i in range(x.size(0)):
@@ -117,7 +117,7 @@ def list_carried_and_read(x: Tensor):
     return torch.stack(l)
 
 
-@program([(r(n, 3),) for n in (3, 2, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5)], N3)
 def list_set_by_index_in_loop(x: Tensor):
     l = [x[0], x[0], x[1]]
     for i in range(x.size(0)):
@@ -125,7 +125,7 @@ def list_set_by_index_in_loop(x: Tensor):
     return torch.stack(l)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3)
 def list_cleared_in_loop(x: Tensor):
     l: List[Tensor] = [x.sum(0)]
     total = x.sum(0)
@@ -137,7 +137,7 @@ def list_cleared_in_loop(x: Tensor):
     return total, len(l)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3)
 def list_reversed_in_loop(x: Tensor):
     l: List[Tensor] = [x.sum(0)]
     for i in range(x.size(0)):
@@ -148,7 +148,7 @@ def list_reversed_in_loop(x: Tensor):
     return torch.stack(l)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5, 0)], N3)
 def list_of_tuples_grown(x: Tensor):
     """Pairs, one for each row: two lists would do."""
     l: List[Tuple[Tensor, int]] = []
@@ -160,7 +160,7 @@ def list_of_tuples_grown(x: Tensor):
     return total
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, refused="type that ONNX has no value of", asks="type that ONNX has no value of")
+@program([(r(n, 3),) for n in (3, 1, 5)], N3, asks="type that ONNX has no value of")
 def list_of_lists_grown(x: Tensor):
     """Of unknown length, of lists."""
     l: List[List[Tensor]] = []
@@ -169,7 +169,7 @@ def list_of_lists_grown(x: Tensor):
     return torch.stack([a[0] for a in l])
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 def list_while_queue(x: Tensor):
     queue = [x.sum(0)]
     seen = 0
@@ -184,7 +184,7 @@ def list_while_queue(x: Tensor):
     return out, seen, len(queue)
 
 
-@program([(torch.tensor(v),) for v in ([1.0, 2, -3, 4, -5], [1.0], [-1.0, 2.0], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, 2, -3, 4, -5], [1.0], [-1.0, 2.0], [])], "f32:n")
 def list_break_continue(x: Tensor):
     l: List[Tensor] = [x.sum()]
     for i in range(x.size(0)):
@@ -196,7 +196,7 @@ def list_break_continue(x: Tensor):
     return torch.stack(l), len(l)
 
 
-@program([(torch.tensor(v),) for v in ([1.0, 2, -3, 4, -5], [1.0], [-1.0, 2.0], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, 2, -3, 4, -5], [1.0], [-1.0, 2.0], [])], "f32:n")
 def list_early_return_in_loop(x: Tensor):
     l: List[Tensor] = [x.sum()]
     for i in range(x.size(0)):
@@ -207,7 +207,7 @@ def list_early_return_in_loop(x: Tensor):
     return torch.stack(l), -1
 
 
-@program([(r(n, m),) for n, m in ((3, 2), (1, 4), (2, 1))], "f32:n,m", **LISTS)
+@program([(r(n, m),) for n, m in ((3, 2), (1, 4), (2, 1))], "f32:n,m")
 def list_nested_unknown_loops(x: Tensor):
     l: List[Tensor] = []
     count = 0
@@ -221,7 +221,7 @@ def list_nested_unknown_loops(x: Tensor):
     return torch.stack(l), count
 
 
-@program([(r(n, m),) for n, m in ((3, 2), (1, 4), (2, 1))], "f32:n,m", **LISTS)
+@program([(r(n, m),) for n, m in ((3, 2), (1, 4), (2, 1))], "f32:n,m")
 def list_inner_reset(x: Tensor):
     outer: List[Tensor] = []
     for i in range(x.size(0)):
@@ -351,7 +351,7 @@ def list_optional_items_by_branch(x: Tensor, f: Tensor):
     return total
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (0, 1))], N3, FLAG, **LISTS)
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (1, 1), (5, 1), (0, 1))], N3, FLAG)
 def alias_loop_tuple_part(x: Tensor, f: Tensor):
     """The list in the tuple is a, until another tuple takes its place."""
     a = [x.sum(0)]
@@ -363,7 +363,7 @@ def alias_loop_tuple_part(x: Tensor, f: Tensor):
     return torch.stack(a).sum(0), torch.stack(t[0]).sum(0), t[1]
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (0, 1))], N3, FLAG, **LISTS)
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (0, 1))], N3, FLAG)
 def alias_two_carried_from_one(x: Tensor, f: Tensor):
     p = [x.sum(0)]
     q = p
@@ -377,7 +377,7 @@ def alias_two_carried_from_one(x: Tensor, f: Tensor):
     return torch.stack(p).sum(0), torch.stack(q).sum(0)
 
 
-@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4, -5], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4, -5], [])], "f32:n")
 def alias_read_before_chosen(x: Tensor):
     a = [x.sum()]
     a.append(x.sum() * 2)
@@ -391,7 +391,7 @@ def alias_read_before_chosen(x: Tensor):
     return s
 
 
-@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4], [])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [1.0, 2], [-1.0, -4], [])], "f32:n")
 def alias_best_dict(x: Tensor):
     """As best = cur, of dictionaries of fixed keys."""
     best: Dict[str, Tensor] = {"v": x.sum(), "n": x.sum() * 0}
@@ -404,7 +404,7 @@ def alias_best_dict(x: Tensor):
     return best["v"], best["n"], cur["n"]
 
 
-@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [3.0, 2], [-1.0, -4])], "f32:n", **LISTS)
+@program([(torch.tensor(v),) for v in ([1.0, -2, 3], [3.0, 2], [-1.0, -4])], "f32:n")
 def alias_best_copy(x: Tensor):
     """As users write it: a copy of the list is kept."""
     best: List[Tensor] = [x[0]]
@@ -419,7 +419,7 @@ def alias_best_copy(x: Tensor):
     return torch.stack(best), torch.stack(cur), score
 
 
-@program([(r(3), torch.tensor(f), torch.tensor(g)) for f in (0, 1) for g in (0, 1)], "f32:3", FLAG, FLAG, **LISTS)
+@program([(r(3), torch.tensor(f), torch.tensor(g)) for f in (0, 1) for g in (0, 1)], "f32:3", FLAG, FLAG)
 def alias_dict_chosen_twice(x: Tensor, f: Tensor, g: Tensor):
     a: Dict[str, Tensor] = {"v": x}
     b: Dict[str, Tensor] = {"v": x * 2}
@@ -445,7 +445,7 @@ def alias_after_early_return(x: Tensor, f: Tensor):
     return a[-1], len(a)
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (0, 1))], N3, FLAG, **LISTS)
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (0, 1))], N3, FLAG)
 def alias_nested_loops(x: Tensor, f: Tensor):
     """The inner loop appends to the list that the outer one chose in its last trip."""
     a, b = [x.sum(0)], [x.sum(0) * 2]

@@ -5,14 +5,14 @@ import torch
 from torch import Tensor, nn
 
 from layers_scripted_objects import Box, Meter, Pair
-from script_programs import Programs, FIXED, FLAG, LISTS, N3, r
+from script_programs import Programs, FIXED, FLAG, N3, r
 
 programs = Programs()
 program = programs.add
 cases = programs.cases
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, refused="between calls")
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 class AttributeListCacheUnchecked(nn.Module):
     """State: the sizes of the first call count in all later ones."""
     sizes: Optional[List[int]]
@@ -29,7 +29,7 @@ class AttributeListCacheUnchecked(nn.Module):
         return x * sizes[0]
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, refused="between calls")
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 class AttributeTensorListCacheUnchecked(nn.Module):
     """State: with other rows PyTorch adds what the first call made, by broadcasting."""
     made: Optional[List[Tensor]]
@@ -46,7 +46,7 @@ class AttributeTensorListCacheUnchecked(nn.Module):
         return x + made[0]
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeListGrowsOnce(nn.Module):
     """State: the second call finds one item more, all later ones the same."""
     l: List[int]
@@ -62,7 +62,7 @@ class AttributeListGrowsOnce(nn.Module):
         return y
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeDictGrowsOnce(nn.Module):
     d: Dict[str, int]
 
@@ -76,7 +76,7 @@ class AttributeDictGrowsOnce(nn.Module):
         return y
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeMode(nn.Module):
     """State: a text that the first call changes."""
     def __init__(self):
@@ -89,7 +89,7 @@ class AttributeMode(nn.Module):
         return y
 
 
-@program([(r(n, 3),) for n in (3, 3, 3)], refused="between calls")
+@program([(r(n, 3),) for n in (3, 3, 3)])
 class AttributeEpsilon(nn.Module):
     """State: of shape and dtype of what the first call was given."""
     def __init__(self):
@@ -117,7 +117,7 @@ class AttributeSettled(nn.Module):
         return y
 
 
-@program([(r(3), torch.tensor(f), torch.tensor(g)) for f in (0, 1) for g in (0, 1)], "f32:3", FLAG, FLAG, **LISTS)
+@program([(r(3), torch.tensor(f), torch.tensor(g)) for f in (0, 1) for g in (0, 1)], "f32:3", FLAG, FLAG)
 def alias_written_by_third_name(x: Tensor, f: Tensor, g: Tensor):
     """Only a is read, only the list that was chosen twice is written, with a number of items that stays."""
     a = [x, x + 1]
@@ -340,7 +340,7 @@ def list_pop_in_branch(x: Tensor, f: Tensor):
     return y, l[0], l[1]
 
 
-@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (1, 0))], N3, FLAG, **LISTS)
+@program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (1, 0))], N3, FLAG)
 def list_pop_one_way(x: Tensor, f: Tensor):
     l = [x, x * 2, x * 3]
     y = x

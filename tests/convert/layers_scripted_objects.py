@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from script_programs import Programs, FIXED, FLAG, FLAGS, LISTS, N3, r
+from script_programs import Programs, FIXED, FLAG, FLAGS, N3, r
 
 programs = Programs()
 program = programs.add
@@ -89,7 +89,7 @@ def object_chosen_twice(x: Tensor, f: Tensor, g: Tensor):
     return a.v, b.v, c.v
 
 
-@program([(r(n, 3),) for n in (3, 2, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def object_in_loop(x: Tensor):
     b = Box(x.sum(0), 0)
     for i in range(x.size(0)):

@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Tuple
 import torch
 from torch import Tensor
 
-from script_programs import Programs, FLAG, FLAGS, LISTS, N3, SOME, r
+from script_programs import Programs, FLAG, FLAGS, N3, SOME, r
 
 programs = Programs()
 program = programs.add
@@ -43,7 +43,7 @@ def optional_in_loop(x: Tensor):
     return h
 
 
-@program(FLAGS, N3, FLAG, **LISTS)
+@program(FLAGS, N3, FLAG)
 def optional_list(x: Tensor, f: Tensor):
     l: Optional[List[Tensor]] = None
     if bool(f > 0):
@@ -56,7 +56,7 @@ def optional_list(x: Tensor, f: Tensor):
     return total
 
 
-@program(FLAGS, N3, FLAG, **LISTS)
+@program(FLAGS, N3, FLAG)
 def optional_list_default(x: Tensor, f: Tensor):
     l: Optional[List[Tensor]] = None
     if bool(f > 0):

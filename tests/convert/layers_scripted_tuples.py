@@ -4,7 +4,7 @@ from typing import List, NamedTuple, Tuple
 import torch
 from torch import Tensor
 
-from script_programs import Programs, FLAG, FLAGS, LISTS, N3, SOME, r
+from script_programs import Programs, FLAG, FLAGS, N3, SOME, r
 
 programs = Programs()
 program = programs.add
@@ -44,7 +44,7 @@ def tuple_nested(x: Tensor):
     return u[0], u[1][0], u[1][1], c
 
 
-@program([(r(n, 3),) for n in (3, 2, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def tuple_with_list_carried(x: Tensor):
     t: Tuple[Tensor, List[Tensor]] = (x.sum(0), [x.sum(0)])
     for i in range(x.size(0)):
@@ -55,7 +55,7 @@ def tuple_with_list_carried(x: Tensor):
     return t[0], torch.stack(t[1])
 
 
-@program([(r(n, 3),) for n in (3, 2, 5, 0)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def tuple_with_new_list_carried(x: Tensor):
     t: Tuple[Tensor, List[Tensor]] = (x.sum(0), [x.sum(0)])
     for i in range(x.size(0)):

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from layers_scripted_optionals import attend
-from script_programs import Programs, FLAG, LISTS, N3, r
+from script_programs import Programs, FLAG, N3, r
 
 programs = Programs()
 program = programs.add
@@ -312,7 +312,7 @@ class UserAnchors(nn.Module):
         return [torch.cat(a) for a in anchors]
 
 
-@program([(torch.rand(1, 3, a, b),) for a, b in ((8, 8), (8, 16))], "f32:1,3,h,w", opsets=range(11, 27))
+@program([(torch.rand(1, 3, a, b),) for a, b in ((8, 8), (8, 16))], "f32:1,3,h,w")
 class UserPyramid(nn.Module):
     """FeaturePyramidNetwork: dict in, lists of names, dict out."""
     def __init__(self):
@@ -384,7 +384,7 @@ class UserIncremental(nn.Module):
         return a, b, c
 
 
-@program([(torch.randint(0, 255, (h, w, 3), dtype=torch.uint8),) for h, w in ((6, 4), (4, 8))], "u8:h,w,3", opsets=range(11, 27))
+@program([(torch.randint(0, 255, (h, w, 3), dtype=torch.uint8),) for h, w in ((6, 4), (4, 8))], "u8:h,w,3")
 class UserPreprocessing(nn.Module):
     means: List[float]
     stds: List[float]
@@ -449,7 +449,7 @@ def user_topk_sorted_pairs(x: Tensor):
     return torch.tensor(best), torch.tensor(at)
 
 
-@program([(torch.randint(0, 3, (n,)),) for n in (6, 1, 3)], "i64:n", **LISTS)
+@program([(torch.randint(0, 3, (n,)),) for n in (6, 1, 3)], "i64:n")
 def user_ctc_collapse(x: Tensor):
     out: List[int] = []
     last = 0
@@ -470,7 +470,7 @@ def user_histogram_dict(x: Tensor):
     return counts[0], counts[1], counts[2]
 
 
-@program([(r(n, 3), r(m, 3)) for n, m in ((3, 2), (1, 4), (2, 1))], N3, "f32:m,3", **LISTS)
+@program([(r(n, 3), r(m, 3)) for n, m in ((3, 2), (1, 4), (2, 1))], N3, "f32:m,3")
 def user_pad_sequences(x: Tensor, y: Tensor):
     seqs = [x, y, x[:1]]
     lengths = [s.size(0) for s in seqs]

@@ -4,7 +4,7 @@ from typing import List
 import torch
 from torch import Tensor
 
-from script_programs import Programs, FLAG, FLAGS, LISTS, N3, SOME, r
+from script_programs import Programs, FLAG, FLAGS, N3, SOME, r
 
 programs = Programs()
 program = programs.add
@@ -85,7 +85,7 @@ def write_every_item(x: Tensor):
     return l
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 def write_appended_later(x: Tensor):
     """The tensor is written after it was put into the list."""
     l: List[Tensor] = []
@@ -96,7 +96,7 @@ def write_appended_later(x: Tensor):
     return torch.stack(l)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 def write_one_accumulator(x: Tensor):
     """All items are one tensor."""
     l: List[Tensor] = []
@@ -107,7 +107,7 @@ def write_one_accumulator(x: Tensor):
     return torch.stack(l)
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, **LISTS)
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 def write_one_accumulator_cloned(x: Tensor):
     l: List[Tensor] = []
     total = x[0] * 0

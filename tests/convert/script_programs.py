@@ -16,7 +16,6 @@ TWO_FLAGS = [(r(n, 3), torch.tensor(f), torch.tensor(g)) for n, f, g in ((3, 0, 
 FLAG = "i64:scalar"
 PAIRS = [(r(3), r(3)), (r(3), r(3))]
 FIXED = [(r(3), torch.tensor(f)) for f in (0, 1)]
-LISTS = {"opsets": range(13, 27)}   # a list is carried
 
 # Name: the first opset at which the program converts, or "refused". What is refused though ONNX could hold it stands there, too: it
 # must not convert to something else.
@@ -37,10 +36,6 @@ class Programs:
         cases = {}
         for name, (made, inputs, specs, more) in self.made.items():
             outcome = OUTCOMES[name]
-            more = {key: value for key, value in more.items() if key not in ("opsets", "refused")}
-            if outcome == "refused":
-                more |= {"opsets": range(0), "asks": "decide"}
-            else:
-                more |= {"opsets": range(int(outcome), 27)}
-            cases[name] = Case(made() if isinstance(made, type) else made, inputs, specs, script=True, **more)
+            expected = {"opsets": range(0), "asks": "decide"} if outcome == "refused" else {"opsets": range(int(outcome), 27)}
+            cases[name] = Case(made() if isinstance(made, type) else made, inputs, specs, script=True, **(expected | more))
         return cases

@@ -162,7 +162,7 @@ TEST(Normalize, WritesToInputsAreTold) {
       "  return (%z)\n");
   EXPECT_TRUE(result.unresolved_writes.empty());
   ASSERT_EQ(result.lost_writes.size(), 1);
-  EXPECT_EQ(result.lost_writes[0].input, "x");
+  EXPECT_EQ(result.lost_writes[0].name, "x");
   EXPECT_EQ(result.lost_writes[0].op, "aten::relu_");
 }
 
