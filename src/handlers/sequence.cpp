@@ -1,8 +1,11 @@
 // Lists. One of known length is its members, one of numbers a vector, one of tensors a sequence.
 #include <algorithm>
+#include <functional>
 #include <limits>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/loop.h"
 #include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
@@ -47,6 +50,28 @@ Value sequence_at(Emission& e, std::size_t i) {
   return e.node("SequenceConstruct", members);
 }
 
+// `sequence` and `count` more members behind it.
+Value with_more(Emission& e, const Value& sequence, const Value& count, const std::function<Value(const Value& trip)>& member) {
+  const auto body = e.build.begin_body();
+  const std::vector<onnx::Dimension> single;
+  const Value trip = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
+  const Value before = e.build.body_input(sequence.dtype, true);
+  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, e.cast(member(trip), sequence.dtype)})});
+  return e.build.control("Loop", {count, {}, sequence}, {{"body", body}}, {sequence.dtype}, {true}).front();
+}
+
+// A new sequence of the members at these positions, an i64 vector.
+Value members_at(Emission& e, const Value& sequence, const Value& positions) {
+  const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(sequence.dtype)}}, sequence.dtype);
+  return with_more(e, none, e.node("Size", {positions}), [&](const Value& trip) {
+    return e.node("SequenceAt", {sequence, e.build.gather(positions, trip, 0)});
+  });
+}
+
+Value positions_of(Emission& e, const Value& sequence) {
+  return e.node("Range", {e.build.integer(0), e.node("SequenceLength", {sequence}), e.build.integer(1)});
+}
+
 // ---- Reading
 
 void item(Emission& e) {
@@ -88,8 +113,12 @@ void slice(Emission& e) {
   const auto bound = [&](std::string_view argument, std::int64_t if_none) {
     return e.given(argument) ? int_value(e, argument) : e.integers({if_none});
   };
-  e.give_vector(0, sliced(e, vector_at(e, 0), 0, bound("start", forward ? 0 : most), bound("end", forward ? most : least),
-                          int_value(e, "step")));
+  const bool numbers = holds_numbers(e, 0);
+  const Value from = numbers ? vector_at(e, 0) : sequence_at(e, 0);
+  const Value cut = sliced(e, numbers ? from : positions_of(e, from), 0, bound("start", forward ? 0 : most),
+                           bound("end", forward ? most : least), int_value(e, "step"));
+  if (numbers) return e.give_vector(0, cut);
+  e.give_operand(0, {Sequence{members_at(e, from, cut)}});
 }
 
 void tolist(Emission& e) {
@@ -115,8 +144,13 @@ void concatenate(Emission& e) {
     return e.give_operand(0, {std::move(all)});
   }
   if (holds_numbers(e, 0)) return e.give_vector(0, e.build.concat({vector_at(e, 0), vector_at(e, 1)}, 0));
-  if (!a && !b)
-    throw Refusal{"both lists have a length that is known only when the model runs", "join the tensors instead: torch.cat"};
+  if (!a && !b) {
+    const Value first = sequence_at(e, 0), second = sequence_at(e, 1);
+    const Value made = with_more(e, first, e.node("SequenceLength", {second}), [&](const Value& trip) {
+      return e.node("SequenceAt", {second, trip});
+    });
+    return e.give_operand(0, {Sequence{made}});
+  }
   Value made = sequence_at(e, a ? 1 : 0);
   const List& members = a ? *a : *b;
   for (std::size_t i = 0; i < members.items.size(); ++i) {
@@ -127,10 +161,13 @@ void concatenate(Emission& e) {
   e.give_operand(0, {Sequence{made}});
 }
 
-void give_repeated(Emission& e, std::size_t list, std::string_view count) {
-  e.give_vector(0, e.node("Tile", {vector_at(e, list), int_value(e, count)}));
+void give_repeated(Emission& e, std::size_t list, std::string_view argument) {
+  const Value given = int_value(e, argument), count = e.at_least(12) ? maximum(e, given, e.integers({0})) : given;
+  if (holds_numbers(e, list)) return e.give_vector(0, e.node("Tile", {vector_at(e, list), count}));
+  const Value from = sequence_at(e, list);
+  e.give_operand(0, {Sequence{members_at(e, from, e.node("Tile", {positions_of(e, from), count}))}});
 }
-void repeat(Emission& e) { give_repeated(e, 0, "n"); }
+void repeat_left(Emission& e) { give_repeated(e, 0, "n"); }
 void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
 
 // ---- Comparing and ordering
@@ -155,12 +192,18 @@ Value equal_lists(Emission& e) {
   return e.cast(e.node("ReduceMin", {e.cast(equal, DType::i32)}, {{"axes", Ints{0}}, {"keepdims", 0}}), DType::boolean);
 }
 
-void equal(Emission& e) { e.give(equal_lists(e)); }
+void alike(Emission& e) { e.give(equal_lists(e)); }
 void different(Emission& e) { e.give(e.node("Not", {equal_lists(e)})); }
 
 void count(Emission& e) {
   const Value members = vector_at(e, 0), el = e.cast(e.tensor("el"), members.dtype);
   e.give(e.node("ReduceSum", {e.cast(equal_numbers(e, members, el), DType::i64)}, {{"axes", Ints{0}}, {"keepdims", 0}}));
+}
+
+template <bool all>
+void truth(Emission& e) {
+  const Value holds = e.cast(vector_at(e, 0), DType::boolean);
+  e.give(all ? e.node("Not", {any(e, e.node("Not", {holds}))}) : any(e, holds));
 }
 
 void sorted(Emission& e) {
@@ -185,10 +228,12 @@ void register_sequence(Registry& registry) {
   for (const char* op : {"aten::list.t", "aten::Size"}) registry.handler(op, same);
   registry.handler("prim::tolist", tolist);
   registry.handler("aten::add.t", concatenate);
-  registry.handler("aten::mul.left_t", repeat);
+  registry.handler("aten::mul.left_t", repeat_left);
   registry.handler("aten::mul.right_", repeat_right);
-  for (const char* op : {"aten::eq.int_list", "aten::eq.float_list", "aten::eq.bool_list"}) registry.handler(op, equal);
+  for (const char* op : {"aten::eq.int_list", "aten::eq.float_list", "aten::eq.bool_list"}) registry.handler(op, alike);
   for (const char* op : {"aten::ne.int_list", "aten::ne.float_list", "aten::ne.bool_list"}) registry.handler(op, different);
+  for (const char* op : {"aten::all.int", "aten::all.float", "aten::all.bool"}) registry.handler(op, truth<true>);
+  for (const char* op : {"aten::any.int", "aten::any.float", "aten::any.bool"}) registry.handler(op, truth<false>);
   for (const char* op : {"aten::count.int", "aten::count.float", "aten::count.bool"}) registry.handler(op, count);
   for (const char* op : {"aten::sorted.int", "aten::sorted.float", "aten::sorted.bool"}) registry.handler(op, sorted);
 }

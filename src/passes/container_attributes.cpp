@@ -117,7 +117,7 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
     if (changes(*node) || reads(*node) || cuts(*node)) return true;
     if (!node->blocks().empty())
       for (const ir::Value* output : node->outputs())
-        if (ir::is(output->type(), ir::TypeKind::tuple)) return true;
+        if (ir::is(output->type(), ir::TypeKind::tuple) || ir::is(output->type(), ir::TypeKind::optional)) return true;
   }
   return false;
 }
@@ -148,12 +148,14 @@ void ContainerWalk::keep_snapshot() {
 // Whether what `now` leads to is what `before` led to when the snapshot was made.
 bool ContainerWalk::is_as_before(const Abstract& before, const Abstract& now) const {
   if (!before.followed() || !now.followed()) return same(before, now);
+  if (before.present != now.present) return false;
   if (before.parts && now.parts)
     return std::ranges::equal(*before.parts, *now.parts,
                               [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
   if (!before.cell || !now.cell || *before.cell >= snapshot_.size()) return false;
   const Cell &old = snapshot_[*before.cell], &cell = heap_.at(*now.cell);
-  if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys)) return false;
+  if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys) || old.present != cell.present)
+    return false;
   if (old.whole) return old.made == cell.made;
   return std::ranges::equal(old.items, cell.items, [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
 }
@@ -324,7 +326,10 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
     if (!abstract.followed()) return reached.push_back({abstract.value, false});
     const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
     if (cell && cell->whole) return reached.push_back({cell->made, false});
+    if (abstract.present) reached.push_back({abstract.present, false});
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
+    for (const ir::Value* present : cell ? cell->present : std::vector<ir::Value*>())
+      if (present) reached.push_back({present, false});
   };
   collect(collect, heap_.at(holders_.at(key)).items[0]);
   constexpr auto sizes = std::to_array<std::string_view>({"aten::size", "aten::dim", "aten::numel", "aten::len", "prim::shape"});

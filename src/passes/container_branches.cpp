@@ -33,7 +33,8 @@ struct ContainerWalk::Join {
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
   std::map<std::array<CellId, ways>, CellId> merged{};
   std::deque<Abstract> kept{};
-  std::set<const ir::Value*> given{};  // outputs of before that stand for something
+  std::array<std::array<ir::Value*, 2>, ways> truths{};  // False and True, in each way
+  std::set<const ir::Value*> given{};                    // outputs of before that stand for something
 
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);
@@ -48,6 +49,7 @@ struct ContainerWalk::Join {
     b = defined(b);
     if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
     const Abstract& one = a ? *a : *b;
+    if (a && b && joins_none(*a, *b)) return merge_options(*a, *b);
     if (a && b && !alike(*a, *b)) return merge_values(*a, *b);
     if (one.parts) {
       const std::size_t count = one.parts->size();
@@ -58,6 +60,27 @@ struct ContainerWalk::Join {
     }
     if (one.cell) return Abstract::of_cell(merge_cells(a ? a->cell : std::nullopt, b ? b->cell : std::nullopt));
     return Abstract::of(output({a ? a->value : nullptr, b ? b->value : nullptr}));
+  }
+
+  Site site() const { return walk.labels_.at(node); }
+
+  bool joins_none(const Abstract& a, const Abstract& b) const {
+    if (walk.unfollowed_.contains(site()) || !is_settled(a) || !is_settled(b)) return false;
+    return a.present || b.present || a.is_none() != b.is_none();
+  }
+
+  Abstract merge_options(const Abstract& a, const Abstract& b) {
+    const auto presence = [&](std::size_t way, const Abstract& of) {
+      return of.present ? of.present : truth(way, !of.is_none());
+    };
+    ir::Value* present = output({presence(0, a), presence(1, b)});
+    Abstract inner = merge(content(a), content(b));
+    return Abstract::of_option(present, std::move(inner), site());
+  }
+
+  ir::Value* truth(std::size_t way, bool value) {
+    ir::Value*& made = truths[way][value];
+    return made = made ? made : constant_before(node->blocks()[way]->return_node(), {value});
   }
 
   static bool alike(const Abstract& a, const Abstract& b) {
@@ -99,6 +122,9 @@ struct ContainerWalk::Join {
     if (constants[0] && constants[1] && ir::equal(*constants[0], *constants[1]) &&
         ir::equal(*values[0]->type(), *values[1]->type()))
       return made = constant_before(node, *constants[0], values[0]->type());
+    if (ir::Value* condition = node->input(0); constants[0] && constants[1] && ir::is(condition->type(), ir::TypeKind::boolean))
+      if (const bool *yes = constants[0]->get<bool>(), *no = constants[1]->get<bool>(); yes && no)
+        return made = *yes ? condition : walk.negated(condition, node);
     const ir::TypeRef type = !values[0]   ? values[1]->type()
                              : !values[1] ? values[0]->type()
                                           : join_types(values[0]->type(), values[1]->type());
@@ -135,9 +161,9 @@ struct ContainerWalk::Join {
 
   Cell merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
     const Cell& one = a ? *a : *b;
-    Cell cell{.kind = one.kind, .keys = one.keys};
-    const bool alike =
-        !a || !b || (a->items.size() == b->items.size() && a->keys.size() == b->keys.size() && same_keys(a->keys, b->keys));
+    if (one.kind == Cell::Kind::dict && a && b) return merge_dicts(*a, *b);
+    Cell cell{.kind = one.kind, .keys = one.keys, .present = one.present, .unordered = one.unordered};
+    const bool alike = !a || !b || (a->items.size() == b->items.size() && same_keys(a->keys, b->keys));
     if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
       if (!is_plain_element(type->elements[0])) walk.leave(sites);
       cell.whole = true;
@@ -148,6 +174,30 @@ struct ContainerWalk::Join {
     cell.untouched = (a && a->untouched) || (b && b->untouched);
     for (std::size_t i = 0; i < one.items.size(); ++i)
       cell.items.push_back(merge(a ? &a->items[i] : nullptr, b ? &b->items[i] : nullptr));
+    return cell;
+  }
+
+  // A key that is there one way only may be there afterwards.
+  Cell merge_dicts(const Cell& a, const Cell& b) {
+    Cell cell{.kind = Cell::Kind::dict, .unordered = a.unordered || b.unordered || !same_keys(a.keys, b.keys)};
+    const std::array<const Cell*, ways> cells{&a, &b};
+    for (const Cell* from : cells)
+      for (const ir::Constant& key : from->keys) {
+        if (cell.find(key)) continue;
+        const std::array<const Abstract*, ways> items{a.find(key), b.find(key)};
+        std::array<ir::Value*, ways> present{};
+        bool maybe = false;
+        for (std::size_t way = 0; way < ways; ++way) {
+          present[way] = items[way] ? cells[way]->presence(items[way]) : truth(way, false);
+          maybe = maybe || present[way];
+        }
+        for (std::size_t way = 0; way < ways && maybe; ++way)
+          if (!present[way]) present[way] = truth(way, true);
+        cell.set(key, merge(items[0], items[1]));
+        if (!maybe) continue;
+        cell.present.resize(cell.keys.size());
+        cell.present.back() = output(present);
+      }
     return cell;
   }
 
@@ -173,8 +223,29 @@ void ContainerWalk::set_state(CellId id, Cell cell) {
   const Cell& before = heap_.at(id);
   const bool unchanged = before.whole == cell.whole && before.untouched == cell.untouched &&
                          std::ranges::equal(before.items, cell.items, same) && same_keys(before.keys, cell.keys) &&
+                         before.present == cell.present && before.unordered == cell.unordered &&
                          (!cell.whole || before.made == cell.made);
   if (!unchanged) heap_.change(id) = std::move(cell);
+}
+
+// Where the program has asked whether a key is there, it is, or isn't.
+void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
+  const auto negates = [](const ir::Value* value, const ir::Value* other) {
+    const ir::Node* node = value->producer();
+    return node && node->is("aten::__not__") && node->input(0) == other;
+  };
+  for (CellId id = 0; id < heap_.size(); ++id)
+    for (std::size_t i = heap_.at(id).present.size(); i-- > 0;) {
+      const ir::Value* present = heap_.at(id).present[i];
+      if (!present) continue;
+      const bool opposite = negates(condition, present) || negates(present, condition);
+      if (present != condition && !opposite) continue;
+      if (holds == opposite)
+        heap_.change(id).erase(i);
+      else
+        heap_.change(id).be_there(i);
+      if (heap_.at(id).present.empty()) break;
+    }
 }
 
 void ContainerWalk::branch(ir::Node* node) {
@@ -190,6 +261,7 @@ void ContainerWalk::branch(ir::Node* node) {
   work(heap_.size() / 64);
   for (std::size_t way = 0; way < Join::ways; ++way) {
     heap_.open();
+    settle_keys(node->input(0), way == 0);
     walk(*node->blocks()[way]);
     join.changes[way] = heap_.close();
     for (const ir::Node* inner : *node->blocks()[way]) join.raises[way] = join.raises[way] || inner->is("prim::RaiseException");
@@ -200,7 +272,7 @@ void ContainerWalk::branch(ir::Node* node) {
     join.outputs.try_emplace({node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]}, node->output(i));
   for (std::size_t i = 0; i < outputs; ++i) {
     const Abstract a = look(node->blocks()[0]->outputs()[i]), b = look(node->blocks()[1]->outputs()[i]);
-    if (!a.followed() && !b.followed())
+    if (!a.followed() && !b.followed() && !(join.joins_none(a, b) && !join.raises[0] && !join.raises[1]))
       known_[node->output(i)] = Abstract::of(node->output(i));
     else
       results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);

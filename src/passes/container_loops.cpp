@@ -18,10 +18,10 @@ struct ContainerWalk::CellPlan {
 
 // What is carried of a value: nothing, all of it, or something of its parts or its contents.
 struct ContainerWalk::Plan {
-  enum class Kind : std::uint8_t { nothing, value, parts, contents };
+  enum class Kind : std::uint8_t { nothing, value, parts, contents, option };
   Kind kind = Kind::nothing;
-  ir::TypeRef type{};
-  std::vector<Plan> parts{};
+  ir::TypeRef type{};         // of a value, and of a tuple that may not be there when the loop begins
+  std::vector<Plan> parts{};  // an Optional has one, for what it is if it isn't None
   std::shared_ptr<CellPlan> contents{};
 };
 
@@ -43,7 +43,8 @@ class ContainerWalk::Loop {
   void run() {
     for (std::size_t i = 2; i < node_->inputs().size(); ++i) {
       const Abstract entry = walk_.look(node_->input(i));
-      if (entry.followed() || is_unknown_tuple(entry)) plan_.carried[i - 2];
+      const bool optional = ir::is(node_->output(i - 2)->type(), ir::TypeKind::optional) && !leaves_options_out();
+      if (entry.followed() || is_unknown_tuple(entry) || (optional && is_settled(entry))) plan_.carried[i - 2];
       if (is_unknown_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
     }
     if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) find_plan();
@@ -82,6 +83,9 @@ class ContainerWalk::Loop {
     throw TooMuchWork{};
   }
 
+  bool leaves_options_out() const { return walk_.unfollowed_.contains(site()); }
+  Site site() const { return walk_.labels_.at(node_); }
+
   // A list that is carried whole keeps its place among the carried values.
   static bool keeps_place(const Plan& plan) { return plan.kind == Plan::Kind::contents && plan.contents->whole; }
 
@@ -105,7 +109,7 @@ class ContainerWalk::Loop {
         if (loop->input(i + 2) != before) loop->replace_input(i + 2, before);
         return body->inputs()[i + 1];
       };
-      ends.heads[i] = keeps_place(plan) ? instance(plan, entry, loop, keep) : instance(plan, entry, loop, carry);
+      ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, loop, keep) : instance(plan, &entry, loop, carry);
     }
     give_identities(entered, heads(ends));
     for (const auto& [id, plan] : plan_.cells) ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
@@ -121,6 +125,10 @@ class ContainerWalk::Loop {
         walk_.know(inside, ends.heads[i]);
         continue;
       }
+      if (!ends.heads[i].followed()) {
+        inside->replace_all_uses_with(ends.heads[i].value);
+        continue;
+      }
       ir::Value* instead = walk_.stand_in(inside, body->first() ? body->first() : body->return_node());
       walk_.know(instead, ends.heads[i]);
     }
@@ -129,7 +137,7 @@ class ContainerWalk::Loop {
       const Abstract end = walk_.look(body->outputs()[i + 1]);
       if (plan_.carried.contains(i))
         ends.values[i] = is_unknown_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
-      else if (has_cells(end))
+      else if (has_cells(end) || end.present)
         walk_.leave(end);
     }
     ends.changes = walk_.heap_.close();
@@ -141,25 +149,38 @@ class ContainerWalk::Loop {
     return ends;
   }
 
-  // `abstract` with what is carried in the places that the plan names.
+  // `abstract` with what is carried in the places that the plan names. Null: it is None, and not there.
   template <class Carry>
-  Abstract instance(const Plan& plan, const Abstract& abstract, ir::Node* place, Carry& carry) {
+  Abstract instance(const Plan& plan, const Abstract* abstract, ir::Node* place, Carry& carry) {
     using enum Plan::Kind;
     switch (plan.kind) {
-      case nothing: return abstract;
-      case value: return Abstract::of(carry(abstract.value, plan.type));
+      case nothing: return *abstract;
+      case value:
+        return Abstract::of(carry(abstract ? abstract->value : place ? undefined(plan.type, place) : nullptr, plan.type));
       case parts: {
         std::vector<Abstract> made;
         for (std::size_t i = 0; i < plan.parts.size(); ++i)
-          made.push_back(instance(plan.parts[i], (*abstract.parts)[i], place, carry));
-        return Abstract::of_parts(std::move(made), abstract.type);
+          made.push_back(instance(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, place, carry));
+        return Abstract::of_parts(std::move(made), abstract ? abstract->type : plan.type);
+      }
+      case option: {
+        ir::Value* before = place ? presence(*abstract, place) : nullptr;
+        ir::Value* present = carry(before, ir::simple_type(ir::TypeKind::boolean));
+        return Abstract::of_option(present, instance(plan.parts[0], content(*abstract), place, carry), site());
       }
       case contents: break;
     }
-    const CellOrigin origin = walk_.heap_.origin(*abstract.cell);
+    const CellOrigin origin = walk_.heap_.origin(*abstract->cell);
     std::set<Site> sites = origin.sites;
     sites.insert(plan_sites_.begin(), plan_sites_.end());
-    return Abstract::of_cell(walk_.add_cell(instance(*plan.contents, abstract, place, carry), origin.type, std::move(sites)));
+    return Abstract::of_cell(walk_.add_cell(instance(*plan.contents, *abstract, place, carry), origin.type, std::move(sites)));
+  }
+
+  static ir::Value* undefined(const ir::TypeRef& type, ir::Node* place) {
+    return node_before(place, "prim::Uninitialized", {}, {&type, 1})->output();
+  }
+  static ir::Value* presence(const Abstract& abstract, ir::Node* place) {
+    return abstract.present ? abstract.present : constant_before(place, {!abstract.is_none()});
   }
 
   template <class Carry>
@@ -172,7 +193,7 @@ class ContainerWalk::Loop {
     }
     cell.made = nullptr;
     cell.untouched = cell.untouched || plan.untouched;
-    for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], cell.items[i], place, carry);
+    for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], &cell.items[i], place, carry);
     return cell;
   }
 
@@ -202,6 +223,7 @@ class ContainerWalk::Loop {
 
   // What of a value is carried as the contents of a cell.
   static void find_cells(const Plan& plan, const Abstract& abstract, Cells& cells) {
+    if (plan.kind == Plan::Kind::option) return;  // it has none
     if (plan.kind == Plan::Kind::contents) cells.push_back(*abstract.cell);
     for (std::size_t i = 0; i < plan.parts.size(); ++i) find_cells(plan.parts[i], (*abstract.parts)[i], cells);
   }
@@ -276,6 +298,15 @@ class ContainerWalk::Loop {
 
   bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
     using enum Plan::Kind;
+    if (plan.kind == option) {
+      const Abstract* inner = content(end);
+      if (inner && has_cells(*inner)) refuse(head, end);
+      return inner && widen(plan.parts[0], head.parts->front(), *inner, ends, false);
+    }
+    if (!same(head, end) && (head.present || end.present || head.is_none() != end.is_none())) {
+      make_option(plan, head, end, ends);
+      return true;
+    }
     if (plan.kind == value) {
       if (end.followed()) walk_.leave(end);
       const ir::TypeRef type = join_types(plan.type, end.value->type());
@@ -314,6 +345,23 @@ class ContainerWalk::Loop {
     return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
   }
 
+  // What was carried so far, if anything, is carried together with whether it is there.
+  void make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends) {
+    if (leaves_options_out() || !is_settled(head) || !is_settled(end) || has_cells(head) || has_cells(end)) refuse(head, end);
+    const Abstract *before = content(head), *after = content(end);
+    Plan inner = before ? std::move(plan) : all_of(*after);
+    if (before && after) widen(inner, *before, *after, ends, false);
+    plan = {.kind = Plan::Kind::option, .parts = {std::move(inner)}};
+  }
+
+  Plan all_of(const Abstract& abstract) const {
+    if (abstract.present || abstract.cell || abstract.is_none()) refuse(abstract, abstract);
+    if (!abstract.parts) return {.kind = Plan::Kind::value, .type = abstract.value->type()};
+    Plan plan{.kind = Plan::Kind::parts, .type = abstract.type};
+    for (const Abstract& part : *abstract.parts) plan.parts.push_back(all_of(part));
+    return plan;
+  }
+
   bool widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
     if (plan.whole) return false;
     if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
@@ -322,7 +370,7 @@ class ContainerWalk::Loop {
       plan = {.whole = true};
       return true;
     }
-    if (!same_keys(head.keys, end.keys)) walk_.leave(origin.sites);
+    if (!same_keys(head.keys, end.keys) || head.present != end.present) walk_.leave(origin.sites);
     bool more = false;
     if (head.untouched != end.untouched && !plan.untouched) more = plan.untouched = true;
     for (std::size_t i = 0; i < plan.items.size(); ++i)
@@ -334,6 +382,7 @@ class ContainerWalk::Loop {
     std::set<Site> sites;
     walk_.add_sites(head, sites);
     walk_.add_sites(end, sites);
+    if (sites.empty()) sites.insert(site());
     walk_.leave(std::move(sites));
   }
 
@@ -345,7 +394,7 @@ class ContainerWalk::Loop {
     std::size_t erased = 0;
     for (const auto& [i, plan] : plan_.carried) {
       const std::size_t before = carried.size();
-      collect(plan, ends.values.at(i), ends, carried);
+      collect(plan, &ends.values.at(i), ends, carried);
       if (keeps_place(plan)) {
         body->return_node()->replace_input(i + 1 - erased, carried.back());
         carried.resize(before);
@@ -369,7 +418,7 @@ class ContainerWalk::Loop {
     for (const auto& [i, plan] : plan_.carried) {
       const auto keep = [&](ir::Value*, const ir::TypeRef&) { return node_->output(i); };
       const Abstract entry = walk_.look(node_->input(i + 2));
-      results[i] = keeps_place(plan) ? instance(plan, entry, nullptr, keep) : instance(plan, entry, nullptr, take);
+      results[i] = keeps_place(plan) ? instance(plan, &entry, nullptr, keep) : instance(plan, &entry, nullptr, take);
     }
     for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
     for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
@@ -390,17 +439,23 @@ class ContainerWalk::Loop {
     }
   }
 
-  void collect(const Plan& plan, const Abstract& end, const Ends& ends, std::vector<ir::Value*>& values) {
+  // Null: it is None.
+  void collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values) {
     using enum Plan::Kind;
-    if (plan.kind == value) values.push_back(end.value);
-    for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], (*end.parts)[i], ends, values);
-    if (plan.kind == contents) collect(*plan.contents, end_state(*end.cell, ends), walk_.heap_.origin(*end.cell), ends, values);
+    ir::Node* place = node_->blocks()[0]->return_node();
+    if (plan.kind == option) {
+      values.push_back(presence(*end, place));
+      return collect(plan.parts[0], content(*end), ends, values);
+    }
+    if (plan.kind == value) values.push_back(end ? end->value : undefined(plan.type, place));
+    for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], end ? &(*end->parts)[i] : nullptr, ends, values);
+    if (plan.kind == contents) collect(*plan.contents, end_state(*end->cell, ends), walk_.heap_.origin(*end->cell), ends, values);
   }
 
   void collect(const CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends,
                std::vector<ir::Value*>& values) {
     if (plan.whole) values.push_back(end.made ? end.made : walk_.make(end, origin, node_->blocks()[0]->return_node()));
-    for (std::size_t i = 0; i < plan.items.size(); ++i) collect(plan.items[i], end.items[i], ends, values);
+    for (std::size_t i = 0; i < plan.items.size(); ++i) collect(plan.items[i], &end.items[i], ends, values);
   }
 
   ContainerWalk& walk_;

@@ -43,6 +43,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"prim::GetAttr", &Walk::get_attribute},
       {"prim::SetAttr", &Walk::set_attribute},
       {"prim::unchecked_cast", &Walk::refine},
+      {"prim::isinstance", &Walk::is_instance},
       {"aten::_unwrap_optional", &Walk::refine},
       {"aten::__is__", &Walk::identity},
       {"aten::__isnot__", &Walk::identity},
@@ -142,7 +143,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
       if (!spend(budget_.listed, cell.items.size())) return visit_other(node);
     } else if (list) {
       for (const Abstract& pair : list->items) {
-        const auto key = pair.parts && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
+        const auto key = pair.parts && !pair.present && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
         if (!key || !is_key(*key)) return visit_other(node);
         cell.set(*key, pair.parts->back());
       }
@@ -157,7 +158,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
 
 void ContainerWalk::tuple_read(ir::Node* node) {
   const Abstract tuple = look(node->input(0));
-  if (!tuple.parts) return visit_other(node);
+  if (!tuple.parts || tuple.present) return visit_other(node);
   const std::vector<Abstract>& parts = *tuple.parts;
   if (node->is("prim::TupleUnpack")) {
     if (parts.size() != node->outputs().size()) return visit_other(node);
@@ -227,6 +228,10 @@ void ContainerWalk::item(ir::Node* node) {
     const auto key = as_constant(look(node->input(1)));
     if (!key || !is_key(*key)) leave(from);
     const Abstract* found = cell.find(*key);
+    if (ir::Value* present = found ? cell.presence(found) : nullptr) {
+      if (!node->is("aten::get") || node->inputs().size() != 2) leave(from);  // it may raise
+      return give(node, Abstract::of_option(present, Abstract(*found), site_of(node->output())));
+    }
     if (found) return give(node, Abstract(*found));
     if (!node->is("aten::get")) return visit_other(node);  // it raises
     return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
@@ -240,6 +245,7 @@ void ContainerWalk::item(ir::Node* node) {
 void ContainerWalk::length(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).whole) return visit_other(node);
+  if (!heap_.at(*from.cell).present.empty()) leave(from);
   give(node, Abstract::of(constant_before(node, {static_cast<std::int64_t>(heap_.at(*from.cell).items.size())})));
 }
 
@@ -323,7 +329,10 @@ void ContainerWalk::contains(ir::Node* node) {
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) return visit_other(node);
   const auto key = as_constant(look(node->input(1)));
   if (!key || !is_key(*key)) leave(from);
-  give(node, Abstract::of(constant_before(node, {heap_.at(*from.cell).find(*key) != nullptr})));
+  const Cell& cell = heap_.at(*from.cell);
+  const Abstract* found = cell.find(*key);
+  ir::Value* present = found ? cell.presence(found) : nullptr;
+  give(node, Abstract::of(present ? present : constant_before(node, {found != nullptr})));
 }
 
 void ContainerWalk::sorted(ir::Node* node) {
@@ -351,6 +360,7 @@ void ContainerWalk::dict_view(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict || !is_kind(node->output(), ir::TypeKind::list))
     return visit_other(node);
+  if (!heap_.at(*from.cell).is_settled()) leave(from);
   const bool values = node->is("aten::values"), pairs = node->is("aten::items");
   const Cell cell = heap_.at(*from.cell);
   std::vector<Abstract> list;
@@ -434,7 +444,7 @@ void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
   if (!has_list_form(*node) || !is_plain_element(heap_.origin(id).type->elements[0])) leave(list);
   for (std::size_t i = 1; i < node->inputs().size(); ++i)
     if (const auto at = known_.find(node->input(i)); at != known_.end() && at->second.cell == id) leave(list);
-  put_operands(node, 1);
+  put_operands_from(node, 1);
   ir::Value* current = leaf(list, node);
   ++changes_;
   if (!node->is("aten::pop") && !node->outputs().empty()) {
@@ -469,14 +479,15 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
   if (key && !is_key(*key)) key.reset();
   const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
+  if (found && heap_.at(id).presence(found) && !node->is("aten::_set_item")) leave(dict);
   if (node->is("aten::clear")) {
     Cell& cell = change(id, node);
-    cell.keys.clear();
-    cell.items.clear();
+    cell = {.kind = Cell::Kind::dict};
   } else if (node->is("aten::update") && inputs.size() == 2) {
     const Abstract from = look(inputs[1]);
     if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) leave(dict);
     const Cell other = heap_.at(*from.cell);
+    if (!other.is_settled()) leave(from);
     Cell& cell = change(id, node);
     for (std::size_t i = 0; i < other.keys.size(); ++i) cell.set(other.keys[i], other.items[i]);
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && key) {
@@ -491,9 +502,7 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   } else if ((node->is("aten::pop") || node->is("aten::Delete")) && found) {
     const Abstract item = *found;
     Cell& cell = change(id, node);
-    const auto at = cell.find(*key) - cell.items.data();
-    cell.items.erase(cell.items.begin() + at);
-    cell.keys.erase(cell.keys.begin() + at);
+    cell.erase(static_cast<std::size_t>(cell.find(*key) - cell.items.data()));
     if (!node->outputs().empty()) return give(node, item);
   } else if (node->is("aten::pop") && key && inputs.size() == 3) {
     return give(node, look(inputs[2]));
@@ -507,17 +516,45 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
 
 void ContainerWalk::identity(ir::Node* node) {
   for (std::size_t one = 0; one < 2 && node->inputs().size() == 2; ++one) {
-    const ir::Constant* none = ir::constant_of(node->input(1 - one));
-    if (none && none->is_none() && look(node->input(one)).followed())
-      return give(node, Abstract::of(constant_before(node, {node->is("aten::__isnot__")})));
+    if (!look(node->input(1 - one)).is_none()) continue;
+    const Abstract other = look(node->input(one));
+    const bool asks_for_value = node->is("aten::__isnot__");
+    if (other.present) return give(node, Abstract::of(asks_for_value ? other.present : negated(other.present, node)));
+    if (other.followed()) return give(node, Abstract::of(constant_before(node, {asks_for_value})));
   }
   visit_other(node);
 }
 
+ir::Value* ContainerWalk::negated(ir::Value* truth, ir::Node* place) {
+  ir::Node* node = node_before(place, "aten::__not__", {&truth, 1}, {&truth->type(), 1});
+  if (const schema::Schema* schema = schema::match(*node, registry_)) node->set_schema(schema);
+  return node->output();
+}
+
+// Of an Optional: whether it is None says it, if that makes a difference.
+void ContainerWalk::is_instance(ir::Node* node) {
+  const Abstract from = look(node->input(0));
+  if (!from.present) return visit_other(node);
+  const Abstract& inner = from.parts->front();
+  const ir::TypeRef type = inner.cell ? heap_.origin(*inner.cell).type : inner.parts ? inner.type : inner.value->type();
+  ir::Node* typed = node_before(node, "prim::Uninitialized", {}, {&type, 1});
+  node->replace_input(0, typed->output());
+  drop(typed);
+  const ir::Constant none, something{true};
+  const ir::Constant *of_none = &none, *of_value = &something;
+  const auto is_none = evaluate(*node, {&of_none, 1}), is_value = evaluate(*node, {&of_value, 1});
+  if (!is_none || !is_value) leave(from);
+  const bool if_none = *is_none->get<bool>(), if_value = *is_value->get<bool>();
+  if (if_none == if_value) return give(node, Abstract::of(constant_before(node, {if_none})));
+  give(node, Abstract::of(if_value ? from.present : negated(from.present, node)));
+}
+
+// What TorchScript has checked. `_unwrap_optional` raises if it is None.
 void ContainerWalk::refine(ir::Node* node) {
   const Abstract from = look(node->input(0));
   if (!from.followed()) return visit_other(node);
-  give(node, from);
+  if (from.present && !node->is("prim::unchecked_cast")) leave(from);
+  give(node, from.present ? from.parts->front() : from);
 }
 
 // x.to(dtype) of a constant that has it already is x itself: an attribute that is only moved doesn't change.

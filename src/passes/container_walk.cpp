@@ -44,6 +44,12 @@ bool has_usual_form(const ir::Node& node) {
   return inputs >= (node.is("prim::TupleIndex") ? 2u : 1u);
 }
 
+// Whether it may become an Optional that is None only in some runs.
+bool is_settled(const Abstract& abstract) {
+  return abstract.followed() || abstract.is_none() ||
+         !(ir::is(abstract.value->type(), ir::TypeKind::optional) || ir::is(abstract.value->type(), ir::TypeKind::any));
+}
+
 bool has_cells(const Abstract& abstract) {
   return abstract.cell || (abstract.parts && std::ranges::any_of(*abstract.parts, has_cells));
 }
@@ -83,7 +89,7 @@ void ContainerWalk::run() {
   label(*graph_.top());
   load_attributes();
   walk(*graph_.top());
-  put_operands(graph_.top()->return_node());
+  safely(graph_.top()->return_node(), &ContainerWalk::put_operands);
 }
 
 void ContainerWalk::run_again(const ir::Graph& original) {
@@ -104,9 +110,9 @@ void ContainerWalk::run_again(const ir::Graph& original) {
   while (next_) {
     ir::Node* node = next_;
     next_ = node->next();
-    visit_safely(node);
+    safely(node, &ContainerWalk::visit);
   }
-  put_operands(top->return_node());
+  safely(top->return_node(), &ContainerWalk::put_operands);
 }
 
 void ContainerWalk::finish() {
@@ -158,6 +164,7 @@ void ContainerWalk::leave(const Abstract& abstract) const {
 }
 
 void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) const {
+  if (abstract.present) sites.insert(abstract.site);
   if (abstract.cell) sites.insert(heap_.origin(*abstract.cell).sites.begin(), heap_.origin(*abstract.cell).sites.end());
   if (abstract.parts)
     for (const Abstract& part : *abstract.parts) add_sites(part, sites);
@@ -291,13 +298,14 @@ std::optional<ir::Constant> ContainerWalk::as_constant(const Abstract& abstract)
 
 // Whether the value has what `abstract` holds now.
 bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
+  if (abstract.present) return false;
   if (!abstract.followed()) return value == abstract.value;
   const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
   const std::vector<Abstract>& items = cell ? cell->items : *abstract.parts;
   const bool nested = std::ranges::any_of(items, has_cells);
   if (cell && !nested && cell->made) return cell->made == value;
   const ir::Node* node = value->producer();
-  if ((cell && cell->whole) || !node) return false;
+  if ((cell && (cell->whole || !cell->is_settled())) || !node) return false;
   if (!nested && !cell && value == abstract.value && node->is("prim::Constant")) return true;
   const bool dict = cell && cell->kind == Cell::Kind::dict;
   if (!node->is(!cell ? "prim::TupleConstruct" : dict ? "prim::DictConstruct" : "prim::ListConstruct")) return false;
@@ -314,6 +322,7 @@ bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
 
 ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
   if (!abstract.followed()) return abstract.value;
+  if (abstract.present) leave(abstract);
   if (abstract.parts) {
     if (abstract.value && holds(abstract.value, abstract)) return abstract.value;
     std::vector<ir::Value*> parts;
@@ -329,7 +338,7 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
 
 ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
   if (cell.whole) return cell.made;
-  if (cell.kind == Cell::Kind::object) leave(origin.sites);
+  if (cell.kind == Cell::Kind::object || !cell.is_settled()) leave(origin.sites);
   if (!spend(budget_.listed, cell.items.size())) leave(origin.sites);
   const bool dict = cell.kind == Cell::Kind::dict;
   std::vector<ir::Value*> items;
@@ -367,17 +376,17 @@ void ContainerWalk::walk(ir::Block& block) {
   while (next_) {
     ir::Node* node = next_;
     next_ = node->next();
-    visit_safely(node);
+    safely(node, &ContainerWalk::visit);
   }
   next_ = outer;
   done_.insert(block.return_node());
 }
 
 // One walk finds all that can't be followed, where it can: what comes after the first is looked at as well.
-void ContainerWalk::visit_safely(ir::Node* node) {
+void ContainerWalk::safely(ir::Node* node, Visit step) {
   const std::size_t open = heap_.open_frames();
   try {
-    visit(node);
+    (this->*step)(node);
   } catch (const Unfollowed& found) {
     failed_.insert(found.sites.begin(), found.sites.end());
     while (heap_.open_frames() > open) heap_.close();
@@ -439,7 +448,9 @@ bool ContainerWalk::evaluate_known(ir::Node* node) {
   return true;
 }
 
-void ContainerWalk::put_operands(ir::Node* node, std::size_t first) {
+void ContainerWalk::put_operands(ir::Node* node) { put_operands_from(node, 0); }
+
+void ContainerWalk::put_operands_from(ir::Node* node, std::size_t first) {
   for (std::size_t i = first; i < node->inputs().size(); ++i) {
     ir::Value* input = node->input(i);
     const auto known = known_.find(input);

@@ -98,10 +98,11 @@ class ContainerWalk {
   // ---- container_walk.cpp: nodes
   void walk(ir::Block& block);
   void visit(ir::Node* node);
-  void visit_safely(ir::Node* node);
+  void safely(ir::Node* node, Visit step);
   void visit_other(ir::Node* node);
   bool evaluate_known(ir::Node* node);
-  void put_operands(ir::Node* node, std::size_t first = 0);
+  void put_operands(ir::Node* node);
+  void put_operands_from(ir::Node* node, std::size_t first);
   void give(ir::Node* node, Abstract result);
   void drop(ir::Node* node);  // at the end
   ir::Value* stand_in(ir::Value* value, ir::Node* place);
@@ -129,6 +130,8 @@ class ContainerWalk {
   void dict_of(ir::Node* node);
   void write(ir::Node* node);
   void identity(ir::Node* node);
+  void is_instance(ir::Node* node);
+  ir::Value* negated(ir::Value* truth, ir::Node* place);
   void refine(ir::Node* node);
   void to(ir::Node* node);
   void create_object(ir::Node* node);
@@ -148,6 +151,7 @@ class ContainerWalk {
   // ---- container_branches.cpp
   struct Join;
   void branch(ir::Node* node);
+  void settle_keys(const ir::Value* condition, bool holds);
   bool is_live(CellId id, const ir::Node* after);
 
   // ---- container_loops.cpp
@@ -194,6 +198,7 @@ class ContainerWalk {
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
 bool has_cells(const Abstract& abstract);
+bool is_settled(const Abstract& abstract);        // None, or known not to be
 bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
 bool has_usual_form(const ir::Node& node);
 ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // of a value that comes one way or another

@@ -7,7 +7,18 @@
 
 namespace compatcheck::passes {
 
+bool Abstract::is_none() const {
+  const ir::Constant* constant = value && !parts ? ir::constant_of(value) : nullptr;
+  return constant && constant->is_none();
+}
+
+const Abstract* content(const Abstract& abstract) {
+  if (abstract.present) return &abstract.parts->front();
+  return abstract.is_none() ? nullptr : &abstract;
+}
+
 bool same(const Abstract& a, const Abstract& b) {
+  if (a.present != b.present) return false;
   if (a.parts && b.parts) return a.parts == b.parts || std::ranges::equal(*a.parts, *b.parts, same);
   if (a.parts || b.parts || a.cell != b.cell) return false;
   if (a.value == b.value) return true;
@@ -27,11 +38,35 @@ const Abstract* Cell::find(const ir::Constant& key) const {
 
 void Cell::set(const ir::Constant& key, Abstract item) {
   if (const Abstract* place = find(key)) {
-    items[static_cast<std::size_t>(place - items.data())] = std::move(item);
-    return;
+    const auto at = static_cast<std::size_t>(place - items.data());
+    items[at] = std::move(item);
+    if (!present.empty()) present[at] = nullptr;
+    return forget_presence();
   }
   keys.push_back(key);
   items.push_back(std::move(item));
+  if (!present.empty()) present.push_back(nullptr);
+}
+
+void Cell::erase(std::size_t place) {
+  const auto at = static_cast<std::ptrdiff_t>(place);
+  keys.erase(keys.begin() + at);
+  items.erase(items.begin() + at);
+  if (!present.empty()) present.erase(present.begin() + at);
+  forget_presence();
+}
+
+void Cell::be_there(std::size_t place) {
+  present[place] = nullptr;
+  forget_presence();
+}
+
+void Cell::forget_presence() {
+  if (std::ranges::none_of(present, [](const ir::Value* value) { return value; })) present.clear();
+}
+
+ir::Value* Cell::presence(const Abstract* item) const {
+  return present.empty() ? nullptr : present[static_cast<std::size_t>(item - items.data())];
 }
 
 CellId Heap::add(Cell cell, CellOrigin origin) {

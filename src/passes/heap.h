@@ -17,12 +17,15 @@ namespace compatcheck::passes {
 using CellId = std::uint32_t;
 using Site = std::uint64_t;  // where a container comes from; the same in every copy of a graph
 
-// What a value is: a value of the graph, a reference to a cell, or a tuple, which has parts and no identity.
+// What a value is: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, or an Optional of which
+// only the running model knows whether it is None.
 struct Abstract {
   ir::Value* value = nullptr;
   std::optional<CellId> cell{};
-  std::shared_ptr<const std::vector<Abstract>> parts{};
-  ir::TypeRef type{};  // a tuple's
+  std::shared_ptr<const std::vector<Abstract>> parts{};  // an Optional has one: what it is if it isn't None
+  ir::TypeRef type{};                                    // a tuple's
+  ir::Value* present = nullptr;                          // an Optional's: a bool
+  Site site = 0;                                         // where an Optional comes from
 
   static Abstract of(ir::Value* value) { return {.value = value}; }
   static Abstract of_cell(CellId cell) { return {.cell = cell}; }
@@ -30,8 +33,18 @@ struct Abstract {
   static Abstract of_parts(std::vector<Abstract> parts, ir::TypeRef type, ir::Value* made = nullptr) {
     return {.value = made, .parts = std::make_shared<const std::vector<Abstract>>(std::move(parts)), .type = std::move(type)};
   }
+  static Abstract of_option(ir::Value* present, Abstract inner, Site site) {
+    Abstract made = of_parts({std::move(inner)}, nullptr);
+    made.present = present;
+    made.site = site;
+    return made;
+  }
   bool followed() const { return cell || parts; }
+  bool is_none() const;
 };
+
+// What it is if it isn't None; null if it is.
+const Abstract* content(const Abstract& abstract);
 
 // The same value, the same cell, equal constants, or tuples of such.
 bool same(const Abstract& a, const Abstract& b);
@@ -43,10 +56,19 @@ struct Cell {
   bool untouched = false;            // holds an attribute, which may be as it was when the call began
   std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
   std::vector<Abstract> items{};
-  ir::Value* made = nullptr;  // a value that holds the contents of this moment, where there is one
+  std::vector<ir::Value*> present{};  // of a dict with keys that may not be there: a bool for each; null: the key is there
+  bool unordered = false;             // the order of a dict's keys isn't known
+  ir::Value* made = nullptr;          // a value that holds the contents of this moment, where there is one
 
   const Abstract* find(const ir::Constant& key) const;
   void set(const ir::Constant& key, Abstract item);  // the last place, if the key is new
+  void erase(std::size_t place);                     // of a dict
+  void be_there(std::size_t place);
+  ir::Value* presence(const Abstract* item) const;  // null: it is there
+  bool is_settled() const { return present.empty() && !unordered; }
+
+ private:
+  void forget_presence();  // where all are there
 };
 
 bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constant>& b);  // in the same order

@@ -8,12 +8,15 @@
 namespace compatcheck::passes {
 namespace {
 
+bool is_number(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean);
+}
+
 bool takes_items_away(const ir::Node& change) { return change.is("aten::pop") || change.is("aten::Delete"); }
 
-// Where the list goes on behind item `index` needs index + 1, which is 0 behind the last item, at -1: so the index must be
-// known, or be the number of a loop's trip.
-bool can_step_over(const ir::Value* index) {
-  if (known<std::int64_t>(index)) return true;
+// The number of a loop's trip, for example.
+bool is_positive(const ir::Value* index) {
+  if (const auto* number = known<std::int64_t>(index)) return *number >= 0;
   const ir::Node* loop = index->producer() ? nullptr : index->block()->owner();
   return loop && loop->is("prim::Loop") && index->index() == 0;
 }
@@ -40,15 +43,20 @@ class ListForm {
     if (change_->is("aten::clear")) return list_of({});
     if (change_->is("aten::append")) return sum(current_, list_of({change_->input(1)}));
     if (change_->is("aten::extend") || change_->is("aten::add_")) return sum(current_, change_->input(1));
-    ir::Value* index = change_->input(1);
+    if (change_->is("aten::mul_")) return make("aten::mul", {current_, change_->input(1)}, current_->type());
+    if (change_->is("aten::reverse")) return reversed(current_);
+    if (change_->is("aten::sort")) {
+      ir::Value* sorted = make("aten::sorted", {current_}, current_->type());
+      return change_->inputs().size() == 2 && *known<bool>(change_->input(1)) ? reversed(sorted) : sorted;
+    }
+    ir::Value* index = change_->is("aten::insert") ? change_->input(1) : from_front(change_->input(1));
     ir::Value* kept = before(index);
     const bool puts = change_->is("aten::_set_item") || change_->is("aten::insert");
     if (puts) kept = sum(kept, list_of({change_->input(2)}));
     if (change_->is("aten::insert")) return sum(kept, from(index));
-    const auto* number = known<std::int64_t>(index);
-    if (number && *number == -1) return kept;
-    ir::Value* one = constant_before(change_, {std::int64_t{1}});
-    return sum(kept, from(make("aten::add", {index, one}, index->type())));
+    const auto* place = known<std::int64_t>(index);
+    if (place && *place == -1) return kept;
+    return sum(kept, from(make("aten::add", {index, number(1)}, index->type())));
   }
 
   void resolve(ir::Node* node) {
@@ -69,8 +77,21 @@ class ListForm {
   ir::Value* before(ir::Value* index) { return slice(constant_before(change_, {}), index); }  // l[:index]
   ir::Value* from(ir::Value* index) { return slice(index, constant_before(change_, {})); }    // l[index:]
   ir::Value* slice(ir::Value* start, ir::Value* end) {
-    ir::Value* step = constant_before(change_, {std::int64_t{1}});
-    return make("aten::slice", {current_, start, end, step}, current_->type());
+    return make("aten::slice", {current_, start, end, number(1)}, current_->type());
+  }
+  ir::Value* reversed(ir::Value* list) {
+    ir::Value* none = constant_before(change_, {});
+    return make("aten::slice", {list, none, none, number(-1)}, list->type());
+  }
+  ir::Value* number(std::int64_t value) { return constant_before(change_, {value}); }
+
+  // The same place counted from the front: the list goes on behind item -1 at index + 1, which is 0.
+  ir::Value* from_front(ir::Value* index) {
+    if (known<std::int64_t>(index) || is_positive(index)) return index;
+    const ir::TypeRef truth = ir::simple_type(ir::TypeKind::boolean), integer = index->type();
+    ir::Value* from_behind = make("aten::Int", {make("aten::lt", {index, number(0)}, truth)}, integer);
+    ir::Value* length = make("aten::len", {current_}, integer);
+    return make("aten::add", {index, make("aten::mul", {from_behind, length}, integer)}, integer);
   }
 
   ir::Node* change_;
@@ -84,10 +105,11 @@ bool has_list_form(const ir::Node& change) {
   const std::size_t inputs = change.inputs().size();
   if (inputs == 0 || !ir::is(change.input(0)->type(), ir::TypeKind::list)) return false;
   if (change.is("aten::append") || change.is("aten::extend") || change.is("aten::add_")) return inputs == 2;
-  if (change.is("aten::clear")) return true;
-  if (change.is("aten::insert")) return inputs == 3;
-  if (change.is("aten::_set_item")) return inputs == 3 && can_step_over(change.input(1));
-  return takes_items_away(change) && inputs == 2 && can_step_over(change.input(1));
+  if (change.is("aten::clear") || change.is("aten::reverse")) return true;
+  if (change.is("aten::insert") || change.is("aten::_set_item")) return inputs == 3;
+  if (change.is("aten::sort"))
+    return is_number(change.input(0)->type()->elements[0]) && (inputs == 1 || known<bool>(change.input(1)));
+  return (takes_items_away(change) || change.is("aten::mul_")) && inputs == 2;
 }
 
 ir::Value* take_list_form(ir::Node* change, ir::Value* current, const schema::Registry& registry) {

@@ -61,6 +61,8 @@ constexpr auto passes = std::to_array<Pass>({
     {"follow_containers",
      [](Work& w) { return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.watch); }, "followed ",
      " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
+    {"divide_lists_of_tuples", [](Work& w) { return divide_lists_of_tuples(w.graph, w.watch); }, "divided ",
+     " read of a list of tuples", " reads of lists of tuples"},
     {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
      " numbers beforehand", true},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",

@@ -71,6 +71,9 @@ std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget&
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, const ir::Watch& watch = {});
 
+// A list of tuples that a loop or a branch makes becomes a list for each place of the tuples.
+std::size_t divide_lists_of_tuples(ir::Graph& graph, const ir::Watch& watch = {});
+
 // torch._foreach_*: a call for each member of lists that are known.
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                            const ir::Watch& watch = {});

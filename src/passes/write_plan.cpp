@@ -142,7 +142,7 @@ std::string WritePlan::own_obstacle(const ir::Node& write) const {
   if (operands.empty()) return "writes memory that its arguments don't show";
   const ir::Value* target = write.input(operands[0]);
   if (operands.size() != 1) return "writes more than one of its arguments";
-  if (!is_tensor(target) && !has_list_form(write)) return container_obstacle(write, target);
+  if (!is_tensor(target) && !has_list_form(write)) return container_obstacle(target);
   return obstacle_of_target(write, target);
 }
 
@@ -208,15 +208,12 @@ const ir::Value* WritePlan::view_that_outlives(const ir::Value* value, const ir:
   return nullptr;
 }
 
-std::string WritePlan::container_obstacle(const ir::Node& write, const ir::Value* target) const {
+std::string WritePlan::container_obstacle(const ir::Value* target) const {
   if (!ir::is(target->type(), ir::TypeKind::dict) && !ir::is(target->type(), ir::TypeKind::list))
     return "writes to " + shown(target) + ", which isn't a tensor";
   if (std::string why = memory_obstacle(target); !why.empty()) return why;
   if (ir::is(target->type(), ir::TypeKind::dict))
     return "changes " + named("the dict", target) + " in place, where its items aren't known or something else may hold it";
-  if (write.schema() && write.inputs().size() > 1 &&
-      (write.is("aten::_set_item") || write.is("aten::pop") || write.is("aten::Delete")))
-    return "changes " + named("the list", target) + " at an index that isn't known";
   return "changes " + named("the list", target) + " in a way that no expression of lists gives";
 }
 

@@ -83,8 +83,7 @@ Facts slice(const Call& call) {
   const bool whole_start = call.input(1).is_none(), whole_end = call.input(2).is_none();
   const auto start = integer(call, 1), end = integer(call, 2);
   if (!items || !step || *step == 0 || (!whole_start && !start) || (!whole_end && !end)) {
-    if (!items) return {list_of(common_item(call, 0))};
-    return {};
+    return {items && items->empty() ? call.input(0) : list_of(item_of_any(call, 0))};
   }
   Facts taken;
   for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(items->size()), start, end, *step))
@@ -118,9 +117,8 @@ Facts append(const Call& call) {
 Facts repeated(const Call& call, std::size_t list, std::size_t number) {
   const auto& items = items_of(call, list);
   const auto count = integer(call, number);
-  if (items && count && (items->empty() || *count <= 0)) return {list_fact({})};
-  if (!items || !count || too_large(*items, static_cast<std::size_t>(*count)))
-    return {items && items->size() == 1 ? list_of(items->front()) : Fact{}};
+  if (items && (items->empty() || (count && *count <= 0))) return {list_fact({})};
+  if (!items || !count || too_large(*items, static_cast<std::size_t>(*count))) return {list_of(item_of_any(call, list))};
   Facts all;
   for (std::int64_t i = 0; i < *count; ++i) all.insert(all.end(), items->begin(), items->end());
   return {list_fact(std::move(all))};
@@ -222,6 +220,11 @@ Verdict list_of_numbers(const Call& call) {
                      (type ? ir::to_string(*type) : std::string("of unknown type"))};
 }
 
+Verdict one_list_of_known_length(const Call& call) {
+  if (items_of(call, 0) || items_of(call, 1)) return {.truth = Truth::yes};
+  return {.truth = Truth::no, .message = "both lists have a length that is known only when the model runs"};
+}
+
 // A list of tensors that is a sequence while the model runs.
 Verdict list_of_unknown_length(const Call& call) {
   const auto* list = call.input(0).list();
@@ -249,6 +252,7 @@ void register_sequence(Registry& registry) {
   registry.facts("prim::StackAppend", stack_append);
   registry.facts("prim::tolist", tolist);
   registry.condition("list_of_numbers", list_of_numbers);
+  registry.condition("one_list_of_known_length", one_list_of_known_length);
   registry.condition("list_of_unknown_length", list_of_unknown_length);
 }
 

@@ -135,10 +135,10 @@ TEST(Normalize, WritesThatStayAreSaid) {
   EXPECT_EQ(why("graph(%x : Tensor, %n : int):\n" + constants +
                 "  %l : Tensor[] = prim::ListConstruct(%x, %x)\n"
                 "  %a : Tensor = aten::tanh(%x)\n"
-                "  %m : Tensor[] = aten::_set_item(%l, %n, %a)\n"
+                "  %m : Tensor[] = aten::remove(%l, %a)\n"
                 "  %y : Tensor = aten::stack(%l, %0)\n"
                 "  return (%y)\n"),
-            "changes the list `l` at an index that isn't known");
+            "changes the list `l` in a way that no expression of lists gives");
   EXPECT_EQ(why("graph(%x : Tensor, %c : bool):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
                 "  %b : Tensor = aten::exp(%x)\n"
