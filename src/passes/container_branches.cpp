@@ -34,6 +34,7 @@ struct ContainerWalk::Join {
   std::map<std::array<CellId, ways>, CellId> merged{};
   std::deque<Abstract> kept{};
   std::array<std::array<ir::Value*, 2>, ways> truths{};  // False and True, in each way
+  ir::Value* opposite = nullptr;                         // of the condition
   std::set<const ir::Value*> given{};                    // outputs of before that stand for something
 
   const Cell& state(std::size_t way, CellId id) const {
@@ -62,7 +63,7 @@ struct ContainerWalk::Join {
     return Abstract::of(output({a ? a->value : nullptr, b ? b->value : nullptr}));
   }
 
-  Site site() const { return walk.labels_.at(node); }
+  Site site() const { return walk.site_of(node); }
 
   bool joins_none(const Abstract& a, const Abstract& b) const {
     if (walk.unfollowed_.contains(site()) || !is_settled(a) || !is_settled(b)) return false;
@@ -70,15 +71,31 @@ struct ContainerWalk::Join {
   }
 
   Abstract merge_options(const Abstract& a, const Abstract& b) {
-    const auto presence = [&](std::size_t way, const Abstract& of) {
-      return of.present ? of.present : truth(way, !of.is_none());
-    };
-    ir::Value* present = output({presence(0, a), presence(1, b)});
+    const auto presence = [](const Abstract& of) { return Truth{of.present, !of.is_none()}; };
+    const Truth present = merge(presence(a), presence(b));
     Abstract inner = merge(content(a), content(b));
-    return Abstract::of_option(present, std::move(inner), site());
+    return present.value ? Abstract::of_option(present.value, std::move(inner), site()) : inner;
   }
 
-  ir::Value* truth(std::size_t way, bool value) {
+  // What a way says of something: a bool of the graph, or what is known of it; nothing where it raises.
+  struct Truth {
+    ir::Value* value = nullptr;
+    std::optional<bool> known{};
+  };
+
+  Truth merge(const Truth& a, const Truth& b) {
+    if (!a.value && !b.value) {
+      if (!a.known || !b.known || *a.known == *b.known) return {nullptr, a.known ? a.known : b.known};
+      if (*a.known) return {node->input(0)};
+      return {opposite = opposite ? opposite : walk.negated(node->input(0), node)};
+    }
+    const auto in_way = [&](std::size_t way, const Truth& truth) {
+      return truth.value || !truth.known ? truth.value : constant_in(way, *truth.known);
+    };
+    return {output({in_way(0, a), in_way(1, b)})};
+  }
+
+  ir::Value* constant_in(std::size_t way, bool value) {
     ir::Value*& made = truths[way][value];
     return made = made ? made : constant_before(node->blocks()[way]->return_node(), {value});
   }
@@ -122,9 +139,6 @@ struct ContainerWalk::Join {
     if (constants[0] && constants[1] && ir::equal(*constants[0], *constants[1]) &&
         ir::equal(*values[0]->type(), *values[1]->type()))
       return made = constant_before(node, *constants[0], values[0]->type());
-    if (ir::Value* condition = node->input(0); constants[0] && constants[1] && ir::is(condition->type(), ir::TypeKind::boolean))
-      if (const bool *yes = constants[0]->get<bool>(), *no = constants[1]->get<bool>(); yes && no)
-        return made = *yes ? condition : walk.negated(condition, node);
     const ir::TypeRef type = !values[0]   ? values[1]->type()
                              : !values[1] ? values[0]->type()
                                           : join_types(values[0]->type(), values[1]->type());
@@ -152,11 +166,33 @@ struct ContainerWalk::Join {
     Cell cell = merge_states(a ? &state(0, *a) : nullptr, b ? &state(1, *b) : nullptr, origin.type, sites);
     const CellId made = walk.add_cell(std::move(cell), origin.type, sites);
     merged[key] = made;
-    Identities identities;
-    for (const auto& from : {a, b})
-      if (from) identities.insert(walk.heap_.identities(*from).begin(), walk.heap_.identities(*from).end());
-    walk.heap_.set_identities(made, std::move(identities));
+    walk.heap_.set_identities(made, merge_identities(a, b));
     return made;
+  }
+
+  Identities merge_identities(std::optional<CellId> a, std::optional<CellId> b) {
+    const std::array<std::optional<CellId>, ways> cells{a, b};
+    Identities merged_ones;
+    for (const auto& cell : cells)
+      for (const auto& [identity, same] : cell ? walk.heap_.identities(*cell) : Identities()) {
+        if (merged_ones.contains(identity)) continue;
+        std::array<Truth, ways> truths_of{};
+        bool known = true;
+        for (std::size_t way = 0; way < ways; ++way) {
+          if (!cells[way]) continue;
+          const Identities& of_way = walk.heap_.identities(*cells[way]);
+          const auto found = of_way.find(identity);
+          known = known && (found == of_way.end() || found->second.known);
+          truths_of[way] = found == of_way.end() ? Truth{nullptr, false} : Truth{found->second.when, true};
+        }
+        if (!known) {
+          merged_ones[identity] = {.known = false};
+          continue;
+        }
+        const Truth truth = merge(truths_of[0], truths_of[1]);
+        if (truth.value || truth.known != false) merged_ones[identity] = {.when = truth.value};
+      }
+    return merged_ones;
   }
 
   Cell merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
@@ -185,18 +221,14 @@ struct ContainerWalk::Join {
       for (const ir::Constant& key : from->keys) {
         if (cell.find(key)) continue;
         const std::array<const Abstract*, ways> items{a.find(key), b.find(key)};
-        std::array<ir::Value*, ways> present{};
-        bool maybe = false;
-        for (std::size_t way = 0; way < ways; ++way) {
-          present[way] = items[way] ? cells[way]->presence(items[way]) : truth(way, false);
-          maybe = maybe || present[way];
-        }
-        for (std::size_t way = 0; way < ways && maybe; ++way)
-          if (!present[way]) present[way] = truth(way, true);
+        std::array<Truth, ways> there{};
+        for (std::size_t way = 0; way < ways; ++way)
+          there[way] = items[way] ? Truth{cells[way]->presence(items[way]), true} : Truth{nullptr, false};
+        ir::Value* present = merge(there[0], there[1]).value;
         cell.set(key, merge(items[0], items[1]));
-        if (!maybe) continue;
+        if (!present) continue;
         cell.present.resize(cell.keys.size());
-        cell.present.back() = output(present);
+        cell.present.back() = present;
       }
     return cell;
   }
@@ -293,6 +325,38 @@ void ContainerWalk::branch(ir::Node* node) {
     for (ir::Block* block : node->blocks()) block->erase_output(i);
     node->erase_output(i);
   }
+}
+
+// What was written to `from` has been written to `to` as well where they are one object.
+void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site) {
+  ir::Node* node = node_before(place, "prim::If", {&same, 1}, {});
+  labels_[node] = site;
+  Join join{*this, node, heap_.size()};
+  for (std::size_t way = 0; way < Join::ways; ++way) node->add_block();
+  join.changes[0][to] = std::make_shared<Cell>(heap_.at(from));
+  join.changes[1][to] = std::make_shared<Cell>(heap_.at(to));
+  join.merge_heaps();
+  done_.insert(node);
+  for (const ir::Block* block : node->blocks()) done_.insert(block->return_node());
+}
+
+// When both are one object; null: never.
+ir::Value* ContainerWalk::sameness(CellId one, CellId other, ir::Node* place) {
+  ir::Value* any = nullptr;
+  const auto join = [&](const char* op, ir::Value* a, ir::Value* b) {
+    const std::array<ir::Value*, 2> inputs{a, b};
+    ir::Node* node = node_before(place, op, inputs, {&a->type(), 1});
+    if (const schema::Schema* schema = schema::match(*node, registry_)) node->set_schema(schema);
+    return node->output();
+  };
+  for (const auto& [identity, same] : heap_.identities(one)) {
+    const auto found = heap_.identities(other).find(identity);
+    if (found == heap_.identities(other).end()) continue;
+    ir::Value *a = same.when, *b = found->second.when;
+    ir::Value* both = a && b && a != b ? join("aten::__and__", a, b) : a ? a : b ? b : constant_before(place, {true});
+    any = any && any != both ? join("aten::__or__", any, both) : both;
+  }
+  return any;
 }
 
 // Whether anything behind the node may still get hold of the cell: a value that is read later, or another cell.

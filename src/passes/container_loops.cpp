@@ -47,9 +47,15 @@ class ContainerWalk::Loop {
       if (entry.followed() || is_unknown_tuple(entry) || (optional && is_settled(entry))) plan_.carried[i - 2];
       if (is_unknown_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
     }
-    if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) find_plan();
+    // Later trips read what this body reads, which the walk takes away: a copy keeps it in sight.
+    ir::Node* later_trips = nullptr;
+    if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) {
+      find_plan();
+      later_trips = copy();
+    }
     Ends ends = walk_body(node_);
     if (widen(ends)) throw TooMuchWork{};
+    if (later_trips) later_trips->erase();
     finish(ends);
   }
 
@@ -68,23 +74,29 @@ class ContainerWalk::Loop {
     for (int round = 0; round < most_rounds; ++round) {
       const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size();
       const Budget budget = walk_.budget_;  // copies are thrown away
-      ir::for_each_node(*node_->blocks()[0], [&](const ir::Node*) { walk_.work(); });
-      ir::Node* copy = walk_.graph_.copy_node(*node_);
-      copy->insert_before(node_);
-      walk_.label_copy(copy->blocks()[0]->first(), nullptr, walk_.labels_of(*node_->blocks()[0]));
-      Ends ends = walk_body(copy);
+      ir::Node* trial = copy();
+      Ends ends = walk_body(trial);
       const bool more = widen(ends);
       walk_.budget_ = budget;
       walk_.dropped_.resize(dropped);
       walk_.changes_ = changes;
-      copy->erase();
+      trial->erase();
       if (!more) return;
     }
     throw TooMuchWork{};
   }
 
+  // Of the loop, before it.
+  ir::Node* copy() {
+    ir::for_each_node(*node_->blocks()[0], [&](const ir::Node*) { walk_.work(); });
+    ir::Node* made = walk_.graph_.copy_node(*node_);
+    made->insert_before(node_);
+    walk_.label_copy(made->blocks()[0]->first(), nullptr, walk_.labels_of(*node_->blocks()[0]));
+    return made;
+  }
+
   bool leaves_options_out() const { return walk_.unfollowed_.contains(site()); }
-  Site site() const { return walk_.labels_.at(node_); }
+  Site site() const { return walk_.site_of(node_); }
 
   // A list that is carried whole keeps its place among the carried values.
   static bool keeps_place(const Plan& plan) { return plan.kind == Plan::Kind::contents && plan.contents->whole; }
@@ -251,10 +263,10 @@ class ContainerWalk::Loop {
     const std::size_t known = meeting_.size() + outer_.size();
     const auto meets = [&](CellId a, CellId b) {
       const Identities &one = walk_.heap_.identities(a), &other = walk_.heap_.identities(b);
-      return std::ranges::any_of(one, [&](Identity identity) { return other.contains(identity); });
+      return std::ranges::any_of(one, [&](const auto& entry) { return other.contains(entry.first); });
     };
     for (std::size_t p = 0; p < last.size(); ++p) {
-      for (const Identity identity : walk_.heap_.identities(last[p]))
+      for (const auto& [identity, same] : walk_.heap_.identities(last[p]))
         if (was_outside(identity)) outer_.emplace(p, identity);
       for (std::size_t q = 0; q < last.size(); ++q) {
         if (p < q && meets(last[p], last[q])) meeting_.emplace(p, q);
@@ -276,15 +288,14 @@ class ContainerWalk::Loop {
   // Of cells that stand for the carried ones, in a trip or after the loop.
   void give_identities(const Cells& entries, const Cells& cells) {
     for (std::size_t p = 0; p < entries.size(); ++p)
-      for (const Identity identity : walk_.heap_.identities(entries[p])) outer_.emplace(p, identity);
+      for (const auto& [identity, same] : walk_.heap_.identities(entries[p])) outer_.emplace(p, identity);
     std::vector<Identities> made(cells.size());
-    for (std::size_t p = 0; p < cells.size(); ++p) made[p].insert(walk_.heap_.new_identity());
+    for (std::size_t p = 0; p < cells.size(); ++p) made[p][walk_.heap_.new_identity()] = {};
     for (const auto& [p, identity] : outer_)
-      if (p < made.size()) made[p].insert(identity);
+      if (p < made.size()) made[p][identity] = {.known = false};
     for (const auto& [p, q] : meeting_) {
       const Identity shared = walk_.heap_.new_identity();
-      made[p].insert(shared);
-      made[q].insert(shared);
+      made[p][shared] = made[q][shared] = {.known = false};
     }
     for (std::size_t p = 0; p < cells.size(); ++p) walk_.heap_.set_identities(cells[p], std::move(made[p]));
   }

@@ -381,8 +381,13 @@ void ContainerWalk::write(ir::Node* node) {
   const Abstract to = node->inputs().empty() ? Abstract() : look(node->input(0));
   if (!to.cell) return visit_other(node);
   const CellId id = *to.cell;
-  if (heap_.at(id).kind == Cell::Kind::dict) return write_dict(node, id);
-  if (heap_.at(id).whole || !write_list(node, id)) write_list_value(node, id);
+  ir::Node* behind = node->next() ? node->next() : node->owner()->return_node();
+  const Site site = site_of(node);
+  if (heap_.at(id).kind == Cell::Kind::dict)
+    write_dict(node, id);
+  else if (heap_.at(id).whole || !write_list(node, id))
+    write_list_value(node, id);
+  spread(behind, site);
 }
 
 // What the operator gives: the list itself, if anything; then it goes.
@@ -609,6 +614,7 @@ void ContainerWalk::set_attribute(ir::Node* node) {
   change(*object.cell, node).set({std::string(attribute_name(*node))}, std::move(value));
   ++changes_;
   drop(node);
+  spread(node->next() ? node->next() : node->owner()->return_node(), site_of(node));
 }
 
 }  // namespace compatcheck::passes

@@ -144,11 +144,14 @@ void ContainerWalk::label_copy(const ir::Node* first, const ir::Node* end, std::
   for (const ir::Node* node = first; node && node != end; node = node->next()) set(set, node);
 }
 
+Site ContainerWalk::site_of(const ir::Node* node) const {
+  const auto label = labels_.find(node);
+  return label == labels_.end() ? 0 : label->second;
+}
+
 Site ContainerWalk::site_of(const ir::Value* value) const {
   constexpr Site inputs = Site{1} << 40;
-  if (!value->producer()) return inputs + value->index();
-  const auto label = labels_.find(value->producer());
-  return label == labels_.end() ? 0 : label->second;
+  return value->producer() ? site_of(value->producer()) : inputs + value->index();
 }
 
 void ContainerWalk::leave(std::set<Site> sites) const {
@@ -257,18 +260,34 @@ void ContainerWalk::note_lost(const std::string& input, const ir::Node* writer) 
 
 Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   const CellOrigin& origin = heap_.origin(id);
-  // The same list may be read under a name that wouldn't see the write.
-  for (const CellId other : heap_.sharing(id))
-    if (is_live(other, writer)) {
+  // It may be read under another name.
+  for (const CellId other : heap_.sharing(id)) {
+    if (!is_live(other, writer)) continue;
+    const bool known = std::ranges::all_of(heap_.identities(id), [&](const auto& entry) {
+      const auto found = heap_.identities(other).find(entry.first);
+      return found == heap_.identities(other).end() || (entry.second.known && found->second.known);
+    });
+    if (!known) {
       std::set<Site> sites = origin.sites;
       sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
       leave(std::move(sites));
     }
+    to_spread_.emplace_back(id, other);
+  }
   note_lost(origin.input, writer);
   for (const CellId other : heap_.sharing(id)) note_lost(heap_.origin(other).input, writer);
   Cell& cell = heap_.change(id);
   cell.made = nullptr;
   return cell;
+}
+
+// What has been written reaches those that may be the same object.
+void ContainerWalk::spread(ir::Node* place, Site site) {
+  while (!to_spread_.empty()) {
+    const auto [from, to] = to_spread_.back();
+    to_spread_.pop_back();
+    if (ir::Value* same = sameness(from, to, place)) select(same, from, to, place, site);
+  }
 }
 
 const Cell* ContainerWalk::known_list(const Abstract& list) {
@@ -388,6 +407,7 @@ void ContainerWalk::safely(ir::Node* node, Visit step) {
   try {
     (this->*step)(node);
   } catch (const Unfollowed& found) {
+    to_spread_.clear();
     failed_.insert(found.sites.begin(), found.sites.end());
     while (heap_.open_frames() > open) heap_.close();
     if (!node->owner()) return;

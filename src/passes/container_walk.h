@@ -80,6 +80,7 @@ class ContainerWalk {
   // Whether it was there before the If or Loop, when there were so many cells.
   bool existed(CellId id, const ir::Node& before, std::size_t cells) const;
   Cell& change(CellId id, const ir::Node* writer);
+  void spread(ir::Node* place, Site site);
   void note_lost(const std::string& input, const ir::Node* writer);
   const Cell* known_list(const Abstract& list);  // whose items are known
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
@@ -89,6 +90,7 @@ class ContainerWalk {
   Abstract as_parts(const Abstract& abstract, ir::Node* place);  // of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
+  Site site_of(const ir::Node* node) const;
   Site site_of(const ir::Value* value) const;
   bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
   void label(const ir::Block& block);
@@ -153,6 +155,8 @@ class ContainerWalk {
   void branch(ir::Node* node);
   void settle_keys(const ir::Value* condition, bool holds);
   bool is_live(CellId id, const ir::Node* after);
+  void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
+  ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
   // ---- container_loops.cpp
   struct Plan;
@@ -185,7 +189,8 @@ class ContainerWalk {
   std::unordered_map<const ir::Node*, Site> labels_;
   std::unordered_set<const ir::Node*> done_;
   std::vector<ir::Node*> dropped_;
-  ir::Node* next_ = nullptr;                // what is visited after this node
+  std::vector<std::pair<CellId, CellId>> to_spread_;  // what was changed, and what may be the same object
+  ir::Node* next_ = nullptr;                          // what is visited after this node
   std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
   std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;

@@ -74,7 +74,7 @@ CellId Heap::add(Cell cell, CellOrigin origin) {
   origins_.push_back(std::move(origin));
   identities_.emplace_back();
   const auto id = static_cast<CellId>(cells_.size() - 1);
-  set_identities(id, {new_identity()});
+  set_identities(id, {{new_identity(), {}}});
   return id;
 }
 
@@ -96,14 +96,14 @@ HeapChanges Heap::close() {
 }
 
 void Heap::set_identities(CellId id, Identities identities) {
-  for (const Identity identity : identities_[id]) std::erase(cells_of_[identity], id);
-  for (const Identity identity : identities) cells_of_[identity].push_back(id);
+  for (const auto& [identity, same] : identities_[id]) std::erase(cells_of_[identity], id);
+  for (const auto& [identity, same] : identities) cells_of_[identity].push_back(id);
   identities_[id] = std::move(identities);
 }
 
 std::vector<CellId> Heap::sharing(CellId id) const {
   std::vector<CellId> others;
-  for (const Identity identity : identities_[id])
+  for (const auto& [identity, same] : identities_[id])
     for (const CellId other : cells_of_.at(identity))
       if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
   return others;

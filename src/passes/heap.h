@@ -74,7 +74,13 @@ struct Cell {
 bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constant>& b);  // in the same order
 
 using Identity = std::uint32_t;
-using Identities = std::set<Identity>;
+
+// Whether a cell is a certain object of the running program: always, where a bool of the graph is true, or nobody knows when.
+struct Sameness {
+  ir::Value* when = nullptr;  // null: always, or not known
+  bool known = true;
+};
+using Identities = std::map<Identity, Sameness>;
 
 // What never changes about a cell.
 struct CellOrigin {
