@@ -2,6 +2,7 @@
 // everything else is carried: item by item where a container keeps its structure, as a whole list where it doesn't.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "passes/container_walk.h"
 #include "passes/loops.h"
@@ -14,13 +15,16 @@ struct ContainerWalk::CellPlan {
   bool whole = false;      // a list is carried as one value
   bool untouched = false;  // an attribute may be so in some trip
   std::vector<Plan> items{};
+  // What it is where an Optional is None when the loop begins.
+  Cell::Kind kind = Cell::Kind::list;
+  std::vector<ir::Constant> keys{};
 };
 
 // What is carried of a value: nothing, all of it, or something of its parts or its contents.
 struct ContainerWalk::Plan {
   enum class Kind : std::uint8_t { nothing, value, parts, contents, option };
   Kind kind = Kind::nothing;
-  ir::TypeRef type{};         // of a value, and of a tuple that may not be there when the loop begins
+  ir::TypeRef type{};         // of a value, and of what may not be there when the loop begins
   std::vector<Plan> parts{};  // an Optional has one, for what it is if it isn't None
   std::shared_ptr<CellPlan> contents{};
 };
@@ -62,10 +66,13 @@ class ContainerWalk::Loop {
  private:
   static bool writes_containers(const ir::Block& block) {
     bool writes = false;
-    ir::for_each_node(block, [&](const ir::Node* node) {
-      writes = writes || node->is("prim::SetAttr") ||
-               (visits().contains(node->op()) && visits().at(node->op()) == &ContainerWalk::write);
-    });
+    const auto writes_container = [](const ir::Node& node) {
+      const auto visit = visits().find(node.op());
+      return visit != visits().end() && visit->second == &ContainerWalk::write && !node.inputs().empty() &&
+             !ir::is(node.input(0)->type(), ir::TypeKind::tensor);
+    };
+    ir::for_each_node(block,
+                      [&](const ir::Node* node) { writes = writes || node->is("prim::SetAttr") || writes_container(*node); });
     return writes;
   }
 
@@ -182,10 +189,22 @@ class ContainerWalk::Loop {
       }
       case contents: break;
     }
-    const CellOrigin origin = walk_.heap_.origin(*abstract->cell);
-    std::set<Site> sites = origin.sites;
-    sites.insert(plan_sites_.begin(), plan_sites_.end());
-    return Abstract::of_cell(walk_.add_cell(instance(*plan.contents, *abstract, place, carry), origin.type, std::move(sites)));
+    std::set<Site> sites = plan_sites_;
+    ir::TypeRef type = plan.type;
+    if (abstract) {
+      walk_.add_sites(*abstract, sites);
+      type = walk_.heap_.origin(*abstract->cell).type;
+    }
+    Cell cell = abstract ? instance(*plan.contents, *abstract, place, carry) : fresh(*plan.contents, type, place, carry);
+    return Abstract::of_cell(walk_.add_cell(std::move(cell), type, std::move(sites)));
+  }
+
+  template <class Carry>
+  Cell fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, Carry& carry) {
+    Cell cell{.kind = plan.kind, .whole = plan.whole, .keys = plan.keys};
+    if (plan.whole) cell.made = carry(place ? undefined(type, place) : nullptr, type);
+    for (const Plan& item : plan.items) cell.items.push_back(instance(item, nullptr, place, carry));
+    return cell;
   }
 
   static ir::Value* undefined(const ir::TypeRef& type, ir::Node* place) {
@@ -231,42 +250,47 @@ class ContainerWalk::Loop {
 
   // ---- Names that may mean one list
 
-  using Cells = std::vector<CellId>;  // of the carried values that are cells, in order
+  using Cells = std::vector<std::optional<CellId>>;  // of the carried values that are cells, in order; none where one is None
 
   // What of a value is carried as the contents of a cell.
-  static void find_cells(const Plan& plan, const Abstract& abstract, Cells& cells) {
-    if (plan.kind == Plan::Kind::option) return;  // it has none
-    if (plan.kind == Plan::Kind::contents) cells.push_back(*abstract.cell);
-    for (std::size_t i = 0; i < plan.parts.size(); ++i) find_cells(plan.parts[i], (*abstract.parts)[i], cells);
+  static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells) {
+    if (plan.kind == Plan::Kind::contents) cells.push_back(abstract ? abstract->cell : std::nullopt);
+    if (plan.kind == Plan::Kind::option) return find_cells(plan.parts[0], abstract ? content(*abstract) : nullptr, cells);
+    for (std::size_t i = 0; i < plan.parts.size(); ++i)
+      find_cells(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, cells);
   }
 
   Cells entries(const ir::Node* loop) {
     Cells cells;
-    for (const auto& [i, plan] : plan_.carried) find_cells(plan, walk_.look(loop->input(i + 2)), cells);
+    for (const auto& [i, plan] : plan_.carried) {
+      const Abstract entry = walk_.look(loop->input(i + 2));
+      find_cells(plan, &entry, cells);
+    }
     return cells;
   }
   Cells heads(const Ends& ends) const {
     Cells cells;
-    for (const auto& [i, plan] : plan_.carried) find_cells(plan, ends.heads.at(i), cells);
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.heads.at(i), cells);
     return cells;
   }
 
   // Which carried cells end a trip as one list, or as one from outside of the loop. Whether that is news.
   bool meet(const Cells& heads, const Ends& ends) {
     Cells last;
-    for (const auto& [i, plan] : plan_.carried) find_cells(plan, ends.values.at(i), last);
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), last);
     if (last.size() != heads.size()) {  // the plan has grown
       meeting_.clear();
       outer_.clear();
       return true;
     }
     const std::size_t known = meeting_.size() + outer_.size();
-    const auto meets = [&](CellId a, CellId b) {
-      const Identities &one = walk_.heap_.identities(a), &other = walk_.heap_.identities(b);
+    const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
+      if (!a || !b) return false;
+      const Identities &one = walk_.heap_.identities(*a), &other = walk_.heap_.identities(*b);
       return std::ranges::any_of(one, [&](const auto& entry) { return other.contains(entry.first); });
     };
     for (std::size_t p = 0; p < last.size(); ++p) {
-      for (const auto& [identity, same] : walk_.heap_.identities(last[p]))
+      for (const auto& [identity, same] : identities(last[p]))
         if (was_outside(identity)) outer_.emplace(p, identity);
       for (std::size_t q = 0; q < last.size(); ++q) {
         if (p < q && meets(last[p], last[q])) meeting_.emplace(p, q);
@@ -279,6 +303,8 @@ class ContainerWalk::Loop {
     return meeting_.size() + outer_.size() > known;
   }
 
+  Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
+
   bool was_outside(Identity identity) const {
     if (identity < first_identity_) return true;
     const auto cells = walk_.heap_.cells_of(identity);
@@ -288,7 +314,7 @@ class ContainerWalk::Loop {
   // Of cells that stand for the carried ones, in a trip or after the loop.
   void give_identities(const Cells& entries, const Cells& cells) {
     for (std::size_t p = 0; p < entries.size(); ++p)
-      for (const auto& [identity, same] : walk_.heap_.identities(entries[p])) outer_.emplace(p, identity);
+      for (const auto& [identity, same] : identities(entries[p])) outer_.emplace(p, identity);
     std::vector<Identities> made(cells.size());
     for (std::size_t p = 0; p < cells.size(); ++p) made[p][walk_.heap_.new_identity()] = {};
     for (const auto& [p, identity] : outer_)
@@ -297,7 +323,8 @@ class ContainerWalk::Loop {
       const Identity shared = walk_.heap_.new_identity();
       made[p][shared] = made[q][shared] = {.known = false};
     }
-    for (std::size_t p = 0; p < cells.size(); ++p) walk_.heap_.set_identities(cells[p], std::move(made[p]));
+    for (std::size_t p = 0; p < cells.size(); ++p)
+      if (cells[p]) walk_.heap_.set_identities(*cells[p], std::move(made[p]));
   }
 
   bool existed(CellId id) const { return walk_.existed(id, *node_, cells_before_); }
@@ -311,11 +338,10 @@ class ContainerWalk::Loop {
     using enum Plan::Kind;
     if (plan.kind == option) {
       const Abstract* inner = content(end);
-      if (inner && has_cells(*inner)) refuse(head, end);
-      return inner && widen(plan.parts[0], head.parts->front(), *inner, ends, false);
+      return inner && widen(plan.parts[0], head.parts->front(), *inner, ends, carried);
     }
     if (!same(head, end) && (head.present || end.present || head.is_none() != end.is_none())) {
-      make_option(plan, head, end, ends);
+      make_option(plan, head, end, ends, carried);
       return true;
     }
     if (plan.kind == value) {
@@ -357,19 +383,32 @@ class ContainerWalk::Loop {
   }
 
   // What was carried so far, if anything, is carried together with whether it is there.
-  void make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends) {
-    if (leaves_options_out() || !is_settled(head) || !is_settled(end) || has_cells(head) || has_cells(end)) refuse(head, end);
+  void make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
+    const bool cells = has_cells(head) || has_cells(end);
+    if (leaves_options_out() || !is_settled(head) || !is_settled(end) || (cells && !carried)) refuse(head, end);
     const Abstract *before = content(head), *after = content(end);
-    Plan inner = before ? std::move(plan) : all_of(*after);
-    if (before && after) widen(inner, *before, *after, ends, false);
+    Plan inner = before ? std::move(plan) : all_of(*after, ends);
+    if (before && after) widen(inner, *before, *after, ends, carried);
     plan = {.kind = Plan::Kind::option, .parts = {std::move(inner)}};
   }
 
-  Plan all_of(const Abstract& abstract) const {
-    if (abstract.present || abstract.cell || abstract.is_none()) refuse(abstract, abstract);
-    if (!abstract.parts) return {.kind = Plan::Kind::value, .type = abstract.value->type()};
-    Plan plan{.kind = Plan::Kind::parts, .type = abstract.type};
-    for (const Abstract& part : *abstract.parts) plan.parts.push_back(all_of(part));
+  Plan all_of(const Abstract& abstract, const Ends& ends) {
+    using enum Plan::Kind;
+    if (abstract.present || abstract.is_none()) refuse(abstract, abstract);
+    if (abstract.cell) {
+      walk_.add_sites(abstract, plan_sites_);
+      const Cell& cell = end_state(*abstract.cell, ends);
+      const ir::TypeRef& type = walk_.heap_.origin(*abstract.cell).type;
+      if (!cell.is_settled() || (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
+        refuse(abstract, abstract);
+      CellPlan contents{.whole = cell.kind == Cell::Kind::list, .kind = cell.kind, .keys = cell.keys};
+      for (std::size_t i = 0; i < cell.items.size() && !contents.whole; ++i)
+        contents.items.push_back(all_of(cell.items[i], ends));
+      return {.kind = Plan::Kind::contents, .type = type, .contents = std::make_shared<CellPlan>(std::move(contents))};
+    }
+    if (!abstract.parts) return {.kind = value, .type = abstract.value->type()};
+    Plan plan{.kind = parts, .type = abstract.type};
+    for (const Abstract& part : *abstract.parts) plan.parts.push_back(all_of(part, ends));
     return plan;
   }
 
@@ -434,7 +473,7 @@ class ContainerWalk::Loop {
     for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
     for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
     Cells left;
-    for (const auto& [i, plan] : plan_.carried) find_cells(plan, results.at(i), left);
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &results.at(i), left);
     give_identities({}, left);
     for (auto result = results.rbegin(); result != results.rend(); ++result) {
       const std::size_t i = result->first;
@@ -460,7 +499,10 @@ class ContainerWalk::Loop {
     }
     if (plan.kind == value) values.push_back(end ? end->value : undefined(plan.type, place));
     for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], end ? &(*end->parts)[i] : nullptr, ends, values);
-    if (plan.kind == contents) collect(*plan.contents, end_state(*end->cell, ends), walk_.heap_.origin(*end->cell), ends, values);
+    if (plan.kind != contents) return;
+    if (end) return collect(*plan.contents, end_state(*end->cell, ends), walk_.heap_.origin(*end->cell), ends, values);
+    if (plan.contents->whole) values.push_back(undefined(plan.type, place));
+    for (const Plan& item : plan.contents->items) collect(item, nullptr, ends, values);
   }
 
   void collect(const CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends,

@@ -1,6 +1,7 @@
 // What operators do to lists, dictionaries, tuples and objects that are followed.
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "ir/slice_places.h"
 #include "passes/container_walk.h"
@@ -70,6 +71,9 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"aten::extend", &Walk::write},
       {"aten::add_", &Walk::write},
       {"aten::insert", &Walk::write},
+      {"aten::mul_", &Walk::write},
+      {"aten::remove", &Walk::write},
+      {"aten::index", &Walk::index},
       {"aten::_set_item", &Walk::write},
       {"aten::pop", &Walk::write},
       {"aten::Delete", &Walk::write},
@@ -308,8 +312,9 @@ void ContainerWalk::copy(ir::Node* node) {
   const bool dict = is_kind(node->output(), ir::TypeKind::dict);
   if (!dict && !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
-  if (cell.whole || !spend(budget_.listed, cell.items.size())) return visit_other(node);
-  cell.made = nullptr;
+  if (cell.whole && !is_plain_element(heap_.origin(*from.cell).type->elements[0])) return visit_other(node);
+  if (!spend(budget_.listed, cell.items.size())) return visit_other(node);
+  if (!cell.whole) cell.made = nullptr;
   give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
 }
 
@@ -333,6 +338,25 @@ void ContainerWalk::contains(ir::Node* node) {
   const Abstract* found = cell.find(*key);
   ir::Value* present = found ? cell.presence(found) : nullptr;
   give(node, Abstract::of(present ? present : constant_before(node, {found != nullptr})));
+}
+
+// The first that is equal, if all before it are known to differ.
+std::optional<std::size_t> ContainerWalk::find(const std::vector<Abstract>& items, ir::Value* wanted) {
+  const auto constant = as_constant(look(wanted));
+  for (std::size_t i = 0; i < items.size() && constant; ++i) {
+    const auto item = as_constant(items[i]);
+    const auto equal = item ? values_equal(*item, *constant) : std::nullopt;
+    if (!equal) return std::nullopt;
+    if (*equal) return i;
+  }
+  return std::nullopt;
+}
+
+void ContainerWalk::index(ir::Node* node) {
+  const Cell* list = node->inputs().size() == 2 ? known_list(look(node->input(0))) : nullptr;
+  const auto found = list ? find(list->items, node->input(1)) : std::nullopt;
+  if (!found) return visit_other(node);
+  give(node, Abstract::of(constant_before(node, {static_cast<std::int64_t>(*found)})));
 }
 
 void ContainerWalk::sorted(ir::Node* node) {
@@ -427,6 +451,17 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
     auto& items = change(id, node).items;
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(*at));
     if (!node->outputs().empty()) return give(node, item), true;
+  } else if (node->is("aten::remove") && inputs.size() == 2) {
+    const auto found = find(heap_.at(id).items, inputs[1]);
+    if (!found) return false;
+    auto& items = change(id, node).items;
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(*found));
+  } else if (node->is("aten::mul_") && inputs.size() == 2) {
+    const auto* times = known<std::int64_t>(inputs[1]);
+    if (!times || (*times > 0 && size > 0 && *times > static_cast<std::int64_t>(most_items / size))) return false;
+    auto& items = change(id, node).items;
+    const std::vector<Abstract> once = std::exchange(items, {});
+    for (std::int64_t i = 0; i < *times && !once.empty(); ++i) items.insert(items.end(), once.begin(), once.end());
   } else if (node->is("aten::clear")) {
     change(id, node).items.clear();
   } else if (node->is("aten::reverse")) {

@@ -127,6 +127,8 @@ class ContainerWalk {
   void copy(ir::Node* node);
   void verdict(ir::Node* node);
   void contains(ir::Node* node);
+  std::optional<std::size_t> find(const std::vector<Abstract>& items, ir::Value* wanted);
+  void index(ir::Node* node);
   void sorted(ir::Node* node);
   void dict_view(ir::Node* node);
   void dict_of(ir::Node* node);

@@ -126,6 +126,13 @@ Facts repeated(const Call& call, std::size_t list, std::size_t number) {
 Facts repeat(const Call& call) { return repeated(call, 0, 1); }
 Facts repeat_right(const Call& call) { return repeated(call, 1, 0); }
 
+// The same numbers in another order.
+Facts sorted(const Call& call) {
+  const auto& items = items_of(call, 0);
+  if (!items) return {list_of(common_item(call, 0))};
+  return {list_fact(Facts(items->size(), item_of_any(call, 0)))};
+}
+
 // A tensor without dimensions is a number. The annotation that TorchScript asks for states rank and dtype.
 Facts tolist(const Call& call) {
   const auto* tensor = call.input(0).tensor();
@@ -245,6 +252,7 @@ void register_sequence(Registry& registry) {
   registry.facts("aten::add.t", concatenate);
   registry.facts("aten::mul.left_t", repeat);
   registry.facts("aten::mul.right_", repeat_right);
+  for (const char* op : {"aten::sorted.int", "aten::sorted.float", "aten::sorted.bool"}) registry.facts(op, sorted);
   registry.facts("aten::eq.int_list", equal);
   registry.facts("aten::ne.int_list", different);
   registry.facts("aten::__contains__.int_list", contains);

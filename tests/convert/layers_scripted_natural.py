@@ -255,7 +255,7 @@ def natural_insert_front(x):
         out.insert(0, x[i])
     if len(out) == 0:
         return x
-    return torch.cat(out)
+    return torch.stack(out)
 
 
 @programs.add(ROWS, N3)

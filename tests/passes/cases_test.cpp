@@ -65,6 +65,7 @@ const std::map<std::string, Run> passes_by_name = {
          return follow_containers(g, nullptr, r, b, lost);
        });
      }},
+    {"divide_lists_of_tuples", [](ir::Graph& g, const schema::Registry&) { return divide_lists_of_tuples(g); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
     {"unroll_loops",
