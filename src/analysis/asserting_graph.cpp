@@ -26,8 +26,8 @@ ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
   return graph;
 }
 
-Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
-  ir::Graph graph = asserting_graph(model, watch);
+Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, Keeping keeping) {
+  ir::Graph graph = prepared.asserting ? prepared.asserting->clone() : asserting_graph(model, watch);
   std::vector<conversion::InputFact> inputs;
   std::vector<std::string> names;
   for (const ir::Value* input : prepared.graph.inputs()) {
@@ -35,6 +35,10 @@ Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, 
     names.push_back(input->name());
   }
   passes::part_inputs(graph, names);
+  if (keeping == Keeping::assertions) {
+    while (!graph.outputs().empty()) graph.top()->erase_output(graph.outputs().size() - 1);
+    passes::remove_dead_code(graph, model.program ? &*model.program : nullptr, watch);
+  }
   return prepare(model, std::move(graph), inputs, watch, {.keep_assertions = true});
 }
 

@@ -209,9 +209,11 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
     for (const auto& [input, value] : given.left_out) take_default(whole, input, value);
     return passes::part_inputs(whole, told) > 0;
   };
+  std::shared_ptr<const ir::Graph> with_assertions;
   std::optional<Preparation> asserting;
   if (has_asserting_graph(model) && leaves_open(model, given.facts)) try {
-      ir::Graph whole = asserting_graph(model, watch);
+      with_assertions = std::make_shared<const ir::Graph>(asserting_graph(model, watch));
+      ir::Graph whole = with_assertions->clone();
       part(whole);
       asserting.emplace(model, std::move(whole), given.facts, watch, PrepareOptions{.keep_assertions = true});
       asserting->fold();
@@ -228,6 +230,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
+  prepared.asserting = with_assertions;
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());
     return prepare_given(model, options, watch, members, std::move(growth));

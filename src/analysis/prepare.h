@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,7 @@ struct Prepared {
   bool inline_functions = false;
   ComplexIo complex_io = ComplexIo::refuse;
   std::vector<ir::LostWrite> lost_writes{};
+  std::shared_ptr<const ir::Graph> asserting{};  // asserting_graph(), where it has been made
 };
 
 // By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of

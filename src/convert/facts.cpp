@@ -643,7 +643,13 @@ bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Reg
   const bool settled = settle_copies(graph, facts, watch) + settle_branches(graph, facts, watch) > 0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
-  return passes::simplify(graph, schemas, known, {how.program, how.lost_writes, how.keep_assertions}, watch) || settled;
+  return passes::simplify(graph, schemas, known,
+                          {.program = how.program,
+                           .lost_writes = how.lost_writes,
+                           .keep_assertions = how.keep_assertions,
+                           .at_rest = how.folded && !settled},
+                          watch) ||
+         settled;
 }
 
 }  // namespace compatcheck::conversion

@@ -229,6 +229,7 @@ struct ContainerWalk::Join {
         if (!present) continue;
         cell.present.resize(cell.keys.size());
         cell.present.back() = present;
+        walk.keys_may_miss_ = true;
       }
     return cell;
   }
@@ -266,7 +267,7 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
     const ir::Node* node = value->producer();
     return node && node->is("aten::__not__") && node->input(0) == other;
   };
-  for (CellId id = 0; id < heap_.size(); ++id)
+  for (CellId id = 0; id < heap_.size() && keys_may_miss_; ++id)
     for (std::size_t i = heap_.at(id).present.size(); i-- > 0;) {
       const ir::Value* present = heap_.at(id).present[i];
       if (!present) continue;

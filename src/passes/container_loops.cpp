@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "passes/container_walk.h"
 #include "passes/loops.h"
@@ -51,11 +52,13 @@ class ContainerWalk::Loop {
       if (entry.followed() || is_unknown_tuple(entry) || (optional && is_settled(entry))) plan_.carried[i - 2];
       if (is_unknown_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
     }
-    // Later trips read what this body reads, which the walk takes away: a copy keeps it in sight.
+    // A write asks who reads the container later: later trips do. The walk takes their reads away, a copy keeps them in sight.
     ir::Node* later_trips = nullptr;
     if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) {
+      const bool elsewhere = std::exchange(walk_.writes_under_names_, false);
       find_plan();
-      later_trips = copy();
+      if (walk_.writes_under_names_) later_trips = copy();
+      walk_.writes_under_names_ = walk_.writes_under_names_ || elsewhere;
     }
     Ends ends = walk_body(node_);
     if (widen(ends)) throw TooMuchWork{};

@@ -262,6 +262,7 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   const CellOrigin& origin = heap_.origin(id);
   // It may be read under another name.
   for (const CellId other : heap_.sharing(id)) {
+    writes_under_names_ = true;
     if (!is_live(other, writer)) continue;
     const bool known = std::ranges::all_of(heap_.identities(id), [&](const auto& entry) {
       const auto found = heap_.identities(other).find(entry.first);

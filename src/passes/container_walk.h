@@ -198,6 +198,8 @@ class ContainerWalk {
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
   ir::Node* second_call_ = nullptr;  // stands before its nodes
+  bool keys_may_miss_ = false;       // from some dictionary
+  bool writes_under_names_ = false;  // something that other names may mean has been written
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };

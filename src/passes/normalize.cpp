@@ -31,7 +31,8 @@ struct Pass {
   std::size_t (*run)(Work&);
   // The step it reports, before and after the count, one or many; empty: housekeeping, not told.
   std::string_view verb, one, many;
-  bool first = false;  // also in the rounds that shrink the graph before memory is analysed
+  bool first = false;     // also in the rounds that shrink the graph before memory is analysed
+  bool by_known = false;  // what has become known since may change something
 };
 
 constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program, w.watch) : 0; },
@@ -66,7 +67,7 @@ constexpr auto passes = std::to_array<Pass>({
     {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
      " numbers beforehand", true},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",
-     " other value beforehand", " other values beforehand"},
+     " other value beforehand", " other values beforehand", false, true},
     {"drop_assertions", [](Work& w) { return w.keep_assertions ? 0 : drop_assertions(w.graph, w.watch); }, "dropped ",
      " assertion", " assertions", true},
     {"prune_branches", [](Work& w) { return prune_branches(w.graph, w.watch); }, "settled ", " branch", " branches", true},
@@ -122,6 +123,11 @@ class Rounds {
     }
   }
   void graph_changed() { ++changes_; }
+  // The passes have found nothing more to do since the graph last changed.
+  void rest() {
+    for (std::size_t i = 0; i < passes.size(); ++i)
+      if (!passes[i].by_known) rested_[i] = changes_;
+  }
   const Counts& counts() const { return counts_; }
 
  private:
@@ -279,6 +285,7 @@ bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownVal
   work.keep_assertions = options.keep_assertions;
   const NormalizeOptions defaults;
   Rounds rounds(work, defaults);
+  if (options.at_rest) rounds.rest();
   run_all(rounds);
   const bool changed = std::ranges::any_of(rounds.counts(), [](std::size_t count) { return count > 0; });
   if (changed) schema::resolve(graph, registry);

@@ -52,6 +52,7 @@ struct SimplifyOptions {
   const ir::Program* program = nullptr;               // that the graph comes from, if any
   std::vector<ir::LostWrite>* lost_writes = nullptr;  // more of them are added
   bool keep_assertions = false;
+  bool at_rest = false;  // the graph is as these passes left it
 };
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options = {},
               const ir::Watch& watch = {});

@@ -71,7 +71,7 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
   std::vector<inference::Heard> demands;
   std::vector<std::int64_t> numbers;
   if (analysis::has_asserting_graph(model)) try {
-      const analysis::Prepared asserting = analysis::prepare_asserting(model, prepared, watch);
+      const analysis::Prepared asserting = analysis::prepare_asserting(model, prepared, watch, analysis::Keeping::all);
       add_demands(model, asserting, watch, demands);
       add_numbers(asserting.graph, numbers);
     } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
