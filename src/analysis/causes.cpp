@@ -177,10 +177,10 @@ Causes::Node Causes::cause_of(const Outcome& outcome) const {
 std::vector<std::uint32_t> Causes::inputs_of(const Outcome& outcome, int farthest) const {
   std::vector<std::uint32_t> inputs;
   if (!outcome.wants.empty() || !is_failure(outcome) || !may_follow(outcome) || farthest == 0) return {};
-  if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : inputs_of(*root, farthest - 1);
+  const auto of_cause = [&](const Outcome& cause) { return cause.wants.empty() ? inputs_of(cause, farthest - 1) : cause.wants; };
+  if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : of_cause(*root);
   // What fails before it may itself fail for want of an input.
-  if (const Node cause = cause_among(followed(outcome), outcome.node, &inputs))
-    return inputs_of(*outcomes_.at(cause), farthest - 1);
+  if (const Node cause = cause_among(followed(outcome), outcome.node, &inputs)) return of_cause(*outcomes_.at(cause));
   std::ranges::sort(inputs);
   return inputs;
 }

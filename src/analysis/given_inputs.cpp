@@ -59,4 +59,14 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
   return given;
 }
 
+void take_defaults(ir::Graph& graph, const Defaults& defaults) {
+  for (const auto& [input, value] : defaults) {
+    ir::Value* argument = graph.inputs()[input];
+    ir::Node* constant = graph.create_constant(value);
+    if (!ir::is(argument->type(), ir::TypeKind::optional)) constant->output()->set_type(argument->type());
+    graph.top()->prepend(constant);
+    argument->replace_all_uses_with(constant->output());
+  }
+}
+
 }  // namespace compatcheck::analysis

@@ -13,14 +13,19 @@
 
 namespace compatcheck::analysis {
 
+using Defaults = std::vector<std::pair<std::size_t, ir::Constant>>;  // of inputs, by number
+
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
-  std::vector<std::pair<std::size_t, ir::Constant>> left_out;  // inputs, by number, that take their default
+  Defaults left_out;                  // inputs that take their default
   std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
 };
 
 // `defaults`: of inputs, by number, unless the caller speaks of them. Throws UsageError for what doesn't fit the model.
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults);
+
+// What a call leaves out is what the model says: a constant, which settles branches that nothing else does.
+void take_defaults(ir::Graph& graph, const Defaults& defaults);
 
 }  // namespace compatcheck::analysis

@@ -72,7 +72,9 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
   if (!becomes.known && !missing)
     if (const auto* row = first_mapped(context.table.find(name.first, name.second, opset, context.schemas))) becomes.add(*row);
   if (missing || !becomes.known) {
-    summary.operator_class = OperatorClass::missing;
+    // What only reads and writes containers goes once the inputs are stated.
+    const bool goes = std::ranges::all_of(calls, [](const Outcome* call) { return call->status == Status::needs_input; });
+    summary.operator_class = goes && !missing ? OperatorClass::structural : OperatorClass::missing;
     return summary;
   }
   summary.operator_class = becomes.several ? OperatorClass::one_to_many : OperatorClass::one_to_one;

@@ -144,15 +144,6 @@ bool same_inputs(const ir::Graph& one, const ir::Graph& other) {
   return std::ranges::equal(one.inputs(), other.inputs(), {}, &ir::Value::name, &ir::Value::name);
 }
 
-// What a call leaves out is what the model says: a constant, which settles branches that nothing else does.
-void take_default(ir::Graph& graph, std::size_t input, const ir::Constant& value) {
-  ir::Value* argument = graph.inputs()[input];
-  ir::Node* constant = graph.create_constant(value);
-  if (!ir::is(argument->type(), ir::TypeKind::optional)) constant->output()->set_type(argument->type());
-  graph.top()->prepend(constant);
-  argument->replace_all_uses_with(constant->output());
-}
-
 }  // namespace
 
 Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,
@@ -206,7 +197,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   std::vector<std::string> told = members;
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const auto part = [&](ir::Graph& whole) {
-    for (const auto& [input, value] : given.left_out) take_default(whole, input, value);
+    take_defaults(whole, given.left_out);
     return passes::part_inputs(whole, told) > 0;
   };
   std::shared_ptr<const ir::Graph> with_assertions;
@@ -231,6 +222,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
   prepared.asserting = with_assertions;
+  prepared.left_out = given.left_out;
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());
     return prepare_given(model, options, watch, members, std::move(growth));

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/given_inputs.h"
 #include "analysis/model_state.h"
 #include "compatcheck/check.h"
 #include "convert/context.h"
@@ -31,6 +32,7 @@ struct Prepared {
   bool inline_functions = false;
   ComplexIo complex_io = ComplexIo::refuse;
   std::vector<ir::LostWrite> lost_writes{};
+  Defaults left_out{};                           // inputs that are these constants
   std::shared_ptr<const ir::Graph> asserting{};  // asserting_graph(), where it has been made
 };
 

@@ -64,7 +64,11 @@ Value with_more(Emission& e, const Value& sequence, const Value& count, const st
 Value members_at(Emission& e, const Value& sequence, const Value& positions) {
   const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(sequence.dtype)}}, sequence.dtype);
   return with_more(e, none, e.node("Size", {positions}), [&](const Value& trip) {
-    return e.node("SequenceAt", {sequence, e.build.gather(positions, trip, 0)});
+    const auto position = [&] {
+      const auto reading = e.build.plumbing();
+      return e.build.gather(positions, trip, 0);
+    };
+    return e.node("SequenceAt", {sequence, position()});
   });
 }
 

@@ -60,12 +60,12 @@ class Counted(nn.Module):
     """How many members a list has decides what is made of their sizes."""
 
     def forward(self, xs: List[Tensor]):
-        sizes: List[Tuple[int, int]] = []
+        sizes: List[Dict[str, int]] = []
         for x in xs:
-            sizes.append((x.size(0), x.size(1)))
+            sizes.append({"rows": x.size(0), "columns": x.size(1)})
         made: List[Tensor] = []
         for i, size in enumerate(sizes):
-            made.append(xs[i] * size[0])
+            made.append(xs[i] * size["rows"])
         return made
 
 
@@ -525,6 +525,35 @@ class Raising(nn.Module):
         return x.relu()
 
 
+class Mode(nn.Module):
+    """Its default settles which way is taken, and that it doesn't raise."""
+
+    def forward(self, x, mode: str = "double"):
+        if mode == "pinv":
+            x = torch.linalg.pinv(x)
+        elif mode == "double":
+            x = x * 2
+        else:
+            raise ValueError("no such mode")
+        return x
+
+
+class Detector(nn.Module):
+    """Lists of dictionaries whose length only the list of images tells."""
+
+    def forward(self, images: List[Tensor]):
+        found: List[Dict[str, Tensor]] = []
+        sizes: List[Tuple[int, int]] = []
+        for image in images:
+            sizes.append((image.shape[-2], image.shape[-1]))
+            found.append({"scores": image.sigmoid().flatten(), "labels": image.argmax(0)})
+        for i, each in enumerate(found):
+            each["area"] = torch.tensor(sizes[i][0] * sizes[i][1])
+            if "labels" in each:
+                each["labels"] = each["labels"] + 1
+        return found
+
+
 class MaybeCounted(nn.Module):
     def forward(self, x, d: Optional[List[Tensor]]):
         if d is not None:
@@ -768,6 +797,13 @@ class Checks:
             self.expect(f"{name}: convert {out}{err}", (code, f"a text ({output})" in out + err), (1, True))
         notes = [each["message"] for each in self.report(self.saved("raising", Raising()))["findings"] if each["id"] == "CC013"]
         self.expect("raising", notes, ["TorchScript may raise here, the ONNX model goes on: ValueError: too many rows. Got …"])
+        mode = self.saved("mode", Mode())
+        self.expect("mode", (self.report(mode)["verdict"], [each for each in self.report(mode)["findings"] if each["id"] == "CC013"]), ("yes", []))
+        detector = self.saved("detector", Detector())
+        report = self.report(detector)
+        self.expect("detector", (report["verdict"], report["summary"]["missing"], [each["id"] for each in self.errors(detector)]), ("needs_input", 0, ["CC006"]))
+        option = re.search(r"--input (\S+?),? ", self.errors(detector)[0]["help"] + " ")[1]
+        self.expect(f"detector {option}", self.report(detector, "--input", option)["verdict"], "yes")
         for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and so on for each member of the list"),
                                    ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
             model = self.saved(name, module)

@@ -53,7 +53,7 @@ class Levels(nn.Module):
 
 
 class Images(nn.Module):
-    """The length of the list that it is given decides all else."""
+    """A list of pairs, as long as the list that it is given."""
 
     def forward(self, images: List[Tensor]):
         sizes: List[Tuple[int, int]] = []
@@ -210,7 +210,7 @@ MODELS = {
     "summed": (Summed(), [], 0),
     "given": (Given(), [("CC001", "aten::split")], 1),
     "levels": (Levels(), [("CC007", "prim::SetAttr")], 1),
-    "images": (Images(), [("CC006", None)], 0),
+    "images": (Images(), [], 0),
     "cached": (Cached(), [("CC007", "prim::SetAttr")], 4),
     "backbone": (Backbone(), [], 0),
     "sorted": (Sorted(), [("CC007", "aten::sort")], 4),
