@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compatcheck/error.h"
 #include "convert/branches.h"
@@ -13,6 +14,7 @@
 #include "convert/foreign.h"
 #include "convert/interface.h"
 #include "convert/structural.h"
+#include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 
@@ -57,7 +59,8 @@ class Lowering {
   std::vector<Stand> stands() const {
     std::vector<Stand> made;
     for (const auto& [value, operand] : operands_)
-      if (!ir::constant_of(value) && !is_growing_stack(*value)) collect_stands(operand, {value, {}, onnx::absent}, made);
+      if (!ir::constant_of(value) && !is_growing_stack(*value) && !hollow_.contains(value))
+        collect_stands(operand, {value, {}, onnx::absent}, made);
     return made;
   }
 
@@ -371,8 +374,14 @@ class Lowering {
     Values results =
         builder_.control("If", {condition}, {{"then_branch", bodies[0]}, {"else_branch", bodies[1]}}, dtypes, sequences);
     std::size_t at = 0;
-    for (std::size_t o = 0; o < forms.size(); ++o) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+    for (std::size_t o = 0; o < forms.size(); ++o) {
+      operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+      for (const ir::Block* way : node.blocks())
+        if (may_be_hollow(way->outputs()[o])) hollow_.insert(node.output(o));
+    }
   }
+
+  bool may_be_hollow(const ir::Value* value) const { return hollow_.contains(value) || passes::is_undefined(value); }
 
   // prim::Loop(trip count, condition, carried…): its block takes (index, carried…), gives (condition, carried…). ONNX's Loop
   // gives what it stacks after what it carries.
@@ -412,6 +421,12 @@ class Lowering {
     at = pads ? 1 : 0;
     for (const auto* part : {&carries, &stacks})
       for (const std::size_t o : *part) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+    // What one carried value lacks another one may lack a trip later.
+    const auto is_hollow = [&](std::size_t i) {
+      return may_be_hollow(node.input(i + 2)) || may_be_hollow(inner.outputs()[i + 1]);
+    };
+    if (std::ranges::none_of(carries, is_hollow)) return;
+    for (const std::size_t i : carries) hollow_.insert({inner.inputs()[i + 1], node.output(i)});
   }
 
   // Absent for a while loop, whose count is the greatest int.
@@ -431,6 +446,7 @@ class Lowering {
   onnx::Builder builder_;
   Lookups lookups_;
   std::unordered_map<const ir::Value*, Operand> operands_;
+  std::unordered_set<const ir::Value*> hollow_;  // may hold anything, of any size, where the program doesn't read it
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/loop.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -80,10 +81,6 @@ Value all_of(Emission& e, const Value& bools) {
   return truth(e, e.node("ReduceMin", {e.cast(bools, DType::i32)}, {{"keepdims", 0}}));
 }
 
-Value any_of(Emission& e, const Value& bools) {
-  return truth(e, e.node("ReduceMax", {e.cast(bools, DType::i32)}, {{"keepdims", 0}}));
-}
-
 void allclose(Emission& e) { e.give(all_of(e, close(e))); }
 
 void equal_tensors(Emission& e) {
@@ -133,7 +130,7 @@ void isin(Emission& e) {
 
 void is_nonzero(Emission& e) { e.give(truth(e, e.build.reshape(e.tensor("self"), {}))); }
 void is_all_true(Emission& e) { e.give(all_of(e, e.tensor("self"))); }
-void is_any_true(Emission& e) { e.give(any_of(e, e.tensor("self"))); }
+void is_any_true(Emission& e) { e.give(any(e, e.tensor("self"))); }
 
 // ---- Selection
 

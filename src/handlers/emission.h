@@ -124,6 +124,7 @@ class Emission {
   void give(std::size_t output, const Value& tensor);  // cast to the dtype that the facts state; a number if the output is one
   void give(const Complex& complex) { give_operand(0, {complex}); }
   void give_list(std::size_t output, const Values& tensors);  // Tensor[] of known length, or a tuple
+  const symbolic::Fact& output_fact(std::size_t output) const;
   void give_vector(std::size_t output, const Value& vector);  // int[]: parted into numbers if its length is known
   void give_operand(std::size_t output, Operand operand);
   const std::vector<std::optional<Operand>>& results() const { return results_; }
@@ -132,7 +133,6 @@ class Emission {
 
  private:
   [[noreturn]] void want(const symbolic::Fact& fact, std::string message) const;
-  const symbolic::Fact& output_fact(std::size_t output) const;
   void mark_result(const Operand& operand);  // it is no plumbing, were it made of sizes
 
   Value units(const Quantized& tensor);

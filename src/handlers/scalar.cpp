@@ -4,6 +4,7 @@
 #include "handlers/division.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/loop.h"
 #include "handlers/power.h"
 
 namespace compatcheck::handlers {
@@ -142,8 +143,7 @@ void contains(Emission& e) {
     whole = vector_of(*list.list(), item.dtype, e.build);
   else
     throw Refusal{"'l' is no list of numbers"};
-  const Value found = e.cast(equal(e, whole, item), DType::i32);
-  e.give(truth(e, e.node("ReduceMax", {found}, {{"keepdims", 0}})));
+  e.give(any(e, equal(e, whole, item)));
 }
 
 // ---- Loops over range(start, stop, step)

@@ -7,6 +7,7 @@
 #include "handlers/families.h"
 #include "handlers/loop.h"
 #include "handlers/sizes.h"
+#include "ir/slice_places.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -107,8 +108,31 @@ void length(Emission& e) {
 void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})); }
 void same(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
 
+// As many members as the facts say, if they do.
+void give_sequence(Emission& e, const Value& sequence) {
+  const auto* facts = e.output_fact(0).list();
+  if (!facts || !facts->items) return e.give_operand(0, {Sequence{sequence}});
+  List members;
+  for (std::size_t i = 0; i < facts->items->size(); ++i)
+    members.items.push_back({e.node("SequenceAt", {sequence, e.build.integer(static_cast<std::int64_t>(i))})});
+  e.give_operand(0, {std::move(members)});
+}
+
+// Members of a list of known length; false if the bounds aren't known.
+bool give_known_slice(Emission& e) {
+  const List* list = operand_at(e, 0).list();
+  const auto start = e.call.integer("start"), end = e.call.integer("end"), step = e.call.integer("step");
+  if (!list || !step || *step == 0 || (e.given("start") && !start) || (e.given("end") && !end)) return false;
+  List members;
+  for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(list->items.size()), start, end, *step))
+    members.items.push_back(list->items[static_cast<std::size_t>(i)]);
+  e.give_operand(0, {std::move(members)});
+  return true;
+}
+
 // What is left out depends on the direction: l[::-1] goes from the last item to before the first.
 void slice(Emission& e) {
+  if (give_known_slice(e)) return;
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
   const auto step = e.call.integer("step");
   if (!step && !(e.given("start") && e.given("end")))
@@ -122,7 +146,7 @@ void slice(Emission& e) {
   const Value cut = sliced(e, numbers ? from : positions_of(e, from), 0, bound("start", forward ? 0 : most),
                            bound("end", forward ? most : least), int_value(e, "step"));
   if (numbers) return e.give_vector(0, cut);
-  e.give_operand(0, {Sequence{members_at(e, from, cut)}});
+  give_sequence(e, members_at(e, from, cut));
 }
 
 void tolist(Emission& e) {
@@ -169,7 +193,7 @@ void give_repeated(Emission& e, std::size_t list, std::string_view argument) {
   const Value given = int_value(e, argument), count = e.at_least(12) ? maximum(e, given, e.integers({0})) : given;
   if (holds_numbers(e, list)) return e.give_vector(0, e.node("Tile", {vector_at(e, list), count}));
   const Value from = sequence_at(e, list);
-  e.give_operand(0, {Sequence{members_at(e, from, e.node("Tile", {positions_of(e, from), count}))}});
+  give_sequence(e, members_at(e, from, e.node("Tile", {positions_of(e, from), count})));
 }
 void repeat_left(Emission& e) { give_repeated(e, 0, "n"); }
 void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }

@@ -50,7 +50,8 @@ struct ContainerWalk::Join {
     b = defined(b);
     if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
     const Abstract& one = a ? *a : *b;
-    if (a && b && joins_none(*a, *b)) return merge_options(*a, *b);
+    if (a && b ? joins_none(*a, *b) : one.present != nullptr) return merge_options(a, b);
+    if (a && b && (a->present || b->present)) leave(*a, *b);
     if (a && b && !alike(*a, *b)) return merge_values(*a, *b);
     if (one.parts) {
       const std::size_t count = one.parts->size();
@@ -70,10 +71,10 @@ struct ContainerWalk::Join {
     return a.present || b.present || a.is_none() != b.is_none();
   }
 
-  Abstract merge_options(const Abstract& a, const Abstract& b) {
-    const auto presence = [](const Abstract& of) { return Truth{of.present, !of.is_none()}; };
+  Abstract merge_options(const Abstract* a, const Abstract* b) {
+    const auto presence = [](const Abstract* of) { return of ? Truth{of->present, !of->is_none()} : Truth{}; };
     const Truth present = merge(presence(a), presence(b));
-    Abstract inner = merge(content(a), content(b));
+    Abstract inner = merge(a ? content(*a) : nullptr, b ? content(*b) : nullptr);
     return present.value ? Abstract::of_option(present.value, std::move(inner), site()) : inner;
   }
 
@@ -107,13 +108,17 @@ struct ContainerWalk::Join {
 
   // None one way and a tuple the other, for example. What has an identity isn't followed then.
   Abstract merge_values(const Abstract& a, const Abstract& b) {
-    std::set<Site> sites;
-    walk.add_sites(a, sites);
-    walk.add_sites(b, sites);
-    if (!sites.empty()) walk.leave(std::move(sites));
+    if (has_cells(a) || has_cells(b)) leave(a, b);
     if (a.parts && is_unknown_tuple(b)) return merge(&a, &keep(walk.as_parts(b, node->blocks()[1]->return_node())));
     if (b.parts && is_unknown_tuple(a)) return merge(&keep(walk.as_parts(a, node->blocks()[0]->return_node())), &b);
     return Abstract::of(output({walk.leaf(a, node->blocks()[0]->return_node()), walk.leaf(b, node->blocks()[1]->return_node())}));
+  }
+
+  [[noreturn]] void leave(const Abstract& a, const Abstract& b) const {
+    std::set<Site> sites;
+    walk.add_sites(a, sites);
+    walk.add_sites(b, sites);
+    walk.leave(std::move(sites));
   }
 
   const Abstract& keep(Abstract abstract) { return kept.emplace_back(std::move(abstract)); }
@@ -320,8 +325,7 @@ void ContainerWalk::branch(ir::Node* node) {
       continue;
     }
     ++changes_;
-    ir::Value* value = stand_in(node->output(i), node);
-    know(value, std::move(abstract));
+    stand_for(node->output(i), std::move(abstract), node);
     if (join.given.contains(node->output(i))) continue;
     for (ir::Block* block : node->blocks()) block->erase_output(i);
     node->erase_output(i);
@@ -360,7 +364,7 @@ ir::Value* ContainerWalk::sameness(CellId one, CellId other, ir::Node* place) {
   return any;
 }
 
-// Whether anything behind the node may still get hold of the cell: a value that is read later, or another cell.
+// Whether anything behind the node may still get hold of the cell: a value that is read later, or a cell that is alive so.
 bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
   const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
     if (user == after) return false;
@@ -369,17 +373,23 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
       if (block->owner()->is("prim::Loop") && encloses(block, *user) && available_in(value, block->parent())) return true;
     return false;
   };
-  for (const ir::Value* value : names_[id])
-    for (const ir::Use& use : value->uses())
-      if (read_later(value, use.user)) return true;
-  const auto leads_here = [&](const auto& self, const Abstract& abstract) -> bool {
-    return abstract.cell == id ||
-           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part); }));
+  const auto leads_to = [](const auto& self, const Abstract& abstract, CellId cell) -> bool {
+    return abstract.cell == cell ||
+           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part, cell); }));
   };
-  work(heap_.size());
-  for (CellId other = 0; other < heap_.size(); ++other)
-    for (const Abstract& item : heap_.at(other).items)
-      if (leads_here(leads_here, item)) return true;
+  std::vector<CellId> holders{id};  // it, and the cells that hold it
+  for (std::size_t at = 0; at < holders.size(); ++at) {
+    const CellId held = holders[at];
+    if (std::ranges::any_of(holders_, [&](const auto& entry) { return entry.second == held; })) return true;
+    for (const ir::Value* value : names_[held])
+      for (const ir::Use& use : value->uses())
+        if (read_later(value, use.user)) return true;
+    work(heap_.size());
+    for (CellId other = 0; other < heap_.size(); ++other)
+      if (std::ranges::find(holders, other) == holders.end() &&
+          std::ranges::any_of(heap_.at(other).items, [&](const Abstract& item) { return leads_to(leads_to, item, held); }))
+        holders.push_back(other);
+  }
   return false;
 }
 

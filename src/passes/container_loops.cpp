@@ -47,10 +47,15 @@ class ContainerWalk::Loop {
 
   void run() {
     for (std::size_t i = 2; i < node_->inputs().size(); ++i) {
-      const Abstract entry = walk_.look(node_->input(i));
+      Abstract entry = walk_.look(node_->input(i));
+      if (is_unknown_tuple(entry)) {
+        entry = walk_.as_parts(entry, node_);
+        walk_.know(walk_.stand_in_for(node_, i), entry);
+      }
       const bool optional = ir::is(node_->output(i - 2)->type(), ir::TypeKind::optional) && !leaves_options_out();
-      if (entry.followed() || is_unknown_tuple(entry) || (optional && is_settled(entry))) plan_.carried[i - 2];
-      if (is_unknown_tuple(entry)) walk_.know(walk_.stand_in_for(node_, i), walk_.as_parts(entry, node_));
+      if (!entry.followed() && !(optional && is_settled(entry))) continue;
+      plan_.carried[i - 2];
+      entries_[i - 2] = std::move(entry);
     }
     // A write asks who reads the container later: later trips do. The walk takes their reads away, a copy keeps them in sight.
     ir::Node* later_trips = nullptr;
@@ -124,9 +129,9 @@ class ContainerWalk::Loop {
       return inside;
     };
     const std::size_t given = loop->inputs().size() - 2;
-    const Cells entered = entries(loop);
+    const Cells entered = entered_cells();
     for (const auto& [i, plan] : plan_.carried) {
-      const Abstract entry = walk_.look(loop->input(i + 2));
+      const Abstract& entry = entries_.at(i);
       const auto keep = [&](ir::Value* before, const ir::TypeRef&) {
         if (loop->input(i + 2) != before) loop->replace_input(i + 2, before);
         return body->inputs()[i + 1];
@@ -147,12 +152,7 @@ class ContainerWalk::Loop {
         walk_.know(inside, ends.heads[i]);
         continue;
       }
-      if (!ends.heads[i].followed()) {
-        inside->replace_all_uses_with(ends.heads[i].value);
-        continue;
-      }
-      ir::Value* instead = walk_.stand_in(inside, body->first() ? body->first() : body->return_node());
-      walk_.know(instead, ends.heads[i]);
+      walk_.stand_for(inside, ends.heads[i], body->first() ? body->first() : body->return_node());
     }
     walk_.walk(*body);
     for (std::size_t i = 0; i < given; ++i) {
@@ -225,7 +225,7 @@ class ContainerWalk::Loop {
       ir::Value* before = place ? walk_.leaf(of_cell, place) : nullptr;
       return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
     }
-    cell.made = nullptr;
+    if (!cell.whole) cell.made = nullptr;
     cell.untouched = cell.untouched || plan.untouched;
     for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], &cell.items[i], place, carry);
     return cell;
@@ -263,12 +263,9 @@ class ContainerWalk::Loop {
       find_cells(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, cells);
   }
 
-  Cells entries(const ir::Node* loop) {
+  Cells entered_cells() const {
     Cells cells;
-    for (const auto& [i, plan] : plan_.carried) {
-      const Abstract entry = walk_.look(loop->input(i + 2));
-      find_cells(plan, &entry, cells);
-    }
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &entries_.at(i), cells);
     return cells;
   }
   Cells heads(const Ends& ends) const {
@@ -470,7 +467,7 @@ class ContainerWalk::Loop {
     std::map<CellId, Cell> cells;
     for (const auto& [i, plan] : plan_.carried) {
       const auto keep = [&](ir::Value*, const ir::TypeRef&) { return node_->output(i); };
-      const Abstract entry = walk_.look(node_->input(i + 2));
+      const Abstract& entry = entries_.at(i);
       results[i] = keeps_place(plan) ? instance(plan, &entry, nullptr, keep) : instance(plan, &entry, nullptr, take);
     }
     for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
@@ -485,8 +482,7 @@ class ContainerWalk::Loop {
         continue;
       }
       ++walk_.changes_;
-      ir::Value* instead = walk_.stand_in(node_->output(i), node_);
-      walk_.know(instead, result->second);
+      walk_.stand_for(node_->output(i), result->second, node_);
       node_->erase_output(i);
       node_->erase_input(i + 2);
     }
@@ -516,6 +512,7 @@ class ContainerWalk::Loop {
 
   ContainerWalk& walk_;
   ir::Node* node_;
+  std::map<std::size_t, Abstract> entries_{};  // of the carried values, before the loop
   LoopPlan plan_{};
   std::set<Site> plan_sites_{};
   std::set<std::pair<std::size_t, std::size_t>> meeting_{};  // places of carried cells that may be one list

@@ -506,6 +506,14 @@ ir::Value* ContainerWalk::stand_in(ir::Value* value, ir::Node* place) {
   return node->output();
 }
 
+// What reads `value` gets what is known of it.
+void ContainerWalk::stand_for(ir::Value* value, Abstract abstract, ir::Node* place) {
+  if (abstract.followed())
+    know(stand_in(value, place), std::move(abstract));
+  else
+    value->replace_all_uses_with(abstract.value);
+}
+
 ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
   ir::Node* made = node_before(node, "prim::Uninitialized", {}, {&node->input(operand)->type(), 1});
   node->replace_input(operand, made->output());

@@ -108,6 +108,7 @@ class ContainerWalk {
   void give(ir::Node* node, Abstract result);
   void drop(ir::Node* node);  // at the end
   ir::Value* stand_in(ir::Value* value, ir::Node* place);
+  void stand_for(ir::Value* value, Abstract abstract, ir::Node* place);
   ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // of this use alone
   void work(std::size_t steps = 1);
 

@@ -109,7 +109,7 @@ bool affordable(const ir::Constant& result, Budget& budget) {
 std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const KnownValue& known, const ir::Watch& watch) {
   std::size_t folded = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
-    if (node->outputs().size() != 1 || node->is("prim::Constant") || node->output()->unused()) continue;
+    if (node->outputs().size() != 1 || node->is("prim::Constant") || node->output()->unused() || writes(*node)) continue;
     if (!aliases && holds_memory(node->output()->type())) continue;
     if (ir::Value* number = number_behind(*node)) {
       replace(node->output(), number);
@@ -122,7 +122,7 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
         type = ir::type_of(*result);
       replace(node->output(), constant_before(node, std::move(*result), type));
     }
-    node->erase();
+    if (node->blocks().empty()) node->erase();  // what blocks do beside is done all the same
     ++folded;
   }
   return folded;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "passes/effects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -31,7 +32,10 @@ class Columns {
   std::size_t run() {
     find();
     bool read = false;
-    for (const ir::Node* node : nodes_) read = read || (reads(*node) && divided_.contains(node->input(0)));
+    for (const ir::Node* node : nodes_) {
+      if (writes(*node) && std::ranges::any_of(node->inputs(), is_list_of_tuples)) return 0;  // no list stays as it was made
+      read = read || (reads(*node) && divided_.contains(node->input(0)));
+    }
     if (!read) return 0;
     divide(*graph_.top());
     return changes_;
