@@ -81,6 +81,8 @@ programs: all
 	@$(cmake) --build --preset release --target convert_cases
 	@$(python) tests/programs/run_programs.py --program build/tests/convert_cases --helper build/libexec/compatcheck-torchscript \
 	  --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --reasons --failures build/programs
+	@$(python) tests/programs/run_programs.py --program build/tests/convert_cases --helper build/libexec/compatcheck-torchscript \
+	  --containers --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --opsets-each 1 --reasons --failures build/programs
 
 bench: all
 	@tools/setup.sh test

@@ -1,14 +1,14 @@
 """One program: made, converted, run and compared; shrunk where it fails."""
-import json, pathlib, re, resource, subprocess, sys, tempfile, warnings
+import collections, json, pathlib, re, resource, select, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np
 import onnxruntime
 import torch
 
-import shrink
-from generate import generate
+import containers, generate, shrink, source_program
 
+MOST_SECONDS = 60         # for one conversion
 MOST_BYTES = 12 * 2**30
 # What ONNX Runtime has no kernel for isn't the converter's fault: mappings/onnxruntime_types.yaml is tested elsewhere.
 NO_KERNEL = "NOT_IMPLEMENTED"
@@ -46,10 +46,14 @@ class Converter:
         process.stdin.flush()
         found = {}
         while len(found) < len(opsets):
-            line = process.stdout.readline()
+            late = not select.select([process.stdout], [], [], MOST_SECONDS)[0]
+            if late:
+                process.kill()
+            line = "" if late else process.stdout.readline()
             if not line:
                 del self.processes[key]
-                return {opset: found.get(opset, ("crash", f"convert_cases ended with {process.wait()}")) for opset in opsets}
+                ended = ("late", f"no answer after {MOST_SECONDS} s") if late else ("crash", f"convert_cases ended with {process.wait()}")
+                return {opset: found.get(opset, ended) for opset in opsets}
             result = json.loads(line)
             outcome = (result["outcome"], result.get("reason", ""))
             if result["opset"] == 0:
@@ -92,6 +96,7 @@ class Trial:
         self.converter = Converter(arguments, folder)
         self.folder = folder
         self.count = 0
+        self.failures = collections.Counter()
         self.tried = []          # the outcomes of the last program, opset by opset
 
     def expected(self, program):
@@ -131,8 +136,10 @@ class Trial:
         half = any(x in program.source() + str(program.specs()) for x in ("float16", "f16"))
         found = []
         for opset, (outcome, reason) in self.converter.convert(file, program.specs(), opsets).items():
-            if outcome == "converted":
-                outcome, reason = self.compared(program, file, wanted, opset, [name in exact for name in program.results], half)
+            if (outcome == "converted") != (self.folder / f"{file.stem}@{opset}.onnx").exists():
+                outcome, reason = "disagree", f"{outcome}, but the file says otherwise: {reason}"
+            elif outcome == "converted":
+                outcome, reason = self.compared(program, file, wanted, opset, program.exactness(exact), half)
             elif outcome == "needs_input":
                 outcome = "refused"
             found.append((outcome, opset, reason))
@@ -171,7 +178,7 @@ def chosen(opsets, each, seed):
 
 
 def try_seed(trial, seed, arguments, opsets):
-    made = generate(seed)
+    made = (containers if arguments.containers else generate).generate(seed)
     if made is None:
         return {"seed": seed, "outcome": "dropped", "detail": ""}
     program, exact = made
@@ -179,10 +186,12 @@ def try_seed(trial, seed, arguments, opsets):
     result = {"seed": seed, "outcome": outcome, "at": f"@{opset}", "detail": detail}
     result["tried"] = trial.tried if outcome != "dropped" else []
     if outcome not in GOOD:
-        if not arguments.no_shrink:
+        alike = str(seed) if outcome == "wrong" else outcome + re.sub(r"/tmp/\S+: ", "", detail)
+        trial.failures[alike] += 1
+        if not arguments.no_shrink and trial.failures[alike] <= arguments.alike:
             fails = lambda p: trial.outcome(p, exact, [opset])[0] == outcome
-            program = shrink.shrunk(program, fails)
-            result["detail"] = trial.outcome(program, exact, [opset])[2] or detail
+            program = (source_program if arguments.containers else shrink).shrunk(program, fails)
+            result["detail"] = (trial.outcome(program, exact, [opset])[2] or detail) + f" [as made: {detail}]"
         result["source"] = program.report()
     return result
 

@@ -39,6 +39,9 @@ class Program:
         arguments = ", ".join(f"{i.name}: Tensor" for i in self.inputs)
         return HEADER + "\n".join([f"def program({arguments}):", *lines_of(self.statements, "    "), f"    return {', '.join(self.results)}", ""])
 
+    def exactness(self, exact):
+        return [name in exact for name in self.results]
+
     def specs(self):
         return [i.spec() for i in self.inputs]
 

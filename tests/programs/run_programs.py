@@ -2,14 +2,15 @@
 """Random programs, converted and compared with TorchScript.
 
     run_programs.py --program BUILD/tests/convert_cases --helper BUILD/libexec/compatcheck-torchscript
-                    [--first SEED] [--count N] [--jobs N] [--opsets 9,13,17,20,23] [--opsets-each K] [--failures DIR] [--no-shrink]
+                    [--first SEED] [--count N] [--jobs N] [--opsets 9,13,17,20,23] [--opsets-each K] [--failures DIR] [--no-shrink] [--containers]
 
 Each seed makes one program. TorchScript says what is right; a program that PyTorch refuses is dropped, a refusal of the converter is
 counted. What remains must convert, run, and agree in values, shapes and dtypes on every set of inputs. What fails is shrunk to a small
 program, which is printed as Python source. Ends with 1 if anything failed.
 """
-import argparse, collections, json, os, pathlib, subprocess, sys, threading, time
+import argparse, collections, json, os, pathlib, re, select, subprocess, sys, threading, time
 
+MOST_SECONDS = 300       # for one program, shrunk where it fails
 HERE = pathlib.Path(__file__).parent
 GOOD = ("match", "refused", "dropped", "without a kernel", "fails where empty")
 
@@ -26,6 +27,8 @@ def options():
     parser.add_argument("--failures", help="folder for the shrunk programs")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument("--reasons", action="store_true", help="print why programs are refused, most frequent first")
+    parser.add_argument("--containers", action="store_true", help="programs of lists, dictionaries, tuples, Optionals and objects")
+    parser.add_argument("--alike", type=int, default=3, help="how many programs that fail with the same words are shrunk; all that give wrong results are")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -51,10 +54,14 @@ class Worker(threading.Thread):
             try:
                 process.stdin.write(f"{seed}\n")
                 process.stdin.flush()
-                line = process.stdout.readline()
+                if not (late := not select.select([process.stdout], [], [], MOST_SECONDS)[0]):
+                    line = process.stdout.readline()
+                else:
+                    process.kill()
+                    line = ""
             except BrokenPipeError:
-                line = ""
-            result = json.loads(line) if line else {"seed": seed, "outcome": "crash", "detail": f"the process ended with {process.wait()}"}
+                line, late = "", False
+            result = json.loads(line) if line else {"seed": seed, "outcome": "late" if late else "crash", "detail": f"the process ended with {process.wait()}"}
             self.done(result)
             tried += 1
             if not line or tried % 2000 == 0:   # scripted programs stay in memory
@@ -79,7 +86,7 @@ def main():
             counts[outcome] += 1
             conversions.update(result.get("tried", []))
             if outcome == "refused":
-                reasons[result["detail"].split("\n")[0][:160]] += 1
+                reasons[re.sub(r"`[^`]*`", "`…`", re.sub(r"; and \d+ nodes? that depend.*", "", result["detail"].split("\n")[0]))[:160]] += 1
             if outcome not in GOOD:
                 failures.append(result)
                 print(f"\n# {outcome.upper()} seed {result['seed']} {result.get('at', '')}: {result['detail']}\n{result.get('source', '')}", flush=True)
