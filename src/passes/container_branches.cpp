@@ -332,28 +332,32 @@ void ContainerWalk::branch(ir::Node* node) {
   }
 }
 
+// An If whose ways do nothing but give.
+ir::Node* ContainerWalk::choice(ir::Value* condition, ir::Node* place, Site site) {
+  ir::Node* node = node_before(place, "prim::If", {&condition, 1}, {});
+  labels_[node] = site;
+  for (std::size_t way = 0; way < Join::ways; ++way) done_.insert(node->add_block()->return_node());
+  done_.insert(node);
+  return node;
+}
+
 // What was written to `from` has been written to `to` as well where they are one object.
 void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site) {
-  ir::Node* node = node_before(place, "prim::If", {&same, 1}, {});
-  labels_[node] = site;
-  Join join{*this, node, heap_.size()};
-  for (std::size_t way = 0; way < Join::ways; ++way) node->add_block();
+  Join join{*this, choice(same, place, site), heap_.size()};
   join.changes[0][to] = std::make_shared<Cell>(heap_.at(from));
   join.changes[1][to] = std::make_shared<Cell>(heap_.at(to));
   join.merge_heaps();
-  done_.insert(node);
-  for (const ir::Block* block : node->blocks()) done_.insert(block->return_node());
+}
+
+Abstract ContainerWalk::either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place) {
+  Join join{*this, choice(condition, place, site_of(place)), heap_.size()};
+  return join.merge(&yes, &no);
 }
 
 // When both are one object; null: never.
 ir::Value* ContainerWalk::sameness(CellId one, CellId other, ir::Node* place) {
   ir::Value* any = nullptr;
-  const auto join = [&](const char* op, ir::Value* a, ir::Value* b) {
-    const std::array<ir::Value*, 2> inputs{a, b};
-    ir::Node* node = node_before(place, op, inputs, {&a->type(), 1});
-    if (const schema::Schema* schema = schema::match(*node, registry_)) node->set_schema(schema);
-    return node->output();
-  };
+  const auto join = [&](const char* op, ir::Value* a, ir::Value* b) { return computed(place, op, std::array{a, b}, a->type()); };
   for (const auto& [identity, same] : heap_.identities(one)) {
     const auto found = heap_.identities(other).find(identity);
     if (found == heap_.identities(other).end()) continue;

@@ -233,7 +233,8 @@ void ContainerWalk::item(ir::Node* node) {
     if (!key || !is_key(*key)) leave(from);
     const Abstract* found = cell.find(*key);
     if (ir::Value* present = found ? cell.presence(found) : nullptr) {
-      if (!node->is("aten::get") || node->inputs().size() != 2) leave(from);  // it may raise
+      if (!node->is("aten::get")) leave(from);  // it may raise
+      if (node->inputs().size() == 3) return give(node, either(present, Abstract(*found), look(node->input(2)), node));
       return give(node, Abstract::of_option(present, Abstract(*found), site_of(node->output())));
     }
     if (found) return give(node, Abstract(*found));
@@ -249,8 +250,15 @@ void ContainerWalk::item(ir::Node* node) {
 void ContainerWalk::length(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).whole) return visit_other(node);
-  if (!heap_.at(*from.cell).present.empty()) leave(from);
-  give(node, Abstract::of(constant_before(node, {static_cast<std::int64_t>(heap_.at(*from.cell).items.size())})));
+  const Cell cell = heap_.at(*from.cell);
+  const auto missing = std::ranges::count_if(cell.present, [](const ir::Value* present) { return present != nullptr; });
+  ir::Value* count = constant_before(node, {static_cast<std::int64_t>(cell.items.size()) - missing});
+  for (ir::Value* present : cell.present)
+    if (present) {
+      ir::Value* one = computed(node, "aten::Int", {&present, 1}, count->type());
+      count = computed(node, "aten::add", std::array{count, one}, count->type());
+    }
+  give(node, Abstract::of(count));
 }
 
 void ContainerWalk::slice(ir::Node* node) {
@@ -384,7 +392,7 @@ void ContainerWalk::dict_view(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict || !is_kind(node->output(), ir::TypeKind::list))
     return visit_other(node);
-  if (!heap_.at(*from.cell).is_settled()) leave(from);
+  if (!heap_.at(*from.cell).is_settled()) return values_that_may_be_there(node, from);
   const bool values = node->is("aten::values"), pairs = node->is("aten::items");
   const Cell cell = heap_.at(*from.cell);
   std::vector<Abstract> list;
@@ -397,6 +405,28 @@ void ContainerWalk::dict_view(ir::Node* node) {
     list.push_back(pairs ? Abstract::of_parts({key, cell.items[i]}, node->output()->type()->elements[0]) : key);
   }
   give_list(node, std::move(list));
+}
+
+// A list of what is there, as one value.
+void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dict) {
+  const Cell cell = heap_.at(*dict.cell);
+  const ir::TypeRef type = node->output()->type();
+  const bool left_out = is_left_out(node->output());
+  if (!node->is("aten::values") || cell.unordered || left_out || !is_plain_element(type->elements[0])) leave(dict);
+  ir::Value* list = nullptr;
+  for (std::size_t i = 0; i < cell.items.size(); ++i) {
+    ir::Value* item = leaf(cell.items[i], node);
+    ir::Value* one = node_before(node, "prim::ListConstruct", {&item, 1}, {&type, 1})->output();
+    if (ir::Value* present = cell.present[i]) {
+      ir::Node* branch = choice(present, node, site_of(node));
+      branch->blocks()[0]->add_output(one);
+      branch->blocks()[1]->add_output(node_before(node, "prim::ListConstruct", {}, {&type, 1})->output());
+      one = branch->add_output(type);
+    }
+    list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;
+  }
+  known_[list] = Abstract::of(list);
+  give(node, Abstract::of_cell(add_cell({.whole = true, .made = list}, type, {site_of(node->output())})));
 }
 
 // ---- Writing
@@ -521,13 +551,26 @@ ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
   return made->output();
 }
 
+void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present) {
+  if (node->inputs().size() != 3 || !(node->is("aten::setdefault") || node->is("aten::pop"))) leave(Abstract::of_cell(id));
+  const Abstract item = *heap_.at(id).find(key);
+  Abstract made = either(present, item, look(node->input(2)), node);
+  Cell& cell = change(id, node);
+  if (node->is("aten::setdefault"))
+    cell.set(key, made);
+  else
+    cell.erase(static_cast<std::size_t>(cell.find(key) - cell.items.data()));
+  give(node, std::move(made));
+}
+
 void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   const Abstract dict = Abstract::of_cell(id);
   const auto inputs = node->inputs();
   auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
   if (key && !is_key(*key)) key.reset();
   const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
-  if (found && heap_.at(id).presence(found) && !node->is("aten::_set_item")) leave(dict);
+  if (ir::Value* present = found ? heap_.at(id).presence(found) : nullptr; present && !node->is("aten::_set_item"))
+    return write_key_that_may_be_there(node, id, *key, present);
   if (node->is("aten::clear")) {
     Cell& cell = change(id, node);
     cell = {.kind = Cell::Kind::dict};
@@ -574,8 +617,15 @@ void ContainerWalk::identity(ir::Node* node) {
 }
 
 ir::Value* ContainerWalk::negated(ir::Value* truth, ir::Node* place) {
-  ir::Node* node = node_before(place, "aten::__not__", {&truth, 1}, {&truth->type(), 1});
-  if (const schema::Schema* schema = schema::match(*node, registry_)) node->set_schema(schema);
+  return computed(place, "aten::__not__", {&truth, 1}, truth->type());
+}
+
+ir::Value* ContainerWalk::computed(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type) {
+  ir::Node* node = node_before(place, op, inputs, {&type, 1});
+  if (const schema::Schema* schema = schema::match(*node, registry_)) {
+    node->set_schema(schema);
+    node->set_overload(schema->overload);
+  }
   return node->output();
 }
 

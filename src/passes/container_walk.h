@@ -132,11 +132,13 @@ class ContainerWalk {
   void index(ir::Node* node);
   void sorted(ir::Node* node);
   void dict_view(ir::Node* node);
+  void values_that_may_be_there(ir::Node* node, const Abstract& dict);
   void dict_of(ir::Node* node);
   void write(ir::Node* node);
   void identity(ir::Node* node);
   void is_instance(ir::Node* node);
   ir::Value* negated(ir::Value* truth, ir::Node* place);
+  ir::Value* computed(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type);
   void refine(ir::Node* node);
   void to(ir::Node* node);
   void create_object(ir::Node* node);
@@ -145,6 +147,7 @@ class ContainerWalk {
   bool write_list(ir::Node* node, CellId id);
   void write_list_value(ir::Node* node, CellId id);
   void write_dict(ir::Node* node, CellId id);
+  void write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present);
   void give_list(ir::Node* node, std::vector<Abstract> items);
   void give_each(ir::Node* node, const std::vector<Abstract>& results);
   void visit_made(ir::Node* node);
@@ -158,6 +161,8 @@ class ContainerWalk {
   void branch(ir::Node* node);
   void settle_keys(const ir::Value* condition, bool holds);
   bool is_live(CellId id, const ir::Node* after);
+  ir::Node* choice(ir::Value* condition, ir::Node* place, Site site);
+  Abstract either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place);
   void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
   ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
