@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """compatcheck verify: at which sizes named dimensions are proved, what fails where one can't vary, and what the exit code counts."""
-import argparse, json, sys, tempfile, xml.etree.ElementTree as xml
+import argparse, json, subprocess, sys, tempfile, xml.etree.ElementTree as xml
 
 import onnx
 import torch
@@ -268,6 +268,8 @@ def main():
             errors = [each for each in report.get("findings", []) if each["severity"] == "error"]
             verify.expect(f"{way}: the dimensions", [each["message"].split("'")[1] for each in errors] == list(names) and {each["id"] for each in errors} == {"CC205"}, errors)
             verify.expect(f"{way}: the constant", all(f"{__file__}:" in each["message"] and " reads the constant " in each["message"] and "without int(…)" in each["help"] for each in errors), errors)
+            checked = json.loads(subprocess.run([verify.program, "check", mixing, "--input", "x=f32:b,n,8", "--format", "json"], capture_output=True, text=True).stdout)
+            verify.expect(f"{way}: the check notes it", any(each["id"] == "CC012" and each["severity"] == "note" for each in checked["findings"]), checked["findings"])
             verify.run(f"{way}, fixed", 0, mixing, "--input", "x=f32:b,n,8", "--dim", "b=2", "--dim", "n=6")
         for way in ("joined", "groups", "frames", "first", "loop"):
             unsure = verify.save(Unsure(way), torch.rand(2, 6, 8), name=way)
