@@ -136,6 +136,10 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
 }
 
 void tell_baked_in(const std::vector<analysis::BakedIn>& found, const VerifyOptions& options, Verification& made) {
+  const auto is_frozen = [&](const std::string& name) {
+    return std::ranges::any_of(made.dimensions,
+                               [&](const NamedDimension& each) { return each.name == name && !each.reason.empty(); });
+  };
   std::set<std::string> settled;  // told already, or fixed
   for (const NamedDimension& dimension : made.dimensions)
     if (!dimension.reason.empty()) settled.insert(dimension.name);
@@ -158,10 +162,20 @@ void tell_baked_in(const std::vector<analysis::BakedIn>& found, const VerifyOpti
       dimension->sizes.resize(1);
     }
   }
+  // Numbers of nodes that are the size of a name that is told.
+  std::set<std::pair<std::uint32_t, std::string>> explained;
+  const auto number_at = [](const analysis::BakedIn& one, const Site& site) {
+    return std::pair(site.index, one.number.substr(0, one.number.find(',')));
+  };
+  for (const analysis::BakedIn& one : found)
+    if (std::ranges::any_of(one.names, is_frozen))
+      for (const Site& site : one.finding.sites) explained.insert(number_at(one, site));
   for (const analysis::BakedIn& one : found) {
     const auto is_settled = [&](const std::string& name) { return settled.contains(name); };
     if (one.surely || (!one.names.empty() && std::ranges::all_of(one.names, is_settled))) continue;
     const auto& sites = one.finding.sites;
+    const auto is_explained = [&](const Site& site) { return explained.contains(number_at(one, site)); };
+    if (!sites.empty() && std::ranges::all_of(sites, is_explained)) continue;
     const std::string place = sites.empty() ? "" : place_of(one.finding.op, sites.front()) + ": ";
     Finding& finding = add_finding(
         made, one.finding.id, Severity::warning, place + one.finding.message,

@@ -218,6 +218,7 @@ def main():
         verify.run("zeros, a word that isn't one", 2, zeros, *named, "--fail-on", "sometimes", says="--fail-on sometimes: expected one of")
         report = verify.run("a multiple", 1, verify.save(Flat(), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
         verify.expect("a multiple", not report or "6, a multiple of 2" in report["findings"][0]["help"], report)
+        verify.run("a size that another had, too", 1, verify.save(Zeros(), torch.rand(3, 3)), *named, ids=["CC205"])
         report = verify.run("an input left static", 1, verify.save(Two(), torch.rand(2, 3), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
         verify.expect("an input left static", not report or "--input y=f32:batch,3" in report["findings"][0]["help"], report)
         report = verify.run("a weight's size", 1, verify.save(Position(), torch.rand(2, 5, 4)), "--input", "x=f32:batch,seq,4", ids=["CC205"])
