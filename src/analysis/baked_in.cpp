@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/site.h"
+#include "analysis/size_places.h"
 #include "symbolic/evaluate.h"
 #include "symbolic/fact.h"
 #include "symbolic/shapes.h"
@@ -38,6 +39,10 @@ struct Named {
   std::int64_t traced = 0;
 };
 
+constexpr const char* advice =
+    "`compatcheck verify` shows whether other sizes work; where Python made the number (int(x.shape[0])), use x.shape[0] or "
+    "x.size(0) as it is";
+
 // What reads some of a tensor's elements, or only its size: another size goes unnoticed.
 constexpr std::array reads_parts{"aten::select",       "aten::slice",        "aten::unbind",
                                  "aten::split",        "aten::chunk",        "aten::split_with_sizes",
@@ -53,6 +58,7 @@ constexpr std::array makes_sizes{"aten::expand",
                                  "aten::ones",
                                  "aten::full",
                                  "aten::empty",
+                                 "aten::eye",
                                  "aten::rand",
                                  "aten::randn",
                                  "aten::new_zeros",
@@ -88,21 +94,26 @@ class Collector {
  public:
   Collector(const Model::State& model, const Prepared& prepared) : model_(model), prepared_(prepared) {}
 
-  std::vector<Finding> run() {
+  std::vector<BakedIn> run() {
     find_names();
     if (names_.empty()) return {};
     unused_inputs();
+    for (const ir::Value* output : prepared_.graph.outputs()) add_names(prepared_.facts.of(output), followed_);
     std::uint32_t index = 0;
     ir::for_each_node(*prepared_.graph.top(), [&](const ir::Node* node) {
       follow(*node);
       constants(*node, index);
+      repeated(*node, index);
+      cut(*node, index);
+      indexed(*node, index);
       ++index;
     });
     for (const Named& named : names_)
       if (!followed_.contains(named.name) && reported_.insert(named.name).second)
         add("input '" + named.input + "': nothing in the graph follows its size " + named.name,
-            "if results should, trace with an input of another size and compare, or script the model");
-    return std::move(findings_);
+            "if results should, trace with an input of another size and compare, or script the model")
+            .names = {named.name};
+    return std::move(found_);
   }
 
  private:
@@ -121,17 +132,18 @@ class Collector {
         if (names.size() != 1 || *names.begin() != (*tensor->shape)[dim].to_string()) continue;
         const auto seen = sizes && dim < sizes->size() ? (*sizes)[dim].value_or(0) : 0;
         names_.push_back({*names.begin(), now[i]->name(), seen > 1 ? seen : 0});
+        if (seen > 0) traced_.emplace(*names.begin(), seen);
       }
     }
   }
 
-  // Names that results have, and those that are read whole: a mean over a dimension is right at every size of it. Of a result
-  // whose sizes aren't known nothing can be said.
+  // Names that the model's outputs have, and those that are read whole: a mean over a dimension is right at every size of it. Of
+  // a result whose sizes aren't known nothing can be said.
   void follow(const ir::Node& node) {
     const bool whole = std::ranges::find(reads_parts, node.op()) == reads_parts.end();
     bool unknown = false;
     for (const ir::Value* output : node.outputs()) {
-      add_names(prepared_.facts.of(output), followed_);
+      if (whole) add_names(prepared_.facts.of(output), followed_);
       unknown |= has_unknown_size(prepared_.facts.of(output));
     }
     if (node.outputs().empty() || !(whole || unknown) || node.is("prim::ListConstruct") || node.is("prim::TupleConstruct"))
@@ -163,21 +175,166 @@ class Collector {
       if (fact.list() || fact.number()) add_names(fact, named);
       if (const auto* list = fact.list(); list && list->items)
         std::ranges::for_each(*list->items, take);
-      else if (node.is("aten::arange"))
+      else if (node.is("aten::arange") || node.is("aten::eye"))
         take(fact);
     }
+    std::set<std::string> told;
+    if (reshape) told = stands(node, index, named);
     if (reshape && fits_whatever_names_are(prepared_.facts.of(node.inputs().front()), numbers)) return;
     for (const Named& size : names_) {
       if (size.traced == 0 || std::ranges::find(numbers, size.traced) == numbers.end()) continue;
       if (named.contains(size.name) || own.contains(size.traced)) continue;  // the number is another size's
-      Finding& finding = add(std::to_string(size.traced) + " looks baked in: it is the size that '" + size.input + "' had as " +
-                                 size.name + " when the model was traced",
-                             "`compatcheck verify` shows whether other sizes work; where Python made the number "
-                             "(int(x.shape[0])), use x.shape[0] or x.size(0) as it is",
-                             &node);
-      ++finding.nodes;
-      finding.sites.push_back(site_of(node, index));
+      if (!told.contains(size.name)) note(size, node, index);
     }
+  }
+
+  // Of a reshape whose sizes, at those of the trace, lie over named ones; the names. Where all sizes are numbers, another size
+  // doesn't fit, and needs no note.
+  std::set<std::string> stands(const ir::Node& node, std::uint32_t index, const std::set<std::string>& named) {
+    std::set<std::string> told;
+    const symbolic::Call call(node, prepared_.facts);
+    const auto* tensor = prepared_.facts.of(node.inputs().front()).tensor();
+    if (!tensor || !tensor->shape || !node.schema()) return told;
+    symbolic::Shape shape = *tensor->shape;
+    if (node.is("aten::unflatten")) {
+      const auto dim = call.integer("dim");
+      const auto place = dim ? symbolic::wrap_dim(*dim, shape.size()) : std::nullopt;
+      if (!place || shape.empty()) return told;
+      shape = {shape[*place]};
+    }
+    const auto* list = prepared_.facts.of(node.inputs().back()).list();
+    if (!list || !list->items) return told;
+    std::vector<Dim> sizes;
+    for (const Fact& item : *list->items)
+      sizes.push_back(item.number() && item.number()->integer ? *item.number()->integer : Dim::unknown());
+    for (const SizePlace& place : size_places(shape, sizes, traced_)) {
+      std::vector<std::string> names;
+      for (const std::string& name : place.names)
+        if (!named.contains(name) && traced_of(name) > 1) names.push_back(name);
+      if (names.empty()) continue;
+      const auto plain = std::ranges::find(names_, place.size.to_string(), &Named::name);
+      if (place.whole && plain != names_.end()) {
+        note(*plain, node, index, place.text, place.surely);
+      } else {
+        const std::string size = place.size.to_string();
+        constexpr std::size_t most_letters = 60;
+        const std::string was = size.size() <= most_letters ? size : "a product of sizes that depend on " + joined(names);
+        const std::string multiple = place.whole ? "" : "a multiple of " + std::to_string(place.traced) + ", ";
+        const std::string because =
+            place.whole ? was + " was " + std::to_string(place.traced) : "it is " + multiple + "which " + was + " was";
+        BakedIn& found = add(place.text + " looks baked in: " + because + " when the model was traced", advice, &node);
+        found.number = place.text + ", " + multiple + "which " + was + " was";
+        add_site(found, node, index, names, place.surely);
+      }
+      told.insert(names.begin(), names.end());
+    }
+    return told;
+  }
+
+  // What has the size 1 is repeated as often as a named size was.
+  void repeated(const ir::Node& node, std::uint32_t index) {
+    if (!node.is("aten::repeat") || node.inputs().size() != 2) return;
+    const auto* tensor = prepared_.facts.of(node.input(0)).tensor();
+    const auto* list = prepared_.facts.of(node.input(1)).list();
+    if (!tensor || !tensor->shape || !list || !list->items || list->items->size() < tensor->shape->size()) return;
+    const std::size_t more = list->items->size() - tensor->shape->size();
+    for (std::size_t i = 0; i < list->items->size(); ++i) {
+      const auto times = number_of((*list->items)[i]);
+      if (times && (i < more || (*tensor->shape)[i - more].number() == 1)) note_all(*times, node, index);
+    }
+  }
+
+  // The first so many, where there were no more.
+  void cut(const ir::Node& node, std::uint32_t index) {
+    const bool narrow = node.is("aten::narrow");
+    if ((!node.is("aten::slice") && !narrow) || !node.schema()) return;
+    const symbolic::Call call(node, prepared_.facts);
+    const char* end_name = narrow ? "length" : "end";
+    const auto* tensor = prepared_.facts.of(node.input(0)).tensor();
+    const auto dim = call.integer("dim");
+    const auto place = tensor && tensor->shape && dim ? symbolic::wrap_dim(*dim, tensor->shape->size()) : std::nullopt;
+    if (!place || *place >= tensor->shape->size() || !call.has(end_name) || call.is_none(end_name)) return;
+    if (call.has("start") && !call.is_none("start") && call.integer("start") != 0) return;
+    if (const auto end = call.integer(end_name)) note_own((*tensor->shape)[*place], *end, node, index, false);
+  }
+
+  // All of a dimension, by indices that were counted when the model was traced.
+  void indexed(const ir::Node& node, std::uint32_t index) {
+    const auto* tensor = node.inputs().empty() ? nullptr : prepared_.facts.of(node.input(0)).tensor();
+    if (!tensor || !tensor->shape || !node.schema()) return;
+    const auto look = [&](std::size_t dim, const ir::Value* indices) {
+      if (const auto count = counted(indices); count && dim < tensor->shape->size())
+        note_own((*tensor->shape)[dim], *count, node, index, true);
+    };
+    if (node.is("aten::index_select")) {
+      const auto dim = symbolic::Call(node, prepared_.facts).integer("dim");
+      const auto place = dim ? symbolic::wrap_dim(*dim, tensor->shape->size()) : std::nullopt;
+      if (place) look(*place, node.input(2));
+    } else if (node.is("aten::index") && node.inputs().size() == 2) {
+      const ir::Node* list = node.input(1)->producer();
+      if (!list || !list->is("prim::ListConstruct")) return;
+      for (std::size_t i = 0; i < list->inputs().size(); ++i) look(i, list->input(i));
+    }
+  }
+
+  // n where the value is 0, 1, … n − 1 whatever the inputs are.
+  std::optional<std::int64_t> counted(const ir::Value* value) const {
+    if (const ir::Node* made = value->producer(); made && made->is("aten::arange") && made->schema()) {
+      const symbolic::Call call(*made, prepared_.facts);
+      if ((call.has("start") && call.integer("start") != 0) || (call.has("step") && call.integer("step") != 1))
+        return std::nullopt;
+      return call.integer("end");
+    }
+    const auto* tensor = prepared_.facts.of(value).tensor();
+    if (!tensor || !tensor->contents || !tensor->shape || tensor->shape->size() != 1) return std::nullopt;
+    std::int64_t next = 0;
+    for (const Dim& item : *tensor->contents)
+      if (item.number() != next++) return std::nullopt;
+    return next;
+  }
+
+  static std::optional<std::int64_t> number_of(const Fact& fact) {
+    const auto* number = fact.number();
+    return number && number->integer ? number->integer->number() : std::nullopt;
+  }
+
+  std::int64_t traced_of(const std::string& name) const {
+    const auto found = traced_.find(name);
+    return found == traced_.end() ? 0 : found->second;
+  }
+
+  static std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  }
+
+  void note_all(std::int64_t number, const ir::Node& node, std::uint32_t index) {
+    for (const Named& size : names_)
+      if (size.traced == number) note(size, node, index);
+  }
+
+  // `size` is the named one alone, and was this number.
+  void note_own(const Dim& size, std::int64_t number, const ir::Node& node, std::uint32_t index, bool surely) {
+    const auto named = std::ranges::find(names_, size.to_string(), &Named::name);
+    if (named != names_.end() && named->traced == number && number > 1) note(*named, node, index, std::to_string(number), surely);
+  }
+
+  void note(const Named& size, const ir::Node& node, std::uint32_t index, const std::string& text = {}, bool surely = false) {
+    const std::string number = text.empty() ? std::to_string(size.traced) : text;
+    const std::string had = "the size that '" + size.input + "' had as " + size.name;
+    BakedIn& found = add(number + " looks baked in: it is " + had + " when the model was traced", advice, &node);
+    found.number = number + ", " + had;
+    add_site(found, node, index, {size.name}, surely);
+  }
+
+  static void add_site(BakedIn& found, const ir::Node& node, std::uint32_t index, const std::vector<std::string>& names,
+                       bool surely) {
+    Finding& finding = found.finding;
+    ++finding.nodes;
+    finding.sites.insert(surely && !found.surely ? finding.sites.begin() : finding.sites.end(), site_of(node, index));
+    found.surely |= surely;
+    found.names = names;
   }
 
   std::set<std::int64_t> sizes_of(const ir::Value* value) const {
@@ -188,30 +345,32 @@ class Collector {
     return sizes;
   }
 
-  Finding& add(const std::string& message, const std::string& help, const ir::Node* node = nullptr) {
+  BakedIn& add(const std::string& message, const std::string& help, const ir::Node* node = nullptr) {
     const std::string op = node ? node->op() : "";
-    for (Finding& finding : findings_)
-      if (finding.message == message && finding.op == op) return finding;
-    Finding& finding = findings_.emplace_back();
+    for (BakedIn& found : found_)
+      if (found.finding.message == message && found.finding.op == op) return found;
+    BakedIn& found = found_.emplace_back();
+    Finding& finding = found.finding;
     finding.id = "CC012";
     finding.severity = Severity::note;
     finding.op = op;
     if (node) finding.overload = node->overload();
     finding.message = message;
     finding.help = help;
-    return finding;
+    return found;
   }
 
   const Model::State& model_;
   const Prepared& prepared_;
   std::vector<Named> names_;
+  symbolic::Sizes traced_;  // by name
   std::set<std::string> followed_, reported_;
-  std::vector<Finding> findings_;
+  std::vector<BakedIn> found_;
 };
 
 }  // namespace
 
-std::vector<Finding> collect_baked_in(const Model::State& model, const Prepared& prepared) {
+std::vector<BakedIn> collect_baked_in(const Model::State& model, const Prepared& prepared) {
   if (model.exported) return {};  // torch.export proves what it calls dynamic, and fixes the rest in the input's shape
   return Collector(model, prepared).run();
 }

@@ -1,6 +1,7 @@
 // What tracing may have left out, seen where --input names sizes: notes, as each can be what the model's author wants.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "analysis/prepare.h"
@@ -8,8 +9,16 @@
 
 namespace compatcheck::analysis {
 
+struct BakedIn {
+  Finding finding{};                 // CC012
+  std::vector<std::string> names{};  // the named sizes that it is about; none: an input that nothing reads
+  std::string number{};              // "2, the size that 'x' had as batch", "8, which b*t was"; empty: it is about no number
+  // The number stands where the named sizes lay when the model was traced, and lets other sizes pass: the first of the sites.
+  bool surely = false;
+};
+
 // Inputs that nothing reads, named sizes that nothing follows, and numbers equal to the size that a trace saw where a name stands
 // now.
-std::vector<Finding> collect_baked_in(const Model::State& model, const Prepared& prepared);
+std::vector<BakedIn> collect_baked_in(const Model::State& model, const Prepared& prepared);
 
 }  // namespace compatcheck::analysis

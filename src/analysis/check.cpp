@@ -154,7 +154,8 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& lo
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
   const auto lowest = assessor.lowest_opset();
   logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
-  std::vector<Finding> of_model = analysis::collect_baked_in(state, prepared);
+  std::vector<Finding> of_model;
+  for (analysis::BakedIn& found : analysis::collect_baked_in(state, prepared)) of_model.push_back(std::move(found.finding));
   for (Finding& finding : analysis::collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
   for (Finding& finding : analysis::collect_lost_writes(prepared)) of_model.push_back(std::move(finding));
   if (was_training(state)) of_model.push_back(saved_in_training());

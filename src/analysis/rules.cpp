@@ -93,6 +93,10 @@ constexpr std::array table{
         "you\n"
         "want; the verdict doesn't change.\n"
         "\n"
+        "verify shows the same as warnings. It is an error there (CC205) if the number stands exactly where the named size "
+        "stood\n"
+        "in the trace.\n"
+        "\n"
         "What to do: `compatcheck verify` runs the model at other sizes; script the model, or trace it without turning sizes "
         "into\n"
         "Python numbers.\n"},
@@ -174,19 +178,22 @@ constexpr std::array table{
     Rule{"CC203", "shape", Severity::error, "verify: an output of another shape, or another number of outputs",
          "What the ONNX model gives can't be laid beside what TorchScript gives.\n"},
     Rule{"CC204", "dtype", Severity::error, "verify: an output of another dtype", "TorchScript's dtype is the specification.\n"},
-    Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
-         "verify runs the model at other sizes of its named dimensions: all of them together, and each by itself. An error means "
-         "that the\n"
-         "ONNX model fails or differs there, or that a named dimension can't change because PyTorch itself fails "
-         "at every\n"
-         "other size, or at the one that --dim states. A warning means that a dimension changes only together with others, or "
-         "that nobody named it in --input.\n"
-         "\n"
-         "What to do: the help names what keeps the size, a constant of the trace with its line, a tensor of the file or an "
-         "input that is\n"
-         "static. Use x.shape[0] without int(…), script the part that computes with sizes, or name the static input's size, too. "
-         "--dim NAME=N\n"
-         "verifies one size alone; --fail-on mismatch reports a dimension that can't change and doesn't fail.\n"},
+    Rule{
+        "CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
+        "verify runs the model at other sizes of its named dimensions: all of them together, and each by itself. An error means "
+        "that the\n"
+        "ONNX model fails or differs there, or that a named dimension can't change: PyTorch itself fails at every other size, "
+        "or\n"
+        "at the one that --dim states; a number in the file ties the dimension to others; or other sizes run, and a constant of\n"
+        "the trace stands where the named size stood. A warning means that a dimension changes only together with others, as "
+        "the\n"
+        "model's own equations demand, or that nobody named it in --input.\n"
+        "\n"
+        "What to do: the help names what keeps the size, a constant of the trace with its line, a tensor of the file or an "
+        "input that is\n"
+        "static. Use x.shape[0] without int(…), script the part that computes with sizes, or name the static input's size, too. "
+        "--dim NAME=N\n"
+        "verifies one size alone; --fail-on mismatch reports a dimension that can't change and doesn't fail.\n"},
     Rule{"CC901", "unused-allow-entry", Severity::warning, "An entry of the allow-list that matches no finding",
          "The configuration allows something that the run didn't find: it is mended, or the entry never meant it. Entries that "
          "speak of a\n"

@@ -35,11 +35,12 @@ std::vector<Case> cases_of(const Verification& made) {
   }
   for (const Finding& finding : made.findings) {
     const auto lead = std::ranges::find_if(leads, [&](const std::string& each) { return finding.message.starts_with(each); });
-    if (lead == leads.end()) {
+    const auto number = static_cast<std::size_t>(lead - leads.begin());
+    if (number == leads.size()) {
       cases.push_back({finding.id, {}, {}});
       leads.push_back(finding.message);
     }
-    Case& place = lead == leads.end() ? cases.back() : cases[static_cast<std::size_t>(lead - leads.begin())];
+    Case& place = cases[number];
     (verification::violates(finding, made) ? place.failures : place.printed).push_back(&finding);
   }
   if (made.report) {

@@ -8,6 +8,8 @@
 #include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "process/callback.h"
+#include "verify/by_value.h"
+#include "verify/match.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -87,6 +89,15 @@ std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, con
   return others;
 }
 
+// compatcheck wrote the file, and most of what it names so now is there.
+bool names_fit(const Known& known, const OnnxGraph& onnx) {
+  if (onnx.producer() != "compatcheck") return false;
+  std::size_t made = 0, there = 0;
+  for (const NamedStand& stand : known.stands)
+    if (known.made.contains(stand.name)) ++made, there += onnx.is_made(stand.name);
+  return made > 0 && 2 * there >= made;
+}
+
 // Outputs are compared by position, whatever the file calls them.
 void pair_outputs(std::vector<NamedStand>& stands, const std::vector<std::string>& ours, const NamedValues& theirs,
                   const OnnxGraph& onnx) {
@@ -144,39 +155,47 @@ void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& 
   note += "the whole model is the failing case in " + mismatch.options.repro.string();
 }
 
+// Another program's file: its names may be ours and mean something else.
+void explain_by_value(const Mismatch& mismatch, const BisectInput& input, Verification& made) {
+  const auto leaves = leaves_of(mismatch.prepared.graph);
+  PairedOutputs outputs;
+  for (std::size_t i = 0; leaves.size() == mismatch.outputs.size() && i < leaves.size(); ++i)
+    outputs.emplace_back(leaves[i], mismatch.outputs[i].first);
+  auto [found, note] = bisect_by_value(input, mismatch.inputs, outputs);
+  made.bisection = {.compared = found.compared, .runs = found.runs, .bytes = found.bytes, .note = note};
+  if (found.bad) made.first_bad = described(*found.bad, *found.bad->value->producer(), mismatch.prepared.graph);
+  if (mismatch.options.repro.empty()) return;
+  if (!found.bad || found.bad->segment.bytes.empty()) return write_whole(mismatch, input.onnx, made);
+  write_repro(mismatch.options.repro, found.bad->segment.bytes, found.bad->inputs,
+              {{found.bad->segment.results.front(), found.bad->expected}});
+  made.first_bad->repro = mismatch.options.repro.string();
+}
+
 }  // namespace
 
 void explain(const Mismatch& mismatch, Verification& made) {
   const OnnxGraph onnx(mismatch.onnx, mismatch.watch);
   Known known = know(mismatch, onnx.opset());
+  const bool by_name = names_fit(known, onnx);
   pair_outputs(known.stands, known.outputs, mismatch.outputs, onnx);
-  const std::size_t all = known.stands.size(), others = keep_common(known.stands, known, onnx);
-  const auto is_inner = [&](const NamedStand& stand) { return onnx.is_made(stand.name); };
-  if (std::ranges::none_of(known.stands, is_inner)) {
-    made.bisection = {
-        .compared = 0,
-        .runs = 0,
-        .bytes = 0,
-        .note = "the values inside of " + mismatch.onnx.filename().string() +
-                " have other names than those that compatcheck gives: convert the model with compatcheck to bisect it"};
-    if (!mismatch.options.repro.empty()) write_whole(mismatch, onnx, made);
-    return;
-  }
+  const std::size_t all = known.stands.size(), others = by_name ? keep_common(known.stands, known, onnx) : 0;
   const auto progress = [&](std::uint64_t runs) {
     process::tell(mismatch.options.convert.run, {.stage = "bisect", .done = runs, .total = 0});
   };
-  Bisected bisected = bisect({.model = mismatch.model,
-                              .prepared = mismatch.prepared,
-                              .arguments = mismatch.arguments,
-                              .seed = mismatch.options.seed,
-                              .stands = known.stands,
-                              .onnx = onnx,
-                              .runtime = mismatch.runtime,
-                              .frontend = mismatch.frontend,
-                              .tolerance = mismatch.tolerance,
-                              .memory = mismatch.options.memory,
-                              .watch = mismatch.watch,
-                              .progress = progress});
+  const BisectInput input{.model = mismatch.model,
+                          .prepared = mismatch.prepared,
+                          .arguments = mismatch.arguments,
+                          .seed = mismatch.options.seed,
+                          .stands = known.stands,
+                          .onnx = onnx,
+                          .runtime = mismatch.runtime,
+                          .frontend = mismatch.frontend,
+                          .tolerance = mismatch.tolerance,
+                          .memory = mismatch.options.memory,
+                          .watch = mismatch.watch,
+                          .progress = progress};
+  if (!by_name) return explain_by_value(mismatch, input, made);
+  Bisected bisected = bisect(input);
   made.bisection = {.compared = bisected.compared, .runs = bisected.runs, .bytes = bisected.bytes, .note = {}};
   if (bisected.bad) {
     const ir::Node* node = culprit(*bisected.bad, known);

@@ -140,6 +140,27 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       plan_(maker_.named_dims(), given_sizes(options.convert.dims), maker_.seen_sizes(samples_.empty() ? examples_ : samples_),
             prepared.graph, prepared.facts, search_) {}
 
+std::optional<FixedTie> Reference::fixed_tie(const std::string& name, const Sizes& from, const std::vector<Sizes>& others) const {
+  if (model_.exported) return std::nullopt;  // torch.export proves what ties sizes
+  std::vector<inference::Heard> heard;
+  add_demands(model_, prepared_, watch_, heard);
+  for (const auto& [demand, reader, for_sure] : heard) {
+    const bool fixed = demand.size.is_number() != demand.other.is_number();
+    if (!for_sure || !fixed || demand.relation != symbolic::SizeDemand::Relation::equal) continue;
+    const symbolic::Dim &size = demand.size.is_number() ? demand.other : demand.size,
+                        &number = demand.size.is_number() ? demand.size : demand.other;
+    const auto names = symbolic::names_in(size);
+    if (names.size() < 2 || std::ranges::find(names, name) == names.end()) continue;
+    const auto holds = [&](const Sizes& sizes) {
+      const auto is = symbolic::evaluate(size, sizes);
+      return is == number.number() || (demand.may_stretch && (is == 1 || number.number() == 1));
+    };
+    if (holds(from) && std::ranges::none_of(others, holds))
+      return FixedTie{size.to_string() + " must be " + number.to_string(), reader};
+  }
+  return std::nullopt;
+}
+
 std::optional<Expected> Reference::first() {
   std::vector<Sizes> all = plan_.first();
   if (has_examples()) all.resize(1);  // their own

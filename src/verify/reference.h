@@ -37,6 +37,12 @@ struct Misfit {
   std::string reason;
 };
 
+// An equation that ties a named size to others by a number: "24*b*seq must be 288".
+struct FixedTie {
+  std::string text;
+  const ir::Node* reader = nullptr;  // of the prepared graph
+};
+
 // What it is given must outlive it.
 class Reference {
  public:
@@ -46,6 +52,9 @@ class Reference {
   const SizeSearch& demands() const { return search_; }
   // The length of a list, or a size of its members, which the ONNX file leaves open without a name.
   bool is_of_list(const std::string& dim) const { return maker_.is_of_list(dim); }
+  // The first that holds at `from` and breaks where `name` alone has each of these other sizes. The model's assertions, and
+  // equations of sizes alone, are the model's own and don't count.
+  std::optional<FixedTie> fixed_tie(const std::string& name, const Sizes& from, const std::vector<Sizes>& others) const;
   // The user's own inputs: what they hold is never made anew.
   bool has_examples() const { return !examples_.empty(); }
 

@@ -89,6 +89,13 @@ class Varying {
     return true;
   }
 
+  // By the user or in the file: not assumed here.
+  bool is_stated(const std::string& name) const {
+    return std::ranges::none_of(prepared_.assumed, [&](const AssumedInput& input) {
+      return input.tensor.shape && std::ranges::find(*input.tensor.shape, name) != input.tensor.shape->end();
+    });
+  }
+
   Outcome change(const Sizes& from, const Names& names, std::int64_t turn, std::string& reason) {
     const auto candidates = reference_.plan().changed(from, names, turn);
     const auto expected = reference_.at(candidates, ++runs_, reason);
@@ -122,6 +129,15 @@ class Varying {
 
   void tell_tied(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) return;
+    if (is_stated(name))
+      if (const auto fixed = reference_.fixed_tie(name, from, reference_.plan().changed(from, {name}, 2))) {
+        NamedDimension& each = dimension(name);
+        each.variation = Variation::none;
+        each.sizes = {from.at(name)};
+        each.reason = place_of(name) + " can't vary, as " + fixed->text + ": " + reason;
+        verification::tell_frozen(made_, each.reason, explain_frozen(reason, name, from.at(name), prepared_, fixed));
+        return;
+      }
     const std::string tie = reference_.demands().tie_of(name);
     const bool is_one_size = std::ranges::any_of(from, [&](const auto& other) {
       return other.first != name && !reference_.is_of_list(other.first) &&

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/baked_in.h"
 #include "analysis/boundary.h"
 #include "analysis/exported_inputs.h"
 #include "analysis/onnx_model.h"
@@ -13,6 +14,7 @@
 #include "verify/conclusion.h"
 #include "verify/dump.h"
 #include "verify/first_bad.h"
+#include "verify/frozen.h"
 #include "verify/judge.h"
 #include "verify/match.h"
 #include "verify/members.h"
@@ -85,6 +87,7 @@ class Verifying {
       report_progress();
       return compare(expected);
     });
+    verification::tell_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
     return finish();
   }
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Operators fall into three classes; what a trace took for a constant stays one."""
+import json
 import sys
 
 import numpy as np
 import torch
 from onnx import numpy_helper
 
-from example import agree, equal, main, outputs, test, tool
+from example import agree, equal, holds, main, outputs, test, tool
 
 BATCH = ["--input", "x=f32:batch,3,4", "--input", "lengths=f32:batch"]
 
@@ -65,6 +66,11 @@ def what_looks_baked_in_is_noted(example):
 def a_batch_that_does_not_divide_is_told(example):
     text = example.said("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=1)
     assert "CC205" in text and "shape '[7, -1]' is invalid for input" in text, text
+    report = json.loads(example.said("verify", example.out / "baked.pt", *BATCH, "--format", "json", code=1))
+    line = example.source_line("model.py", "reshape(")
+    found = [(each["id"], each["severity"]) for each in report["findings"]]
+    equal(found, [("CC205", "error"), ("CC012", "warning")])
+    holds(report["findings"][0]["message"], "'batch' can't vary", f"model.py:{line} reads the constant 7")
 
 
 sys.exit(main(__doc__, tool("01-three-classes")))

@@ -184,6 +184,64 @@ def nodes_of(graph):
                 yield from nodes_of(attribute.g)
 
 
+def foreign(program, folder, judge, wrong):
+    model, ids = Bert().eval(), torch.zeros(2, 6, dtype=torch.long)
+    bert, named = folder / "bert.pt", {"input_names": ["ids"], "opset_version": 18}
+    torch.onnx.export(model, (ids,), folder / "older.onnx", dynamo=False, dynamic_axes={"ids": {0: "batch", 1: "seq"}}, **named)
+    torch.onnx.export(model, (ids,), folder / "newer.onnx", dynamo=True, verbose=False, **named)
+    subprocess.run([program, "convert", bert, "-o", folder / "named.onnx", "-q", "--input", "ids=i64:batch,seq"], check=True)
+    proto = onnx.load(folder / "named.onnx")
+    inner = {name for node in proto.graph.node for name in node.output} - {output.name for output in proto.graph.output}
+    for number, node in enumerate(proto.graph.node):
+        node.name = f"n{number}"
+        for names in (node.input, node.output):
+            names[:] = ["v_" + name[::-1] if name in inner else name for name in names]
+    proto.graph.ClearField("value_info")
+    onnx.save(proto, folder / "renamed.onnx")
+
+    def bisect(what, change, expected, module, file=None):
+        proto = onnx.load(folder / f"{file or what}.onnx")
+        change(proto)
+        onnx.save(proto, folder / "foreign.onnx")
+        repro = folder / f"foreign-{what}-{expected}"
+        run = subprocess.run([program, "verify", bert, folder / "foreign.onnx", "--repro", repro, "--format", "json"], capture_output=True, text=True, timeout=300)
+        judge(f"{what}: {expected}", run, expected, None, repro)
+        report = json.loads(run.stdout)
+        if report.get("first_bad", {}).get("module") != module:
+            wrong.append(f"{what}: {expected} of the wrong module: {report.get('first_bad')}")
+        if "paired by what they hold" not in report["bisection"]["note"]:
+            wrong.append(f"{what}: {report['bisection']}")
+
+    def second(op, other):
+        def change(proto):
+            [node for node in proto.graph.node if node.op_type == op][1].op_type = other
+        return change
+
+    def other_weight(proto):
+        products = [node for node in proto.graph.node if node.op_type in ("MatMul", "Gemm")]
+        weights = {one.name: one for one in proto.graph.initializer}
+        wide = [weights[name] for node in products for name in node.input if name in weights and list(weights[name].dims) in ([8, 16], [16, 8])]
+        values = onnx.numpy_helper.to_array(wide[2]).copy()  # layers.1.wide
+        values.flat[0] += 1
+        wide[2].CopyFrom(onnx.numpy_helper.from_array(values, wide[2].name))
+
+    for what in ("older", "newer", "renamed"):
+        bisect(what, second("Erf", "Tanh"), "aten::gelu", "layers.1")
+        bisect(what, second("Softmax", "LogSoftmax"), "aten::softmax", "layers.1")
+        bisect(what, other_weight, "aten::linear", "layers.1.wide")
+
+    # Nothing in between is there: none is named.
+    proto = onnx.load(folder / "newer.onnx")
+    kept = onnx.helper.make_graph([onnx.helper.make_node("Cast", ["ids"], ["floats"], to=1), onnx.helper.make_node("Unsqueeze", ["floats", "last"], ["column"]),
+                                   onnx.helper.make_node("Expand", ["column", "shape"], [proto.graph.output[0].name])], "other", list(proto.graph.input), list(proto.graph.output),
+                                  [onnx.numpy_helper.from_array(numpy.array([2]), "last"), onnx.numpy_helper.from_array(numpy.array([2, 6, 8]), "shape")])
+    onnx.save(onnx.helper.make_model(kept, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10), folder / "foreign.onnx")
+    run = subprocess.run([program, "verify", bert, folder / "foreign.onnx", "--bisect", "--format", "json"], capture_output=True, text=True, timeout=300)
+    report = json.loads(run.stdout) if run.stdout else {}
+    if run.returncode != 1 or "first_bad" in report or "no operator can be named" not in report["bisection"]["note"]:
+        wrong.append(f"nothing in between: {run.stdout[-600:]}{run.stderr[-300:]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -309,6 +367,9 @@ def main():
         run = subprocess.run([arguments.program, "verify", mixed, folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True)
         if run.returncode != 1 or json.loads(run.stdout).get("first_bad", {}).get("op") != "aten::relu":
             wrong.append(f"renamed output: {run.stdout[-300:]}{run.stderr[-300:]}")
+
+        # Files of other exporters: their names may be ours and mean other values.
+        foreign(arguments.program, folder, judge, wrong)
 
         # Right: nothing to find, and a model that is right by each operator.
         run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--format", "json"], capture_output=True, text=True)

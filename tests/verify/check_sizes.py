@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """compatcheck verify: at which sizes named dimensions are proved, what fails where one can't vary, and what the exit code counts."""
-import argparse, json, sys, tempfile, xml.etree.ElementTree as xml
+import argparse, json, subprocess, sys, tempfile, xml.etree.ElementTree as xml
 
 import onnx
 import torch
@@ -54,6 +54,87 @@ class Tokens(torch.nn.Module):
 
     def forward(self, ids):
         return self.table(ids).cumsum(1)
+
+
+class Vision(torch.nn.Module):
+    def forward(self, x):
+        b, n = int(x.shape[0]), int(x.shape[1])
+        q, k, v = torch.cat([x, x + 1, x * 2], 2).reshape(b, n, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)  # both frozen
+        return (q @ k.transpose(-1, -2)).softmax(-1) @ v
+
+
+class Video(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, x):
+        b, t = int(x.shape[0]), int(x.shape[1])
+        return self.conv(x.reshape(b * t, 3, 8, 8)).reshape(b, t, 4, 8, 8).mean(1)
+
+
+class Flattened(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.linear = torch.nn.Conv2d(3, 4, 3, stride=2), torch.nn.Linear(196, 5)
+
+    def forward(self, x):
+        y = self.conv(x)
+        return self.linear(y.view(int(y.shape[0]), -1))
+
+
+class Mixing(torch.nn.Module):
+    """Each row of the result holds several samples, at other sizes than the trace's."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = way
+
+    def forward(self, x):
+        b, c = int(x.shape[0]), int(x.shape[1])
+        if self.way == "heads":
+            q = x.view(b, -1, 2, 4).transpose(1, 2)
+            return (q @ q.transpose(-1, -2)).softmax(-1) @ q
+        return {"rows": lambda: x.view(b, -1) * 2, "columns": lambda: x.reshape(b, c * 2, -1) * 2, "parts": lambda: x.reshape(b, 2, 3, -1) * 2,
+                "product": lambda: x.view(b * c, -1) * 2, "two": lambda: x.flatten(0, 1).reshape(b, c, -1) * 2,
+                "indices": lambda: x[torch.arange(b)] * 2, "selected": lambda: x.index_select(0, torch.arange(b)) * 2}[self.way]()
+
+
+class Unsure(torch.nn.Module):
+    """Numbers that may be the model's own."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = way
+
+    def forward(self, x):
+        if self.way == "loop":
+            state = torch.zeros(x.size(0), x.size(2))
+            for step in range(x.size(1)):
+                state = torch.tanh(state + x[:, step])
+            return state
+        return {"groups": lambda: x.view(2, -1, *x.shape[1:]).mean(0), "frames": lambda: x.reshape(-1, 48).mean(1), "first": lambda: x[:2] * 2,
+                "joined": lambda: torch.cat([x, torch.zeros(2, 6, 8)])}[self.way]()
+
+
+class Heads(torch.nn.Module):
+    """As many heads as the trace has samples: the numbers are the model's own."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = way
+
+    def forward(self, x):
+        if self.way == "rows":
+            return x.reshape(-1, 2, 4).sum(1)
+        q = x.view(x.size(0), -1, 2, 4).transpose(1, 2)
+        y = ((q @ q.transpose(-1, -2)).softmax(-1) @ q).transpose(1, 2)
+        return y.reshape(x.size(0), -1, 8) if self.way == "joined" else y.flatten(2)
+
+
+class Double(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.cat([x, x]) + y
 
 
 class Grid(torch.nn.Module):
@@ -137,6 +218,7 @@ def main():
         verify.run("zeros, a word that isn't one", 2, zeros, *named, "--fail-on", "sometimes", says="--fail-on sometimes: expected one of")
         report = verify.run("a multiple", 1, verify.save(Flat(), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
         verify.expect("a multiple", not report or "6, a multiple of 2" in report["findings"][0]["help"], report)
+        verify.run("a size that another had, too", 1, verify.save(Zeros(), torch.rand(3, 3)), *named, ids=["CC205"])
         report = verify.run("an input left static", 1, verify.save(Two(), torch.rand(2, 3), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
         verify.expect("an input left static", not report or "--input y=f32:batch,3" in report["findings"][0]["help"], report)
         report = verify.run("a weight's size", 1, verify.save(Position(), torch.rand(2, 5, 4)), "--input", "x=f32:batch,seq,4", ids=["CC205"])
@@ -162,6 +244,46 @@ def main():
             verify.expect(f"{what}: not only squares", any(run["height"] != run["width"] for run in runs), runs)
             if what == "traced":
                 verify.expect("traced: its own sizes come first", runs and runs[0] == {"batch": 1, "height": 20, "width": 24}, runs)
+
+        report = verify.run("a relation of sizes", 0, verify.save(Double(), torch.rand(2, 3), torch.rand(4, 3)), "--input", "x=f32:n,3", "--input", "y=f32:m,3", ids=["CC205"])
+        verify.expect("a relation of sizes", all(each["severity"] == "warning" and "2*n must be m" in each["message"] for each in report.get("findings", [])), report)
+
+        # Sizes that a constant of the trace ties: each fails by itself.
+        vision = verify.save(Vision(), torch.rand(2, 6, 8))
+        report = verify.run("a fixed product", 1, vision, "--input", "x=f32:b,seq,8", ids=["CC205"])
+        for name, finding in zip(("b", "seq"), report.get("findings", [])):
+            for text in (finding["message"].startswith(f"the dimension '{name}' can't vary, as 24*b*seq must be 288"), f"{__file__}:{line_of('# both' + ' frozen')} reads the constant {dict(b=2, seq=6)[name]}, the size" in finding["help"]):
+                verify.expect(f"a fixed product: {name}", text and finding["severity"] == "error", finding)
+        verify.expect("a fixed product: neither varies", report and dimensions(report) == {"b": ("none", 1), "seq": ("none", 1)}, report.get("dimensions"))
+        verify.run("a fixed product, lowered", 0, vision, "--input", "x=f32:b,seq,8", "--fail-on", "mismatch", ids=["CC205"])
+        verify.run("a fixed product, fixed", 0, vision, "--input", "x=f32:b,seq,8", "--dim", "b=2", "--dim", "seq=6")
+        report = verify.run("a product of sizes", 1, verify.save(Video(), torch.rand(2, 4, 3, 8, 8)), "--input", "x=f32:b,t,3,8,8", ids=["CC205"])
+        verify.expect("a product of sizes", report and all("reads the constant 8, a multiple of" in each["help"] for each in report["findings"]), report)
+        report = verify.run("a batch before a weight", 1, verify.save(Flattened(), torch.rand(2, 3, 16, 16)), "--input", "x=f32:b,3,h,w", ids=["CC205"])
+        verify.expect("a batch before a weight", report and [("'b' can't vary" in each["message"], "reads the constant 2" in each["help"]) for each in report["findings"]] == [(True, True)], report)
+
+        # Sizes that run and that the result doesn't have.
+        for way, ids, names in (("heads", [], "b"), ("rows", [], "b"), ("columns", ["CC012"], "b"), ("parts", ["CC012"], "b"), ("product", [], "bn"), ("two", [], "bn"), ("indices", [], "b"), ("selected", [], "b")):
+            mixing = verify.save(Mixing(way), torch.rand(2, 6, 8), name=way)
+            report = verify.run(way, 1, mixing, "--input", "x=f32:b,n,8", ids=["CC205", *ids])
+            errors = [each for each in report.get("findings", []) if each["severity"] == "error"]
+            verify.expect(f"{way}: the dimensions", [each["message"].split("'")[1] for each in errors] == list(names) and {each["id"] for each in errors} == {"CC205"}, errors)
+            verify.expect(f"{way}: the constant", all(f"{__file__}:" in each["message"] and " reads the constant " in each["message"] and "without int(…)" in each["help"] for each in errors), errors)
+            checked = json.loads(subprocess.run([verify.program, "check", mixing, "--input", "x=f32:b,n,8", "--format", "json"], capture_output=True, text=True).stdout)
+            verify.expect(f"{way}: the check notes it", any(each["id"] == "CC012" and each["severity"] == "note" for each in checked["findings"]), checked["findings"])
+            verify.run(f"{way}, fixed", 0, mixing, "--input", "x=f32:b,n,8", "--dim", "b=2", "--dim", "n=6")
+        for way in ("joined", "groups", "frames", "first", "loop"):
+            unsure = verify.save(Unsure(way), torch.rand(2, 6, 8), name=way)
+            report = verify.run(way, 0, unsure, "--input", "x=f32:b,n,8" if way != "joined" else "x=f32:b,6,8", ids=["CC012"])
+            verify.expect(f"{way}: a warning", report and all(each["severity"] == "warning" for each in report["findings"]), report)
+            if way == "joined":
+                verify.run("a warning that counts", 1, unsure, "--input", "x=f32:b,6,8", "--fail-on", "warning", ids=["CC012"])
+                for form in ("text", "junit", "markdown"):
+                    told = verify.run(f"a warning as {form}", 0, unsure, "--input", "x=f32:b,6,8", form=form)
+                    verify.expect(f"a warning as {form}", "CC012" in told and "sizes.py:" in told and "2 looks baked in" in told.replace("\n         ", " "), told)
+        for way in ("rows", "joined", "flat"):
+            verify.run(f"heads, {way}", 0, verify.save(Heads(way), torch.rand(2, 6, 8), name=f"heads-{way}"), "--input", "x=f32:b,n,8")
+        verify.run("heads of rows", 0, verify.save(Heads("rows"), torch.rand(2, 8), name="heads-of-rows"), "--input", "x=f32:b,8")
 
         # Sizes that nobody states and that the model doesn't take one by one.
         for module, ties in ((Grid(), "x0*x1 must be 48"), (Rows(), ""), (Thirds(), ""), (Groups(), ""), (Asserting(), "x0*x1 must be 60")):
