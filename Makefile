@@ -5,7 +5,8 @@
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
-#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.md and .json
+#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.md and .json;
+#                 with OPS=histc the cases of one operator alone
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make bench    speed and memory as ratios
 #   make format   clang-format; with CHECK=1 it changes nothing and fails where it would
@@ -70,11 +71,16 @@ fuzz:
 corpus:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
+ifdef OPS
+	@$(environment)/bin/ctest --preset release -R '^make_corpus$$' > /dev/null
+	@OPS='$(OPS)' $(cmake) --build --preset release --target corpus_of
+else
 	@$(cmake) --build --preset release
 	@$(environment)/bin/ctest --preset release -j $(jobs) -L corpus -E corpus_sample
 	@$(cmake) --build --preset release --target dtype_calls_whole
 	@$(cmake) --build --preset release --target exported_whole
 	@$(cmake) --build --preset release --target coverage
+endif
 
 programs: all
 	@tools/setup.sh test

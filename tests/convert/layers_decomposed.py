@@ -148,6 +148,12 @@ class Half(nn.Module):
         return self.inner(torch.ops.quantized_decomposed.convert_element_type(x, self.dtype))
 
 
+def off_ties(x, scale):
+    """Halves whose quotient isn't half a step: there QuantizeLinear, which divides, and PyTorch, which multiplies with the reciprocal, may part."""
+    steps = x.half().double() / scale
+    return torch.where((steps - steps.floor() - 0.5).abs() < 1e-3, torch.zeros_like(x), x)
+
+
 def cases():
     wide, rounded = range(10, 27), range(11, 27)
     spread = lambda *shape: torch.cat([torch.randn(shape), torch.randn(shape) * 40])
@@ -168,7 +174,7 @@ def cases():
         for axis in (0, 1, -1):   # PyTorch subtracts no zero points from uint16
             kind = Channels if dtype != torch.uint16 else ChannelsThere
             made[f"pt2e_{name}_axis{axis}"] = Case(kind(*channels(), axis, low, high, dtype), [(torch.randn(3, 3, 3) * 3,)], script=True, opsets=rounded)
-        made[f"pt2e_{name}_half"] = Case(Half(Numbers(0.0371, zero, low, high, dtype), torch.float16), [(spread(4, 50),)], script=True, opsets=opsets)
+        made[f"pt2e_{name}_half"] = Case(Half(Numbers(0.0371, zero, low, high, dtype), torch.float16), [(off_ties(spread(4, 50), 0.0371),)], script=True, opsets=opsets)
         for out in (torch.float16, torch.float32, torch.float64):
             x = torch.randint(max(low, -3000), min(high, 3000), (4, 50)).to(dtype)
             made[f"pt2e_back_{name}_{str(out)[-2:]}"] = Case(Back(zero, dtype, out), [(x,)], script=True)
