@@ -581,5 +581,29 @@ def unbatched_losses():
     return made
 
 
+def circles():
+    """Circular pads that crop: PyTorch's result is defined where what is left is as long as each margin."""
+    made, r = {}, torch.randn
+    for size in (3, 4, 5):
+        for before in range(-size, size + 1):
+            for after in range(-size, size + 1):
+                left = size + min(before, 0) + min(after, 0)
+                if min(before, after) >= 0 or max(before, after) <= 0:
+                    continue
+                pad = lambda x, pads=(before, after): F.pad(x, pads, mode="circular")
+                if left >= max(before, after):
+                    made[f"circle_{size}_{before}_{after}"] = Case(pad, [(r(1, 2, size),)])
+                    made[f"circle_named_{size}_{before}_{after}"] = Case(pad, [(r(1, 2, size),), (r(2, 2, size + 3),)], ("f32:b,2,n",))
+                elif size == 4:
+                    # Traced with more, as PyTorch fails or gives what memory holds.
+                    made[f"circle_refused_{before}_{after}"] = Case(pad, [(r(1, 2, 12),)], (f"f32:1,2,{size}",), refused="what a negative width leaves of a dimension must be at least")
+    made["circle_2d"] = Case(lambda x: F.pad(x, (2, -1, -2, 3), mode="circular"), [(r(1, 2, 5, 4),), (r(1, 2, 6, 3),)], ("f32:1,2,n,m",))
+    made["circle_2d_refused"] = Case(lambda x: F.pad(x, (2, -1, -2, 3), mode="circular"), [(r(1, 2, 9, 9),)], ("f32:1,2,4,4",), refused="what a negative width leaves of a dimension must be at least 3, and is 2")
+    made["circle_computed"] = Case(lambda x: F.pad(x, (x.size(2) // 2, x.size(1) - 3), mode="circular"), [(r(1, 2, 6),), (r(1, 5, 4),), (r(1, 3, 1),)], ("f32:1,c,n",), opsets=range(19, 27))
+    made["circle_integers"] = Case(lambda x: F.pad(x, (2, -1), mode="circular"), [(torch.arange(8).reshape(1, 2, 4),)])
+    made["circle_bools"] = Case(lambda x: F.pad(x, (-2, 2), mode="circular"), [(torch.arange(8).reshape(1, 2, 4) > 4,)])
+    return made
+
+
 def cases():
-    return einsums() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
+    return circles() | einsums() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
