@@ -605,5 +605,20 @@ def circles():
     return made
 
 
+def empty_bags():
+    """No index at all, or none that counts."""
+    made = {}
+    weight = torch.randn(6, 3)
+    weight[4, 1] = NAN
+    i, o = lambda *n: torch.tensor(n, dtype=torch.int64), lambda *n: torch.tensor(n, dtype=torch.int64)
+    sets = [(i(1, 4, 2, 4), o(0, 2, 2)), (i(), o(0)), (i(), o(0, 0)), (i(4), o(0, 0, 1)), (i(2), o(0))]
+    for mode in ("sum", "mean", "max"):
+        for name, options in (("", {}), ("_padded", {"padding_idx": 4}), ("_last", {"include_last_offset": True})):
+            given = [(index, torch.cat([offsets, torch.tensor([len(index)])]) if name == "_last" else offsets) for index, offsets in sets]
+            made[f"empty_bags_{mode}{name}"] = Case(lambda index, offsets, mode=mode, options=options: F.embedding_bag(index, weight, offsets, mode=mode, **options), given, ("i64:n", "i64:k"), opsets=range(9, 27))
+        made[f"empty_bags_{mode}_chosen"] = Case(lambda b, offsets, mode=mode: F.embedding_bag(b[b > 2], weight, offsets, mode=mode), [(i(1, 5, 3), o(0, 1)), (i(1, 0, 2), o(0)), (i(4, 0), o(0))], ("i64:n", "i64:k"), opsets=range(9, 27))
+    return made
+
+
 def cases():
-    return circles() | einsums() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
+    return circles() | empty_bags() | einsums() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
