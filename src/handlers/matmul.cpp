@@ -162,7 +162,7 @@ void vecdot(Emission& e) {
 void inner(Emission& e) {
   const std::int64_t left = e.rank("self"), right = e.rank("other");
   const Value a = operand(e, "self"), b = operand(e, "other");
-  if (left == 0 || right == 0) return e.give(e.node("Mul", {a, b}));
+  if (left == 0 || right == 0) return e.give(multiply(e, a, b));
   if (right <= 2) return e.give(matrix_product(e, a, left, transposed(e, b, right), right));
   Values rows;
   for (std::int64_t axis = 0; axis < right - 1; ++axis) rows.push_back(e.size_of("other", axis));

@@ -526,21 +526,6 @@ class Stepped(torch.nn.Module):
         return x[-7:int(n):2]
 
 
-def einsums():
-    """Sizes of 0, at which ONNX Runtime's own Einsum ends the process, and of 1, which are repeated."""
-    letters = {"b": "b", "d": "d", "i": "i", "h": 2, "j": 3, "k": 4}   # names vary
-    made = {}
-    for dtype, word in ((torch.float32, "f32"), (torch.int64, "i64")):
-        for equation in ("bid,bjd->bij", "bid,bjd->bji", "bhid,bhjd->bhij", "bihd,bjhd->bhij", "bhij,bjhd->bihd", "id,jd->ij", "id,jd->ji", "bid,jd->bij", "bid,jd->jib", "bihd,d->bih", "bd,bd->b", "bi,bd->bid", "...id,...jd->...ij", "bid,bjd,bij->b"):
-            # What isn't a product of matrices stays an Einsum: ONNX has no other form that is as cheap.
-            zeros = [{}, {"i": 0}] if equation.count(",") > 1 else [{}, {"b": 0}, {"d": 0}, {"i": 0}, {"b": 0, "i": 0}]
-            terms = [term.replace("...", "b") for term in equation.split("->")[0].split(",")]
-            sets = [tuple((torch.randn([{"b": 3, "d": 5, "i": 2, **{k: v for k, v in letters.items() if isinstance(v, int)}, **zero}[c] for c in term]) * 4).to(dtype) for term in terms) for zero in zeros]
-            made[f"einsum_{word}_{equation}"] = Case(lambda *x, equation=equation: torch.einsum(equation, *x), sets, [f"{word}:{','.join(str(letters[c]) for c in term)}" for term in terms])
-        made[f"einsum_{word}_repeated"] = Case(lambda a, b: (torch.einsum("ij,jk->ik", a, b), torch.einsum("ij,kj->ik", b, a)), [(torch.ones(2, 1).to(dtype), torch.arange(12).reshape(3, 4).to(dtype))])
-    return made
-
-
 def unbatched_losses():
     """One vector of scores: a target without dimensions, or a vector of one."""
     r, reductions = torch.randn, ("none", "mean", "sum")
@@ -621,4 +606,4 @@ def empty_bags():
 
 
 def cases():
-    return circles() | empty_bags() | einsums() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
+    return circles() | empty_bags() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
