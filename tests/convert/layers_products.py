@@ -1,7 +1,44 @@
-"""Einstein sums, without elements too."""
+"""Products of matrices and vectors, and Einstein sums: what ONNX Runtime gets wrong at its default settings or without elements."""
 import torch
+import torch.nn.functional as F
 
 from run_layers import Case
+
+
+def vectors():
+    """Products of matrices, turned or not, with vectors, which ONNX Runtime's FusedMatMul gets wrong."""
+    made = {}
+    r = torch.randn
+    for name, function, matrix, vector in [
+            ("turned", lambda a, b: a.t() @ b, (2, 3), 2), ("turned_square", lambda a, b: (a.t() @ b, a.t() @ (a @ b)), (3, 3), 3), ("turned_mv", lambda a, b: torch.mv(a.t(), b), (2, 3), 2),
+            ("turned_addmv", lambda a, b: torch.addmv(a[0], a.t(), b, alpha=2, beta=0.5), (2, 3), 2), ("turned_batch", lambda a, b: a.transpose(1, 2) @ b, (4, 2, 3), 2),
+            ("turned_batches", lambda a, b: a.transpose(-1, -2) @ b, (5, 4, 2, 3), 2), ("turned_before_relu", lambda a, b: torch.relu(a.t()) @ b, (2, 3), 2),
+            ("turned_twice", lambda a, b: torch.relu(a.t() * 2).t().t() @ b, (2, 3), 2), ("turned_scaled", lambda a, b: (a.t() * 3) @ b, (2, 3), 2),
+            ("turned_and_cast", lambda a, b: a.t().double() @ b.double(), (2, 3), 2), ("turned_inner", lambda a, b: torch.inner(a.t(), b), (2, 3), 2),
+            ("turned_linear", lambda a, b: F.linear(a.t(), b), (2, 3), 2), ("turned_chain", lambda a, b: torch.linalg.multi_dot([a.t(), a @ a.t(), b]), (2, 3), 2),
+            ("turned_einsum", lambda a, b: torch.einsum("ij,i->j", a, b), (2, 3), 2), ("turned_tensordot", lambda a, b: torch.tensordot(a.t(), b, 1), (2, 3), 2),
+            ("moved", lambda a, b: (a.permute(2, 0, 1) @ b, a.permute(1, 0, 2) @ a[0, 0]), (4, 2, 3), 2), ("by_turned", lambda a, b: b @ a.t(), (3, 2), 2), ("by_turned_batch", lambda a, b: b @ a.transpose(1, 2), (4, 3, 2), 2)]:
+        for word, dtype in (("f32", torch.float32), ("f64", torch.float64), ("f16", torch.float16), ("i64", torch.int64)):
+            given = ((r(matrix) * 4).to(dtype), (r(vector) * 4).to(dtype))
+            if dtype not in (torch.float32, torch.float64) and name not in ("turned", "turned_batch"):
+                continue
+            made[f"vector_{word}_{name}"] = Case(function, [given])
+    made["vector_named"] = Case(lambda a, b: a.t() @ b, [(r(2, 3), r(2)), (r(4, 1), r(4))], ("f32:n,m", "f32:n"))
+    weight = torch.rand(3)
+    made["vector_weight"] = Case(lambda a: a.transpose(-1, -2) @ weight, [(r(2, 3, 4),)])
+    return made
+
+
+def doubles_scaled():
+    """By numbers that single precision lacks, which ONNX Runtime's FusedMatMul rounds to it."""
+    d = lambda *sizes: torch.randn(sizes, dtype=torch.float64)
+    third = torch.tensor(3.0, dtype=torch.float64)
+    forms = {"factor": lambda a, b: (a * 0.1) @ b, "other_factor": lambda a, b: a @ (b / 3), "product": lambda a, b: (a @ b) * 0.1, "quotient": lambda a, b: (a @ b) / 7,
+             "turned": lambda a, b: (a * 0.1).t() @ b, "turned_product": lambda a, b: (a @ b).t() * 0.1, "twice": lambda a, b: (a * 1234567) @ (b * 7654321), "computed": lambda a, b: (a / torch.sqrt(third)) @ b,
+             "by_size": lambda a, b: (a @ b) / a.size(0) ** 0.5, "baddbmm": lambda a, b: torch.baddbmm(a[None], a[None], b[None], alpha=0.1, beta=0.3), "addmm": lambda a, b: torch.addmm(a, a, b, alpha=0.1, beta=0.3),
+             "addmv": lambda a, b: torch.addmv(a[0], a, b[0], alpha=0.1), "attention": lambda a, b: F.scaled_dot_product_attention(a[None], b[None], b[None], scale=0.1),
+             "vectors": lambda a, b: (a[0] * 0.1) @ b[0], "half": lambda a, b: (a * 0.5) @ b}
+    return {f"double_scaled_{name}": Case(form, [(d(3, 3), d(3, 3))], tolerance=(1e-13, 1e-13) if name != "twice" else (1e-12, 1e-12)) for name, form in forms.items()}
 
 
 RESHAPED = [*range(7, 12), *range(14, 27)]   # several dimensions become one
@@ -56,4 +93,4 @@ def bools():
 
 
 def cases():
-    return einsums() | bools()
+    return vectors() | doubles_scaled() | einsums() | bools()

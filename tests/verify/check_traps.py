@@ -101,6 +101,18 @@ class QuotientOfOne(torch.nn.Module):
         return (torch.div(torch.tensor(1), i * i + 2, rounding_mode="trunc") * 7).float() + torch.tensor(1).fmod(2)
 
 
+class TurnedByVector(torch.nn.Module):
+    def forward(self, x, v):
+        return x.t() @ v, x[None].transpose(1, 2) @ v, torch.relu(x.t()) @ v, torch.mv(x.t(), v), torch.addmv(x[0], x.t(), v)
+
+
+class ScaledDoubles(torch.nn.Module):
+    """By numbers that single precision rounds, before and behind the product, beside a Transpose too."""
+
+    def forward(self, x):
+        return (x * 0.1) @ x, (x @ x) / 3, (x * 0.1).t() @ x, (x @ x).t() * 0.7, (x / x.size(0) ** 0.5) @ x, torch.addmm(x, x, x, alpha=0.1, beta=0.3)
+
+
 NORM = "mu = ReduceMean<axes=[-1], keepdims={keep}>(x) d = Sub({difference}) p = Pow(d, two) v = ReduceMean<axes=[-1], keepdims=1>(p) " \
        "a = Add(v, e) s = Sqrt(a) q = Div(d, s) w = Mul(q, {scale}) y = Add(w, {bias})"
 CONSTANTS = "two = Constant<value=float {2.0}>() e = Constant<value=float {0.001}>() four = Constant<value=float[4] {1.0, 2.0, 3.0, 4.0}>() one = Constant<value=float[1] {3.0}>() "
@@ -127,6 +139,9 @@ TRAPS = [
      (ScaledTwice(), {"x": (4, 4)})),
     ("a quotient of one times an integer", "(float[N,M] x)", "one = Constant<value=int64 {1}>() two = Constant<value=int64 {2}>() seven = Constant<value=int64 {7}>() i = Cast<to=7>(x) "
      "s = Mul(i, i) d = Add(s, two) q = Div(one, d) m = Mul(q, seven) y = Cast<to=1>(m)", (QuotientOfOne(), {"x": ("N", 4)})),
+    ("a transposed matrix times a vector", "(float[4,4] x, float[4] v)", "t = Transpose<perm=[1, 0]>(x) y = MatMul(t, v)", (TurnedByVector(), {"x": (4, 4), "v": (4,)})),
+    ("doubles scaled by what single precision rounds", "(double[4,4] x)", "c = Constant<value=double {0.1}>() s = Mul(x, c) y = MatMul(s, x)", (ScaledDoubles(), {"x": (4, 4)})),
+    ("doubles scaled before a Transpose", "(double[4,4] x)", "c = Constant<value=double {0.1}>() s = Mul(x, c) t = Transpose<perm=[1, 0]>(s) y = MatMul(t, x)", (ScaledDoubles(), {"x": (4, 4)})),
 ]
 SIZES = (4, 1, 7)
 # Wrong without optimisations, too: what it is, the model, its x, and what is right. Cases in tests/convert have the modules.
