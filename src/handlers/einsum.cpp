@@ -7,6 +7,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 #include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
@@ -115,53 +116,168 @@ bool agree(const Equation& equation) {
                              [&](const std::string& labels) { return count(labels) == count(equation.result); });
 }
 
-// The sizes of each operand's dimensions, by label.
-using Sizes = std::vector<std::map<char, symbolic::Dim>>;
+// ---- Two operands at a time, as PyTorch multiplies them
 
-Sizes sizes_of(const std::vector<Shape>& shapes, const Equation& equation) {
-  Sizes sizes(shapes.size());
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    for (std::size_t at = 0; at < shapes[i].size(); ++at) sizes[i].insert_or_assign(equation.operands[i][at], shapes[i][at]);
-  return sizes;
+struct Factor {
+  Value value;
+  std::string labels;
+  std::map<char, Dim> sizes;  // of the labels
+
+  std::int64_t axis(char label) const { return static_cast<std::int64_t>(labels.find(label)); }
+};
+
+std::string common(const std::string& a, const std::string& b) { return without(a, without(a, b)); }
+
+Value size_of(Emission& e, const Factor& x, char label) {
+  const auto known = x.sizes.at(label).number();
+  return known ? e.integers({*known}) : size_at(e, x.value, x.axis(label));
 }
 
-bool repeats(const std::string& labels) {
-  return std::ranges::any_of(labels, [&](char label) { return std::ranges::count(labels, label) > 1; });
+void sum_over(Emission& e, Factor& x, const std::string& gone) {
+  Ints axes;
+  for (std::size_t at = 0; at < x.labels.size(); ++at)
+    if (gone.find(x.labels[at]) != std::string::npos) axes.push_back(static_cast<std::int64_t>(at));
+  if (axes.empty()) return;
+  x.value = reduce(e, "ReduceSum", x.value, axes, false);
+  x.labels = without(x.labels, gone);
 }
 
-// Two operands make a MatMul if they sum along one label in common and have, beside a batch, at most one label each of their
-// own; without a batch the first may have several. nullopt: they don't.
-std::optional<Value> as_matmul(Emission& e, const Values& values, const Equation& equation, const Sizes& sizes) {
-  if (values.size() != 2 || !(is_floating(values[0]) || e.at_least(9))) return std::nullopt;
-  const std::string &a = equation.operands[0], &b = equation.operands[1], &to = equation.result;
-  if (repeats(a) || repeats(b)) return std::nullopt;
-  std::string batch, summed;
-  for (const char label : a)
-    if (b.find(label) != std::string::npos) (to.find(label) != std::string::npos ? batch : summed) += label;
-  const std::string rows = without(a, b), columns = without(b, a);
-  if (summed.size() != 1 || columns.size() > 1 || (rows.size() > 1 && !batch.empty())) return std::nullopt;
-  // A size of 1 is repeated, which MatMul does to batches alone.
-  const bool fit = provably_equal(sizes[0].at(summed[0]), sizes[1].at(summed[0]));
-  if (!fit || !without(rows + columns, to).empty()) return std::nullopt;
-  const std::string row = rows.empty() ? "<" : rows, column = columns.empty() ? ">" : columns;
-  // ONNX Runtime leaves what sums nothing unset where it repeats matrices, and in its FusedMatMul, which a Reshape of a
-  // transposed operand prevents.
-  const bool nothing = !provably_at_least_if_empty(sizes[0].at(summed[0]), 1);
-  if (nothing && std::ranges::any_of(batch, [&](char label) { return !provably_equal(sizes[0].at(label), sizes[1].at(label)); }))
-    return std::nullopt;
-  const auto factor = [&](std::size_t which, const std::string& all) {
-    const Value value = aligned(e, values[which], equation.operands[which], all);
-    const bool turned = value.id != values[which].id && equation.operands[which].size() == all.size() && all.size() > 2;
-    return nothing && turned ? e.build.reshape(value, Ints(all.size(), 0)) : value;
-  };
-  const Value left = factor(0, batch + row + summed), right = factor(1, batch + summed + column);
-  Value made = e.node("MatMul", {left, right});
-  const auto depth = static_cast<std::int64_t>(batch.size());
-  Ints gone;
-  if (rows.empty()) gone.push_back(depth);
-  if (columns.empty()) gone.push_back(depth + static_cast<std::int64_t>(row.size()));
-  made = e.build.squeeze(made, gone);
-  return aligned(e, made, batch + rows + columns, to);
+// A size of 1 stands for any: the label is the other one's alone.
+void drop(Emission& e, Factor& x, char label) {
+  x.value = e.build.squeeze(x.value, {x.axis(label)});
+  std::erase(x.labels, label);
+}
+
+// Which of two sizes is 1 may show when the model runs.
+void stretch(Emission& e, Factor& a, Factor& b, const std::string& labels) {
+  const auto marked = e.build.plumbing();
+  std::map<char, Value> common_size;
+  for (const char label : labels) {
+    const Value one = size_of(e, a, label), other = size_of(e, b, label);
+    common_size[label] = e.node("Where", {e.node("Equal", {one, e.integers({1})}), other, one});
+  }
+  for (Factor* x : {&a, &b}) {
+    Values sizes;
+    for (const char label : x->labels) {
+      const auto found = common_size.find(label);
+      sizes.push_back(found == common_size.end() ? e.integers({1}) : found->second);
+    }
+    x->value = e.node("Expand", {x->value, joined(e, sizes)});
+    for (const char label : labels) x->sizes[label] = Dim::unknown();
+  }
+}
+
+Dim product_of_sizes(const Factor& x, const std::string& labels) {
+  Dim product(1);
+  for (const char label : labels) product = product * x.sizes.at(label);
+  return product;
+}
+
+// With the labels in this order, those of each group in one dimension; a group without labels has size 1.
+Value grouped(Emission& e, const Factor& x, const std::vector<std::string>& groups, bool sums_nothing) {
+  std::string order, all;
+  bool alike = true;  // each group is a dimension
+  for (const std::string& group : groups) {
+    order += group;
+    all += group.empty() ? std::string(1, static_cast<char>('\x01' + all.size())) : group;
+    alike = alike && group.size() <= 1;
+  }
+  if (alike) {
+    const Value value = aligned(e, x.value, x.labels, all);
+    // ONNX Runtime leaves what sums nothing unset in its FusedMatMul, which a Reshape of a transposed operand prevents.
+    const bool turned = value.id != x.value.id && x.labels.size() == all.size() && all.size() > 2;
+    return sums_nothing && turned ? e.build.reshape(value, Ints(all.size(), 0)) : value;
+  }
+  Shape from, to;
+  for (const char label : order) from.push_back(x.sizes.at(label));
+  for (const std::string& group : groups) to.push_back(product_of_sizes(x, group));
+  return reshape_to(e, aligned(e, x.value, x.labels, order), &from, &to, [&] {
+    Values sizes;
+    for (const std::string& group : groups) {
+      Values factors;
+      for (const char label : group) factors.push_back(size_of(e, x, label));
+      sizes.push_back(product_of(e, factors));
+    }
+    return joined(e, sizes);
+  });
+}
+
+// The labels as groups of one.
+std::vector<std::string> apart(const std::string& labels) {
+  std::vector<std::string> groups;
+  for (const char label : labels) groups.emplace_back(1, label);
+  return groups;
+}
+
+Value multiplied_matrices(Emission& e, const Factor& a, const Factor& b, const std::string& batch, const std::string& summed,
+                          const std::string& rows, const std::string& columns) {
+  const bool nothing = !provably_at_least_if_empty(product_of_sizes(a, summed), 1);
+  const std::vector<std::string> matrices = apart(batch);
+  std::vector<std::string> left = matrices, right = matrices;
+  // Without a batch the rows may stay several dimensions.
+  if (batch.empty() && rows.size() > 1)
+    left = apart(rows);
+  else
+    left.push_back(rows);
+  left.push_back(summed);
+  right.insert(right.end(), {summed, columns});
+  Value made = e.node("MatMul", {grouped(e, a, left, nothing), grouped(e, b, right, nothing)});
+  const bool joins = (!batch.empty() && rows.size() > 1) || columns.size() > 1;
+  if (!joins) {
+    Ints gone;
+    const auto depth = static_cast<std::int64_t>(batch.size());
+    if (rows.empty()) gone.push_back(depth);
+    if (columns.empty()) gone.push_back(depth + static_cast<std::int64_t>(std::max<std::size_t>(rows.size(), 1)));
+    return e.build.squeeze(made, gone);
+  }
+  Shape to;
+  for (const char label : batch + rows) to.push_back(a.sizes.at(label));
+  for (const char label : columns) to.push_back(b.sizes.at(label));
+  return reshape_to(e, made, nullptr, &to, [&] {
+    Values sizes;
+    for (const char label : batch + rows) sizes.push_back(size_of(e, a, label));
+    for (const char label : columns) sizes.push_back(size_of(e, b, label));
+    return joined(e, sizes);
+  });
+}
+
+// What neither `kept` nor the other operand has is summed first, what both have and `kept` hasn't with the product.
+Factor contracted(Emission& e, Factor a, Factor b, const std::string& kept) {
+  std::string stretched;
+  for (const char label : common(a.labels, b.labels)) {
+    const Dim &one = a.sizes.at(label), &other = b.sizes.at(label);
+    if (provably_equal(one, other)) continue;
+    if (one.number() == 1)
+      drop(e, a, label);
+    else if (other.number() == 1)
+      drop(e, b, label);
+    else if (!one.is_number() || !other.is_number())
+      stretched += label;
+  }
+  sum_over(e, a, without(a.labels, b.labels + kept));
+  sum_over(e, b, without(b.labels, a.labels + kept));
+  const std::string both = common(a.labels, b.labels), batch = common(both, kept), summed = without(both, kept),
+                    rows = without(a.labels, b.labels), columns = without(b.labels, a.labels);
+  // Before opset 12 Expand may be missing, and Reshape may not know the sizes: elements are multiplied and summed.
+  const bool joins = summed.size() > 1 || columns.size() > 1 || (rows.size() > 1 && !batch.empty());
+  const bool as_matrices =
+      !summed.empty() && (is_floating(a.value) || e.at_least(9)) && (e.at_least(12) || !(joins || !stretched.empty()));
+  Factor made{.value = {}, .labels = batch + rows + columns, .sizes = b.sizes};
+  for (const auto& [label, size] : a.sizes)
+    if (const auto found = made.sizes.find(label); found == made.sizes.end() || found->second.number() == 1)
+      made.sizes[label] = size;
+  if (as_matrices) {
+    if (!stretched.empty()) stretch(e, a, b, stretched);
+    made.value = multiplied_matrices(e, a, b, batch, summed, rows, columns);
+  } else {
+    const std::string all = made.labels + summed;
+    made.value = e.node("Mul", {aligned(e, a.value, a.labels, all), aligned(e, b.value, b.labels, all)});
+    Factor product{.value = made.value, .labels = all, .sizes = {}};
+    sum_over(e, product, summed);
+    made.value = product.value;
+  }
+  for (const char label : stretched) made.sizes[label] = Dim::unknown();
+  return made;
 }
 
 std::vector<Shape> shapes_of(Emission& e) {
@@ -176,35 +292,45 @@ std::vector<Shape> shapes_of(Emission& e) {
   return shapes;
 }
 
-// What only one operand has and the result doesn't is summed before anything is multiplied.
-void sum_alone(Emission& e, Values& values, Equation& equation) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::string others = equation.result;
-    for (std::size_t j = 0; j < values.size(); ++j)
-      if (j != i) others += equation.operands[j];
-    std::string& labels = equation.operands[i];
-    Ints axes;
-    for (std::size_t at = 0; at < labels.size(); ++at)
-      if (others.find(labels[at]) == std::string::npos) axes.push_back(static_cast<std::int64_t>(at));
-    if (axes.empty()) continue;
-    values[i] = reduce(e, "ReduceSum", values[i], axes, false);
-    labels = without(labels, without(labels, others));
+// A letter that one operand repeats stands for its diagonal. With a size of 0, ONNX Runtime's Einsum ends the process unless the
+// two last dimensions are the diagonal's, and no others.
+void take_diagonals(Emission& e, Factor& x) {
+  for (std::size_t first = 0; first < x.labels.size(); ++first) {
+    const std::size_t second = x.labels.find(x.labels[first], first + 1);
+    if (second == std::string::npos) continue;
+    if (!e.at_least(12)) throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
+    Ints order;
+    std::string left, letters;
+    for (std::size_t at = 0; at < x.labels.size(); ++at) {
+      if (at == first || at == second) continue;
+      order.push_back(static_cast<std::int64_t>(at));
+      left += x.labels[at];
+      letters += static_cast<char>('b' + letters.size());
+    }
+    order.insert(order.end(), {static_cast<std::int64_t>(first), static_cast<std::int64_t>(second)});
+    x.value = e.node("Einsum", {e.build.transpose(x.value, order)}, {{"equation", letters + "aa->" + letters + "a"}});
+    x.labels = left + x.labels[first];
+    return take_diagonals(e, x);
   }
 }
 
-void spell_out(Emission& e, Values values, Equation equation, const Sizes& sizes) {
-  if (std::ranges::any_of(equation.operands, repeats))
-    throw Refusal{"a diagonal needs Einsum, which came with opset 12", "use opset 12"};
-  sum_alone(e, values, equation);
-  if (const auto product = as_matmul(e, values, equation, sizes)) return e.give(*product);
-  std::string summed;
-  for (const auto& labels : equation.operands) summed += without(labels, equation.result + summed);
-  const std::string all = equation.result + summed;
-  Value made = aligned(e, values[0], equation.operands[0], all);
-  for (std::size_t i = 1; i < values.size(); ++i) made = e.node("Mul", {made, aligned(e, values[i], equation.operands[i], all)});
-  Ints axes;
-  for (std::size_t i = equation.result.size(); i < all.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  e.give(reduce(e, "ReduceSum", made, axes, false));
+// From the left to the right.
+void spell_out(Emission& e, const Values& values, const Equation& equation, const std::vector<Shape>& shapes) {
+  std::vector<Factor> factors;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    factors.push_back({.value = values[i], .labels = equation.operands[i], .sizes = {}});
+    for (std::size_t at = 0; at < shapes[i].size(); ++at)
+      factors.back().sizes.insert_or_assign(equation.operands[i][at], shapes[i][at]);
+    take_diagonals(e, factors.back());
+  }
+  Factor made = factors.front();
+  for (std::size_t i = 1; i < factors.size(); ++i) {
+    std::string kept = equation.result;
+    for (std::size_t later = i + 1; later < factors.size(); ++later) kept += factors[later].labels;
+    made = contracted(e, made, factors[i], kept);
+  }
+  sum_over(e, made, without(made.labels, equation.result));
+  e.give(e.cast(aligned(e, made.value, made.labels, equation.result), e.output_dtype()));
 }
 
 void einsum(Emission& e) {
@@ -212,18 +338,21 @@ void einsum(Emission& e) {
   const bool dots = text.find("...") != std::string::npos;
   Values operands = e.tensors("tensors");
   if (operands.empty()) throw Refusal{"PyTorch refuses an equation without tensors"};
-  for (Value& operand : operands) operand = e.cast(operand, e.output_dtype());
-  if (e.variant("operator") && !dots) return e.give(e.node("Einsum", operands, {{"equation", text}}));
+  // Of bools nothing is summed.
+  const DType dtype = e.output_dtype() == DType::boolean ? DType::i32 : e.output_dtype();
+  for (Value& operand : operands) operand = e.cast(operand, dtype);
+  const auto give = [&](const std::string& equation) {
+    e.give(e.cast(e.node("Einsum", operands, {{"equation", equation}}), e.output_dtype()));
+  };
+  if (e.variant("operator") && !dots) return give(text);
   const std::vector<Shape> shapes = shapes_of(e);
   const Equation equation = parse(text, shapes);
-  if (!e.variant("operator") && !e.variant("matrices")) return spell_out(e, operands, equation, sizes_of(shapes, equation));
-  if (e.variant("matrices"))
-    if (const auto product = as_matmul(e, operands, equation, sizes_of(shapes, equation))) return e.give(*product);
-  e.give(e.node("Einsum", operands, {{"equation", agree(equation) ? text : spelt(equation)}}));
+  if (!e.variant("operator")) return spell_out(e, operands, equation, shapes);
+  give(agree(equation) ? text : spelt(equation));
 }
 
 }  // namespace
 
-void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator", "matrices"}); }
+void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator"}); }
 
 }  // namespace compatcheck::handlers

@@ -82,20 +82,22 @@ Value members(Emission& e, const Bags& bags, bool to_the_end) {
   return e.node("Equal", {number, e.build.unsqueeze(e.node("Add", {places_of(e, count), e.integers({1})}), {1})});
 }
 
-// PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first.
+// PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first. There may be no
+// position at all, so nothing is read by position.
 Value greatest(Emission& e, const Bags& bags, const Value& inside) {
   const DType dtype = bags.rows.dtype;
-  const Value rows = e.build.unsqueeze(bags.rows, {0}),
-              usable = e.node("And", {e.build.unsqueeze(inside, {2}), e.node("Not", {e.node("IsNaN", {rows})})});
+  const auto any = [&](const Value& found) {  // along the positions
+    return e.cast(over_positions(e, "ReduceSum", e.cast(found, DType::f32), false), DType::boolean);
+  };
+  const Value rows = e.build.unsqueeze(bags.rows, {0}), is_nan = e.node("IsNaN", {rows}), held = e.build.unsqueeze(inside, {2});
+  const Value usable = e.node("And", {held, e.node("Not", {is_nan})});
   const Value most = over_positions(
       e, "ReduceMax", e.node("Where", {usable, rows, e.scalar(dtype, -std::numeric_limits<double>::infinity())}), false);
   const Value places = e.node("Where", {inside, bags.places, e.build.integer(std::numeric_limits<std::int64_t>::max())});
-  const Value any = e.cast(over_positions(e, "ReduceMax", e.cast(inside, DType::i32), true), DType::boolean);
-  const Value first =
-      e.node("Where", {e.build.squeeze(any, {1}), over_positions(e, "ReduceMin", places, false), e.build.integer(0)});
-  const Value leading = e.build.gather(bags.rows, first, 0);
-  const Value made = e.node("Where", {e.node("IsNaN", {leading}), leading, most});
-  return e.node("Where", {any, made, e.scalar(dtype, 0)});
+  const Value first = e.node("Equal", {bags.places, over_positions(e, "ReduceMin", places, true)});
+  const Value leads = any(e.node("And", {e.build.unsqueeze(first, {2}), is_nan}));
+  const Value made = e.node("Where", {leads, e.scalar(dtype, std::numeric_limits<double>::quiet_NaN()), most});
+  return e.node("Where", {e.build.unsqueeze(any(inside), {1}), made, e.scalar(dtype, 0)});
 }
 
 // Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.

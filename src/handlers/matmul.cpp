@@ -20,6 +20,10 @@ Value transposed(Emission& e, const Value& matrix, std::int64_t rank) {
 // [..., m, k] times [..., k, n], of one dtype; either may be a vector. Before opset 9 MatMul takes floating values alone:
 // integers are multiplied and summed, which stays exact.
 Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Value& b, std::int64_t rank_b) {
+  // ONNX Runtime's FusedMatMul computes other values of a transposed matrix times a vector. Its optimiser moves Transposes, so
+  // whatever the matrix comes from, the vector becomes a matrix of one column.
+  if (is_floating(a) && rank_a > 1 && rank_b == 1)
+    return e.build.squeeze(e.node("MatMul", {a, e.build.unsqueeze(b, {1})}), {rank_a - 1});
   if (is_floating(a) || e.at_least(9)) return e.node("MatMul", {a, b});
   const Value left = rank_a == 1 ? e.build.unsqueeze(a, {0}) : a, right = rank_b == 1 ? e.build.unsqueeze(b, {1}) : b;
   const std::int64_t wide_a = std::max<std::int64_t>(rank_a, 2), wide_b = std::max<std::int64_t>(rank_b, 2),
@@ -162,7 +166,7 @@ void vecdot(Emission& e) {
 void inner(Emission& e) {
   const std::int64_t left = e.rank("self"), right = e.rank("other");
   const Value a = operand(e, "self"), b = operand(e, "other");
-  if (left == 0 || right == 0) return e.give(e.node("Mul", {a, b}));
+  if (left == 0 || right == 0) return e.give(multiply(e, a, b));
   if (right <= 2) return e.give(matrix_product(e, a, left, transposed(e, b, right), right));
   Values rows;
   for (std::int64_t axis = 0; axis < right - 1; ++axis) rows.push_back(e.size_of("other", axis));

@@ -21,6 +21,11 @@ class Guard {
     for_each_node(model.graph, [&](Node& node) {
       for (const ValueId output : node.outputs)
         if (output != absent) makers_.emplace(output, &node);
+      const auto is_known = [&](ValueId input) {
+        return input == absent || constants_.contains(input) || folded_.contains(input);
+      };
+      if (node.op == "Shape" || node.op == "Size" || std::ranges::all_of(node.inputs, is_known))
+        folded_.insert(node.outputs.begin(), node.outputs.end());
     });
     dynamic_ = has_open_sizes(model);
   }
@@ -33,6 +38,7 @@ class Guard {
       if (node.op == "Clip") clip_of_relu(node);
       if (node.op == "MatMul" && dynamic_) moved_batch(node);
       if (node.op == "Mul" || node.op == "Div") scaling(node);
+      if (node.op == "MatMul") scaled_factors(node);
       if (node.op == "Mul") quotient_of_one(node);
       if (jumps(node)) rounding(node);
     });
@@ -139,19 +145,37 @@ class Guard {
   }
 
   // MatMulScaleFusion multiplies the product instead of the factor, which isn't the same for 0, infinity and NaN; nor does a
-  // model load that it scales by infinity.
+  // model load that it scales by infinity. The number that it multiplies doubles by is in single precision.
   void scaling(const Node& node) {
     const ir::DType dtype = model_.values[node.outputs[0]].dtype;
     if (dtype != ir::DType::f32 && dtype != ir::DType::f16 && dtype != ir::DType::f64) return;
     scaled_twice(node);
     const auto spoils = [&](ValueId value) {
       const auto number = number_of(value);
-      return number && (*number == 0 || !std::isfinite(*number));
+      if (number && (*number == 0 || !std::isfinite(*number))) return true;
+      return dtype == ir::DType::f64 && (number ? !is_power_of_two(*number) : folded_.contains(value));
     };
     if (!spoils(node.inputs[1]) && (node.op == "Div" || !spoils(node.inputs[0]))) return;
     scaled_.insert(node.outputs[0]);
     for (const ValueId input : node.inputs)
-      if (maker(input, "MatMul")) products_.insert(input);
+      if (maker(before_transposes(input), "MatMul")) products_.insert(input);
+  }
+
+  // FusedMatMul transposes its factors itself, and its result is scaled before a Transpose as well as behind.
+  ValueId before_transposes(ValueId value) const {
+    while (const Node* turned = maker(value, "Transpose")) value = turned->inputs[0];
+    return value;
+  }
+
+  void scaled_factors(const Node& product) {
+    for (const ValueId input : product.inputs)
+      if (scaled_.contains(before_transposes(input))) scaled_.insert(input);
+  }
+
+  // One of which several can be multiplied in single precision.
+  static bool is_power_of_two(double number) {
+    int exponent = 0;
+    return std::abs(std::frexp(number, &exponent)) == 0.5 && std::abs(exponent) < 30;
   }
 
   // DivMulFusion makes y / x of (1 / x) * y, which isn't the same for integers.
@@ -300,7 +324,8 @@ class Guard {
   std::unordered_map<ValueId, const TensorData*> constants_;
   std::unordered_map<ValueId, const Node*> makers_;
   std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_, jumping_, quotients_;
-  std::unordered_map<ValueId, bool> is_plain_;      // of a Range: known while converting, so the runtime folds it
+  std::unordered_set<ValueId> folded_;          // what ONNX Runtime may compute of constants and sizes while it loads the model
+  std::unordered_map<ValueId, bool> is_plain_;  // of a Range: known while converting, so the runtime folds it
   std::unordered_map<ValueId, std::size_t> moved_;  // products whose left operand has moved dimensions → its rank
   ValueId rows_ = absent;
   bool dynamic_ = false;  // sizes are known when the model runs

@@ -1,6 +1,7 @@
 // Matrix products: facts.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <numeric>
 
 #include "symbolic/demands.h"
@@ -338,7 +339,7 @@ bool sums_alone(std::string equation, std::size_t operands) {
 }
 
 // Small integers: what is summed before it is multiplied, as the other operand has size 1 there, is summed as i64. A product with
-// sums of both kinds is an error in PyTorch.
+// sums of both kinds is an error in PyTorch, as are products of bools with sums.
 std::optional<DType> dtype_of_products(DType dtype, const Letters& known, std::size_t operands) {
   bool as_sum = false, as_product = false;
   for (std::size_t letter = 0; letter < known.sizes.size(); ++letter) {
@@ -348,6 +349,8 @@ std::optional<DType> dtype_of_products(DType dtype, const Letters& known, std::s
     if (std::ranges::all_of(sizes, is_one)) continue;
     const bool broadcasts = std::ranges::any_of(sizes, is_one);
     if (broadcasts && !std::ranges::all_of(sizes, [](const Dim& size) { return size.is_number(); })) return std::nullopt;
+    const bool nothing = std::ranges::any_of(sizes, [](const Dim& size) { return size.number() == 0; });
+    if (!broadcasts && !nothing && dtype == DType::boolean) throw Impossible{"PyTorch multiplies no matrices of bool"};
     (broadcasts ? as_sum : as_product) = true;
   }
   if (!as_sum) return dtype;
@@ -373,11 +376,18 @@ Facts einsum(const Call& call) {
   return {tensor_fact(dtype, known ? einsum_shape(*known) : std::nullopt)};
 }
 
-// ONNX Runtime's Einsum divides by the sizes of a second operand that it transposes.
+// ONNX Runtime's Einsum divides by the sizes of a second operand that it transposes, and by those of a diagonal.
 Verdict einsum_has_elements(const Call& call) {
   const auto operands = call.list("tensors");
+  const auto equation = call.string("equation");
+  const auto repeats = [&] {
+    const std::string_view left = std::string_view(*equation).substr(0, equation->find("->"));
+    for (std::size_t i = 0; i < left.size(); ++i)
+      if (std::isalpha(static_cast<unsigned char>(left[i])) && left.find(left[i], i + 1) != std::string_view::npos) return true;
+    return false;
+  };
   bool has = true;
-  if (operands && operands->size() > 1)
+  if (operands && (operands->size() > 1 || (equation && repeats())))
     for (const Fact* operand : *operands)
       if (const auto* tensor = operand->tensor(); tensor && tensor->shape)
         for (const Dim& size : *tensor->shape) has = has && provably_at_least_if_empty(size, 1);

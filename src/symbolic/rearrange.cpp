@@ -143,6 +143,22 @@ Verdict channels_shuffle(const Call& call) {
   return demands.verdict();
 }
 
+// What a circular pad repeats comes from what its negative widths leave; PyTorch copies the margins from each other, or from
+// memory that nothing filled, if that is less.
+void circle_fits(const std::vector<const Fact*>& widths, const Shape& shape, Demands& demands) {
+  for (std::size_t i = 0; i + 1 < widths.size(); i += 2) {
+    std::int64_t most = 0, cropped = 0;
+    for (const std::size_t side : {i, i + 1}) {
+      const auto* width = widths[side]->number();
+      if (!width || !width->integer || !width->integer->is_number()) continue;
+      most = std::max(most, *width->integer->number());
+      cropped += std::min<std::int64_t>(*width->integer->number(), 0);
+    }
+    if (most > 0 && cropped < 0)
+      demands.at_least(shape[shape.size() - 1 - i / 2] + Dim(cropped), most, "what a negative width leaves of a dimension");
+  }
+}
+
 // Widths are pairs, for the last dimensions. What stands in the margin comes from inside of pictures alone, with a batch or
 // without.
 Verdict widths_fit(const Call& call) {
@@ -166,6 +182,7 @@ Verdict widths_fit(const Call& call) {
     const Dim& size = (*shape)[shape->size() - 1 - i / 2];
     if (width && width->integer) demands.at_most(*width->integer, *mode == "reflect" ? size - Dim(1) : size, "a pad width");
   }
+  if (*mode == "circular") circle_fits(*widths, *shape, demands);
   return demands.verdict();
 }
 

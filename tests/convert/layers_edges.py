@@ -526,21 +526,6 @@ class Stepped(torch.nn.Module):
         return x[-7:int(n):2]
 
 
-def einsums():
-    """Sizes of 0, at which ONNX Runtime's own Einsum ends the process, and of 1, which are repeated."""
-    letters = {"b": "b", "d": "d", "i": "i", "h": 2, "j": 3, "k": 4}   # names vary
-    made = {}
-    for dtype, word in ((torch.float32, "f32"), (torch.int64, "i64")):
-        for equation in ("bid,bjd->bij", "bid,bjd->bji", "bhid,bhjd->bhij", "bihd,bjhd->bhij", "bhij,bjhd->bihd", "id,jd->ij", "id,jd->ji", "bid,jd->bij", "bid,jd->jib", "bihd,d->bih", "bd,bd->b", "bi,bd->bid", "...id,...jd->...ij", "bid,bjd,bij->b"):
-            # What isn't a product of matrices stays an Einsum: ONNX has no other form that is as cheap.
-            zeros = [{}, {"i": 0}] if equation.count(",") > 1 else [{}, {"b": 0}, {"d": 0}, {"i": 0}, {"b": 0, "i": 0}]
-            terms = [term.replace("...", "b") for term in equation.split("->")[0].split(",")]
-            sets = [tuple((torch.randn([{"b": 3, "d": 5, "i": 2, **{k: v for k, v in letters.items() if isinstance(v, int)}, **zero}[c] for c in term]) * 4).to(dtype) for term in terms) for zero in zeros]
-            made[f"einsum_{word}_{equation}"] = Case(lambda *x, equation=equation: torch.einsum(equation, *x), sets, [f"{word}:{','.join(str(letters[c]) for c in term)}" for term in terms])
-        made[f"einsum_{word}_repeated"] = Case(lambda a, b: (torch.einsum("ij,jk->ik", a, b), torch.einsum("ij,kj->ik", b, a)), [(torch.ones(2, 1).to(dtype), torch.arange(12).reshape(3, 4).to(dtype))])
-    return made
-
-
 def unbatched_losses():
     """One vector of scores: a target without dimensions, or a vector of one."""
     r, reductions = torch.randn, ("none", "mean", "sum")
@@ -581,5 +566,44 @@ def unbatched_losses():
     return made
 
 
+def circles():
+    """Circular pads that crop: PyTorch's result is defined where what is left is as long as each margin."""
+    made, r = {}, torch.randn
+    for size in (3, 4, 5):
+        for before in range(-size, size + 1):
+            for after in range(-size, size + 1):
+                left = size + min(before, 0) + min(after, 0)
+                if min(before, after) >= 0 or max(before, after) <= 0:
+                    continue
+                pad = lambda x, pads=(before, after): F.pad(x, pads, mode="circular")
+                if left >= max(before, after):
+                    made[f"circle_{size}_{before}_{after}"] = Case(pad, [(r(1, 2, size),)])
+                    made[f"circle_named_{size}_{before}_{after}"] = Case(pad, [(r(1, 2, size),), (r(2, 2, size + 3),)], ("f32:b,2,n",))
+                elif size == 4:
+                    # Traced with more, as PyTorch fails or gives what memory holds.
+                    made[f"circle_refused_{before}_{after}"] = Case(pad, [(r(1, 2, 12),)], (f"f32:1,2,{size}",), refused="what a negative width leaves of a dimension must be at least")
+    made["circle_2d"] = Case(lambda x: F.pad(x, (2, -1, -2, 3), mode="circular"), [(r(1, 2, 5, 4),), (r(1, 2, 6, 3),)], ("f32:1,2,n,m",))
+    made["circle_2d_refused"] = Case(lambda x: F.pad(x, (2, -1, -2, 3), mode="circular"), [(r(1, 2, 9, 9),)], ("f32:1,2,4,4",), refused="what a negative width leaves of a dimension must be at least 3, and is 2")
+    made["circle_computed"] = Case(lambda x: F.pad(x, (x.size(2) // 2, x.size(1) - 3), mode="circular"), [(r(1, 2, 6),), (r(1, 5, 4),), (r(1, 3, 1),)], ("f32:1,c,n",), opsets=range(19, 27))
+    made["circle_integers"] = Case(lambda x: F.pad(x, (2, -1), mode="circular"), [(torch.arange(8).reshape(1, 2, 4),)])
+    made["circle_bools"] = Case(lambda x: F.pad(x, (-2, 2), mode="circular"), [(torch.arange(8).reshape(1, 2, 4) > 4,)])
+    return made
+
+
+def empty_bags():
+    """No index at all, or none that counts."""
+    made = {}
+    weight = torch.randn(6, 3)
+    weight[4, 1] = NAN
+    i, o = lambda *n: torch.tensor(n, dtype=torch.int64), lambda *n: torch.tensor(n, dtype=torch.int64)
+    sets = [(i(1, 4, 2, 4), o(0, 2, 2)), (i(), o(0)), (i(), o(0, 0)), (i(4), o(0, 0, 1)), (i(2), o(0))]
+    for mode in ("sum", "mean", "max"):
+        for name, options in (("", {}), ("_padded", {"padding_idx": 4}), ("_last", {"include_last_offset": True})):
+            given = [(index, torch.cat([offsets, torch.tensor([len(index)])]) if name == "_last" else offsets) for index, offsets in sets]
+            made[f"empty_bags_{mode}{name}"] = Case(lambda index, offsets, mode=mode, options=options: F.embedding_bag(index, weight, offsets, mode=mode, **options), given, ("i64:n", "i64:k"), opsets=range(9, 27))
+        made[f"empty_bags_{mode}_chosen"] = Case(lambda b, offsets, mode=mode: F.embedding_bag(b[b > 2], weight, offsets, mode=mode), [(i(1, 5, 3), o(0, 1)), (i(1, 0, 2), o(0)), (i(4, 0), o(0))], ("i64:n", "i64:k"), opsets=range(9, 27))
+    return made
+
+
 def cases():
-    return einsums() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
+    return circles() | empty_bags() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()

@@ -18,6 +18,8 @@ def cases():
     near = torch.where(far.isfinite() & (far.abs() > 100), far.sign() * 20.7, far)
     for mode, padding, corners in itertools.product(("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True)):
         made[f"grid_{mode}_{padding}_{corners}"] = Case(lambda x, g, a=(mode, padding, corners): F.grid_sample(x, g, *a), [(torch.randn(2, 3, 4, 7), grid), (torch.randn(1, 3, 4, 7), near if padding == "reflection" else far)], ("f32:n,3,4,7", "f32:n,h,w,2"), opsets=range(16, 27))
+    # ONNX Runtime has a kernel for doubles from opset 20 on; no dtype is wider.
+    made["grid_of_doubles"] = Case(lambda x, g: F.grid_sample(x, g, align_corners=False), [(torch.randn(2, 3, 4, 7).double(), grid.double())], opsets=range(16, 27), runs=range(20, 27))
     volume = torch.rand(2, 3, 4, 5, 3) * 3 - 1.5
     far_volume = torch.tensor(list(itertools.product((1e4, -7.5, 0.3, float("nan"), float("inf"), -float("inf")), repeat=3))).reshape(1, 6, 6, 6, 3)
     for mode, padding, corners in itertools.product(("bilinear", "nearest"), ("zeros", "border", "reflection"), (False, True)):
