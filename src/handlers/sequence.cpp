@@ -57,7 +57,7 @@ Value with_more(Emission& e, const Value& sequence, const Value& count, const st
   const std::vector<onnx::Dimension> single;
   const Value trip = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
   const Value before = e.build.body_input(sequence.dtype, true);
-  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, e.cast(member(trip), sequence.dtype)})});
+  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, member(trip)})});
   return e.build.control("Loop", {count, {}, sequence}, {{"body", body}}, {sequence.dtype}, {true}).front();
 }
 
@@ -174,6 +174,7 @@ void concatenate(Emission& e) {
   if (holds_numbers(e, 0)) return e.give_vector(0, e.build.concat({vector_at(e, 0), vector_at(e, 1)}, 0));
   if (!a && !b) {
     const Value first = sequence_at(e, 0), second = sequence_at(e, 1);
+    if (first.dtype != second.dtype) throw Refusal{"ONNX has no list of tensors of several dtypes", "use tensors of one dtype"};
     const Value made = with_more(e, first, e.node("SequenceLength", {second}), [&](const Value& trip) {
       return e.node("SequenceAt", {second, trip});
     });
@@ -190,7 +191,7 @@ void concatenate(Emission& e) {
 }
 
 void give_repeated(Emission& e, std::size_t list, std::string_view argument) {
-  const Value given = int_value(e, argument), count = e.at_least(12) ? maximum(e, given, e.integers({0})) : given;
+  const Value count = int_value(e, argument);  // TorchScript raises where it is negative, and Tile fails
   if (holds_numbers(e, list)) return e.give_vector(0, e.node("Tile", {vector_at(e, list), count}));
   const Value from = sequence_at(e, list);
   give_sequence(e, members_at(e, from, e.node("Tile", {positions_of(e, from), count})));

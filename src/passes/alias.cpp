@@ -14,9 +14,9 @@ constexpr std::size_t most_entries = 2'000'000;  // of sets; a model whose value
 
 // A list of tensors is written as a list (append), or tensor by tensor (_foreach_add_).
 bool writes_items(const ir::Node& node, std::size_t operand) {
-  constexpr auto list_operators = std::to_array<std::string_view>({"aten::Delete", "aten::_set_item", "aten::add_",
-                                                                   "aten::append", "aten::clear", "aten::extend", "aten::insert",
-                                                                   "aten::pop", "aten::remove", "aten::reverse", "aten::sort"});
+  constexpr auto list_operators = std::to_array<std::string_view>(
+      {"aten::Delete", "aten::_set_item", "aten::add_", "aten::append", "aten::clear", "aten::extend", "aten::insert",
+       "aten::mul_", "aten::pop", "aten::remove", "aten::reverse", "aten::sort"});
   return ir::is_tensor_list(node.input(operand)->type()) && node.schema() &&
          !std::binary_search(list_operators.begin(), list_operators.end(), node.op());
 }

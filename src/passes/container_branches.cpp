@@ -218,9 +218,18 @@ struct ContainerWalk::Join {
     return cell;
   }
 
+  // Where the keys of both ways begin alike and then differ, only those of one way are there: the order is known.
+  static bool has_one_order(const Cell& a, const Cell& b) {
+    std::size_t alike = 0;
+    while (alike < std::min(a.keys.size(), b.keys.size()) && ir::equal(a.keys[alike], b.keys[alike])) ++alike;
+    return std::all_of(a.keys.begin() + static_cast<std::ptrdiff_t>(alike), a.keys.end(),
+                       [&](const ir::Constant& key) { return !b.find(key); });
+  }
+
   // A key that is there one way only may be there afterwards.
   Cell merge_dicts(const Cell& a, const Cell& b) {
-    Cell cell{.kind = Cell::Kind::dict, .unordered = a.unordered || b.unordered || !same_keys(a.keys, b.keys)};
+    walk.work(a.keys.size() * b.keys.size() / 16);
+    Cell cell{.kind = Cell::Kind::dict, .unordered = a.unordered || b.unordered || !has_one_order(a, b)};
     const std::array<const Cell*, ways> cells{&a, &b};
     for (const Cell* from : cells)
       for (const ir::Constant& key : from->keys) {
@@ -343,6 +352,7 @@ ir::Node* ContainerWalk::choice(ir::Value* condition, ir::Node* place, Site site
 
 // What was written to `from` has been written to `to` as well where they are one object.
 void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site) {
+  work(1 + heap_.at(to).items.size());
   Join join{*this, choice(same, place, site), heap_.size()};
   join.changes[0][to] = std::make_shared<Cell>(heap_.at(from));
   join.changes[1][to] = std::make_shared<Cell>(heap_.at(to));
@@ -385,6 +395,7 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
   for (std::size_t at = 0; at < holders.size(); ++at) {
     const CellId held = holders[at];
     if (std::ranges::any_of(holders_, [&](const auto& entry) { return entry.second == held; })) return true;
+    work(names_[held].size());
     for (const ir::Value* value : names_[held])
       for (const ir::Use& use : value->uses())
         if (read_later(value, use.user)) return true;

@@ -337,6 +337,7 @@ class ContainerWalk::Loop {
   bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
     using enum Plan::Kind;
     if (plan.kind == option) {
+      if (!is_settled(end)) refuse(head, end);
       const Abstract* inner = content(end);
       return inner && widen(plan.parts[0], head.parts->front(), *inner, ends, carried);
     }
@@ -399,7 +400,9 @@ class ContainerWalk::Loop {
       walk_.add_sites(abstract, plan_sites_);
       const Cell& cell = end_state(*abstract.cell, ends);
       const ir::TypeRef& type = walk_.heap_.origin(*abstract.cell).type;
-      if (!cell.is_settled() || (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
+      // Containers in it are known by names that nobody compares with theirs.
+      if (!cell.is_settled() || std::ranges::any_of(cell.items, has_cells) ||
+          (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
         refuse(abstract, abstract);
       CellPlan contents{.whole = cell.kind == Cell::Kind::list, .kind = cell.kind, .keys = cell.keys};
       for (std::size_t i = 0; i < cell.items.size() && !contents.whole; ++i)

@@ -103,6 +103,7 @@ void ContainerWalk::dict_construct(ir::Node* node) {
   for (std::size_t i = 0; i + 1 < node->inputs().size(); i += 2) {
     const ir::Constant* key = ir::constant_of(node->input(i));
     if (!key || !is_key(*key)) return visit_made(node);
+    work(cell.keys.size());
     repeated = repeated || cell.find(*key);
     cell.set(*key, look(node->input(i + 1)));
   }
@@ -127,28 +128,34 @@ void ContainerWalk::tuple_construct(ir::Node* node) {
 }
 
 void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {
-  if (!is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
-  if (items.size() > most_items || !spend(budget_.listed, items.size())) return visit_other(node);
-  const Abstract list =
-      Abstract::of_cell(add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())}));
-  if (is_left_out(node->output())) return visit_other(node);
-  give(node, list);
+  if (!is_kind(node->output(), ir::TypeKind::list) || is_left_out(node->output()) || items.size() > most_items ||
+      !spend(budget_.listed, items.size()))
+    return visit_holder(node, items);
+  give(node, Abstract::of_cell(add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())})));
+}
+
+// A container that isn't followed and holds these: they must be the very objects, so they aren't followed either.
+void ContainerWalk::visit_holder(ir::Node* node, const std::vector<Abstract>& items) {
+  for (const Abstract& item : items)
+    if (has_cells(item)) leave(item);
+  visit_other(node);
 }
 
 void ContainerWalk::dict_of(ir::Node* node) {
-  if (is_left_out(node->output()) || !is_kind(node->output(), ir::TypeKind::dict)) return visit_other(node);
+  const Abstract from = node->inputs().empty() ? Abstract() : look(node->input(0));
+  const auto unfollowed = [&] { visit_holder(node, from.cell ? heap_.at(*from.cell).items : std::vector<Abstract>()); };
+  if (is_left_out(node->output()) || !is_kind(node->output(), ir::TypeKind::dict)) return unfollowed();
   Cell cell{.kind = Cell::Kind::dict};
   if (!node->inputs().empty()) {
-    const Abstract from = look(node->input(0));
     const Cell* list = known_list(from);
     if (from.cell && heap_.at(*from.cell).kind == Cell::Kind::dict) {
       cell = heap_.at(*from.cell);
       cell.made = nullptr;
-      if (!spend(budget_.listed, cell.items.size())) return visit_other(node);
+      if (!spend(budget_.listed, cell.items.size())) return unfollowed();
     } else if (list) {
       for (const Abstract& pair : list->items) {
         const auto key = pair.parts && !pair.present && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
-        if (!key || !is_key(*key)) return visit_other(node);
+        if (!key || !is_key(*key)) return unfollowed();
         cell.set(*key, pair.parts->back());
       }
     } else {
@@ -233,7 +240,7 @@ void ContainerWalk::item(ir::Node* node) {
     if (!key || !is_key(*key)) leave(from);
     const Abstract* found = cell.find(*key);
     if (ir::Value* present = found ? cell.presence(found) : nullptr) {
-      if (!node->is("aten::get")) leave(from);  // it may raise
+      if (!node->is("aten::get") || is_left_out(node->output())) leave(from);  // without `get` it may raise
       if (node->inputs().size() == 3) return give(node, either(present, Abstract(*found), look(node->input(2)), node));
       return give(node, Abstract::of_option(present, Abstract(*found), site_of(node->output())));
     }
@@ -279,16 +286,20 @@ void ContainerWalk::slice(ir::Node* node) {
 
 // A new list of the same items, which of them isn't known: lists in lists must stay the same ones.
 void ContainerWalk::visit_cut(ir::Node* node, const Abstract& list) {
-  if (list.cell && !is_plain_element(heap_.origin(*list.cell).type->elements[0])) leave(list);
+  leave_nested(list);
   visit_other(node);
+}
+
+void ContainerWalk::leave_nested(const Abstract& list) const {
+  if (list.cell && !is_plain_element(heap_.origin(*list.cell).type->elements[0])) leave(list);
 }
 
 void ContainerWalk::sum(ir::Node* node) {
   if (node->inputs().size() != 2 || !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   const Cell *one = known_list(look(node->input(0))), *other = known_list(look(node->input(1)));
   if (!one || !other) {
-    visit_cut(node, look(node->input(0)));
-    return;
+    for (ir::Value* input : node->inputs()) leave_nested(look(input));
+    return visit_other(node);
   }
   std::vector<Abstract> both(one->items);
   both.insert(both.end(), other->items.begin(), other->items.end());
@@ -316,12 +327,12 @@ void ContainerWalk::copy(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell) return visit_other(node);
   Cell cell = heap_.at(*from.cell);
-  if (cell.kind == Cell::Kind::object || is_left_out(node->output())) return visit_other(node);
+  if (cell.kind == Cell::Kind::object || is_left_out(node->output())) return visit_holder(node, cell.items);
   const bool dict = is_kind(node->output(), ir::TypeKind::dict);
   if (!dict && !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
   if (cell.whole && !is_plain_element(heap_.origin(*from.cell).type->elements[0])) return visit_other(node);
-  if (!spend(budget_.listed, cell.items.size())) return visit_other(node);
+  if (!spend(budget_.listed, cell.items.size())) return visit_holder(node, cell.items);
   if (!cell.whole) cell.made = nullptr;
   give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
 }
@@ -418,9 +429,10 @@ void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dic
     ir::Value* item = leaf(cell.items[i], node);
     ir::Value* one = node_before(node, "prim::ListConstruct", {&item, 1}, {&type, 1})->output();
     if (ir::Value* present = cell.present[i]) {
+      ir::Value* nothing = node_before(node, "prim::ListConstruct", {}, {&type, 1})->output();
       ir::Node* branch = choice(present, node, site_of(node));
       branch->blocks()[0]->add_output(one);
-      branch->blocks()[1]->add_output(node_before(node, "prim::ListConstruct", {}, {&type, 1})->output());
+      branch->blocks()[1]->add_output(nothing);
       one = branch->add_output(type);
     }
     list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;

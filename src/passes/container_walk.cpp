@@ -50,9 +50,7 @@ bool is_settled(const Abstract& abstract) {
          !(ir::is(abstract.value->type(), ir::TypeKind::optional) || ir::is(abstract.value->type(), ir::TypeKind::any));
 }
 
-bool has_cells(const Abstract& abstract) {
-  return abstract.cell || (abstract.parts && std::ranges::any_of(*abstract.parts, has_cells));
-}
+bool has_cells(const Abstract& abstract) { return abstract.cell || abstract.holds_cells; }
 
 bool is_plain_element(const ir::TypeRef& type) {
   using enum ir::TypeKind;
@@ -185,6 +183,8 @@ bool ContainerWalk::existed(CellId id, const ir::Node& before, std::size_t cells
 
 void ContainerWalk::know(const ir::Value* value, Abstract abstract) {
   const auto name = [&](const auto& self, const Abstract& part) -> void {
+    if (!has_cells(part)) return;
+    work();
     if (part.cell) names_[*part.cell].push_back(value);
     if (part.parts)
       for (const Abstract& inner : *part.parts) self(self, inner);

@@ -152,6 +152,8 @@ class ContainerWalk {
   void give_each(ir::Node* node, const std::vector<Abstract>& results);
   void visit_made(ir::Node* node);
   void visit_cut(ir::Node* node, const Abstract& list);
+  void visit_holder(ir::Node* node, const std::vector<Abstract>& items);
+  void leave_nested(const Abstract& list) const;
   void wrote(ir::Node* node, CellId id);
   static bool sort_constants(std::vector<Abstract>& items);
   std::optional<AttributeKey> attribute_key(const ir::Node* node) const;

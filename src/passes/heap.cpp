@@ -40,7 +40,9 @@ void Cell::set(const ir::Constant& key, Abstract item) {
   if (const Abstract* place = find(key)) {
     const auto at = static_cast<std::size_t>(place - items.data());
     items[at] = std::move(item);
-    if (!present.empty()) present[at] = nullptr;
+    if (present.empty()) return;
+    unordered = unordered || (present[at] && at + 1 < keys.size());  // it is the last one if it wasn't there
+    present[at] = nullptr;
     return forget_presence();
   }
   keys.push_back(key);

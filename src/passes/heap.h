@@ -25,13 +25,19 @@ struct Abstract {
   std::shared_ptr<const std::vector<Abstract>> parts{};  // an Optional has one: what it is if it isn't None
   ir::TypeRef type{};                                    // a tuple's
   ir::Value* present = nullptr;                          // an Optional's: a bool
+  bool holds_cells = false;                              // in its parts
   Site site = 0;                                         // where an Optional comes from
 
   static Abstract of(ir::Value* value) { return {.value = value}; }
   static Abstract of_cell(CellId cell) { return {.cell = cell}; }
   // `made` is the tuple in the graph, if there is one.
   static Abstract of_parts(std::vector<Abstract> parts, ir::TypeRef type, ir::Value* made = nullptr) {
-    return {.value = made, .parts = std::make_shared<const std::vector<Abstract>>(std::move(parts)), .type = std::move(type)};
+    bool cells = false;
+    for (const Abstract& part : parts) cells = cells || part.cell || part.holds_cells;
+    return {.value = made,
+            .parts = std::make_shared<const std::vector<Abstract>>(std::move(parts)),
+            .type = std::move(type),
+            .holds_cells = cells};
   }
   static Abstract of_option(ir::Value* present, Abstract inner, Site site) {
     Abstract made = of_parts({std::move(inner)}, nullptr);

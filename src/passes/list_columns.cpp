@@ -27,7 +27,7 @@ bool selects_members(const ir::Node& node) {
 
 class Columns {
  public:
-  Columns(ir::Graph& graph, const ir::Watch& watch) : graph_(graph), nodes_(all_nodes(graph, watch)) {}
+  Columns(ir::Graph& graph, const ir::Watch& watch) : graph_(graph), nodes_(all_nodes(graph, watch)), watch_(watch) {}
 
   std::size_t run() {
     find();
@@ -56,7 +56,10 @@ class Columns {
     std::size_t before = 0;
     while (before != divided_.size()) {
       before = divided_.size();
-      std::erase_if(divided_, [&](const ir::Value* value) { return !is_divisible(value); });
+      std::erase_if(divided_, [&](const ir::Value* value) {
+        watch_.step();
+        return !is_divisible(value);
+      });
     }
   }
   void add(const ir::Value* value) {
@@ -193,6 +196,7 @@ class Columns {
 
   ir::Graph& graph_;
   Nodes nodes_;
+  const ir::Watch& watch_;
   std::unordered_set<const ir::Value*> divided_;
   std::unordered_map<const ir::Value*, Lists> columns_;
   std::size_t changes_ = 0;

@@ -448,3 +448,125 @@ def natural_two_trackers(x):
         else:
             negative.see(x[i])
     return positive.total - negative.total, torch.tensor(positive.count)
+
+
+# ---- Names of what an Optional or an unfollowed list holds
+
+
+@programs.add(SOME, N3)
+def optional_dict_of_outer_list(x):
+    d: Optional[Dict[str, List[torch.Tensor]]] = None
+    l = [x[0]]
+    for i in range(x.size(0)):
+        if d is not None:
+            d["a"].append(x[i])
+        d = {"a": l}
+    return torch.stack(l)
+
+
+@programs.add(SOME, N3)
+def list_held_by_a_slice(x):
+    inner = [x]
+    part = [inner, [x, x]][:1]
+    if x.dim() == 2:
+        p = part
+    else:
+        p = [[x], [x], [x]]
+    inner.append(x + 1)
+    return torch.stack(p[0])
+
+
+@programs.add(SOME, N3)
+def list_held_by_a_sum(x):
+    inner = [x]
+    part = [[x], [x, x]][:1]
+    if x.dim() == 2:
+        p = part
+    else:
+        p = [[x], [x], [x]]
+    b = p + [inner]
+    inner.append(x)
+    return torch.stack(b[-1])
+
+
+@programs.add(FLAGS, *FLAGGED)
+def optional_from_outside(x, f):
+    m: Optional[torch.Tensor] = None
+    if bool(f > 0):
+        m = x[0]
+    o: Optional[torch.Tensor] = None
+    for i in range(x.size(0)):
+        if o is None:
+            o = x[i]
+        else:
+            o = m
+    return torch.tensor(o is not None)
+
+
+@programs.add(FLAGS, *FLAGGED)
+def optional_argument_by_get(x, f):
+    d: Dict[str, torch.Tensor] = {}
+    l = [x]
+    if bool(f > 0):
+        d["b"] = x[0]
+    l.append(x * 2)
+    return torch.nn.functional.linear(x, x, d.get("b")) if x.size(0) == 3 else l[-1]
+
+
+@programs.add(FLAGS, *FLAGGED)
+def values_in_known_order(x, f):
+    d = {"a": x}
+    if bool(f > 0):
+        d["k"] = x * 2
+    n = len(d)
+    return torch.stack(list(d.values())).sum(0), n
+
+
+@programs.add(FLAGS, *FLAGGED)
+def values_written_again(x, f):
+    d = {"a": x}
+    if bool(f > 0):
+        d["k"] = x * 2
+    d["k"] = x * 3
+    d["l"] = x * 4
+    total = x
+    for i, v in enumerate(d.values()):
+        total = total + v * i
+    return total
+
+
+@programs.add(FLAGS, *FLAGGED)
+def default_set_where_missing(x, f):
+    d = {"a": x}
+    if bool(f > 0):
+        d["k"] = x * 2
+    y = d.setdefault("k", x * 5)
+    z = d.pop("k", x)
+    return y + z, len(d)
+
+
+@programs.add(FLAGS, *FLAGGED)
+def popped_where_there(x, f):
+    d: Dict[str, List[torch.Tensor]] = {}
+    l = [x]
+    if bool(f > 0):
+        d["k"] = l
+    taken = d.pop("k", [x * 2])
+    taken.append(x * 3)
+    return torch.stack(taken), torch.stack(l)
+
+
+@programs.add([(r(n, 3), r(n, 4).double()) for n in (3, 1, 5)], N3, "f64:n,4")
+def lists_of_two_dtypes(x, y):
+    a: List[torch.Tensor] = []
+    b: List[torch.Tensor] = []
+    for i in range(x.size(0)):
+        a.append(x[i])
+        b.append(y[i])
+    both = a + b
+    return both[0], both[-1]
+
+
+@programs.add([(r(n, 3),) for n in (3, 5)], N3)
+def repeated_numbers(x):
+    return torch.tensor([1, 2] * (x.size(0) - 3) + [7])
