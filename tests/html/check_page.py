@@ -173,7 +173,9 @@ def models_and_totals(started, pages):
         wanted = [one for one in reports["reports"] if "family_3/" in one["model"]["path"]]
         assert text(page, "#models .count") == f"{len(wanted)} of {totals['models']} models" and rows(page, "models").count() == len(wanted)
         page.locator("#models tbody a").first.click()
-        assert text(page, "h1") == wanted[0]["model"]["path"].rpartition("/")[2]
+        name = wanted[0]["model"]["path"].rpartition("/")[2]
+        page.wait_for_function("name => document.querySelector('h1').innerText.trim() === name", arg=name)
+        assert text(page, "h1") == name
         page.get_by_role("link", name=f"All {totals['models']} models").click()
         rows(page, "models").first.wait_for()   # the page is drawn after the click
 

@@ -1,5 +1,5 @@
 """One program: made, converted, run and compared; shrunk where it fails."""
-import collections, json, pathlib, re, resource, select, subprocess, sys, tempfile, warnings
+import collections, json, pathlib, re, resource, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np
@@ -7,6 +7,7 @@ import onnxruntime
 import torch
 
 import containers, generate, shrink, source_program
+from lines import Lines
 
 MOST_SECONDS = 60         # for one conversion
 MOST_BYTES = 12 * 2**30
@@ -40,16 +41,17 @@ class Converter:
         """opset → outcome and reason."""
         key = ",".join(map(str, opsets))
         if key not in self.processes:
-            self.processes[key] = subprocess.Popen([*self.command, key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        process = self.processes[key]
-        process.stdin.write("\t".join([str(file), *specs]) + "\n")
+            process = subprocess.Popen([*self.command, key], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.processes[key] = process, Lines(process.stdout)
+        process, lines = self.processes[key]
+        process.stdin.write(("\t".join([str(file), *specs]) + "\n").encode())
         process.stdin.flush()
         found = {}
         while len(found) < len(opsets):
-            late = not select.select([process.stdout], [], [], MOST_SECONDS)[0]
+            line = lines.next(MOST_SECONDS)
+            late = line is None
             if late:
                 process.kill()
-            line = "" if late else process.stdout.readline()
             if not line:
                 del self.processes[key]
                 ended = ("late", f"no answer after {MOST_SECONDS} s") if late else ("crash", f"convert_cases ended with {process.wait()}")

@@ -8,7 +8,9 @@ Each seed makes one program. TorchScript says what is right; a program that PyTo
 counted. What remains must convert, run, and agree in values, shapes and dtypes on every set of inputs. What fails is shrunk to a small
 program, which is printed as Python source. Ends with 1 if anything failed.
 """
-import argparse, collections, json, os, pathlib, re, select, subprocess, sys, threading, time
+import argparse, collections, json, os, pathlib, re, subprocess, sys, threading, time
+
+from lines import Lines
 
 MOST_SECONDS = 300       # for one program, shrunk where it fails
 HERE = pathlib.Path(__file__).parent
@@ -41,24 +43,24 @@ class Worker(threading.Thread):
         self.seeds, self.done, self.lock = seeds, done, lock
 
     def start_process(self):
-        return subprocess.Popen([sys.executable, str(HERE / "run_programs.py"), *sys.argv[1:], "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        process = subprocess.Popen([sys.executable, str(HERE / "run_programs.py"), *sys.argv[1:], "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   env={**os.environ, "OMP_NUM_THREADS": "1"})
+        return process, Lines(process.stdout)
 
     def run(self):
-        process, tried = self.start_process(), 0
+        (process, lines), tried = self.start_process(), 0
         while True:
             with self.lock:
                 if not self.seeds:
                     break
                 seed = self.seeds.popleft()
             try:
-                process.stdin.write(f"{seed}\n")
+                process.stdin.write(f"{seed}\n".encode())
                 process.stdin.flush()
-                if not (late := not select.select([process.stdout], [], [], MOST_SECONDS)[0]):
-                    line = process.stdout.readline()
-                else:
+                line = lines.next(MOST_SECONDS)
+                late = line is None
+                if late:
                     process.kill()
-                    line = ""
             except BrokenPipeError:
                 line, late = "", False
             result = json.loads(line) if line else {"seed": seed, "outcome": "late" if late else "crash", "detail": f"the process ended with {process.wait()}"}
@@ -67,7 +69,7 @@ class Worker(threading.Thread):
             if not line or tried % 2000 == 0:   # scripted programs stay in memory
                 process.stdin.close()
                 process.wait()
-                process = self.start_process()
+                process, lines = self.start_process()
         process.stdin.close()
         process.wait()
 
