@@ -58,4 +58,8 @@ Site site_of(const ir::LocationRef& location, std::uint32_t index) {
   return site;
 }
 
+std::string place_text(const Site& site) {
+  return site.file.empty() ? std::string() : " at " + site.file + ":" + std::to_string(site.line);
+}
+
 }  // namespace compatcheck::analysis

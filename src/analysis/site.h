@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "compatcheck/report.h"
 #include "ir/graph.h"
@@ -12,5 +13,7 @@ namespace compatcheck::analysis {
 // else in torch's; the archive's own code where nothing else is recorded.
 Site site_of(const ir::Node& node, std::uint32_t index);
 Site site_of(const ir::LocationRef& location, std::uint32_t index);  // of a node that isn't there any more
+
+std::string place_text(const Site& site);  // " at model.py:12"; empty where no source is recorded
 
 }  // namespace compatcheck::analysis

@@ -46,6 +46,17 @@ Values while_any(Emission& e, const Values& states, const Holds& holds, const St
   return loop(e, e.build.integer(std::numeric_limits<std::int64_t>::max()), begins, states, any_holds, step);
 }
 
+Value empty_sequence(Emission& e, DType dtype) { return e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype); }
+
+Value with_more(Emission& e, const Value& sequence, const Value& count, const std::function<Value(const Value& trip)>& member) {
+  const auto body = e.build.begin_body();
+  const std::vector<onnx::Dimension> single;
+  const Value trip = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
+  const Value before = e.build.body_input(sequence.dtype, true);
+  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, member(trip)})});
+  return e.build.control("Loop", {count, {}, sequence}, {{"body", body}}, {sequence.dtype}, {true}).front();
+}
+
 Values repeat(Emission& e, const Value& count, const Values& states, const Step& step) {
   return loop(e, count, e.scalar(DType::boolean, 1), states, {}, step);
 }

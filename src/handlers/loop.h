@@ -17,4 +17,9 @@ Values while_any(Emission& e, const Values& states, const std::function<Value(co
 Values repeat(Emission& e, const Value& count, const Values& states,
               const std::function<Values(const Value& trip, const Values& states)>& step);
 
+// A sequence of tensors without members.
+Value empty_sequence(Emission& e, DType dtype);
+// `sequence`, and behind it `count` members of its dtype; `count` is an i64 without dimensions. From opset 13 on.
+Value with_more(Emission& e, const Value& sequence, const Value& count, const std::function<Value(const Value& trip)>& member);
+
 }  // namespace compatcheck::handlers

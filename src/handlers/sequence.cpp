@@ -1,6 +1,5 @@
 // Lists. One of known length is its members, one of numbers a vector, one of tensors a sequence.
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 #include "handlers/elementary.h"
@@ -51,25 +50,15 @@ Value sequence_at(Emission& e, std::size_t i) {
   return e.node("SequenceConstruct", members);
 }
 
-// `sequence` and `count` more members behind it.
-Value with_more(Emission& e, const Value& sequence, const Value& count, const std::function<Value(const Value& trip)>& member) {
-  const auto body = e.build.begin_body();
-  const std::vector<onnx::Dimension> single;
-  const Value trip = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
-  const Value before = e.build.body_input(sequence.dtype, true);
-  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, member(trip)})});
-  return e.build.control("Loop", {count, {}, sequence}, {{"body", body}}, {sequence.dtype}, {true}).front();
-}
-
 // A new sequence of the members at these positions, an i64 vector.
 Value members_at(Emission& e, const Value& sequence, const Value& positions) {
-  const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(sequence.dtype)}}, sequence.dtype);
+  const Value none = empty_sequence(e, sequence.dtype);
   return with_more(e, none, e.node("Size", {positions}), [&](const Value& trip) {
-    const auto position = [&] {
+    const Value position = [&] {
       const auto reading = e.build.plumbing();
       return e.build.gather(positions, trip, 0);
-    };
-    return e.node("SequenceAt", {sequence, position()});
+    }();
+    return e.node("SequenceAt", {sequence, position});
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/loop.h"
 #include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
@@ -58,13 +59,8 @@ bool one_by_one(const Emission& e) { return e.variant("one_by_one") || e.variant
 
 // Its pieces one by one.
 Value put_together(Emission& e, DType dtype, const Value& count, const std::function<Value(const Value&)>& piece) {
-  const Value none = e.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
-  const auto body = e.build.begin_body();
-  const std::vector<onnx::Dimension> single;
-  const Value number = e.build.body_input(DType::i64, false, single), go_on = e.build.body_input(DType::boolean, false, single);
-  const Value before = e.build.body_input(dtype, true);
-  e.build.end_body({e.build.again(go_on), e.node("SequenceInsert", {before, piece(number)})});
-  return e.build.control("Loop", {e.build.reshape(count, {}), {}, none}, {{"body", body}}, {dtype}, {true}).front();
+  const Value none = empty_sequence(e, dtype);
+  return with_more(e, none, e.build.reshape(count, {}), piece);
 }
 
 // `lengths`: an i64 vector.

@@ -400,7 +400,7 @@ class ContainerWalk::Loop {
       walk_.add_sites(abstract, plan_sites_);
       const Cell& cell = end_state(*abstract.cell, ends);
       const ir::TypeRef& type = walk_.heap_.origin(*abstract.cell).type;
-      // Containers in it are known by names that nobody compares with theirs.
+      // Only the identity of the container itself is carried, not that of containers in it.
       if (!cell.is_settled() || std::ranges::any_of(cell.items, has_cells) ||
           (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
         refuse(abstract, abstract);

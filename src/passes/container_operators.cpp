@@ -24,6 +24,8 @@ std::optional<std::size_t> position(const ir::Value* index, std::size_t size) {
 // Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
 bool is_key(const ir::Constant& constant) { return values_equal(constant, constant) == true; }
 
+ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
+
 bool is_kind(const ir::Value* value, ir::TypeKind kind) { return ir::is(ir::without_optional(value->type()), kind); }
 
 }  // namespace
@@ -447,7 +449,7 @@ void ContainerWalk::write(ir::Node* node) {
   const Abstract to = node->inputs().empty() ? Abstract() : look(node->input(0));
   if (!to.cell) return visit_other(node);
   const CellId id = *to.cell;
-  ir::Node* behind = node->next() ? node->next() : node->owner()->return_node();
+  ir::Node* behind = node_behind(node);
   const Site site = site_of(node);
   if (heap_.at(id).kind == Cell::Kind::dict)
     write_dict(node, id);
@@ -641,7 +643,7 @@ ir::Value* ContainerWalk::computed(ir::Node* place, const char* op, std::span<ir
   return node->output();
 }
 
-// Of an Optional: whether it is None says it, if that makes a difference.
+// Of an Optional: where None and a value give different answers, the bool of the Optional is the answer.
 void ContainerWalk::is_instance(ir::Node* node) {
   const Abstract from = look(node->input(0));
   if (!from.present) return visit_other(node);
@@ -719,7 +721,7 @@ void ContainerWalk::set_attribute(ir::Node* node) {
   change(*object.cell, node).set({std::string(attribute_name(*node))}, std::move(value));
   ++changes_;
   drop(node);
-  spread(node->next() ? node->next() : node->owner()->return_node(), site_of(node));
+  spread(node_behind(node), site_of(node));
 }
 
 }  // namespace compatcheck::passes

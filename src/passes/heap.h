@@ -81,7 +81,8 @@ bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constan
 
 using Identity = std::uint32_t;
 
-// Whether a cell is a certain object of the running program: always, where a bool of the graph is true, or nobody knows when.
+// Whether a cell is a certain object of the running program: always, where a bool of the graph is true, or under a condition that
+// isn't known.
 struct Sameness {
   ir::Value* when = nullptr;  // null: always, or not known
   bool known = true;

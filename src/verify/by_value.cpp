@@ -73,8 +73,7 @@ bool is_moved(const ir::Value* value, const ir::Value* from) {
 std::string place_of(const ir::Value* value) {
   const ir::Node& node = *value->producer();
   const Site site = analysis::site_of(node, 0);
-  return node.op() + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
-         (site.module.empty() ? "" : " in " + site.module);
+  return node.op() + analysis::place_text(site) + (site.module.empty() ? "" : " in " + site.module);
 }
 
 std::string places_of(const std::vector<const ir::Value*>& values) {

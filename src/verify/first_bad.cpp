@@ -205,8 +205,7 @@ void explain(const Mismatch& mismatch, Verification& made) {
   } else if (bisected.tied) {
     const ir::Node& node = *bisected.tied->producer();
     const Site site = analysis::site_of(node, number_of(&node, mismatch.prepared.graph));
-    made.bisection->note = "each operator by itself is within tolerance; " + node.op() +
-                           (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
+    made.bisection->note = "each operator by itself is within tolerance; " + node.op() + analysis::place_text(site) +
                            " meets equal elements, whose order PyTorch leaves open: what follows depends on it";
   } else {
     made.bisection->note =

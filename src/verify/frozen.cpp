@@ -18,9 +18,7 @@ constexpr std::size_t most_visited = 10'000;
 
 constexpr const char* without_int = "use x.shape[…] or x.size(…) as it is, without int(…), or script the model";
 
-std::string place_of(const std::string& op, const Site& site) {
-  return op + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line));
-}
+std::string place_of(const std::string& op, const Site& site) { return op + analysis::place_text(site); }
 
 std::string place_of(const ir::Node& node) { return place_of(node.op(), analysis::site_of(node, 0)); }
 
@@ -129,7 +127,7 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   // The number 1 stands everywhere and tells nothing.
   if (size > 1) frozen.help = Search(name, size, prepared).run(nodes);
   if (frozen.help.empty() && tie)
-    frozen.help = place_of(*tie->reader) + " demands that, by a number or a tensor that the file holds";
+    frozen.help = place_of(*tie->reader) + " needs this equation; its number comes from a constant or a tensor in the file";
   if (frozen.help.empty()) frozen.help = "TorchScript takes no other size that was tried: state the number in --input";
   frozen.help += "; --dim " + name + "=" + std::to_string(size) + " verifies this size alone";
   return frozen;
@@ -177,12 +175,11 @@ void tell_baked_in(const std::vector<analysis::BakedIn>& found, const VerifyOpti
     const auto is_explained = [&](const Site& site) { return explained.contains(number_at(one, site)); };
     if (!sites.empty() && std::ranges::all_of(sites, is_explained)) continue;
     const std::string place = sites.empty() ? "" : place_of(one.finding.op, sites.front()) + ": ";
-    Finding& finding = add_finding(
-        made, one.finding.id, Severity::warning, place + one.finding.message,
-        sites.empty() ? one.finding.help
-                      : "whether a constant of the trace takes the place of the named size can't be told apart from a "
-                        "number of the model's own: if it does, " +
-                            std::string(without_int));
+    Finding& finding =
+        add_finding(made, one.finding.id, Severity::warning, place + one.finding.message,
+                    sites.empty() ? one.finding.help
+                                  : "the number may be a constant of the trace or the model's own; if it comes from the trace, " +
+                                        std::string(without_int));
     finding.op = one.finding.op;
     finding.overload = one.finding.overload;
     finding.nodes = one.finding.nodes;

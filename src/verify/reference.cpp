@@ -90,8 +90,7 @@ std::string refused_call(const analysis::Prepared& prepared) {
     for (const ir::Value* output : node->outputs())
       if (const std::string& why = prepared.facts.of(output).impossible; !why.empty()) {
         const Site site = analysis::site_of(*node, 0);
-        return "PyTorch refuses " + node->op() + (site.file.empty() ? "" : " at " + site.file + ":" + std::to_string(site.line)) +
-               ": " + why;
+        return "PyTorch refuses " + node->op() + analysis::place_text(site) + ": " + why;
       }
   return {};
 }
