@@ -223,7 +223,8 @@ class Collector {
         const std::string because =
             place.whole ? was + " was " + std::to_string(place.traced) : "it is " + multiple + "which " + was + " was";
         BakedIn& found = add(place.text + " looks baked in: " + because + " when the model was traced", advice, &node);
-        found.number = place.text + ", " + multiple + "which " + was + " was";
+        found.number = place.text;
+        found.origin = multiple + "which " + was + " was";
         add_site(found, node, index, names, place.surely);
       }
       told.insert(names.begin(), names.end());
@@ -324,7 +325,8 @@ class Collector {
     const std::string number = text.empty() ? std::to_string(size.traced) : text;
     const std::string had = "the size that '" + size.input + "' had as " + size.name;
     BakedIn& found = add(number + " looks baked in: it is " + had + " when the model was traced", advice, &node);
-    found.number = number + ", " + had;
+    found.number = number;
+    found.origin = had;
     add_site(found, node, index, {size.name}, surely);
   }
 

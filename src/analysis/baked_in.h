@@ -12,7 +12,8 @@ namespace compatcheck::analysis {
 struct BakedIn {
   Finding finding{};                 // CC012
   std::vector<std::string> names{};  // the named sizes that it is about; none: an input that nothing reads
-  std::string number{};              // "2, the size that 'x' had as batch", "8, which b*t was"; empty: it is about no number
+  std::string number{};              // "8"; empty: it is about no number
+  std::string origin{};              // what the number was in the trace: "the size that 'x' had as batch", "which b*t was"
   // The number stands where the named sizes lay when the model was traced, and lets other sizes pass: the first of the sites.
   bool surely = false;
 };

@@ -28,12 +28,12 @@ bool holds_tensors(const ir::Value* value) {
 }
 
 // The tensors that a node of the top block reads, in its bodies too; lists of them by their members.
-void add_read(const ir::Node& node, std::vector<const ir::Value*>& values) {
+void add_read(const ir::Node& node, Values& lists, std::vector<const ir::Value*>& values) {
   const ir::Block* top = node.graph()->top();
   const auto add = [&](const ir::Value* value) {
     if (value->block() != top || ir::constant_of(value) || !holds_tensors(value)) return;
-    if (!ir::is(value->type(), ir::TypeKind::tensor) && value->producer()) return add_read(*value->producer(), values);
-    values.push_back(value);
+    if (ir::is(value->type(), ir::TypeKind::tensor) || !value->producer()) return values.push_back(value);
+    if (lists.insert(value).second) add_read(*value->producer(), lists, values);
   };
   for (const ir::Value* input : node.inputs()) add(input);
   for (const ir::Block* body : node.blocks()) {
@@ -43,8 +43,9 @@ void add_read(const ir::Node& node, std::vector<const ir::Value*>& values) {
 }
 
 std::vector<const ir::Value*> read_for(const ir::Value* value) {
+  Values lists;
   std::vector<const ir::Value*> values;
-  if (value->producer()) add_read(*value->producer(), values);
+  if (value->producer()) add_read(*value->producer(), lists, values);
   return values;
 }
 
@@ -92,16 +93,15 @@ class Search {
     const std::size_t paired = static_cast<std::size_t>(
         std::ranges::count_if(pairs_.values(), [&](const ir::Value* value) { return is_paired(value); }));
     if (bad_.empty()) {
-      made_.note = "without ONNX Runtime's graph optimisations the outputs agree, so the fault is in these";
+      made_.note = "the outputs agree without ONNX Runtime's graph optimisations, so one of these optimisations is at fault";
       return finish();
     }
     find_unpaired();
     for (const ir::Value* value : unpaired_)
       if (trials_left_ > 0 && find_place(value)) return finish();
-    made_.note = "no operator can be named, because values in between couldn't be paired: " + std::to_string(paired) + " of " +
-                 std::to_string(pairs_.values().size()) + " values of TorchScript are among the file's";
-    if (!unpaired_.empty())
-      made_.note += ", and before the wrong outputs these are not, in the model's order: " + places_of(unpaired_);
+    made_.note = "the search can't name an operator: the file holds only " + std::to_string(paired) + " of the " +
+                 std::to_string(pairs_.values().size()) + " values that TorchScript computes";
+    if (!unpaired_.empty()) made_.note += "; before the wrong outputs it lacks those of " + places_of(unpaired_);
     return finish();
   }
 
@@ -297,11 +297,12 @@ class Search {
     std::vector<const ir::Value*> others(region.values);
     std::erase(others, value);
     std::string& note = made_.note;
-    note = "the file's values were paired by what they hold, as their names are another program's";
-    if (!others.empty()) note += "; the fault may also be in " + places_of(others) + ", whose values the file doesn't hold";
+    note = "the values of the file were compared by their elements, because their names come from another exporter";
+    if (!others.empty())
+      note += "; the fault may also be in " + places_of(others) + ", because the file doesn't hold their values";
     for (const ir::Value* before : region.before)
       if (before->producer() && pairs_.is_even(before))
-        note += "; all elements of what " + place_of(before) + " gives are equal, so that its pair is uncertain";
+        note += "; the result of " + place_of(before) + " has equal elements only, so its pair is uncertain";
     made_.found.bad = std::move(bad);
   }
 

@@ -9,18 +9,13 @@
 #include "analysis/input_spec.h"
 #include "analysis/site.h"
 #include "ir/constant.h"
-#include "verify/judge.h"
 
 namespace compatcheck::verification {
 namespace {
 
 constexpr std::size_t most_visited = 10'000;
 
-constexpr const char* without_int = "use x.shape[…] or x.size(…) as it is, without int(…), or script the model";
-
-std::string place_of(const std::string& op, const Site& site) { return op + analysis::place_text(site); }
-
-std::string place_of(const ir::Node& node) { return place_of(node.op(), analysis::site_of(node, 0)); }
+std::string place_of(const ir::Node& node) { return node.op() + analysis::place_text(analysis::site_of(node, 0)); }
 
 std::string spell(const std::vector<std::int64_t>& sizes) {
   std::string text = "[";
@@ -131,60 +126,6 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   if (frozen.help.empty()) frozen.help = "TorchScript takes no other size that was tried: state the number in --input";
   frozen.help += "; --dim " + name + "=" + std::to_string(size) + " verifies this size alone";
   return frozen;
-}
-
-void tell_baked_in(const std::vector<analysis::BakedIn>& found, const VerifyOptions& options, Verification& made) {
-  const auto is_frozen = [&](const std::string& name) {
-    return std::ranges::any_of(made.dimensions,
-                               [&](const NamedDimension& each) { return each.name == name && !each.reason.empty(); });
-  };
-  std::set<std::string> settled;  // told already, or fixed
-  for (const NamedDimension& dimension : made.dimensions)
-    if (!dimension.reason.empty()) settled.insert(dimension.name);
-  for (const std::string& dim : options.convert.dims)
-    if (const auto [name, size] = analysis::named_size(dim); analysis::is_number(size)) settled.insert(name);
-  for (const analysis::BakedIn& one : found) {
-    if (!one.surely) continue;
-    const std::string place = place_of(one.finding.op, one.finding.sites.front());
-    for (const std::string& name : one.names) {
-      const auto dimension = std::ranges::find(made.dimensions, name, &NamedDimension::name);
-      if (dimension == made.dimensions.end() || !settled.insert(name).second) continue;
-      dimension->variation = NamedDimension::Variation::none;
-      dimension->reason = "the dimension '" + name + "' can't vary: " + place + " reads the constant " + one.number +
-                          " when the model was traced; other sizes run, with results that keep this one";
-      Finding& finding = add_finding(made, "CC205", Severity::error, dimension->reason,
-                                     std::string(without_int) + "; --dim " + name + "=" +
-                                         std::to_string(dimension->sizes.front()) + " verifies this size alone");
-      finding.nodes = 1;
-      finding.sites = {one.finding.sites.front()};
-      dimension->sizes.resize(1);
-    }
-  }
-  // Numbers of nodes that are the size of a name that is told.
-  std::set<std::pair<std::uint32_t, std::string>> explained;
-  const auto number_at = [](const analysis::BakedIn& one, const Site& site) {
-    return std::pair(site.index, one.number.substr(0, one.number.find(',')));
-  };
-  for (const analysis::BakedIn& one : found)
-    if (std::ranges::any_of(one.names, is_frozen))
-      for (const Site& site : one.finding.sites) explained.insert(number_at(one, site));
-  for (const analysis::BakedIn& one : found) {
-    const auto is_settled = [&](const std::string& name) { return settled.contains(name); };
-    if (one.surely || (!one.names.empty() && std::ranges::all_of(one.names, is_settled))) continue;
-    const auto& sites = one.finding.sites;
-    const auto is_explained = [&](const Site& site) { return explained.contains(number_at(one, site)); };
-    if (!sites.empty() && std::ranges::all_of(sites, is_explained)) continue;
-    const std::string place = sites.empty() ? "" : place_of(one.finding.op, sites.front()) + ": ";
-    Finding& finding =
-        add_finding(made, one.finding.id, Severity::warning, place + one.finding.message,
-                    sites.empty() ? one.finding.help
-                                  : "the number may be a constant of the trace or the model's own; if it comes from the trace, " +
-                                        std::string(without_int));
-    finding.op = one.finding.op;
-    finding.overload = one.finding.overload;
-    finding.nodes = one.finding.nodes;
-    finding.sites = sites;
-  }
 }
 
 }  // namespace compatcheck::verification

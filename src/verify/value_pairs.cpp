@@ -25,8 +25,8 @@ bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan
 }  // namespace
 
 Sketch sketch_of(const ir::TensorView& tensor) {
-  Sketch sketch{.dtype = tensor.dtype, .sizes = tensor.sizes, .elements = {}};
   const auto count = static_cast<std::uint64_t>(tensor.elements());
+  Sketch sketch{.dtype = tensor.dtype, .sizes = tensor.sizes, .elements = {}, .bytes = count * ir::element_bytes(tensor.dtype)};
   const std::uint64_t taken = std::min(count, sketched);
   for (std::uint64_t i = 0; i < taken; ++i) {
     const double element = element_of(tensor, i * count / taken);
@@ -113,6 +113,21 @@ std::vector<std::vector<const ir::Value*>> ValuePairs::portions(const std::vecto
   return made;
 }
 
+std::vector<std::vector<std::string>> ValuePairs::portions(const std::set<std::string>& names) const {
+  std::vector<std::vector<std::string>> made;
+  std::uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    const std::uint64_t more = of_file_.at(name).bytes;
+    if (made.empty() || bytes + more > in_.memory / 2) {
+      made.emplace_back();
+      bytes = 0;
+    }
+    made.back().push_back(name);
+    bytes += more;
+  }
+  return made;
+}
+
 void ValuePairs::sketch_values() {
   for (const auto& portion : portions(values_)) {
     const auto executions = inner_.of(*in_.prepared.graph.top(), 0, 1, portion);
@@ -164,23 +179,30 @@ void ValuePairs::pair() {
           other && likely[value].size() < most_partners && may_agree(of_values_.at(value), *other))
         likely[value].push_back(name);
   for (const auto& portion : portions(values_)) {
-    in_.watch.look();
     std::set<std::string> wanted;
     for (const ir::Value* value : portion) wanted.insert(likely[value].begin(), likely[value].end());
     if (wanted.empty()) continue;
-    const Tensors file = run({wanted.begin(), wanted.end()}, {});
     const auto executions = inner_.of(*in_.prepared.graph.top(), 0, 1, portion);
-    for (const auto& held : executions.each())
-      for (const ir::Value* value : portion)
-        for (const std::string& name : likely[value]) {
-          const auto* tensor = held.at(value)->get<ir::TensorView>();
-          const auto found = file.find(name);
-          if (!tensor || found == file.end() || !agree(*tensor, found->second)) continue;
-          names_[value].push_back(name);
-          partners_[name].push_back(value);
-          paired_.insert(name);
-        }
+    for (const std::vector<std::string>& names : portions(wanted)) {
+      in_.watch.look();
+      const Tensors file = run(names, {});
+      for (const auto& held : executions.each())
+        for (const ir::Value* value : portion)
+          for (const std::string& name : likely[value]) pair_if_alike(value, held, name, file);
+    }
   }
+}
+
+void ValuePairs::pair_if_alike(const ir::Value* value, const InnerValues::Values& held, const std::string& name,
+                               const Tensors& file) {
+  const auto own = held.find(value);
+  const auto other = file.find(name);
+  if (own == held.end() || other == file.end()) return;
+  const auto* tensor = own->second->get<ir::TensorView>();
+  if (!tensor || !agree(*tensor, other->second)) return;
+  names_[value].push_back(name);
+  partners_[name].push_back(value);
+  paired_.insert(name);
 }
 
 std::optional<ir::TensorView> ValuePairs::value_of(const ir::Value* value) {

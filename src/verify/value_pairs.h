@@ -19,8 +19,9 @@ struct Sketch {
   ir::DType dtype{};
   std::vector<std::int64_t> sizes;
   std::vector<double> elements;
-  double largest = 0;    // absolute, of these
-  bool is_even = false;  // all elements are equal: they tell nothing
+  std::uint64_t bytes = 0;  // of all elements
+  double largest = 0;       // absolute, of these
+  bool is_even = false;     // all elements are equal: they tell nothing
 };
 Sketch sketch_of(const ir::TensorView& tensor);
 
@@ -57,7 +58,10 @@ class ValuePairs {
   void sketch_file();
   std::uint64_t sketch_names(const std::vector<std::string>& wanted);
   void pair();
+  void pair_if_alike(const ir::Value* value, const InnerValues::Values& held, const std::string& name, const Tensors& file);
+  // What fits into memory together. `names` have sketches.
   std::vector<std::vector<const ir::Value*>> portions(const std::vector<const ir::Value*>& values) const;
+  std::vector<std::vector<std::string>> portions(const std::set<std::string>& names) const;
 
   const BisectInput& in_;
   const NamedValues& inputs_;

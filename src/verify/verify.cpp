@@ -11,10 +11,10 @@
 #include "analysis/run.h"
 #include "frontend/naming.h"
 #include "process/callback.h"
+#include "verify/baked_in.h"
 #include "verify/conclusion.h"
 #include "verify/dump.h"
 #include "verify/first_bad.h"
-#include "verify/frozen.h"
 #include "verify/judge.h"
 #include "verify/match.h"
 #include "verify/members.h"
@@ -87,7 +87,7 @@ class Verifying {
       report_progress();
       return compare(expected);
     });
-    verification::tell_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
+    verification::report_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
     return finish();
   }
 
