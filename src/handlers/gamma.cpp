@@ -34,7 +34,11 @@ Value log_gamma(Emission& e, const Value& x) {
   const Value large = plus(e, add(e, main, rest), 0.5 * std::log(2 * pi) - 0.5);
   const Value outer = multiply(e, y, plus(e, y, 7));  // (y + 1)(y + 6) is 6 more, …
   const Value product = multiply(e, multiply(e, outer, plus(e, outer, 6)), multiply(e, plus(e, outer, 10), plus(e, outer, 12)));
-  const Value positive = where(e, small, subtract(e, large, node(e, "Log", product)), large);
+  // Exactly 0 at 1 and 2: rounding there would count if it were multiplied with infinity.
+  const Value roots = absolute(e, multiply(e, plus(e, y, -1), plus(e, y, -2)));
+  const Value is_root = less(e, roots, constant(e, x, std::numeric_limits<double>::min()));
+  const Value below = subtract(e, large, node(e, "Log", product));
+  const Value positive = where(e, is_root, constant(e, x, 0), where(e, small, below, large));
   const Value sine = absolute(e, node(e, "Sin", times(e, off_integer(e, x), pi)));
   const Value reflected = subtract(e, subtract(e, constant(e, x, std::log(pi)), node(e, "Log", sine)), positive);
   const Value whole = less(e, x, constant(e, x, -0x1p53));  // poles

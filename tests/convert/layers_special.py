@@ -65,6 +65,9 @@ def gamma():
         made[f"{name}_f64"] = Case(f, [(doubles,), (torch.linspace(-12, 12, 500, dtype=torch.float64),)], ("f64:a",), opsets=range(9, 27), tolerance=(1e-12, 1e-14))
         made[f"{name}_integers"] = Case(f, [(torch.arange(-3, 12).reshape(3, 5),)], opsets=range(9, 27))
         made[f"{name}_of_scalar"] = Case(f, [(x[19],)], opsets=range(9, 27))
+    # Exactly 0 at 1 and 2: infinity times that is NaN.
+    for word, dtype in (("f32", torch.float32), ("f64", torch.float64)):
+        made[f"lgamma_roots_{word}"] = Case(lambda x: torch.lgamma(x) * inf, [(torch.tensor([1, 2, 3, 0.5, nan], dtype=dtype),)], (f"{word}:a",), opsets=range(9, 27))
     exponents = torch.tensor([-inf, -2, 0.5, 1, 1.5, 2, 3, 7.5, 40, 300, inf, nan]).reshape(-1, 1)
     made["zeta"] = Case(torch.special.zeta, [(exponents, x[2:]), (exponents[:0], x), (exponents, x[:0])], ("f32:a,1", "f32:b"), opsets=range(9, 27))
     made["zeta_f64"] = Case(torch.special.zeta, [(exponents.double(), x[2:].double())], opsets=range(9, 27), tolerance=(1e-12, 1e-14))

@@ -9,10 +9,12 @@ OPEN_AT_TIES = {"aten::topk": {1}, "aten::sort": {1}, "aten::argsort": {0}, "ate
                 "aten::median.dim": {1}, "aten::nanmedian.dim": {1}}
 # Overloads whose result PyTorch leaves open where there is NaN: it sorts whole rows by <, which is no order then.
 OPEN_AT_NAN = {"aten::unique_dim"}
-# Sets of inputs in which results are left open: matrices that are singular or not positive definite, of which only `info` is defined.
+# Sets of inputs in which results are left open, by overload, or by overload and dtype: matrices that are singular or not positive definite, of which only `info` is defined.
 OPEN_SETS = {"aten::linalg_inv_ex": {"ties"}, "aten::linalg_solve_ex": {"ties"}, "aten::linalg_cholesky_ex": {"negatives", "ties", "special"},
              # Equal columns: a reflection of what rounding leaves of the second.
-             "aten::geqrf": {"ties"}}
+             "aten::geqrf": {"ties"},
+             # Beyond the largest half: infinite summands of both signs, or their sum, which is finite.
+             ("aten::linalg_matrix_exp", "float16"): {"negatives"}}
 # Overloads whose small elements PyTorch computes with errors in proportion to the largest: so is the tolerance.
 BY_SCALE = {"aten::linalg_matrix_exp"}
 # Inputs of which PyTorch demands an order, or that say it: they keep the recorded values in every set.

@@ -71,7 +71,7 @@ def left_open(case, form):
     skipped = set()
     if overloads & open_values.OPEN_AT_NAN:
         skipped.add("special")
-    skipped.update(*(open_values.OPEN_SETS.get(overload, ()) for overload in overloads))
+    skipped.update(*(open_values.OPEN_SETS.get(key, ()) for overload in overloads for key in (overload, (overload, case["dtype"]))))
     outputs = set(case["ties"])
     if len(case["aten"]) == 1:
         outputs.update(*(open_values.OPEN_AT_TIES.get(overload, set()) for overload in overloads))

@@ -14,7 +14,7 @@ INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [to
 ATTEMPTS = 40
 # What PyTorch leaves open, or ONNX Runtime, for infinities and NaN: tests/corpus/open_values.py has the reasons. PyTorch's hardswish
 # multiplies by 6 before it divides, which overflows near the largest number; ONNX's doesn't.
-OPEN_AT_SPECIALS = re.compile("det|pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue|hardswish")
+OPEN_AT_SPECIALS = re.compile("det|fft|pool|gelu|prelu|interpolate|upsample|attention|unique|conv|cummax|cummin|sort|topk|median|kthvalue|hardswish")
 SIGN_OF_ZERO = re.compile("atan2|copysign|signbit")
 MOST_DEPTH = 2
 
