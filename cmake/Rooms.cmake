@@ -1,7 +1,8 @@
 # A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
-# tests/architecture/ checks that the includes say the same.
+# tests/architecture/ checks that the includes say the same. PRECOMPILES: headers that most of its files include; LIKE: a room
+# that it uses, whose precompiled headers it shares.
 function(compatcheck_room name)
-  cmake_parse_arguments(ARG "" "" "USES;LINKS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "USES;LINKS;SOURCES;PRECOMPILES;LIKE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(APPEND sources ${ARG_SOURCES})
   list(TRANSFORM ARG_USES PREPEND compatcheck_ OUTPUT_VARIABLE used)
@@ -15,4 +16,9 @@ function(compatcheck_room name)
   endif()
   target_include_directories(compatcheck_${name} ${scope} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(compatcheck_${name} ${scope} ${used} ${ARG_LINKS})
+  if(ARG_PRECOMPILES)
+    compatcheck_precompile(compatcheck_${name} ${ARG_PRECOMPILES})
+  elseif(ARG_LIKE)
+    compatcheck_precompile_as(compatcheck_${name} compatcheck_${ARG_LIKE})
+  endif()
 endfunction()

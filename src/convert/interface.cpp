@@ -290,7 +290,9 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->shape) {
     if (fact.number()) return std::vector<onnx::Dimension>{};
-    if (fact.list()) return std::vector<onnx::Dimension>{{}};  // of numbers, in one tensor
+    const auto* list = fact.list();  // of numbers, in one tensor
+    if (list && list->items) return std::vector<onnx::Dimension>{{static_cast<std::int64_t>(list->items->size()), {}}};
+    if (list) return std::vector<onnx::Dimension>{{}};
     return std::nullopt;
   }
   std::vector<onnx::Dimension> dims;

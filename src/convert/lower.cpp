@@ -57,10 +57,14 @@ class Lowering {
   static bool is_growing_stack(const ir::Value& value) { return value.producer() && value.producer()->is(passes::stack_append); }
 
   std::vector<Stand> stands() const {
-    std::vector<Stand> made;
+    std::vector<Stand> made, hollow;
     for (const auto& [value, operand] : operands_)
-      if (!ir::constant_of(value) && !is_growing_stack(*value) && !hollow_.contains(value))
-        collect_stands(operand, {value, {}, onnx::absent}, made);
+      if (!ir::constant_of(value) && !is_growing_stack(*value))
+        collect_stands(operand, {value, {}, onnx::absent}, hollow_.contains(value) ? hollow : made);
+    // Where the program has asked whether something is there, its other name has facts that don't hold elsewhere.
+    std::unordered_set<onnx::ValueId> open;
+    for (const Stand& stand : hollow) open.insert(stand.onnx);
+    std::erase_if(made, [&](const Stand& stand) { return open.contains(stand.onnx); });
     return made;
   }
 

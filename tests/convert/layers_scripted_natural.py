@@ -570,3 +570,82 @@ def lists_of_two_dtypes(x, y):
 @programs.add([(r(n, 3),) for n in (3, 5)], N3)
 def repeated_numbers(x):
     return torch.tensor([1, 2] * (x.size(0) - 3) + [7])
+
+
+def weighed(l: List[int]) -> int:
+    s = 0
+    for i, n in enumerate(l):
+        s += n * (i + 1)
+    return s
+
+
+@programs.add([(torch.tensor(f),) for f in (0, 1)], FLAG)
+def natural_list_longer_one_way(f):
+    l: List[int] = list(range(0))
+    m = l
+    if bool(f > 0):
+        m = torch.jit.annotate(List[int], [])
+    m.append(5)
+    return weighed(l) + 2 * weighed(m)
+
+
+@programs.add(ROWS, N3)
+def natural_list_grows_one_way(x):
+    l: List[int] = [1, 0]
+    if x.size(0) > 2:
+        return 5
+    for i in range(x.size(0)):
+        l.append(i)
+    return weighed(l)
+
+
+@programs.add([(torch.tensor(f),) for f in (0, 1, -1)], FLAG)
+def natural_dict_smaller_one_way(f):
+    d: Dict[str, int] = {"a": 2, "b": 2}
+    if bool(f > 0):
+        d["b"] = 1
+    elif bool(f == 0):
+        n = d.pop("b", 3)
+    return weighed(list(d.values()))
+
+
+@programs.add([(r(n, 2),) for n in (3, 1, 0)], "f32:n,2")
+def natural_list_made_in_a_loop_or_not(x):
+    l: Optional[List[torch.Tensor]] = None
+    for t in x:
+        l = [x[0]]
+    y = torch.full((2,), 7.0)
+    if l is not None:
+        for i, v in enumerate(l):
+            y = y + v * (i + 1)
+    return x.sum(0) + 31, y
+
+
+@torch.jit.script
+class Gauge:
+    def __init__(self, v: torch.Tensor):
+        self.total = v
+        self.last = torch.jit.annotate(Optional[torch.Tensor], None)
+        self.d = {"m": v}
+
+    def update(self, v: torch.Tensor):
+        last = self.last
+        if last is not None:
+            self.total = self.total + last
+        self.last = v
+
+
+@programs.add([(r(n, 2), torch.tensor(f), torch.tensor(g)) for n, f, g in ((3, 0, 0), (1, 1, 0), (5, 1, 1), (2, 0, 1))], "f32:n,2", FLAG, FLAG)
+def natural_one_of_two_gauges(x, f, h):
+    one = Gauge(x)
+    if bool(h > 0):
+        other = Gauge(x[0])
+    else:
+        one.d["b"] = x
+        other = one
+    if bool(f > 0):
+        one.update(x)
+    else:
+        one.last = x
+        other.update(x)
+    return one.total

@@ -1,0 +1,20 @@
+# Precompiled headers: parsing takes most of a file's compile time.
+set(precompile_by_default ON)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(precompile_by_default OFF)  # so that a missing #include is seen
+endif()
+option(COMPATCHECK_PRECOMPILE "Precompile the headers that most files of a room include" ${precompile_by_default})
+
+# For `target`: the standard library and these headers.
+function(compatcheck_precompile target)
+  if(COMPATCHECK_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard_library.h ${ARGN})
+  endif()
+endfunction()
+
+# For `target`: what is precompiled for another one.
+function(compatcheck_precompile_as target other)
+  if(COMPATCHECK_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
