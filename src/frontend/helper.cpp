@@ -53,7 +53,9 @@ HelperBounds Helper::bounds() const {
 
 void Helper::explain(const HelperEnd& end) const {
   switch (end.cause) {
-    case HelperEnd::Cause::crashed: throw ModelError(how_it_crashed(end));
+    case HelperEnd::Cause::crashed:
+      if (end.signal != 0 && end.signal != SIGKILL) throw HelperCrash(how_it_crashed(end), signal_name(end.signal));
+      throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
       throw ModelError("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +
                        " s without an answer (LoadOptions::timeout_seconds gives it more): the model's code may never end");

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "compatcheck/error.h"
 #include "frontend/helper_process.h"
 #include "frontend/input_file.h"
 #include "frontend/load.h"
@@ -12,12 +13,19 @@
 
 namespace compatcheck::frontend {
 
+// A signal other than the kernel's SIGKILL ended the helper. `signal`: "SIGSEGV".
+struct HelperCrash : ModelError {
+  HelperCrash(const std::string& message, std::string name) : ModelError(message), signal(std::move(name)) {}
+  std::string signal;
+};
+
 class Helper {
  public:
   explicit Helper(const LoadOptions& options) : options_(options) {}
 
-  // The reply, never an ErrorReply. Throws what the helper reports; ModelError for a request that ended it, UsageError
-  // where no helper or libtorch serves. Messages don't name the file. `file` goes along if `attach`.
+  // The reply, never an ErrorReply. Throws what the helper reports; ModelError for a request that ended it
+  // (HelperCrash: by a signal), UsageError where no helper or libtorch serves. Messages don't name the file. `file` goes along if
+  // `attach`.
   protocol::Reply ask(const protocol::Request& request, const InputFile* file = nullptr, bool attach = false);
   const std::string& libtorch_version();
 

@@ -69,7 +69,12 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
   ir::ListConstant arguments;
   for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
   request.arguments = encode(ir::Constant{std::move(arguments)});
-  const auto reply = expect<protocol::RunReply>(helper.ask(request, &file, true));
+  protocol::RunReply reply;
+  try {
+    reply = expect<protocol::RunReply>(helper.ask(request, &file, true));
+  } catch (const HelperCrash& crash) {  // kernels that don't check sizes
+    return std::vector<Run>(calls.size(), Run{std::nullopt, "PyTorch crashes (" + crash.signal + ")", {}, {}});
+  }
   ir::Constant results = decode_constant(reply.results);
   auto* list = results.get<ir::ListConstant>();
   if (!list || list->items.size() != calls.size()) throw ModelError("the loader's answer is damaged: other results than calls");

@@ -114,8 +114,9 @@ class Frontend {
     std::string failure;
     ir::Constants before, after;  // the call: the values of the attributes that were asked for
   };
-  // The module keeps its attributes from call to call; the first finds what the file holds. `nudge`, unless it is 0: the last
-  // bits of the module's weights are others, by this draw. `state`: attributes, "layers.0.k_cache".
+  // A crash of PyTorch is a failure of every call. The module keeps its attributes from call to call; the first finds what the
+  // file holds. `nudge`, unless it is 0: the last bits of the module's weights are others, by this draw. `state`: attributes,
+  // "layers.0.k_cache".
   std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
                        const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0,
                        const std::vector<std::string>& state = {});

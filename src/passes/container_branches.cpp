@@ -281,7 +281,8 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
     const ir::Node* node = value->producer();
     return node && node->is("aten::__not__") && node->input(0) == other;
   };
-  for (CellId id = 0; id < heap_.size() && keys_may_miss_; ++id)
+  for (CellId id = 0; id < heap_.size() && keys_may_miss_; ++id) {
+    if (heap_.has_ended(id)) continue;
     for (std::size_t i = heap_.at(id).present.size(); i-- > 0;) {
       const ir::Value* present = heap_.at(id).present[i];
       if (!present) continue;
@@ -293,6 +294,7 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
         heap_.change(id).be_there(i);
       if (heap_.at(id).present.empty()) break;
     }
+  }
 }
 
 void ContainerWalk::branch(ir::Node* node) {

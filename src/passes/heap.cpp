@@ -75,6 +75,7 @@ CellId Heap::add(Cell cell, CellOrigin origin) {
   cells_.push_back(std::make_shared<Cell>(std::move(cell)));
   origins_.push_back(std::move(origin));
   identities_.emplace_back();
+  ended_.push_back(false);
   const auto id = static_cast<CellId>(cells_.size() - 1);
   set_identities(id, {{new_identity(), {}}});
   return id;
@@ -82,15 +83,17 @@ CellId Heap::add(Cell cell, CellOrigin origin) {
 
 Cell& Heap::change(CellId id) {
   auto& cell = cells_[id];
-  if (!frames_.empty()) frames_.back().try_emplace(id, cell);
+  if (!frames_.empty()) frames_.back().before.try_emplace(id, cell);
   if (cell.use_count() > 1) cell = std::make_shared<Cell>(*cell);
   return *cell;
 }
 
 HeapChanges Heap::close() {
-  HeapChanges before = std::move(frames_.back()), after;
+  Frame frame = std::move(frames_.back());
   frames_.pop_back();
-  for (auto& [id, cell] : before) {
+  std::fill(ended_.begin() + static_cast<std::ptrdiff_t>(frame.first), ended_.end(), true);
+  HeapChanges after;
+  for (auto& [id, cell] : frame.before) {
     after[id] = cells_[id];
     cells_[id] = std::move(cell);
   }

@@ -110,9 +110,12 @@ class Heap {
   Cell& change(CellId id);  // valid until the next call
 
   // What a block does to the heap: open before it is walked; close takes it back and returns it.
-  void open() { frames_.emplace_back(); }
+  void open() { frames_.push_back({.first = size()}); }
   HeapChanges close();
   std::size_t open_frames() const { return frames_.size(); }
+
+  // Made in a block that has ended: what goes on is joined of it.
+  bool has_ended(CellId id) const { return ended_[id]; }
 
   // Which objects of the running program a cell may be: its own, or those of the cells that it is joined of. Two cells that share
   // one may be the same list under two names.
@@ -125,7 +128,12 @@ class Heap {
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
   std::vector<CellOrigin> origins_;
-  std::vector<HeapChanges> frames_;  // what changed cells held before
+  struct Frame {
+    std::size_t first = 0;  // cell that is made in the block
+    HeapChanges before{};   // what changed cells held
+  };
+  std::vector<Frame> frames_;
+  std::vector<bool> ended_;
   std::vector<Identities> identities_;
   std::map<Identity, std::vector<CellId>> cells_of_;
   Identity next_identity_ = 0;

@@ -35,6 +35,18 @@ class Position(torch.nn.Module):
         return torch.relu(x) + self.position
 
 
+class State(torch.nn.Module):
+    """PyTorch's kernel reads beyond a first state that is too small."""
+
+    def __init__(self):
+        super().__init__()
+        self.rnn = torch.nn.LSTM(4, 5, batch_first=True)
+
+    def forward(self, x):
+        h = torch.zeros(1, int(x.shape[0]), 5)  # baked in
+        return self.rnn(x, (h, h))[0]
+
+
 class Net(torch.nn.Module):
     """Takes images from 15 × 15 on."""
 
@@ -313,6 +325,13 @@ def main():
         onnx.save(model, wrong)
         report = verify.run("a value that is wrong at times", 1, rare, wrong, "--dim", "batch=4", "--runs", "40", ids=["CC201"])
         verify.expect("a value that is wrong at times: not in the first run", len(report.get("runs", [])) > 1, report.get("runs"))
+
+        # PyTorch crashes at other sizes: they aren't the model's.
+        state = verify.save(State(), torch.rand(3, 7, 4))
+        report = verify.run("a crash of PyTorch", 1, state, "--input", "x=f32:b,t,4", "--dim", "b=100000", "--dim", "t=2", ids=["CC205"])
+        verify.expect("a crash of PyTorch: named", "PyTorch crashes" in report["findings"][0]["message"], report)
+        for _ in range(3):
+            verify.run("sizes at which PyTorch may crash", 1, state, "--input", "x=f32:b,t,4", form=None)
 
         # Examples at other sizes: their elements again, or fewer of them.
         tokens = verify.save(Tokens(), torch.zeros(2, 4, dtype=torch.long))
