@@ -4,6 +4,7 @@ import argparse, json, subprocess, sys, tempfile, xml.etree.ElementTree as xml
 
 import onnx
 import torch
+import torch.nn.functional as F
 
 from running import Verify
 
@@ -33,6 +34,15 @@ class Position(torch.nn.Module):
 
     def forward(self, x):
         return torch.relu(x) + self.position
+
+
+class Lambda(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
 
 
 class State(torch.nn.Module):
@@ -325,6 +335,24 @@ def main():
         onnx.save(model, wrong)
         report = verify.run("a value that is wrong at times", 1, rare, wrong, "--dim", "batch=4", "--runs", "40", ids=["CC201"])
         verify.expect("a value that is wrong at times: not in the first run", len(report.get("runs", [])) > 1, report.get("runs"))
+
+        # Numbers that may come from the trace: the model's own, or not.
+        possible = {"a window over the whole image": (lambda x: F.avg_pool2d(x, (int(x.shape[2]), int(x.shape[3]))).flatten(1), (2, 3, 9, 11), "b,3,h,w"),
+                    "a window over whole features": (lambda x: F.max_pool2d(x[:, :, ::2, ::2], (int(x.shape[2]) // 2, int(x.shape[3]) // 2)), (2, 3, 8, 12), "b,3,h,w"),
+                    "a sum divided by its length": (lambda x: x.sum(0) / int(x.shape[0]), (9, 4), "b,4"),
+                    "the best of all": (lambda x: x.topk(int(x.shape[0]), 0)[0], (5, 4), "b,4"),
+                    "a part for each row": (lambda x: x.chunk(int(x.shape[0]), 0)[0], (5, 4), "b,4"),
+                    "twice the image": (lambda x: F.interpolate(x, size=(int(x.shape[2]) * 2, int(x.shape[3]) * 2)), (1, 3, 5, 7), "1,3,h,w"),
+                    "all but the last": (lambda x: x[: int(x.shape[0]) - 1] * 2, (9, 4), "b,4"),
+                    "half of it": (lambda x: x[: int(x.shape[0]) // 2] * 2, (10, 4), "b,4")}
+        for what, (function, shape, sizes) in possible.items():
+            model = verify.save(Lambda(function), torch.rand(shape))
+            report = verify.run(what, 0, model, "--input", f"x=f32:{sizes}", ids=["CC012"])
+            verify.expect(what, "looks baked in" in str(report.get("findings")), report.get("findings"))
+        for what, (function, shape, sizes) in {"the model's own window": (lambda x: F.avg_pool2d(x, 2), (2, 3, 9, 11), "b,3,h,w"),
+                                               "a sum of other rows": (lambda x: x.sum(1) / 4, (4, 5), "b,5"), "the best two": (lambda x: x.topk(2, 1)[0], (2, 4), "b,4"),
+                                               "all but the last by its place": (lambda x: x[:-1] * 2, (9, 4), "b,4")}.items():
+            verify.run(what, 0, verify.save(Lambda(function), torch.rand(shape)), "--input", f"x=f32:{sizes}")
 
         # PyTorch crashes at other sizes: they aren't the model's.
         state = verify.save(State(), torch.rand(3, 7, 4))
