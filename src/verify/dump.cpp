@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <fstream>
 
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
 #include "onnx_file/elements.h"
+#include "process/unfinished.h"
 #include "verify/compare.h"
 #include "verify/members.h"
 #include "verify/write_file.h"
@@ -81,9 +83,12 @@ class Folder {
  public:
   Folder(const fs::path& path, const ir::Watch& watch) : path_(path), watch_(watch) {
     std::error_code error;
+    const bool exists = fs::exists(path, error);
+    if (!exists) unfinished_.emplace_back(path);
     fs::create_directories(path, error);
     if (error) throw UsageError(path.string() + ": can't be made: " + error.message());
     remove_older();
+    if (exists) unfinished_.emplace_back(path / table_file);
     table_.open(path / table_file, std::ios::binary);
     table_ << table_head << "\n";
     must_be_written();
@@ -122,6 +127,7 @@ class Folder {
     const std::string_view bytes = view.dtype == ir::DType::bf16
                                        ? std::string_view(widened)
                                        : std::string_view(reinterpret_cast<const char*>(data.data()), data.size());
+    unfinished_.emplace_back(path_ / file);
     write_file(path_ / file, {npy_head(dtype, view.sizes), bytes});
     std::string shape;
     for (const std::int64_t size : view.sizes) shape += (shape.empty() ? "" : ",") + std::to_string(size);
@@ -137,6 +143,7 @@ class Folder {
 
   fs::path path_;
   const ir::Watch& watch_;
+  std::deque<process::UnfinishedPath> unfinished_;  // what a signal takes away
   std::ofstream table_;  // line by line: it tells of what is there, too, where the model doesn't run to its end
   std::size_t count_ = 0;
 };

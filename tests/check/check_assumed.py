@@ -3,7 +3,7 @@
 
 Scripted models and traced ones whose example inputs can't be read. Every convertible one is verified as well, without --input.
 """
-import argparse, json, pathlib, re, subprocess, sys, tempfile, warnings
+import argparse, json, os, pathlib, re, subprocess, sys, tempfile, warnings
 from typing import Any, Dict, List, Optional, Tuple
 
 warnings.filterwarnings("ignore")
@@ -11,6 +11,9 @@ import jsonschema
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+# Paths may be long: nothing is cut.
+WIDE = os.environ | {"COLUMNS": "1000"}
 
 
 class Classifier(nn.Module):
@@ -675,7 +678,7 @@ class Checks:
         self.schema = json.loads(self.run("schema")[1])
 
     def run(self, *arguments):
-        done = subprocess.run([self.program, *map(str, arguments)], text=True, capture_output=True)
+        done = subprocess.run([self.program, *map(str, arguments)], text=True, capture_output=True, env=WIDE)
         return done.returncode, done.stdout, done.stderr
 
     def expect(self, what, got, wanted):

@@ -6,6 +6,8 @@ import onnx
 import onnxruntime
 import torch
 
+# Paths may be long: nothing is cut.
+WIDE = os.environ | {"COLUMNS": "1000"}
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "model_tools"))
 from one_by_one import main, test  # noqa: E402,F401  the tests take them from here
@@ -35,7 +37,7 @@ class Example:
 
     def run(self, *words, codes=(0,)):
         """The program run in the example's folder, once it ended with one of the codes."""
-        ran = subprocess.run([self.program, *map(str, words)], cwd=self.source, capture_output=True, text=True, timeout=120)
+        ran = subprocess.run([self.program, *map(str, words)], cwd=self.source, capture_output=True, text=True, timeout=120, env=WIDE)
         assert ran.returncode in codes, f"exit {ran.returncode}, not {codes}: {words}: {ran.stdout}{ran.stderr}"
         return ran
 

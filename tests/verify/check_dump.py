@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compatcheck verify --dump saves what ONNX Runtime itself gives for every value, however little is held at a time; and older values go,
 but nobody else's files."""
-import argparse, pathlib, subprocess, sys, tempfile
+import argparse, pathlib, signal, subprocess, sys, tempfile, time
 from typing import List
 
 import numpy
@@ -21,6 +21,13 @@ class Straight(torch.nn.Module):
         y = torch.relu(self.conv(x))
         z = self.linear(y.mean((2, 3))).half().float()
         return z + y.sum(), z.argmax(1), z > 0
+
+
+class Long(torch.nn.Module):
+    def forward(self, x):
+        for i in range(3000):
+            x = (x * 1.25).sin()
+        return x
 
 
 class Scripted(torch.nn.Module):
@@ -119,6 +126,25 @@ def main():
         subprocess.run([arguments.program, "verify", model, "--dump", into, "-q"], check=True, capture_output=True)
         if not all(path.exists() for path in foreign):
             wrong.append("another's table: files went")
+
+        # Ctrl-C while values are saved: none stays, whether the folder was there or not.
+        long = folder / "long.pt"
+        torch.jit.trace(Long(), torch.rand(8)).save(str(long))
+        for there in (False, True):
+            into = folder / f"interrupted-{there}"
+            if there:
+                into.mkdir()
+                (into / "mine.txt").write_text("kept")
+            process = subprocess.Popen([arguments.program, "verify", long, "--dump", into], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            while process.poll() is None and len(list(into.glob("*.npy"))) < 3:
+                time.sleep(0.005)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)[1]
+            if process.returncode != 130 or said != "compatcheck: interrupted (SIGINT)\n":
+                wrong.append(f"interrupted: {process.returncode} {said!r}")
+            left = sorted(path.name for path in into.iterdir()) if into.exists() else None
+            if left != (["mine.txt"] if there else None):
+                wrong.append(f"interrupted: left {left}")
     print(*wrong, sep="\n")
     print(f"{len(wrong)} failed")
     return 1 if wrong else 0
