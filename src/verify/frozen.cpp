@@ -25,14 +25,13 @@ std::string spell(const std::vector<std::int64_t>& sizes) {
 
 bool contains(const std::vector<std::int64_t>& sizes, std::int64_t size) { return std::ranges::find(sizes, size) != sizes.end(); }
 
-// The nodes that the reason speaks of, as the interpreter names them: operator, file and line.
+// The nodes that the reason speaks of.
 std::vector<std::pair<const ir::Node*, std::uint32_t>> failing(const std::string& reason, const ir::Graph& graph) {
   std::vector<std::pair<const ir::Node*, std::uint32_t>> nodes;
   std::uint32_t index = 0;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-    std::string text = node->op();
-    if (const auto& at = node->location(); at && !at->file.empty()) text += " at " + at->file + ":" + std::to_string(at->line);
-    if (reason.find(text + ":") != reason.npos) nodes.emplace_back(node, index);
+    const auto names = [&](const std::string& place) { return reason.find(place + ":") != reason.npos; };
+    if (names(interpreter_place(*node)) || names(place_of(*node))) nodes.emplace_back(node, index);
     ++index;
   });
   return nodes;
@@ -112,6 +111,11 @@ class Search {
 };
 
 }  // namespace
+
+std::string interpreter_place(const ir::Node& node) {
+  const auto& at = node.location();
+  return node.op() + (at && !at->file.empty() ? " at " + at->file + ":" + std::to_string(at->line) : "");
+}
 
 Frozen explain_frozen(const std::string& reason, const std::string& name, std::int64_t size, const analysis::Prepared& prepared,
                       const std::optional<FixedTie>& tie) {

@@ -19,6 +19,9 @@ struct Frozen {
   std::string help;         // what keeps the size: a constant of the trace, a tensor of the file, an input that is static
 };
 
+// A node as the interpreter names it where it fails: operator, file and line.
+std::string interpreter_place(const ir::Node& node);
+
 // `reason`: why TorchScript fails at another size than `size`, with the operator's place where that is known. `tie`: the
 // equation that other sizes break, if one is known.
 Frozen explain_frozen(const std::string& reason, const std::string& name, std::int64_t size, const analysis::Prepared& prepared,

@@ -14,6 +14,7 @@
 #include "examples/elements.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
+#include "verify/frozen.h"
 #include "verify/match.h"
 #include "verify/members.h"
 #include "verify/narrowest.h"
@@ -93,6 +94,19 @@ std::string refused_call(const analysis::Prepared& prepared) {
         return "PyTorch refuses " + node->op() + analysis::place_text(site) + ": " + why;
       }
   return {};
+}
+
+// The interpreter names the innermost line, which may be torch's own.
+std::string at_own_line(const std::string& reason, const ir::Graph& graph) {
+  std::string text = reason;
+  bool found = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    const std::string place = interpreter_place(*node);
+    if (found || !reason.starts_with(place + ":")) return;
+    found = true;
+    text = node->op() + analysis::place_text(analysis::site_of(*node, 0)) + reason.substr(place.size());
+  });
+  return text;
 }
 
 // Later attempts differ in what tensors hold.
@@ -325,7 +339,7 @@ std::string Reference::located(std::string reason, const MadeCall& call) {
     if (const auto at = text.find(lead); at != text.npos) {
       const std::string found = text.substr(at + lead.size());
       const auto equals = found.starts_with("%") ? found.find(" = ") : found.npos;  // "% = aten::add at …"
-      return equals == found.npos ? found : found.substr(equals + 3);
+      return at_own_line(equals == found.npos ? found : found.substr(equals + 3), prepared_.graph);
     }
   }
   return reason;

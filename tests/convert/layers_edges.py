@@ -590,6 +590,14 @@ def circles():
     return made
 
 
+def no_features():
+    """Rows of no elements are normalized."""
+    r = torch.rand
+    sets = [(r(3, 4),), (r(3, 0),), (r(0, 4),), (r(0, 0),)]
+    return {"no_features": Case(lambda x: F.layer_norm(x, [x.size(1)]), sets, ("f32:n,m",)),
+            "no_features_native": Case(lambda x: torch.native_layer_norm(x, [x.size(1)], None, None, 1e-5)[0], sets, ("f32:n,m",))}
+
+
 def empty_bags():
     """No index at all, or none that counts."""
     made = {}
@@ -606,4 +614,4 @@ def empty_bags():
 
 
 def cases():
-    return circles() | empty_bags() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()
+    return circles() | no_features() | empty_bags() | unbatched_losses() | found_at_random() | cropped_scatters() | logits() | slice_writes() | resizes() | circuits() | singles() | refusals() | never_run() | joined() | products_of_nothing()

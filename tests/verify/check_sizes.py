@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """compatcheck verify: at which sizes named dimensions are proved, what fails where one can't vary, and what the exit code counts."""
-import argparse, json, subprocess, sys, tempfile, xml.etree.ElementTree as xml
+import argparse, json, re, subprocess, sys, tempfile, xml.etree.ElementTree as xml
 
 import onnx
 import torch
@@ -34,6 +34,15 @@ class Position(torch.nn.Module):
 
     def forward(self, x):
         return torch.relu(x) + self.position
+
+
+class Wide(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wide = torch.nn.Linear(6, 4)
+
+    def forward(self, x):
+        return self.wide(x)
 
 
 class Lambda(torch.nn.Module):
@@ -353,6 +362,13 @@ def main():
                                                "a sum of other rows": (lambda x: x.sum(1) / 4, (4, 5), "b,5"), "the best two": (lambda x: x.topk(2, 1)[0], (2, 4), "b,4"),
                                                "all but the last by its place": (lambda x: x[:-1] * 2, (9, 4), "b,4")}.items():
             verify.run(what, 0, verify.save(Lambda(function), torch.rand(shape)), "--input", f"x=f32:{sizes}")
+
+        # The user's own line, though torch's fails.
+        report = verify.run("a weight's size", 1, verify.save(torch.nn.Sequential(torch.nn.Linear(6, 4)), torch.rand(3, 6)), "--input", "x=f32:4,n", ids=["CC205"])
+        verify.expect("a weight's size", not re.search(r"torch/nn", str(report.get("findings"))), report.get("findings"))
+        own = verify.save(Wide(), torch.rand(3, 6))
+        report = verify.run("a weight's size, in a module of one's own", 1, own, "--input", "x=f32:4,n", ids=["CC205"])
+        verify.expect("a weight's size, in a module of one's own", "check_sizes.py" in report["findings"][0]["message"], report)
 
         # PyTorch crashes at other sizes: they aren't the model's.
         state = verify.save(State(), torch.rand(3, 7, 4))
