@@ -1,4 +1,5 @@
-# Precompiled headers: parsing takes most of a file's compile time.
+# Precompiled headers: parsing takes most of a file's compile time. None of our own: `#pragma once` knows a header by its time, which
+# is another one where ccache restores what another clone has precompiled.
 set(precompile_by_default ON)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(precompile_by_default OFF)  # so that a missing #include is seen
@@ -8,6 +9,8 @@ option(COMPATCHECK_PRECOMPILE "Precompile the headers that most files of a room 
 # For `target`: the standard library and these headers.
 function(compatcheck_precompile target)
   if(COMPATCHECK_PRECOMPILE)
+    # ccache restores a file with another time than clang noted in the precompiled header.
+    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard_library.h ${ARGN})
   endif()
 endfunction()

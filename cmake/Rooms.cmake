@@ -1,6 +1,6 @@
 # A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
-# tests/architecture/ checks that the includes say the same. PRECOMPILES: headers that most of its files include; LIKE: a room
-# that it uses, whose precompiled headers it shares.
+# tests/architecture/ checks that the includes say the same. PRECOMPILES: headers of others, beside the standard library's, that most
+# of its files include; LIKE: a room that it uses, whose precompiled headers it shares instead of those of `ir`.
 function(compatcheck_room name)
   cmake_parse_arguments(ARG "" "" "USES;LINKS;SOURCES;PRECOMPILES;LIKE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -16,9 +16,11 @@ function(compatcheck_room name)
   endif()
   target_include_directories(compatcheck_${name} ${scope} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(compatcheck_${name} ${scope} ${used} ${ARG_LINKS})
-  if(ARG_PRECOMPILES)
+  if(ARG_PRECOMPILES OR name STREQUAL "ir")
     compatcheck_precompile(compatcheck_${name} ${ARG_PRECOMPILES})
-  elseif(ARG_LIKE)
+  elseif(sources AND ARG_LIKE)
     compatcheck_precompile_as(compatcheck_${name} compatcheck_${ARG_LIKE})
+  elseif(sources AND NOT name STREQUAL "process")  # its definitions are its own
+    compatcheck_precompile_as(compatcheck_${name} compatcheck_ir)
   endif()
 endfunction()

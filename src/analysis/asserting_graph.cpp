@@ -1,22 +1,25 @@
 #include "analysis/asserting_graph.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
+#include "compatcheck/error.h"
 #include "passes/normalize.h"
 #include "passes/passes.h"
 
 namespace compatcheck::analysis {
 
-bool has_asserting_graph(const Model::State& model) { return model.dropped_assertions && (model.program || model.asserting); }
+namespace {
 
-ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
+ir::Graph normalized_with_assertions(const Model::State& model, const ir::Watch& watch) {
   passes::NormalizeOptions options;
   options.method = model.method;
   options.watch = watch;
   options.keep_assertions = true;
   options.state_as_inputs = !model.state.empty();
   ir::Graph graph = model.program ? passes::normalize(*model.program, model.schemas, options).graph
-                                  : passes::normalize(model.asserting->clone(), model.schemas, options).graph;
+                                  : passes::normalize(model.text_with_assertions->clone(), model.schemas, options).graph;
   // What it keeps may be more than the model does, in branches that only raise.
   const std::size_t given = model.graph.inputs().size() - model.state.size();
   for (std::size_t i = 0; i < std::min(graph.inputs().size(), given); ++i) {
@@ -26,8 +29,27 @@ ir::Graph asserting_graph(const Model::State& model, const ir::Watch& watch) {
   return graph;
 }
 
+}  // namespace
+
+bool has_asserting_graph(const Model::State& model) {
+  return model.dropped_assertions && (model.program || model.text_with_assertions);
+}
+
+const ir::Graph& asserting_graph(const Model::State& model, const ir::Watch& watch) {
+  const std::lock_guard guard(model.asserting_guard);
+  if (!model.asserting_failure.empty()) throw ModelError(model.asserting_failure);
+  if (!model.asserting) try {
+      model.asserting = std::make_unique<const ir::Graph>(normalized_with_assertions(model, watch));
+    } catch (const ModelError& error) {
+      watch.look();  // out of time: the next call may have more
+      model.asserting_failure = error.what();
+      throw;
+    }
+  return *model.asserting;
+}
+
 Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, const ir::Watch& watch, Keeping keeping) {
-  ir::Graph graph = prepared.asserting ? prepared.asserting->clone() : asserting_graph(model, watch);
+  ir::Graph graph = asserting_graph(model, watch).clone();
   std::vector<conversion::InputFact> inputs;
   std::vector<std::string> names;
   for (const ir::Value* input : prepared.graph.inputs()) {

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "analysis/site.h"
 #include "analysis/size_places.h"
+#include "analysis/traced_numbers.h"
 #include "symbolic/evaluate.h"
 #include "symbolic/fact.h"
 #include "symbolic/shapes.h"
@@ -52,29 +56,9 @@ constexpr std::array reads_parts{"aten::select",       "aten::slice",        "at
                                  "aten::size",         "aten::dim",          "prim::dtype",
                                  "prim::device",       "prim::shape",        "aten::len"};
 constexpr std::array reshapes{"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::unflatten"};
-constexpr std::array makes_sizes{"aten::expand",
-                                 "aten::broadcast_to",
-                                 "aten::zeros",
-                                 "aten::ones",
-                                 "aten::full",
-                                 "aten::empty",
-                                 "aten::eye",
-                                 "aten::rand",
-                                 "aten::randn",
-                                 "aten::new_zeros",
-                                 "aten::new_ones",
-                                 "aten::new_full",
-                                 "aten::arange",
-                                 "aten::upsample_nearest1d",
-                                 "aten::upsample_nearest2d",
-                                 "aten::upsample_nearest3d",
-                                 "aten::upsample_linear1d",
-                                 "aten::upsample_bilinear2d",
-                                 "aten::upsample_bicubic2d",
-                                 "aten::upsample_trilinear3d"};
-
-constexpr std::int64_t least_telling = 8, most_enlarged = 8;
-constexpr const char* whole_image = "it is all that an image of ";
+constexpr std::array makes_sizes{"aten::expand",   "aten::broadcast_to", "aten::zeros", "aten::ones",  "aten::full",
+                                 "aten::empty",    "aten::eye",          "aten::rand",  "aten::randn", "aten::new_zeros",
+                                 "aten::new_ones", "aten::new_full",     "aten::arange"};
 
 // What is reshaped to sizes with these numbers always fits: they come from other sizes than the named ones.
 bool fits_whatever_names_are(const Fact& self, const std::vector<std::int64_t>& sizes) {
@@ -107,11 +91,7 @@ class Collector {
       follow(*node);
       constants(*node, index);
       repeated(*node, index);
-      cut(*node, index);
-      pooled(*node, index);
-      counted_out(*node, index);
-      averaged(*node, index);
-      enlarged(*node, index);
+      traced(*node, index);
       indexed(*node, index);
       ++index;
     });
@@ -252,100 +232,11 @@ class Collector {
     }
   }
 
-  // The first so many, where there were no more.
-  void cut(const ir::Node& node, std::uint32_t index) {
-    const bool narrow = node.is("aten::narrow");
-    if ((!node.is("aten::slice") && !narrow) || !node.schema()) return;
-    const symbolic::Call call(node, prepared_.facts);
-    const char* end_name = narrow ? "length" : "end";
-    const auto* tensor = prepared_.facts.of(node.input(0)).tensor();
-    const auto dim = call.integer("dim");
-    const auto place = tensor && tensor->shape && dim ? symbolic::wrap_dim(*dim, tensor->shape->size()) : std::nullopt;
-    if (!place || *place >= tensor->shape->size() || !call.has(end_name) || call.is_none(end_name)) return;
-    if (call.has("start") && !call.is_none("start") && call.integer("start") != 0) return;
-    const auto end = call.integer(end_name);
-    if (!end) return;
-    const Dim& size = (*tensor->shape)[*place];
-    note_own(size, *end, node, index, false);
-    // All but the last, and half of it, where so many aren't a number of chance.
-    const std::int64_t traced = traced_of(size.to_string());
-    if (traced < least_telling) return;
-    if (*end == traced - 1) note_part(size, *end, "1 less than ", node, index);
-    if (*end * 2 == traced) note_part(size, *end, "half of ", node, index);
-  }
-
-  // A window over whole images: what is pooled is the mean of all, or the model's own window.
-  void pooled(const ir::Node& node, std::uint32_t index) {
-    const std::string_view op = node.op();
-    if (!op.starts_with("aten::") || op.find("_pool") == op.npos || op.find("adaptive") != op.npos || !node.schema()) return;
-    const symbolic::Call call(node, prepared_.facts);
-    if (!call.has("kernel_size")) return;
-    const auto window = call.ints("kernel_size");
-    const auto* tensor = prepared_.facts.of(node.input(0)).tensor();
-    if (!window || window->empty() || !tensor || !tensor->shape) return;
-    const auto spatial = static_cast<std::size_t>(op[op.find("_pool") + 5] - '0');
-    if (spatial == 0 || spatial > 3 || tensor->shape->size() < spatial) return;
-    std::set<std::string> names;
-    std::string was;
-    for (std::size_t i = 0; i < spatial; ++i) {
-      const Dim& size = (*tensor->shape)[tensor->shape->size() - spatial + i];
-      const std::int64_t side = (*window)[std::min(i, window->size() - 1)];
-      if (side < 2 || (size.is_number() ? size.number() : symbolic::evaluate(size, traced_)) != side) return;
-      add_names(size, names);
-      was += (i ? "×" : "") + std::to_string(side);
-    }
-    std::erase_if(names, [&](const std::string& name) { return traced_of(name) < 2; });
-    if (names.empty()) return;
-    const std::vector<std::string> all(names.begin(), names.end());
-    BakedIn& found = add(was + " looks baked in: " + whole_image + joined(all) + " had when the model was traced", advice, &node);
-    found.number = was;
-    found.origin = whole_image + joined(all) + " had";
-    add_site(found, node, index, all, false);
-  }
-
-  // As many as there are: the best of all, or a part for each.
-  void counted_out(const ir::Node& node, std::uint32_t index) {
-    static const std::map<std::string_view, const char*> counts = {
-        {"aten::topk", "k"}, {"aten::chunk", "chunks"}, {"aten::unsafe_chunk", "chunks"}, {"aten::tensor_split", "sections"}};
-    const auto count = counts.find(node.op());
-    if (count == counts.end() || !node.schema()) return;
-    const symbolic::Call call(node, prepared_.facts);
-    const auto* tensor = prepared_.facts.of(node.input(0)).tensor();
-    if (!call.has(count->second) || !tensor || !tensor->shape) return;
-    const auto number = call.integer(count->second), dim = call.integer("dim");
-    const auto place = dim ? symbolic::wrap_dim(*dim, tensor->shape->size()) : std::nullopt;
-    if (number && place && *place < tensor->shape->size()) note_own((*tensor->shape)[*place], *number, node, index, false);
-  }
-
-  // A sum that is divided by the number of summands.
-  void averaged(const ir::Node& node, std::uint32_t index) {
-    if (!(node.is("aten::div") || node.is("aten::mul") || node.is("aten::true_divide")) || node.inputs().size() < 2) return;
-    const ir::Node* sum = node.input(0)->producer();
-    const auto divisor = number_of(prepared_.facts.of(node.input(1)));
-    if (!sum || !sum->is("aten::sum") || !sum->schema() || !divisor) return;
-    const symbolic::Call call(*sum, prepared_.facts);
-    const auto* tensor = prepared_.facts.of(sum->input(0)).tensor();
-    if (!tensor || !tensor->shape || !call.has("dim") || call.is_none("dim")) return;
-    const auto dims = call.ints("dim");
-    for (std::size_t i = 0; dims && i < dims->size(); ++i)
-      if (const auto place = symbolic::wrap_dim((*dims)[i], tensor->shape->size()); place && *place < tensor->shape->size())
-        note_own((*tensor->shape)[*place], *divisor, node, index, false);
-  }
-
-  // Images of twice the size that they had, or of some more times that.
-  void enlarged(const ir::Node& node, std::uint32_t index) {
-    const std::string_view op = node.op();
-    if (!op.starts_with("aten::upsample_") || !node.schema()) return;
-    const symbolic::Call call(node, prepared_.facts);
-    const auto* tensor = prepared_.facts.of(node.input(0)).tensor();
-    if (!call.has("output_size") || call.is_none("output_size") || !tensor || !tensor->shape) return;
-    const auto sizes = call.ints("output_size");
-    if (!sizes || sizes->size() > tensor->shape->size()) return;
-    for (std::size_t i = 0; i < sizes->size(); ++i) {
-      const Dim& size = (*tensor->shape)[tensor->shape->size() - sizes->size() + i];
-      const std::int64_t traced = traced_of(size.to_string()), made = (*sizes)[i];
-      if (traced < 2 || made % traced != 0 || made / traced < 2 || made / traced > most_enlarged) continue;
-      note_part(size, made, std::to_string(made / traced) + " times ", node, index);
+  void traced(const ir::Node& node, std::uint32_t index) {
+    for (const TracedNumber& one : traced_numbers(node, prepared_.facts, traced_)) {
+      BakedIn& found = add(one.number + " looks baked in: " + one.because, advice, &node);
+      found.number = one.number;
+      add_site(found, node, index, one.names, false);
     }
   }
 
@@ -409,17 +300,6 @@ class Collector {
   void note_own(const Dim& size, std::int64_t number, const ir::Node& node, std::uint32_t index, bool surely) {
     const auto named = std::ranges::find(names_, size.to_string(), &Named::name);
     if (named != names_.end() && named->traced == number && number > 1) note(*named, node, index, std::to_string(number), surely);
-  }
-
-  // `size` is a named one alone, of which the number was a part: "half of ".
-  void note_part(const Dim& size, std::int64_t number, const std::string& part, const ir::Node& node, std::uint32_t index) {
-    const auto named = std::ranges::find(names_, size.to_string(), &Named::name);
-    if (named == names_.end()) return;
-    const std::string had = part + "the size that '" + named->input + "' had as " + named->name;
-    BakedIn& found = add(std::to_string(number) + " looks baked in: it is " + had + " when the model was traced", advice, &node);
-    found.number = std::to_string(number);
-    found.origin = had;
-    add_site(found, node, index, {named->name}, false);
   }
 
   void note(const Named& size, const ir::Node& node, std::uint32_t index, const std::string& text = {}, bool surely = false) {

@@ -158,7 +158,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   if (!state->program && options.method != "forward")
     throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
   if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())
-    state->asserting = text->clone();
+    state->text_with_assertions = text->clone();
   passes::Normalized normalized = frontend::naming(path, [&] {
     if (state->program) return passes::normalize(*state->program, state->schemas, normalize_options);
     return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);

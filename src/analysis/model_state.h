@@ -53,14 +53,18 @@ struct Model::State : analysis::LoadedFile {
   ir::Graph graph;                                             // normalised
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
-  std::vector<passes::StateAttribute> state;  // attributes that are inputs and outputs of `graph`: its last ones
-  std::vector<ir::LostWrite> lost_writes;     // to inputs, state included
-  bool dropped_assertions = false;            // of branches that only raise, whether facts settle them or not
-  std::optional<ir::Graph> asserting;         // of text with such branches: as it was read
+  std::vector<passes::StateAttribute> state;      // attributes that are inputs and outputs of `graph`: its last ones
+  std::vector<ir::LostWrite> lost_writes;         // to inputs, state included
+  bool dropped_assertions = false;                // of branches that only raise, whether facts settle them or not
+  std::optional<ir::Graph> text_with_assertions;  // of text with such branches: as it was read
 
   // The same model whose state is inputs and outputs, made when it is first asked for.
   mutable std::once_flag stateful_made;
   mutable std::shared_ptr<const State> stateful;
+  // asserting_graph(), once it has been asked for: the graph, or the bound that it exceeds.
+  mutable std::mutex asserting_guard;
+  mutable std::unique_ptr<const ir::Graph> asserting;
+  mutable std::string asserting_failure;
 };
 
 }  // namespace compatcheck

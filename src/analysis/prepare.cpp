@@ -200,11 +200,9 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
     take_defaults(whole, given.left_out);
     return passes::part_inputs(whole, told) > 0;
   };
-  std::shared_ptr<const ir::Graph> with_assertions;
   std::optional<Preparation> asserting;
   if (has_asserting_graph(model) && leaves_open(model, given.facts)) try {
-      with_assertions = std::make_shared<const ir::Graph>(asserting_graph(model, watch));
-      ir::Graph whole = with_assertions->clone();
+      ir::Graph whole = asserting_graph(model, watch).clone();
       part(whole);
       asserting.emplace(model, std::move(whole), given.facts, watch, PrepareOptions{.keep_assertions = true});
       asserting->fold();
@@ -221,7 +219,6 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
-  prepared.asserting = with_assertions;
   prepared.left_out = given.left_out;
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -28,8 +27,6 @@ void write_line(const char* text) {
 
 // Async-signal-safe throughout.
 void end(int signal) {
-  static std::atomic_flag ending;  // another thread may get the next signal
-  while (ending.test_and_set()) ::pause();
   process::clear_away();
   if (::getpid() == program) {
     if (ProgressLine::is_shown()) write_line("\r\x1b[K");

@@ -61,7 +61,7 @@ class Lowering {
     for (const auto& [value, operand] : operands_)
       if (!ir::constant_of(value) && !is_growing_stack(*value))
         collect_stands(operand, {value, {}, onnx::absent}, hollow_.contains(value) ? hollow : made);
-    // Where the program has asked whether something is there, its other name has facts that don't hold elsewhere.
+    // A value that may be absent shares its ONNX value with its refinement, whose facts hold only there.
     std::unordered_set<onnx::ValueId> open;
     for (const Stand& stand : hollow) open.insert(stand.onnx);
     std::erase_if(made, [&](const Stand& stand) { return open.contains(stand.onnx); });

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
@@ -37,6 +38,11 @@ std::string how_it_crashed(const HelperEnd& end) {
   }
 }
 
+// Others are sent: by the kernel, a user, or whoever stops a service.
+bool is_crash(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGABRT;
+}
+
 // libtorch's own words: the major version in the highest byte, then the minor one.
 bool is_supported(std::uint64_t abi) {
   const std::string series = std::to_string(abi >> 56) + "." + std::to_string(abi >> 48 & 0xff);
@@ -54,7 +60,7 @@ HelperBounds Helper::bounds() const {
 void Helper::explain(const HelperEnd& end) const {
   switch (end.cause) {
     case HelperEnd::Cause::crashed:
-      if (end.signal != 0 && end.signal != SIGKILL) throw HelperCrash(how_it_crashed(end), signal_name(end.signal));
+      if (is_crash(end.signal)) throw HelperCrash(how_it_crashed(end), signal_name(end.signal) + said(end));
       throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
       throw ModelError("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +

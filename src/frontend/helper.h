@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "compatcheck/error.h"
 #include "frontend/helper_process.h"
@@ -13,10 +14,10 @@
 
 namespace compatcheck::frontend {
 
-// A signal other than the kernel's SIGKILL ended the helper. `signal`: "SIGSEGV".
+// The code in the helper crashed, by itself. `how`: "SIGSEGV; it said: …".
 struct HelperCrash : ModelError {
-  HelperCrash(const std::string& message, std::string name) : ModelError(message), signal(std::move(name)) {}
-  std::string signal;
+  HelperCrash(const std::string& message, std::string text) : ModelError(message), how(std::move(text)) {}
+  std::string how;
 };
 
 class Helper {
@@ -24,7 +25,7 @@ class Helper {
   explicit Helper(const LoadOptions& options) : options_(options) {}
 
   // The reply, never an ErrorReply. Throws what the helper reports; ModelError for a request that ended it
-  // (HelperCrash: by a signal), UsageError where no helper or libtorch serves. Messages don't name the file. `file` goes along if
+  // (HelperCrash: by a crash), UsageError where no helper or libtorch serves. Messages don't name the file. `file` goes along if
   // `attach`.
   protocol::Reply ask(const protocol::Request& request, const InputFile* file = nullptr, bool attach = false);
   const std::string& libtorch_version();

@@ -24,6 +24,8 @@ Wanted expect(protocol::Reply reply) {
   throw InternalError("the TorchScript helper program answered another question");
 }
 
+std::string crash_text(const HelperCrash& crash) { return "PyTorch crashes (" + crash.how + ")"; }
+
 Loaded load_text(const InputFile& file, const std::string& display_name) {
   if (file.size() > longest_text) throw ModelError(display_name + ": is too long for a graph as text");
   const auto bytes = file.read(0, file.size());
@@ -73,7 +75,7 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
   try {
     reply = expect<protocol::RunReply>(helper.ask(request, &file, true));
   } catch (const HelperCrash& crash) {  // kernels that don't check sizes
-    return std::vector<Run>(calls.size(), Run{std::nullopt, "PyTorch crashes (" + crash.signal + ")", {}, {}});
+    return std::vector<Run>(calls.size(), Run{std::nullopt, crash_text(crash), true, {}, {}});
   }
   ir::Constant results = decode_constant(reply.results);
   auto* list = results.get<ir::ListConstant>();
@@ -81,9 +83,9 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
   std::vector<Run> runs;
   for (ir::Constant& item : list->items) {
     if (auto* held = item.get<ir::TupleConstant>(); held && held->items.size() == 1)
-      runs.push_back({std::move(held->items.front()), {}, {}, {}});
+      runs.push_back({std::move(held->items.front()), {}, false, {}, {}});
     else if (const auto* failure = item.get<std::string>())
-      runs.push_back({std::nullopt, *failure, {}, {}});
+      runs.push_back({std::nullopt, *failure, false, {}, {}});
     else
       throw ModelError("the loader's answer is damaged: a result is unknown");
   }
@@ -230,7 +232,12 @@ Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string&
       request.wanted.push_back({static_cast<std::uint32_t>(block - blocks.begin()), one.first, one.end, {}});
       for (const ir::Value* value : one.values) request.wanted.back().positions.push_back(positions.at(value));
     }
-    const auto reply = expect<protocol::ValuesReply>(state_->helper.ask(request, &file, true));
+    protocol::ValuesReply reply;
+    try {
+      reply = expect<protocol::ValuesReply>(state_->helper.ask(request, &file, true));
+    } catch (const HelperCrash& crash) {
+      throw ModelError(crash_text(crash));
+    }
     if (reply.executions.size() != blocks.size() || reply.bytes.size() != values.size())
       throw ModelError("the loader's answer is damaged: it speaks of another graph");
     Inner inner;

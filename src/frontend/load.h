@@ -112,6 +112,7 @@ class Frontend {
   struct Run {
     std::optional<ir::Constant> result;
     std::string failure;
+    bool crashed = false;
     ir::Constants before, after;  // the call: the values of the attributes that were asked for
   };
   // A crash of PyTorch is a failure of every call. The module keeps its attributes from call to call; the first finds what the

@@ -114,7 +114,7 @@ class Heap {
   HeapChanges close();
   std::size_t open_frames() const { return frames_.size(); }
 
-  // Made in a block that has ended: what goes on is joined of it.
+  // Created in a block that was closed; only copies that join it with others live on.
   bool has_ended(CellId id) const { return ended_[id]; }
 
   // Which objects of the running program a cell may be: its own, or those of the cells that it is joined of. Two cells that share
@@ -129,7 +129,7 @@ class Heap {
   std::vector<std::shared_ptr<Cell>> cells_;
   std::vector<CellOrigin> origins_;
   struct Frame {
-    std::size_t first = 0;  // cell that is made in the block
+    std::size_t first = 0;  // first cell that the block created
     HeapChanges before{};   // what changed cells held
   };
   std::vector<Frame> frames_;

@@ -32,7 +32,7 @@ Note& take_note() {
   while (ending == own) ::pause();
   for (Note* note = first; note; note = note->next) {
     pid_t free = 0;
-    if (note->owner.compare_exchange_strong(free, own)) return *note;
+    if (note->owner == 0 && note->owner.compare_exchange_strong(free, own)) return *note;
   }
   auto* const made = new Note;
   made->owner = own;
@@ -125,7 +125,8 @@ RunningProcess::RunningProcess(pid_t pid, EndedBy by) : note_(&take_note()) {
 RunningProcess::~RunningProcess() { leave(*note_); }
 
 void clear_away() noexcept {
-  ending = ::getpid();
+  const pid_t own = ::getpid();
+  while (ending.exchange(own) == own) ::pause();  // another thread got a signal before
   end_processes();
   for_each_own([](const Note& note) {
     if (const char* path = note.path) remove(path);

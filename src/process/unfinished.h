@@ -41,7 +41,7 @@ class RunningProcess {
 };
 
 // Removes the paths and ends the processes that this process noted; a forked one leaves alone what its parent noted. Whoever
-// notes something afterwards waits forever. Async-signal-safe; only _exit() may follow.
+// notes something afterwards waits forever, and so does who calls it a second time. Async-signal-safe; only _exit() may follow.
 void clear_away() noexcept;
 
 }  // namespace compatcheck::process

@@ -99,7 +99,7 @@ class Search {
     find_unpaired();
     for (const ir::Value* value : unpaired_)
       if (trials_left_ > 0 && find_place(value)) return finish();
-    made_.note = "the search can't name an operator: the file holds only " + std::to_string(paired) + " of the " +
+    made_.note = "the search can't name an operator: the file holds " + std::to_string(paired) + " of the " +
                  std::to_string(pairs_.values().size()) + " values that TorchScript computes";
     if (!unpaired_.empty()) made_.note += "; before the wrong outputs it lacks those of " + places_of(unpaired_);
     return finish();

@@ -83,12 +83,12 @@ class Folder {
  public:
   Folder(const fs::path& path, const ir::Watch& watch) : path_(path), watch_(watch) {
     std::error_code error;
-    const bool exists = fs::exists(path, error);
-    if (!exists) unfinished_.emplace_back(path);
+    existed_ = fs::exists(path, error);
+    if (!existed_) unfinished_.emplace_back(path);
     fs::create_directories(path, error);
     if (error) throw UsageError(path.string() + ": can't be made: " + error.message());
     remove_older();
-    if (exists) unfinished_.emplace_back(path / table_file);
+    note(table_file);
     table_.open(path / table_file, std::ios::binary);
     table_ << table_head << "\n";
     must_be_written();
@@ -127,7 +127,7 @@ class Folder {
     const std::string_view bytes = view.dtype == ir::DType::bf16
                                        ? std::string_view(widened)
                                        : std::string_view(reinterpret_cast<const char*>(data.data()), data.size());
-    unfinished_.emplace_back(path_ / file);
+    note(file);
     write_file(path_ / file, {npy_head(dtype, view.sizes), bytes});
     std::string shape;
     for (const std::int64_t size : view.sizes) shape += (shape.empty() ? "" : ",") + std::to_string(size);
@@ -137,12 +137,18 @@ class Folder {
     must_be_written();
   }
 
+  // In a folder that was there only our own files go.
+  void note(const std::string& file) {
+    if (existed_) unfinished_.emplace_back(path_ / file);
+  }
+
   void must_be_written() const {
     if (!table_) throw UsageError((path_ / table_file).string() + ": can't write: " + std::strerror(errno));
   }
 
   fs::path path_;
   const ir::Watch& watch_;
+  bool existed_ = false;
   std::deque<process::UnfinishedPath> unfinished_;  // what a signal takes away
   std::ofstream table_;  // line by line: it tells of what is there, too, where the model doesn't run to its end
   std::size_t count_ = 0;

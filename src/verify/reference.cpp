@@ -96,21 +96,25 @@ std::string refused_call(const analysis::Prepared& prepared) {
   return {};
 }
 
-// The interpreter names the innermost line, which may be torch's own.
-std::string at_own_line(const std::string& reason, const ir::Graph& graph) {
-  std::string text = reason;
-  bool found = false;
+// "%y = aten::add at model.py:3: sizes differ", as the interpreter says it, with the user's own line in the place of torch's; as
+// it is where nodes of several lines may be meant.
+std::string at_own_line(const std::string& said, const ir::Graph& graph) {
+  const auto equals = said.starts_with("%") ? said.find(" = ") : said.npos;
+  const std::string reason = equals == said.npos ? said : said.substr(equals + 3);
+  const std::string name = equals == said.npos ? "" : said.substr(1, std::min(equals, said.find(',')) - 1);
+  std::set<std::string> own_lines;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     const std::string place = interpreter_place(*node);
-    if (found || !reason.starts_with(place + ":")) return;
-    found = true;
-    text = node->op() + analysis::place_text(analysis::site_of(*node, 0)) + reason.substr(place.size());
+    const bool named = name.empty() || (!node->outputs().empty() && node->outputs()[0]->name() == name);
+    if (named && reason.starts_with(place + ":"))
+      own_lines.insert(node->op() + analysis::place_text(analysis::site_of(*node, 0)) + reason.substr(place.size()));
   });
-  return text;
+  return own_lines.size() == 1 ? *own_lines.begin() : reason;
 }
 
 // Later attempts differ in what tensors hold.
 constexpr int attempts_at_all_sizes = 2;
+constexpr int most_crashes = 4;  // after each the helper starts and loads the model again
 constexpr std::size_t sizes_of_other_attempts = 15;
 
 // Of a model that keeps state: each has inputs of its own.
@@ -241,6 +245,10 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
   std::string refusal;
   for (const Sizes& sizes : candidates) {
     watch_.look();
+    if (crashes_ >= most_crashes) {
+      if (reason.empty()) reason = "PyTorch crashed at the sizes that were tried before";
+      break;
+    }
     Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);
     expected.call = maker_.take(examples_of(attempt), sizes, seed, attempt);
@@ -281,6 +289,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
   };
   auto runs = ask(options_.seed);
+  crashes_ += runs[0].crashed;
   if (!runs[0].result && names_gpu(runs[0].failure)) {
     expected.on_cpu = run_on_cpu(sequence, runs);
     for (Expected& next : expected.later) next.on_cpu = expected.on_cpu;
@@ -337,9 +346,7 @@ std::string Reference::located(std::string reason, const MadeCall& call) {
     constexpr std::string_view lead = "the graph doesn't run: ";
     const std::string text = error.what();
     if (const auto at = text.find(lead); at != text.npos) {
-      const std::string found = text.substr(at + lead.size());
-      const auto equals = found.starts_with("%") ? found.find(" = ") : found.npos;  // "% = aten::add at …"
-      return at_own_line(equals == found.npos ? found : found.substr(equals + 3), prepared_.graph);
+      return at_own_line(text.substr(at + lead.size()), prepared_.graph);
     }
   }
   return reason;

@@ -12,7 +12,7 @@ from pathlib import Path
 LONG = 400
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 ROOM = re.compile(r"^\s*compatcheck_room\(\s*(\w+)\s*([^)]*)\)", re.MULTILINE)
-KEYWORDS = {"USES", "LINKS", "SOURCES"}
+KEYWORDS = {"USES", "LINKS", "SOURCES", "PRECOMPILES", "LIKE"}
 
 
 def read_rooms(src):
@@ -21,7 +21,7 @@ def read_rooms(src):
     for listing in sorted(src.glob("*/CMakeLists.txt")):
         text = re.sub(r"#.*", "", listing.read_text())
         for name, arguments in ROOM.findall(text):
-            said, keyword = {"USES": [], "LINKS": [], "SOURCES": []}, None
+            said, keyword = {keyword: [] for keyword in KEYWORDS}, None
             for word in arguments.split():
                 if word in KEYWORDS:
                     keyword = word

@@ -349,6 +349,10 @@ def main():
         possible = {"a window over the whole image": (lambda x: F.avg_pool2d(x, (int(x.shape[2]), int(x.shape[3]))).flatten(1), (2, 3, 9, 11), "b,3,h,w"),
                     "a window over whole features": (lambda x: F.max_pool2d(x[:, :, ::2, ::2], (int(x.shape[2]) // 2, int(x.shape[3]) // 2)), (2, 3, 8, 12), "b,3,h,w"),
                     "a sum divided by its length": (lambda x: x.sum(0) / int(x.shape[0]), (9, 4), "b,4"),
+                    "a sum of all divided by their number": (lambda x: x.sum() / (int(x.shape[0]) * 4), (9, 4), "b,4"),
+                    "a sum times the inverse": (lambda x: x.sum((0, 1)) * (1 / (int(x.shape[0]) * 4)), (9, 4, 2), "b,4,2"),
+                    "a window over a text": (lambda x: F.max_pool2d(x, (int(x.shape[2]), 1)), (2, 3, 9, 1), "b,3,n,1"),
+                    "as large as the features": (lambda x: F.interpolate(F.max_pool2d(x, 2), size=(int(x.shape[2]), int(x.shape[3]))), (1, 3, 10, 14), "1,3,h,w"),
                     "the best of all": (lambda x: x.topk(int(x.shape[0]), 0)[0], (5, 4), "b,4"),
                     "a part for each row": (lambda x: x.chunk(int(x.shape[0]), 0)[0], (5, 4), "b,4"),
                     "twice the image": (lambda x: F.interpolate(x, size=(int(x.shape[2]) * 2, int(x.shape[3]) * 2)), (1, 3, 5, 7), "1,3,h,w"),
@@ -359,7 +363,7 @@ def main():
             report = verify.run(what, 0, model, "--input", f"x=f32:{sizes}", ids=["CC012"])
             verify.expect(what, "looks baked in" in str(report.get("findings")), report.get("findings"))
         for what, (function, shape, sizes) in {"the model's own window": (lambda x: F.avg_pool2d(x, 2), (2, 3, 9, 11), "b,3,h,w"),
-                                               "a sum of other rows": (lambda x: x.sum(1) / 4, (4, 5), "b,5"), "the best two": (lambda x: x.topk(2, 1)[0], (2, 4), "b,4"),
+                                               "a sum of other rows": (lambda x: x.sum(1) / 4, (4, 5), "b,5"), "a sum times the number": (lambda x: x.sum(0) * 9, (9, 4), "b,4"), "the best two": (lambda x: x.topk(2, 1)[0], (2, 4), "b,4"),
                                                "all but the last by its place": (lambda x: x[:-1] * 2, (9, 4), "b,4")}.items():
             verify.run(what, 0, verify.save(Lambda(function), torch.rand(shape)), "--input", f"x=f32:{sizes}")
 
@@ -375,7 +379,8 @@ def main():
         report = verify.run("a crash of PyTorch", 1, state, "--input", "x=f32:b,t,4", "--dim", "b=100000", "--dim", "t=2", ids=["CC205"])
         verify.expect("a crash of PyTorch: named", "PyTorch crashes" in report["findings"][0]["message"], report)
         for _ in range(3):
-            verify.run("sizes at which PyTorch may crash", 1, state, "--input", "x=f32:b,t,4", form=None)
+            text = verify.run("sizes at which PyTorch may crash", 1, state, "--input", "x=f32:b,t,4", form=None)
+            verify.expect("sizes at which PyTorch may crash: named", "CC205" in text, text)
 
         # Examples at other sizes: their elements again, or fewer of them.
         tokens = verify.save(Tokens(), torch.zeros(2, 4, dtype=torch.long))
