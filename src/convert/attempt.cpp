@@ -562,6 +562,7 @@ Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
   if (&node == graph_.top()->return_node()) {
     attempt.range = {mapping::lowest_opset, mapping::highest_opset};
     try_interface(attempt, opset);
+    outcome.structural = context_.table.find_structural(node.op()) != nullptr;
     return attempt;
   }
   const Lookup& found = lookups_.find(node, opset);
