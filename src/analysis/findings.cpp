@@ -150,6 +150,17 @@ bool is_for_training(const ir::Node& node) {
 
 // Attributes that a model keeps between calls are one thing to mend, however many there are.
 constexpr std::string_view keeps_attributes = "writes attributes, which keep their values between calls";
+// A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
+// what `training` was.
+std::string stop_training(const ir::Program* program) {
+  const std::string in_code = "pass self.training to it (as dropout_p: 0.0 unless self.training)";
+  if (program && !program->traced)
+    return "the code asks for training mode in this call, and .eval() doesn't change that: " + in_code +
+           ", and save the model again";
+  return "call .eval() on the model before tracing or exporting it; if the code itself asks for training mode in this call, " +
+         in_code;
+}
+
 
 bool keeps_attribute(const Outcome& outcome) {
   return outcome.unresolved_write && outcome.node->is("prim::SetAttr") && ir::constant_of(outcome.node->input(0)) &&
@@ -287,7 +298,7 @@ class Collector {
     if (row->random)
       add("CC008", Severity::warning, numbered, "the result is random",
           is_for_training(*numbered.outcome->node)
-              ? "the model was saved in training mode: call .eval() on it before tracing or scripting, and save it again"
+              ? stop_training(context_.program)
               : "call .eval() before saving if only training draws these numbers; else pass them to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     Becomes becomes;
