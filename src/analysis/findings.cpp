@@ -11,6 +11,7 @@
 #include "analysis/site.h"
 #include "analysis/wanted_input.h"
 #include "convert/foreign.h"
+#include "symbolic/condition.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -103,6 +104,7 @@ std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::S
   return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator,
                                            .state_facts = !has_facts && !says_results(node),
                                            .name_overload = has_several_forms(node, context),
+                                           .complex = symbolic::has_complex(symbolic::Call(node, context.facts)),
                                            .onnx = counterpart});
 }
 
@@ -148,8 +150,6 @@ bool is_for_training(const ir::Node& node) {
          node.op().find("attention") != std::string::npos;
 }
 
-// Attributes that a model keeps between calls are one thing to mend, however many there are.
-constexpr std::string_view keeps_attributes = "writes attributes, which keep their values between calls";
 // A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
 // what `training` was.
 std::string stop_training(const ir::Program* program) {
@@ -161,6 +161,8 @@ std::string stop_training(const ir::Program* program) {
          in_code;
 }
 
+// Attributes that a model keeps between calls are one thing to mend, however many there are.
+constexpr std::string_view keeps_attributes = "writes attributes, which keep their values between calls";
 
 bool keeps_attribute(const Outcome& outcome) {
   return outcome.unresolved_write && outcome.node->is("prim::SetAttr") && ir::constant_of(outcome.node->input(0)) &&

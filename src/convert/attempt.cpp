@@ -349,7 +349,13 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
   switch (row.kind) {
     case Row::Kind::mapped: {
       const auto dtypes = symbolic::takes_dtypes(row, context_.table.complex_form(*outcome.rows), call);
-      if (dtypes.truth != Truth::yes) return refuse(outcome, &row, dtypes.message);
+      if (dtypes.truth != Truth::yes) {
+        refuse(outcome, &row, dtypes.message);
+        if (outcome.hint.empty() && context_.table.is_users(row.place))
+          outcome.hint =
+              "add `complex: true` to the row if its nodes take and give real and imaginary parts in a last dimension of 2";
+        return;
+      }
       outcome.status = Status::ok;
       return try_nodes(attempt, row, call, opset);
     }
@@ -433,13 +439,13 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     return onnx::Value{1, dtype, sequence};
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    demand_one_dtype(node, context_.facts);
     std::vector<handlers::Operand> forms;
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
     for (std::size_t i = 0; node.is("prim::Loop") && i < forms.size(); ++i)
       if (passes::is_stacked(node, i) && !forms[i].tensor() && !forms[i].complex())
         throw onnx::Refusal{"a Loop stacks no quantized tensors", "dequantize them before they are stacked"};
-    demand_one_dtype(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
@@ -556,13 +562,13 @@ Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
   outcome.node = &node;
   if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
     outcome.unresolved_write = true;
+    outcome.structural = context_.table.find_structural(node.op()) != nullptr;
     refuse(outcome, nullptr, write->second);
     return attempt;
   }
   if (&node == graph_.top()->return_node()) {
     attempt.range = {mapping::lowest_opset, mapping::highest_opset};
     try_interface(attempt, opset);
-    outcome.structural = context_.table.find_structural(node.op()) != nullptr;
     return attempt;
   }
   const Lookup& found = lookups_.find(node, opset);
