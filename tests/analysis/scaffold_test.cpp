@@ -49,7 +49,7 @@ TEST(Scaffold, EveryOneIsARowThatLintTakes) {
     std::string rows;
     for (const std::string_view op : in_force.schemas.names()) {
       const std::string one = scaffold_of(op, in_force, opset);
-      if (in_force.table.find_structural(op)) EXPECT_EQ(one, "") << op;
+      EXPECT_FALSE(in_force.table.find_structural(op) && !one.empty()) << op;
       count += !one.empty();
       rows += filled(one);
       if (rows.size() < 500'000) continue;  // a file is at most 1 MiB
