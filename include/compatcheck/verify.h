@@ -22,6 +22,9 @@ enum class VerifyFailOn : std::uint8_t {
   mismatch,  // errors, except those about sizes that PyTorch itself refuses
   warning,   // errors and warnings
   never,
+  missing,  // as mismatch: the words of check and convert
+  conditional,
+  composite,  // as error
 };
 
 struct VerifyOptions {

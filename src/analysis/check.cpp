@@ -107,6 +107,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   analysis::refuse_what_no_option_states(assessment, prepared.graph, prepared.state.size());
   sizes.ask_for_members(assessment);
   sizes.ask_for_values(assessment, opset);
+  analysis::advise_constants(assessment, prepared.facts);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;

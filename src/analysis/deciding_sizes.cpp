@@ -8,6 +8,7 @@
 #include "compatcheck/error.h"
 #include "inference/infer.h"
 #include "ir/value_name.h"
+#include "symbolic/evaluate.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -69,6 +70,31 @@ bool fails(const Outcome& outcome) {
   return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
 }
 
+void add_names(std::set<std::string>& names, const symbolic::Fact& fact) {
+  const auto add = [&](const symbolic::Dim& size) {
+    for (const auto& name : symbolic::names_in(size)) names.insert(name);
+  };
+  if (const auto* tensor = fact.tensor(); tensor && tensor->shape) std::ranges::for_each(*tensor->shape, add);
+  if (const auto* number = fact.number(); number && number->integer) add(*number->integer);
+  if (const auto* list = fact.list(); list && list->items)
+    for (const symbolic::Fact& item : *list->items) add_names(names, item);
+}
+
+// Of the sizes that failing calls are given.
+std::set<std::string> names_in_failing(const conversion::Assessment& assessment, const symbolic::FactTable& facts) {
+  std::set<std::string> names;
+  for (const Outcome& outcome : assessment.outcomes)
+    if (fails(outcome))
+      for (const ir::Value* input : outcome.node->inputs()) add_names(names, facts.of(input));
+  return names;
+}
+
+bool has_one_of(const std::vector<AssumedInput>& assumed, const std::string& input, const std::set<std::string>& names) {
+  const auto found = std::ranges::find(assumed, input, [](const AssumedInput& each) { return each.tensor.name; });
+  return found != assumed.end() &&
+         std::ranges::any_of(*found->tensor.shape, [&](const std::string& size) { return names.contains(size); });
+}
+
 // Each try prepares and assesses the model once more.
 bool is_large(const ir::Graph& graph) {
   constexpr std::size_t most_nodes = 2000;
@@ -81,11 +107,20 @@ bool is_large(const ir::Graph& graph) {
 
 DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location(), node.module()}; }
 
-DecidingSizes::Calls DecidingSizes::failing(const conversion::Assessment& assessment) {
+DecidingSizes::Calls DecidingSizes::calls_with(const conversion::Assessment& assessment, bool converting) {
   Calls calls;
   for (const Outcome& outcome : assessment.outcomes)
-    if (outcome.status != Status::ok) calls.insert(call_of(*outcome.node));
+    if ((outcome.status == Status::ok) == converting) calls.insert(call_of(*outcome.node));
   return calls;
+}
+
+bool DecidingSizes::Try::breaks_nothing(int opset, const Calls& before) const {
+  return std::ranges::includes(before, failing.at(opset));
+}
+
+bool DecidingSizes::Try::settles(const Call& call, int opset, const Calls& before) const {
+  if (failing.at(opset).contains(call)) return false;
+  return breaks_nothing(opset, before) || (!of_given && converting.at(opset).contains(call));
 }
 
 void DecidingSizes::add_input(Try& made, const std::string& input, const std::string& option) const {
@@ -103,7 +138,7 @@ void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::strin
     add_input(made, name, said);
   }
   made.option += ", with your own sizes";
-  if (auto tried = try_options(std::move(made), asked)) tries_->push_back(*std::move(tried));
+  if (const Try* tried = try_options(std::move(made), asked)) tries_.push_back(tried);
 }
 
 void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers) {
@@ -118,10 +153,10 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   for (const auto& [name, number] : numbers) names += (names.empty() ? "" : ", ") + name;
   made.option += numbers.size() == 1 ? ", with your own number for " + names : ", with your own numbers for " + names;
   made.of_given = true;
-  auto tried = try_options(std::move(made), asked);
+  const Try* tried = try_options(std::move(made), asked);
   if (!tried) return;
-  tries_->push_back(*std::move(tried));
-  if (std::ranges::all_of(tries_->back().failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
+  tries_.push_back(tried);
+  if (std::ranges::all_of(tried->failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
 }
 
 // Fixes as few names as possible: later dimensions first and the batch last, because it can usually vary.
@@ -142,8 +177,14 @@ void DecidingSizes::try_given() {
   }
 }
 
+const DecidingSizes::Try* DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
+  const auto [known, fresh] = tried_.try_emplace(inputs);
+  if (fresh) known->second = assess(std::move(made), inputs);
+  return known->second ? &*known->second : nullptr;
+}
+
 // Holds a prepared model of its own, which is freed before the next try.
-std::optional<DecidingSizes::Try> DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
+std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vector<std::string>& inputs) const {
   CheckOptions asked = options_;
   asked.inputs = inputs;
   asked.dims.clear();
@@ -151,7 +192,11 @@ std::optional<DecidingSizes::Try> DecidingSizes::try_options(Try made, const std
     const Prepared prepared = prepare(model_, asked, watch_);
     const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
     conversion::Assessor assessor(prepared.graph, context);
-    for (const int opset : opsets_) made.failing.emplace(opset, failing(assessor.assess(opset)));
+    for (const int opset : opsets_) {
+      const conversion::Assessment assessment = assessor.assess(opset);
+      made.failing.emplace(opset, calls_with(assessment, false));
+      made.converting.emplace(opset, calls_with(assessment, true));
+    }
     return made;
   } catch (const UsageError&) {  // the model contradicts the options
   } catch (const ModelError&) {  // with these options the graph exceeds a bound
@@ -160,14 +205,19 @@ std::optional<DecidingSizes::Try> DecidingSizes::try_options(Try made, const std
   return std::nullopt;
 }
 
-void DecidingSizes::try_all() {
-  tries_.emplace();
+// Of each choice of numbers, one input alone comes before all together: no more is asked for than is needed.
+void DecidingSizes::try_all(const conversion::Assessment& assessment) {
+  tries_.clear();
+  given_settled_ = false;
+  const std::set<std::string> deciding = names_in_failing(assessment, prepared_.facts);
   std::vector<std::pair<std::string, std::string>> inputs;
   for (const Numbers& chosen : tried_numbers) {
     inputs.clear();
     for (const AssumedInput& input : prepared_.assumed)
       if (std::string said = has_names(input) ? with_numbers(input, chosen) : input.option; said != input.option)
         inputs.emplace_back(input.tensor.name, std::move(said));
+    for (std::size_t i = 0; inputs.size() > 1 && i < inputs.size(); ++i)
+      if (has_one_of(prepared_.assumed, inputs[i].first, deciding)) try_with({inputs[i]});
     try_with(inputs);
   }
   for (const std::size_t rank : ranks) {
@@ -194,27 +244,57 @@ std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) co
   return std::nullopt;
 }
 
+void DecidingSizes::ask(Outcome& outcome, const Try& settled_by) {
+  if (settled_by.of_given && outcome.available_from) {  // the names can stay at that opset
+    if (outcome.hint.empty()) outcome.hint = settled_by.option;
+    return;
+  }
+  outcome.wants = settled_by.inputs;
+  outcome.hint = settled_by.option;
+  if (outcome.status == Status::missing)
+    outcome.reason += "; sizes say whether it runs";
+  else
+    outcome.status = Status::needs_input;
+}
+
+// The first try that settles them all, rather one that breaks nothing else.
+const DecidingSizes::Try* DecidingSizes::settling(const std::vector<Outcome*>& outcomes, int opset, const Calls& before) const {
+  for (const bool careful : {true, false})
+    for (const Try* each : tries_)
+      if (each->breaks_nothing(opset, before) == careful && std::ranges::all_of(outcomes, [&](const Outcome* outcome) {
+            return each->settles(call_of(*outcome->node), opset, before);
+          }))
+        return each;
+  return nullptr;
+}
+
+// Calls that ask for the same input are in one group: their advice is one.
+std::vector<DecidingSizes::Asked> DecidingSizes::choose_tries(conversion::Assessment& assessment, int opset,
+                                                              const Calls& before) const {
+  std::vector<Asked> groups;
+  for (Outcome& outcome : assessment.outcomes) {
+    const Try* settled_by = fails(outcome) ? settling({&outcome}, opset, before) : nullptr;
+    if (!settled_by) continue;
+    Asked group{{settled_by->inputs.begin(), settled_by->inputs.end()}, {&outcome}, {settled_by}};
+    std::erase_if(groups, [&](Asked& other) {
+      if (std::ranges::none_of(other.inputs, [&](std::uint32_t input) { return group.inputs.contains(input); })) return false;
+      group.inputs.merge(other.inputs);
+      group.outcomes.insert(group.outcomes.begin(), other.outcomes.begin(), other.outcomes.end());
+      group.tries.insert(group.tries.begin(), other.tries.begin(), other.tries.end());
+      return true;
+    });
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
   if (!std::ranges::any_of(assessment.outcomes, fails) || !has_named_inputs() || is_large(prepared_.graph)) return;
-  if (!tries_) try_all();
-  const Calls before = failing(assessment);
-  for (const Try& each : *tries_) {
-    const Calls& still = each.failing.at(opset);
-    if (each.of_given && !std::ranges::includes(before, still)) continue;  // the numbers don't fit the model
-    for (Outcome& outcome : assessment.outcomes) {
-      if (!fails(outcome) || still.contains(call_of(*outcome.node))) continue;
-      if (each.of_given && outcome.available_from) {  // the names can stay at that opset
-        if (outcome.hint.empty()) outcome.hint = each.option;
-        continue;
-      }
-      outcome.wants = each.inputs;
-      outcome.hint = each.option;
-      if (outcome.status == Status::missing) {
-        outcome.reason += "; sizes say whether it runs";
-      } else {
-        outcome.status = Status::needs_input;
-      }
-    }
+  try_all(assessment);
+  const Calls before = calls_with(assessment, false);
+  for (const Asked& group : choose_tries(assessment, opset, before)) {
+    const Try* for_all = settling(group.outcomes, opset, before);
+    for (std::size_t i = 0; i < group.outcomes.size(); ++i) ask(*group.outcomes[i], for_all ? *for_all : *group.tries[i]);
   }
 }
 
@@ -240,7 +320,7 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
   return options;
 }
 
-const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::Value& input) {
+const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(const ir::Value& input) {
   const auto [known, fresh] = of_values_.try_emplace(&input);
   if (!fresh || is_large(prepared_.graph)) return known->second;
   const auto add = [&](const std::vector<std::string>& said, const std::string& option) {
@@ -248,7 +328,7 @@ const std::vector<DecidingSizes::Try>& DecidingSizes::tries_of_value(const ir::V
     asked.insert(asked.end(), said.begin(), said.end());
     Try made;
     made.option = option;
-    if (auto tried = try_options(std::move(made), asked)) known->second.push_back(*std::move(tried));
+    if (const Try* tried = try_options(std::move(made), asked)) known->second.push_back(tried);
   };
   const std::string name = ir::input_name(input);
   const bool may_be_none = ir::is(input.type(), ir::TypeKind::optional);
@@ -276,11 +356,11 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
   for (Outcome& outcome : assessment.outcomes) {
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || outcome.hint.starts_with("--input ")) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
-    const std::vector<Try>& tries = tries_of_value(input);
+    const std::vector<const Try*>& tries = tries_of_value(input);
     std::vector<std::string> helpful;
-    for (const Try& each : tries)
-      if (!each.failing.at(opset).contains(call_of(*outcome.node)) && std::ranges::find(helpful, each.option) == helpful.end())
-        helpful.push_back(each.option);
+    for (const Try* each : tries)
+      if (!each->failing.at(opset).contains(call_of(*outcome.node)) && std::ranges::find(helpful, each->option) == helpful.end())
+        helpful.push_back(each->option);
     if (tries.empty()) continue;
     const std::string name = ir::input_name(input);
     if (helpful.empty()) {

@@ -45,21 +45,35 @@ class DecidingSizes {
   const std::vector<std::string>& options_of_members(const ir::Value& input);
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
-  struct Try {                          // one choice of sizes
-    std::string option;                 // "--input x=f32:16,3,224,224, with your own sizes"
-    std::vector<std::uint32_t> inputs;  // that it states
-    std::map<int, Calls> failing;       // by opset
-    bool of_given = false;              // numbers replace names from the user's options
+  struct Try {                                 // one choice of sizes
+    std::string option;                        // "--input x=f32:16,3,224,224, with your own sizes"
+    std::vector<std::uint32_t> inputs;         // that it states
+    std::map<int, Calls> failing, converting;  // by opset
+    bool of_given = false;                     // numbers replace names from the user's options
+
+    // `before`: what failed without the try.
+    bool breaks_nothing(int opset, const Calls& before) const;
+    // A call that is gone counts if nothing else fails for it.
+    bool settles(const Call& call, int opset, const Calls& before) const;
+  };
+  struct Asked {  // for one input, or several that tries state together
+    std::set<std::uint32_t> inputs;
+    std::vector<conversion::Outcome*> outcomes;
+    std::vector<const Try*> tries;  // of each outcome its own
   };
   static Call call_of(const ir::Node& node);
-  static Calls failing(const conversion::Assessment& assessment);
-  void try_all();
+  static Calls calls_with(const conversion::Assessment& assessment, bool converting);
+  static void ask(conversion::Outcome& outcome, const Try& settled_by);
+  std::vector<Asked> choose_tries(conversion::Assessment& assessment, int opset, const Calls& before) const;
+  const Try* settling(const std::vector<conversion::Outcome*>& outcomes, int opset, const Calls& before) const;
+  void try_all(const conversion::Assessment& assessment);
   void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // (name, text of --input)
   void try_given();                                                               // names from the user's options
   void try_given(const std::map<std::string, std::int64_t>& numbers);
   void add_input(Try& made, const std::string& input, const std::string& option) const;
-  std::optional<Try> try_options(Try made, const std::vector<std::string>& inputs);  // nullopt: they don't fit the model
-  const std::vector<Try>& tries_of_value(const ir::Value& input);
+  const Try* try_options(Try made, const std::vector<std::string>& inputs);  // null: they don't fit the model
+  std::optional<Try> assess(Try made, const std::vector<std::string>& inputs) const;
+  const std::vector<const Try*>& tries_of_value(const ir::Value& input);
   bool has_named_inputs() const;
   std::optional<std::uint32_t> index_of(const std::string& name) const;
 
@@ -69,9 +83,10 @@ class DecidingSizes {
   std::span<const int> opsets_;
   const ir::Watch& watch_;
   NamedSizes given_;
-  bool given_settled_ = false;  // with numbers instead of these names nothing fails
-  std::optional<std::vector<Try>> tries_;
-  std::map<const ir::Value*, std::vector<Try>> of_values_;
+  bool given_settled_ = false;                                    // with numbers instead of these names nothing fails
+  std::vector<const Try*> tries_;                                 // for the assessment at hand
+  std::map<std::vector<std::string>, std::optional<Try>> tried_;  // by all options; nullopt: they don't fit the model
+  std::map<const ir::Value*, std::vector<const Try*>> of_values_;
   std::map<const ir::Value*, std::vector<std::string>> members_;  // "xs.0=f32:3,h,w"; of a tuple all; empty: not inferred
 };
 

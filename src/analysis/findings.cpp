@@ -11,6 +11,7 @@
 #include "analysis/site.h"
 #include "analysis/wanted_input.h"
 #include "convert/foreign.h"
+#include "symbolic/condition.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -103,6 +104,7 @@ std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::S
   return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator,
                                            .state_facts = !has_facts && !says_results(node),
                                            .name_overload = has_several_forms(node, context),
+                                           .complex = symbolic::has_complex(symbolic::Call(node, context.facts)),
                                            .onnx = counterpart});
 }
 
@@ -146,6 +148,17 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
 bool is_for_training(const ir::Node& node) {
   return node.op().find("dropout") != std::string::npos || node.op().find("rrelu") != std::string::npos ||
          node.op().find("attention") != std::string::npos;
+}
+
+// A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
+// what `training` was.
+std::string stop_training(const ir::Program* program) {
+  const std::string in_code = "pass self.training to it (as dropout_p: 0.0 unless self.training)";
+  if (program && !program->traced)
+    return "the code asks for training mode in this call, and .eval() doesn't change that: " + in_code +
+           ", and save the model again";
+  return "call .eval() on the model before tracing or exporting it; if the code itself asks for training mode in this call, " +
+         in_code;
 }
 
 // Attributes that a model keeps between calls are one thing to mend, however many there are.
@@ -287,7 +300,7 @@ class Collector {
     if (row->random)
       add("CC008", Severity::warning, numbered, "the result is random",
           is_for_training(*numbered.outcome->node)
-              ? "the model was saved in training mode: call .eval() on it before tracing or scripting, and save it again"
+              ? stop_training(context_.program)
               : "call .eval() before saving if only training draws these numbers; else pass them to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     Becomes becomes;

@@ -197,7 +197,8 @@ std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
   const std::string word = how.state_facts && !facts_word_for(schema).empty() ? std::string(facts_to_fill) : std::string();
   const int opset = how.onnx ? std::max(how.onnx->since, mapping::lowest_opset) : mapping::lowest_opset;
   return key + ": {" + (how.state_schema ? "schema: \"" + stated + "\", " : "") + (word.empty() ? "" : "facts: " + word + ", ") +
-         std::to_string(opset) + ": {to: " + to + (bindings.empty() ? "" : ", ") + bindings + "}}";
+         std::to_string(opset) + ": {to: " + to + (bindings.empty() ? "" : ", ") + bindings +
+         (how.complex ? ", complex: true" : "") + "}}";
 }
 
 }  // namespace compatcheck::analysis

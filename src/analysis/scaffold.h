@@ -22,6 +22,7 @@ struct RowToAdd {
   bool state_schema = false;           // the row says the schema: nobody else does
   bool state_facts = false;            // and the word for its facts
   bool name_overload = false;          // other overloads have other arguments
+  bool complex = false;                // the call has complex tensors
   const onnx::Schema* onnx = nullptr;  // what the operator becomes; null: a node of the user's own domain
 };
 

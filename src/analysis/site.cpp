@@ -40,8 +40,20 @@ std::string shortened(const std::string& file) {
 
 }  // namespace
 
+namespace {
+
+// libtorch saves no place for what sets an attribute: the line of the value stands for it.
+const ir::LocationRef& location_of(const ir::Node& node) {
+  if (node.is("prim::SetAttr") && !node.location())
+    for (const ir::Value* input : node.inputs())
+      if (const ir::Node* producer = input->producer(); producer && producer->location()) return producer->location();
+  return node.location();
+}
+
+}  // namespace
+
 Site site_of(const ir::Node& node, std::uint32_t index) {
-  Site site = site_of(node.location(), index);
+  Site site = site_of(location_of(node), index);
   site.module = node.module();
   site.args = spell_call(node);
   return site;

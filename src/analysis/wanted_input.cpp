@@ -5,6 +5,7 @@
 #include "inference/infer.h"
 #include "inference/leaves.h"
 #include "ir/value_name.h"
+#include "symbolic/condition.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -77,6 +78,54 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
       outcome.hint = *instead;
       break;
     }
+  }
+}
+
+namespace {
+
+bool is_number_or_numbers(const ir::TypeRef& type) {
+  const ir::TypeRef& held = ir::without_optional(type);
+  return is_number(ir::is(held, ir::TypeKind::list) ? held->elements.front() : held);
+}
+
+// The inputs from which numbers among the call's arguments are computed, in the order in which they are met; empty if something
+// else decides such a number as well.
+std::vector<const ir::Value*> numbers_behind(const ir::Node& node, const symbolic::FactTable& facts) {
+  constexpr std::size_t most_looks = 100;
+  std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end()), inputs;
+  std::erase_if(waiting, [](const ir::Value* value) { return !is_number_or_numbers(value->type()); });
+  for (std::size_t at = 0; at < waiting.size(); ++at) {
+    const ir::Value* value = waiting[at];
+    if (ir::constant_of(value) || symbolic::is_constant(facts.of(value)) || std::ranges::find(inputs, value) != inputs.end())
+      continue;
+    const ir::Node* producer = value->producer();
+    const bool is_input = !producer && !value->block()->owner();
+    if (is_input)
+      inputs.push_back(value);
+    else if (!producer || !producer->blocks().empty() || at == most_looks ||
+             !std::ranges::all_of(producer->inputs(), [](const ir::Value* input) { return is_number_or_numbers(input->type()); }))
+      return {};
+    else
+      waiting.insert(waiting.end(), producer->inputs().begin(), producer->inputs().end());
+  }
+  return inputs;
+}
+
+}  // namespace
+
+void advise_constants(conversion::Assessment& assessment, const symbolic::FactTable& facts) {
+  for (conversion::Outcome& outcome : assessment.outcomes) {
+    const bool of_value = outcome.reason.starts_with("the value of ") || outcome.reason.find(" must be ") != std::string::npos;
+    if (outcome.status != conversion::Status::refused || !outcome.of_unknown || !outcome.hint.empty() || !of_value) continue;
+    const auto inputs = numbers_behind(*outcome.node, facts);
+    std::string names;
+    for (const ir::Value* input : inputs) names += (names.empty() ? "'" : ", '") + ir::input_name(*input) + "'";
+    if (inputs.empty()) continue;
+    outcome.reason +=
+        ": it must be known while converting, and follows from " + std::string(inputs.size() == 1 ? "input " : "inputs ") + names;
+    outcome.hint = "set " + names + " in __init__, as " +
+                   (inputs.size() == 1 ? "an attribute of the module" : "attributes of the module") +
+                   ", and save the model again";
   }
 }
 

@@ -24,6 +24,10 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
 // `states`: how many of the last inputs are what the model keeps between calls.
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states);
 
+// Calls that are refused because an argument must be known while converting, and follows from numbers among the inputs: which
+// inputs to set in the model instead.
+void advise_constants(conversion::Assessment& assessment, const symbolic::FactTable& facts);
+
 WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts);
 
 }  // namespace compatcheck::analysis

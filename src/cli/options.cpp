@@ -171,9 +171,9 @@ VerifyFailOn parse_verify_fail_on(const std::string& name) {
   return choose<VerifyFailOn>("--fail-on " + name, name,
                               {{"unconvertible", VerifyFailOn::error},
                                {"mismatch", VerifyFailOn::mismatch},
-                               {"missing", VerifyFailOn::mismatch},
-                               {"conditional", VerifyFailOn::error},
-                               {"composite", VerifyFailOn::error},
+                               {"missing", VerifyFailOn::missing},
+                               {"conditional", VerifyFailOn::conditional},
+                               {"composite", VerifyFailOn::composite},
                                {"warning", VerifyFailOn::warning},
                                {"never", VerifyFailOn::never}});
 }

@@ -13,6 +13,7 @@
 #include "convert/row_check.h"
 #include "convert/structural.h"
 #include "ir/exported_ops.h"
+#include "ir/value_name.h"
 #include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 #include "symbolic/shapes.h"
@@ -295,6 +296,36 @@ void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
   }
 }
 
+// What the source calls one of them.
+std::string variable(std::initializer_list<const ir::Value*> values) {
+  for (const ir::Value* value : values)
+    if (!ir::source_name(*value).empty()) return ir::described(*value);
+  return "a variable";
+}
+
+// An ONNX value has one dtype, whichever branch or trip it comes from.
+void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto dtype_of = [&](const ir::Value* value) {
+    const auto* tensor = facts.of(value).tensor();
+    return tensor && tensor->dtype ? std::string(ir::name(*tensor->dtype)) : std::string("another dtype");
+  };
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    const ir::Value* output = node.output(i);
+    const symbolic::Fact& fact = facts.of(output);
+    if (output->unused() || !fact.tensor() || fact.tensor()->dtype || !fact.wants.empty() || fact.blame != &node) continue;
+    if (node.is("prim::Loop")) {
+      const ir::Value* before = node.input(i + 2);
+      throw onnx::Refusal{"the loop changes the dtype of " + variable({before, output}) + ", which is " + dtype_of(before) +
+                              " before it, and ONNX's Loop can't",
+                          "convert it to one dtype before the loop, for example with .to(torch.float32)"};
+    }
+    const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
+    throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
+                            dtype_of(other) + ", and ONNX's If gives one dtype",
+                        "convert it to one dtype in both branches, for example with .to(torch.float32)"};
+  }
+}
+
 // Nor does ONNX Runtime run an If before opset 13 of whose results it doesn't know the rank.
 void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
   for (const ir::Value* output : node.outputs()) {
@@ -318,7 +349,13 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
   switch (row.kind) {
     case Row::Kind::mapped: {
       const auto dtypes = symbolic::takes_dtypes(row, context_.table.complex_form(*outcome.rows), call);
-      if (dtypes.truth != Truth::yes) return refuse(outcome, &row, dtypes.message);
+      if (dtypes.truth != Truth::yes) {
+        refuse(outcome, &row, dtypes.message);
+        if (outcome.hint.empty() && context_.table.is_users(row.place))
+          outcome.hint =
+              "add `complex: true` to the row if its nodes take and give real and imaginary parts in a last dimension of 2";
+        return;
+      }
       outcome.status = Status::ok;
       return try_nodes(attempt, row, call, opset);
     }
@@ -402,6 +439,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     return onnx::Value{1, dtype, sequence};
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    demand_one_dtype(node, context_.facts);
     std::vector<handlers::Operand> forms;
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
@@ -524,6 +562,7 @@ Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
   outcome.node = &node;
   if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
     outcome.unresolved_write = true;
+    outcome.structural = context_.table.find_structural(node.op()) != nullptr;
     refuse(outcome, nullptr, write->second);
     return attempt;
   }

@@ -346,6 +346,14 @@ class Statement {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
   }
 
+  // The If or Loop that mixes two dtypes is to blame for what follows.
+  static Fact joined(const Fact& a, const Fact& b, const ir::Node& control) {
+    Fact fact = symbolic::join(a, b);
+    const TensorFact *one = a.tensor(), *other = b.tensor();
+    if (!fact.blame && one && other && one->dtype && other->dtype && *one->dtype != *other->dtype) fact.blame = &control;
+    return fact;
+  }
+
   void branch(const ir::Node& node) {
     const auto* condition = facts_.of(node.input(0)).number();
     const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
@@ -359,7 +367,7 @@ class Statement {
         unset_.insert(node.output(i));
       else
         unset_.erase(node.output(i));
-      Fact fact = known == 1 || no_no ? yes : known == 0 || no_yes ? no : symbolic::join(yes, no);
+      Fact fact = known == 1 || no_no ? yes : known == 0 || no_yes ? no : joined(yes, no, node);
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(node.output(i)->type()).value;
       set(node.output(i), std::move(fact));
     }
@@ -423,7 +431,7 @@ class Statement {
   bool widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
     bool changed = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
-      Fact next = symbolic::join(state[i], facts_.of(node.blocks()[0]->outputs()[i + 1]));
+      Fact next = joined(state[i], facts_.of(node.blocks()[0]->outputs()[i + 1]), node);
       if (same(next, state[i])) continue;
       if (round >= loop_rounds || std::holds_alternative<std::monostate>(next.value))
         next.value = fact_of_type(node.output(i)->type()).value;

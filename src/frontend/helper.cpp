@@ -60,6 +60,9 @@ HelperBounds Helper::bounds() const {
 void Helper::explain(const HelperEnd& end) const {
   switch (end.cause) {
     case HelperEnd::Cause::crashed:
+      if (end.said.find("std::bad_alloc") != std::string::npos)
+        throw ModelError("the loader ran out of the " + std::to_string(options_.memory_mb) +
+                         " MB of memory that it may use (LoadOptions::memory_mb gives it more)");
       if (is_crash(end.signal)) throw HelperCrash(how_it_crashed(end), signal_name(end.signal) + said(end));
       throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
@@ -88,7 +91,10 @@ void Helper::start() {
   const auto program = find_helper(options_);
   process_ = std::make_unique<HelperProcess>(program, libtorch_.lib);
   fresh_ = true;
-  const auto answer = process_->ask(protocol::encode(protocol::Request{protocol::HelloRequest{}}), -1, 0, bounds());
+  // Loading libtorch is no part of loading a model: the caller's bound holds from the first model on.
+  HelperBounds starting = bounds();
+  starting.memory_bytes = std::max(starting.memory_bytes, LoadOptions{}.memory_mb * megabyte);
+  const auto answer = process_->ask(protocol::encode(protocol::Request{protocol::HelloRequest{}}), -1, 0, starting);
   if (const auto* end = std::get_if<HelperEnd>(&answer)) {
     process_.reset();
     if (end->cause != HelperEnd::Cause::crashed) explain(*end);

@@ -46,7 +46,8 @@ Reply answer_or_error(const std::function<Reply(const Request&)>& answer, const 
   } catch (const ModelError& error) {
     return ErrorReply{ErrorKind::model, error.what()};
   } catch (const std::bad_alloc&) {
-    return ErrorReply{ErrorKind::model, "the loader ran out of the memory it may use (LoadOptions::memory_mb)"};
+    return ErrorReply{ErrorKind::model,
+                      "the loader ran out of the memory that it may use (LoadOptions::memory_mb gives it more)"};
   } catch (const std::exception& error) {
     const std::string reason = first_sentence(error.what());
     return ErrorReply{ErrorKind::model, reason.empty() ? "the loader gave up without a reason" : reason};

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compatcheck/error.h"
+#include "symbolic/promotion.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -246,7 +247,8 @@ Values put_in(onnx::Builder& build, const onnx::FunctionText& text, const Values
 Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, const Arguments& attributes, std::size_t outputs) {
   const onnx::FunctionText& text = *body.functions;
   onnx::Model& model = e.build.model();
-  if (body.is_inlined || model.inline_functions) return put_in(e.build, text, inputs, attributes, e.output_dtype(), false);
+  if (body.is_inlined || model.inline_functions)
+    return put_in(e.build, text, inputs, attributes, symbolic::real_part(e.output_dtype()), false);
   // Its nodes, on trial in a model of their own, say what fits and which dtypes leave.
   onnx::Model trial;
   trial.opset = model.opset;
@@ -266,13 +268,13 @@ Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, c
   }
   Values leaving;
   try {
-    leaving = put_in(builder, text, stand_ins, attributes, e.output_dtype(), true);
+    leaving = put_in(builder, text, stand_ins, attributes, symbolic::real_part(e.output_dtype()), true);
   } catch (...) {
     e.build.narrow(builder.range());  // a refusal holds where nothing that was asked for differs
     throw;
   }
   e.build.narrow(builder.range());
-  Values made = e.build.nodes(text.name(), inputs, outputs, attributes, e.output_dtype());
+  Values made = e.build.nodes(text.name(), inputs, outputs, attributes, symbolic::real_part(e.output_dtype()));
   for (std::size_t i = 0; i < outputs; ++i) {
     made[i].dtype = model.values[made[i].id].dtype = leaving.at(i).dtype;
     made[i].sequence = leaving.at(i).sequence;

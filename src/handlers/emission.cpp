@@ -84,7 +84,8 @@ void Emission::want(const Fact& fact, std::string message) const {
 }
 
 void Emission::want(std::string_view argument, std::string_view what) const {
-  want(call.fact(argument), std::string(what) + " of " + quoted(argument) + " isn't known");
+  const char* unknown = what.ends_with('s') ? " aren't known" : " isn't known";
+  want(call.fact(argument), std::string(what) + " of " + quoted(argument) + unknown);
 }
 
 bool Emission::given(std::string_view argument) const {

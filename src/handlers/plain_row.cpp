@@ -7,6 +7,7 @@
 #include "handlers/body.h"
 #include "handlers/registry.h"
 #include "handlers/spoken.h"
+#include "symbolic/promotion.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -33,17 +34,18 @@ bool fits_word(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-// The dtype in which tensors are computed: what the facts word says of the result; nullopt: each keeps its own.
+// The dtype in which tensors are computed, of complex ones their parts: what the facts word says of the result; nullopt: each
+// keeps its own.
 std::optional<DType> compute_dtype(const Emission& e) {
   const std::string_view word = e.facts_word();
   if (fits_word(word, {"pointwise", "pointwise_float", "same_float", "reduce_sum", "reduce_float", "scan_sum"}))
-    return e.output_dtype();
+    return symbolic::real_part(e.output_dtype());
   if (word != "comparison") return std::nullopt;
   symbolic::Promotion promotion;
   for (std::size_t i = 0; i < e.call.node().inputs().size(); ++i) promotion.add(e.call.input(i));
   const auto dtype = promotion.result();
   if (!dtype) e.want(e.call.node().schema()->arguments.front().name, "the dtype");
-  return dtype;
+  return symbolic::real_part(*dtype);
 }
 
 void add_input(Emission& e, std::string_view name, Values& inputs) {
@@ -226,14 +228,16 @@ bool is_default(const symbolic::Call& call, const schema::Argument& argument) {
   return symbolic::to_string(given) == symbolic::to_string(symbolic::fact_of(*argument.default_value));
 }
 
+// What the row's node gives: of complex numbers pairs of their parts.
+DType made_dtype(const Emission& e, std::size_t output = 0) { return symbolic::real_part(e.output_dtype(output)); }
+
 // Of an operator that ONNX doesn't know each result has the dtype that the facts state.
 Values one_node(Emission& e, const Values& inputs, const Arguments& attributes, std::size_t count) {
   const std::string& op = e.row().to.front();
-  if (onnx::is_onnx_domain(mapping::split_domain(op).first))
-    return e.build.nodes(op, inputs, count, attributes, e.output_dtype());
+  if (onnx::is_onnx_domain(mapping::split_domain(op).first)) return e.build.nodes(op, inputs, count, attributes, made_dtype(e));
   std::vector<std::optional<DType>> dtypes(count);
   for (std::size_t i = 0; i < count; ++i)
-    if (e.output_used(i)) dtypes[i] = e.output_dtype(i);
+    if (e.output_used(i)) dtypes[i] = made_dtype(e, i);
   const auto used = std::ranges::find_if(dtypes, [](const auto& dtype) { return dtype.has_value(); });
   Values made = e.build.nodes(op, inputs, count, attributes, used == dtypes.end() ? DType::f32 : **used);
   for (std::size_t i = 0; i < count; ++i)

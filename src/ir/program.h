@@ -73,7 +73,7 @@ struct Program {
   std::vector<std::string> library_schemas;  // of operators that --op-library registered
   std::string producer;                      // "torch 2.13" where the archive tells, else empty
   std::string libtorch_version;              // of the library that read it
-  bool traced = false;                       // any module was made by tracing
+  bool traced = false;                       // any module was made by tracing, or exported
   bool training = false;                     // the root module was saved in training mode
 };
 

@@ -144,6 +144,9 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   else if (!subject.has_facts && !word.empty())
     text += "  facts: " + std::string(analysis::facts_to_fill) + "   # for example " + word +
             ": how the dtype and shape of the results follow from the arguments, as docs/mappings.md lists them\n";
+  text +=
+      "  # For calls that take or give complex tensors add `complex: true` to the row: each complex tensor is then a real one,\n"
+      "  # with the real and the imaginary parts in a last dimension of 2.\n";
   const auto own = analysis::bindings_of(subject.schema);
   if (subject.onnx)
     text += "\n  # ONNX's operator of that name, if it computes the same:\n  " +
@@ -209,6 +212,9 @@ std::string plugin(const Subject& subject) {
 
 std::string scaffold(const std::string& name, const ReferenceOptions& options, const lint::InForce& in_force) {
   const Subject subject = subject_of(name, options, in_force);
+  if (const auto* listed = in_force.table.find_structural(subject.name))
+    throw UsageError("there is no scaffold for " + subject.name + ": a structural operator (" + listed->why +
+                     ") takes no rows; the converter handles it itself");
   return options.scaffold == Scaffold::yaml ? yaml(subject, in_force) : plugin(subject);
 }
 

@@ -21,6 +21,9 @@ std::string word(VerifyFailOn fail_on) {
     case VerifyFailOn::mismatch: return "mismatch";
     case VerifyFailOn::warning: return "warning";
     case VerifyFailOn::never: return "never";
+    case VerifyFailOn::missing: return "missing";
+    case VerifyFailOn::conditional: return "conditional";
+    case VerifyFailOn::composite: return "composite";
   }
   return {};
 }

@@ -132,14 +132,37 @@ void demand_channels(Demands& demands, const Call& call, const Shape& input, con
   demands.equal(size_at(tensor_of(call, "bias"), 0), transposed ? weight[1] * groups : weight[0], "the number of biases");
 }
 
+// How many dimensions the windows slide over: the operator's name says it ("aten::conv2d"), a list with a member for each, or the
+// weight. nullopt if nothing does.
+std::optional<std::size_t> sliding_dims(const Call& call) {
+  constexpr std::string_view digits = "123";
+  const std::string_view op = call.op();
+  if (const auto digit = op.find_first_of(digits); digit != std::string_view::npos && op.substr(digit + 1).starts_with('d'))
+    return static_cast<std::size_t>(op[digit] - '0');
+  for (const char* list : {"stride", "padding", "dilation", "output_padding"})
+    if (const auto members = call.list(list); members && members->size() > 1) return members->size();
+  const auto rank = call.rank("weight");
+  return rank && *rank >= 3 ? std::optional(*rank - 2) : std::nullopt;
+}
+
+// Windows over that many dimensions; at::convolution always takes a batch.
+void demand_ranks(Demands& demands, const Call& call, std::optional<std::size_t> dims) {
+  constexpr std::size_t fewest = 1, most = 3;
+  const bool batched = call.op().ends_with("convolution") || call.op().ends_with("convolution_mode");
+  const std::size_t least_of_input = dims.value_or(fewest) + (batched ? 2 : 1);
+  demands.rank(call, "weight", dims.value_or(fewest) + 2, dims.value_or(most) + 2);
+  demands.rank(call, "input", least_of_input, dims.value_or(most) + 2);
+}
+
 Verdict convolution_demands(const Call& call, bool transposed) {
   Demands demands;
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
   demands.one_dtype(call, {"input", "weight"});
   if (!transposed) demands.one_dtype(call, {"bias"});  // PyTorch adds any bias to what it transposes
+  demands.rank(call, "bias", 1, 1);
+  demand_ranks(demands, call, sliding_dims(call));
   if (!weight.shape || weight.shape->size() < 3) return demands.verdict();
   const std::size_t dims = weight.shape->size() - 2;
-  demands.rank(call, "input", dims + 1, dims + 2);
   for (const char* list : {"stride", "padding", "dilation", "output_padding"}) demands.length(call, list, dims);
   const Shape strides = sizes_of(call.dims("stride"), dims), dilations = sizes_of(call.dims("dilation"), dims);
   if (transposed) {

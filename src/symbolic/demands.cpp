@@ -55,7 +55,8 @@ void Demands::broken(std::string_view what) {
 void Demands::rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
   const auto known = call.rank(argument);
   if (!known) return;
-  const std::string wanted = std::to_string(least) + (least == most ? "" : " or " + std::to_string(most));
+  const std::string wanted =
+      std::to_string(least) + (least == most ? "" : (most == least + 1 ? " or " : " to ") + std::to_string(most));
   state(*known >= least && *known <= most, "the rank of " + std::string(argument), wanted, std::to_string(*known));
 }
 

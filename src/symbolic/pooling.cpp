@@ -187,6 +187,15 @@ Verdict pool_fits(const Call& call) {
   return demands.verdict();
 }
 
+// One for each element.
+void demand_indices(Demands& demands, const Call& call) {
+  const TensorFact &self = tensor_of(call, "self"), &indices = tensor_of(call, "indices");
+  if (!self.shape || !indices.shape) return;
+  demands.rank(call, "indices", self.shape->size(), self.shape->size());
+  for (std::size_t i = 0; i < std::min(self.shape->size(), indices.shape->size()); ++i)
+    demands.equal((*indices.shape)[i], (*self.shape)[i], "dimension " + std::to_string(i) + " of indices");
+}
+
 // Of pools to a size, and of unpooling.
 Verdict pooled_size_fits(const Call& call) {
   Demands demands;
@@ -196,6 +205,7 @@ Verdict pooled_size_fits(const Call& call) {
   if (const auto size = call.list("output_size"); size && size->size() != *dims)
     demands.broken("the length of output_size must be " + std::to_string(*dims));
   demand_sizes(demands, call, *dims, 0);
+  if (call.has("indices")) demand_indices(demands, call);
   return demands.verdict();
 }
 

@@ -240,10 +240,21 @@ Facts transpose(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
+// A scalar is its own transpose everywhere.
+void demand_matrix(const Call& call, std::size_t rank) {
+  if (call.op().starts_with("aten::t")) {
+    if (rank > 2) throw Impossible{"t() takes at most two dimensions, and 'self' has " + std::to_string(rank)};
+  } else if (rank == 1 || (rank > 2 && call.op() == "aten::matrix_H")) {
+    throw Impossible{"matrices are transposed, and 'self' has " + std::to_string(rank) +
+                     (rank == 1 ? " dimension" : " dimensions")};
+  }
+}
+
 Facts matrix_transpose(const Call& call) {
   const TensorFact& self = self_of(call);
   if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape = *self.shape;
+  demand_matrix(call, shape.size());
   if (shape.size() >= 2) std::swap(shape[shape.size() - 2], shape[shape.size() - 1]);
   return {tensor_fact(self.dtype, std::move(shape))};
 }

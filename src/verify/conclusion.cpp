@@ -15,8 +15,11 @@ bool is_of_frozen(const Finding& finding, const Verification& made) {
 
 bool violates(const Finding& finding, const Verification& made) {
   switch (made.fail_on) {
-    case VerifyFailOn::error: return finding.severity == Severity::error;
-    case VerifyFailOn::mismatch: return finding.severity == Severity::error && !is_of_frozen(finding, made);
+    case VerifyFailOn::error:
+    case VerifyFailOn::conditional:
+    case VerifyFailOn::composite: return finding.severity == Severity::error;
+    case VerifyFailOn::mismatch:
+    case VerifyFailOn::missing: return finding.severity == Severity::error && !is_of_frozen(finding, made);
     case VerifyFailOn::warning: return finding.severity != Severity::note;
     case VerifyFailOn::never: return false;
   }

@@ -56,9 +56,22 @@ fs::path find_library(const fs::path& named) {
 
 using Api = const void* const*;
 
+// The runtime's messages are of several lines, and most end with an empty one.
+std::string in_one_line(const std::string& message) {
+  std::string line;
+  for (const char letter : message) {
+    if (letter != '\n')
+      line += letter;
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
 void check(Api api, ort::Status* status) {
   if (!status) return;
-  const std::string message = ort::error_message.call(api, status);
+  const std::string message = in_one_line(ort::error_message.call(api, status));
   ort::release_status.call(api, status);
   throw ModelError("ONNX Runtime: " + message);
 }

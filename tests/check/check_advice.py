@@ -8,6 +8,46 @@ LIBRARY = torch.library.Library("acme", "DEF")
 LIBRARY.define("scaled(Tensor x, Tensor? mask, float by) -> Tensor")
 
 
+class Reduced(torch.nn.Module):
+    """Which dimension must be known while converting, and no option states a value."""
+
+    def forward(self, x, k: int):
+        return x.sum(k + 1), x.softmax(k)
+
+
+class Doubling(torch.nn.Module):
+    """The first trip turns integers into floats."""
+
+    def forward(self, x, n: int):
+        y = x.to(torch.int64)
+        for _ in range(n):
+            y = y * 1.5
+        return y + 1
+
+
+class EitherDtype(torch.nn.Module):
+    def forward(self, x, n: int):
+        y = x
+        if n > 2:
+            y = x.to(torch.int64)
+        return y
+
+
+class AlwaysDropping(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.dropout(x, 0.5, True)
+
+
+class Remembering(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(1, 0, 4))
+
+    def forward(self, x):
+        self.keys = torch.cat([self.keys, x], 1)
+        return self.keys.sum(1)
+
+
 class Scaled(torch.nn.Module):
     def forward(self, x):
         return torch.ops.acme.scaled(x, None, 2.0).relu()
@@ -38,13 +78,69 @@ def check_row_with_none(tool, folder):
     assert report["verdict"] == "yes", report["findings"]
 
 
+def errors_of(tool, model, *arguments):
+    return [each for each in reports(tool, model, *arguments)["findings"] if each["severity"] == "error"]
+
+
+def saved(folder, name, module):
+    torch.jit.script(module.eval()).save(str(folder / f"{name}.pt"))
+    return folder / f"{name}.pt"
+
+
+def check_values_of_inputs(tool, folder):
+    """A number among the inputs that an attribute follows from is to be set in the model."""
+    errors = errors_of(tool, saved(folder, "reduced", Reduced()))
+    assert sorted(each["op"] for each in errors) == ["aten::softmax", "aten::sum"], errors
+    for each in errors:
+        assert each["id"] == "CC005" and each["help"].startswith("set 'k' in __init__") and "input 'k'" in each["message"], each
+
+
+def check_changed_dtypes(tool, folder):
+    """A Loop or If that mixes dtypes is the cause of all that follows, and its advice names the variable."""
+    for name, module, op, says in (("doubling", Doubling(), "prim::Loop", "`y`, which is i64 before it"),
+                                   ("either", EitherDtype(), "prim::If", " as i64 and as f32")):
+        (error,) = errors_of(tool, saved(folder, name, module))
+        assert error["op"] == op and says in error["message"] and ".to(torch.float32)" in error["help"], error
+
+
+def check_dropout(tool, folder):
+    """What the code says of training and what a trace recorded of it are told apart."""
+    (finding,) = reports(tool, saved(folder, "dropping", AlwaysDropping()))["findings"]
+    assert finding["id"] == "CC008" and finding["help"].startswith("the code asks for training mode in this call"), finding
+    torch.jit.trace(torch.nn.Dropout(0.5), torch.randn(2, 3), check_trace=False).save(str(folder / "traced.pt"))
+    (finding,) = [each for each in reports(tool, folder / "traced.pt")["findings"] if each["id"] == "CC008"]
+    assert finding["help"].startswith("call .eval() on the model before tracing"), finding
+
+
+def check_refused_write(tool, folder):
+    """A write that can't be expressed is refused: no operator is missing, for either gate."""
+    model = saved(folder, "remembering", Remembering())
+    report = reports(tool, model)
+    (finding,) = [each for each in report["findings"] if each["severity"] == "error"]
+    assert (finding["id"], finding["op"], report["summary"]["missing"], report["summary"]["refused"]) == ("CC007", "prim::SetAttr", 0, 1), report
+    assert all(site["file"].endswith("check_advice.py") and site["line"] > 0 for site in finding["sites"]), finding
+    for gate in ["--fail-on", "missing"], ["--fail-on", "never", "--max-missing", "0"]:
+        assert reports(tool, model, *gate)["gate"]["passed"], gate
+    done = subprocess.run([tool, model], capture_output=True, text=True)
+    assert "missing" not in done.stdout.split("\n")[2], done.stdout
+
+
+def check_word_of_verify(tool, folder):
+    """verify repeats the word of --fail-on that it was given."""
+    model = saved(folder, "tripled", torch.nn.Tanh())
+    for word in "missing", "mismatch", "composite":
+        done = subprocess.run([tool, "verify", model, "--fail-on", word], capture_output=True, text=True)
+        assert done.returncode == 0 and done.stdout.endswith(f"exit 0 (--fail-on {word})\n"), done.stdout + done.stderr
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
         check_zero_points(tool, pathlib.Path(folder))
-        check_row_with_none(tool, pathlib.Path(folder))
+        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_dropout, check_refused_write, check_word_of_verify):
+            check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0
 

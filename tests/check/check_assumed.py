@@ -629,8 +629,92 @@ class ScaledBefore(nn.Module):
         return x.softmax(1) + y * self.scale
 
 
+class Transposed(nn.Module):
+    """Three dimensions would be taken by one of the two."""
+
+    def forward(self, x):
+        return x.t(), x.expand(2, -1, -1)
+
+
+class ConjugatedOnce(nn.Module):
+    def forward(self, x):
+        return x.H, x.expand(2, -1, -1)
+
+
+class Unpooled(nn.Module):
+    def forward(self, x, places):
+        return torch.ops.aten.max_unpool2d(x, places, [8, 8])
+
+
+class Convolved(nn.Module):
+    """Nothing but the operator tells how many dimensions its weight has."""
+
+    def forward(self, x, w):
+        return F.conv2d(x, w)
+
+
+class ConvolvedBack(nn.Module):
+    def forward(self, x, w, b):
+        return F.conv_transpose1d(x, w, b, stride=2)
+
+
+class ByTime(nn.Module):
+    def forward(self, x, w, b):
+        return torch.conv_tbc(x, w, b)
+
+
+class Filtered(nn.Module):
+    """The kernel is a row of numbers, of any shape."""
+
+    def forward(self, x, w):
+        return F.conv1d(x.unsqueeze(1), w.view(1, 1, -1))
+
+
+class FilteredByPlane(nn.Module):
+    def forward(self, x, k):
+        return F.conv2d(x, k[None, None])
+
+
+class Siamese(nn.Module):
+    """The template's sizes are the kernel's; those of the other input may vary."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Conv2d(3, 4, 3)
+
+    def forward(self, z, x):
+        return F.conv2d(self.features(x), self.features(z))
+
+
+class LstmStep(nn.Module):
+    def forward(self, x, h, c, w, v):
+        return torch.lstm_cell(x, [h, c], w, v)[0]
+
+
+class SortedBothWays(nn.Module):
+    def forward(self, x):
+        return x.sort(1)[0], x.sort(0)[0]
+
+
+class SortedApart(nn.Module):
+    def forward(self, x, y):
+        return x.sort(1)[0], y.sort(1)[0]
+
+
+class Diagonals(nn.Module):
+    def forward(self, x):
+        return torch.diag_embed(x), x.diag(), x.sort(0)[0]
+
+
+class Enlarged(nn.Module):
+    def forward(self, x, f: float):
+        return F.interpolate(x, scale_factor=f)
+
+
 # name: module, what is assumed of each input
 SCRIPTED = {
+    "transposed": (Transposed(), {"x": "f32:x0,x1"}),
+    "conjugated_once": (ConjugatedOnce(), {"x": "f32:x0,x1"}),
     "square_root": (SquareRoot(), {"x": "f32:x0,x0"}),
     "gated": (Gated(), {"x": "f32:x0,x1", "past.0": "f32:x0,x1", "past.1": "f32:x0,x1"}),
     "scaled_before": (ScaledBefore(), {"x": "f32:3,4", "y": "f32:3,4"}),
@@ -735,6 +819,23 @@ class Checks:
             if name in said:
                 self.expect(f"{name}: what is asked for", options, said[name])
             self.expect(f"{name}: {options}", self.report(model, *options)["verdict"], "yes")
+
+    # One finding for one cause: all that its calls need, and no other input.
+    def asked_no_more(self):
+        for name, module, opset, wanted in (("convolved", Convolved(), 17, ["w=f32:w0,16,224,224"]), ("convolved_back", ConvolvedBack(), 17, ["w=f32:x1,16,224"]),
+                                            ("by_time", ByTime(), 17, ["w=f32:16,16,224"]), ("filtered", Filtered(), 17, ["w=f32:16,16"]),
+                                            ("filtered_by_plane", FilteredByPlane(), 17, ["k=f32:16,16"]), ("siamese", Siamese(), 17, ["z=f32:z0,3,224,224"]),
+                                            ("lstm_step", LstmStep(), 17, ["v=f32:16,16"]), ("unpooled", Unpooled(), 17, []),
+                                            ("sorted_both_ways", SortedBothWays(), 9, ["x=f32:16,16"]), ("sorted_apart", SortedApart(), 9, ["x=f32:x0,16", "y=f32:y0,16"]),
+                                            ("diagonals", Diagonals(), 9, ["x=f32:16,16"])):
+            model = self.saved(name, module)
+            errors = self.errors(model, "--opset", opset)
+            said = [option for each in errors for option in re.findall(r"--input ([^\s,]+(?:,[^\s,]+)*)", each["help"])]
+            self.expect(f"{name}: {errors}", ([each["id"] for each in errors], sorted(said)), (["CC006"] * len(wanted), wanted))
+            options = [word for option in said for word in ("--input", option)]
+            self.expect(f"{name}: {options}", self.report(model, "--opset", opset, *options)["verdict"], "yes")
+        errors = self.errors(self.saved("enlarged", Enlarged()), "--opset", "9")
+        self.expect(f"enlarged: {errors}", [each["help"].split(" (")[0] for each in errors], ["--opset 11"])
 
     def saved(self, name, module, *inputs):
         model = self.folder / f"{name}.pt"
@@ -918,7 +1019,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.lists, checks.not_to_be_given, checks.values, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
+        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.asked_no_more, checks.lists, checks.not_to_be_given, checks.values, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0

@@ -130,6 +130,29 @@ def check_scaffolds(tool):
             assert loaded.returncode == 2 and "TODO" in loaded.stderr, (op, loaded.stderr)
 
 
+def check_complex_rows(tool):
+    """A row for complex tensors is refused with the word that helps, and converts with it."""
+    model, rows = tool.folder / "eigenvalues.ir", tool.folder / "eigenvalues.yaml"
+    model.write_text("graph(%x : Float(3, 3, strides=[3, 1], device=cpu)):\n  %y : Tensor = aten::linalg_eigvals(%x)\n"
+                     "  %z : Tensor = aten::abs(%y)\n  return (%z)\n")
+    made = tool.run("explain", "aten::linalg_eigvals", "--scaffold", "yaml")
+    assert "complex: true" in made.stdout, made.stdout
+    rows.write_text(made.stdout)
+    (finding,) = [each for each in tool.report(model, "--mappings", rows)["findings"] if each["severity"] == "error"]
+    assert finding["id"] == "CC005" and "`complex: true`" in finding["help"], finding
+    assert made.stdout.count("    inputs: [self]\n") == 1, made.stdout
+    rows.write_text(made.stdout.replace("    inputs: [self]\n", "    inputs: [self]\n    complex: true\n"))
+    report = tool.report(model, "--mappings", rows)
+    assert report["verdict"] == "yes", report["findings"]
+
+
+def check_structural(tool):
+    """No row describes a structural operator, and no scaffold is printed."""
+    for form in "yaml", "plugin":
+        made = tool.run("explain", "aten::_assert_async", "--scaffold", form)
+        assert (made.returncode, made.stdout) == (2, "") and "structural operator" in made.stderr, made
+
+
 def check_findings(tool):
     tried = {"opset": 0, "command": 0, "row": 0}
     for model in sorted(path.name for path in MODELS.glob("*.ir")):
@@ -224,6 +247,8 @@ def main():
         check_unspoken(tool)
         check_results(tool)
         check_scaffolds(tool)
+        check_complex_rows(tool)
+        check_structural(tool)
         check_findings(tool)
     return 0
 

@@ -326,6 +326,7 @@ class ProgramReader {
     program.classes.emplace(class_name, std::move(class_));
     program.functions.emplace(method_name, std::move(function_));
     program.objects.push_back(std::move(object_));
+    program.traced = true;
     if (const std::string version = torch_of(root_); !version.empty()) program.producer = "torch " + release(version);
   }
 
