@@ -114,7 +114,7 @@ std::string at_own_line(const std::string& said, const ir::Graph& graph) {
 
 // Later attempts differ in what tensors hold.
 constexpr int attempts_at_all_sizes = 2;
-constexpr int most_crashes = 4;  // after each the helper starts and loads the model again
+constexpr int most_crashes = 4;  // in a row: after each the helper starts and loads the model again
 constexpr std::size_t sizes_of_other_attempts = 15;
 
 // Of a model that keeps state: each has inputs of its own.
@@ -201,7 +201,7 @@ void Reference::find_misfits(const Sizes& tried) {
   for (const auto& [name, fixed] : given_sizes(options_.convert.dims))
     if (const auto seen = traced.find(name); seen != traced.end()) fitting[name] = seen->second;
   std::string reason;
-  attempt_ = 0;
+  attempt_ = crashes_ = 0;
   if (fitting == tried || !at({fitting}, 1, reason)) return;
   for (const auto& [name, size] : fitting) {
     Sizes other = fitting;
@@ -289,7 +289,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
   };
   auto runs = ask(options_.seed);
-  crashes_ += runs[0].crashed;
+  crashes_ = runs[0].crashed ? crashes_ + 1 : 0;
   if (!runs[0].result && names_gpu(runs[0].failure)) {
     expected.on_cpu = run_on_cpu(sequence, runs);
     for (Expected& next : expected.later) next.on_cpu = expected.on_cpu;

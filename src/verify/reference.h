@@ -113,7 +113,7 @@ class Reference {
   SizePlan plan_;
   std::vector<Misfit> misfits_;
   std::string onnx_;  // the file that inputs are those of
-  int crashes_ = 0;   // of PyTorch
+  int crashes_ = 0;   // of PyTorch, in a row
   int attempt_ = 0;   // of the inputs that PyTorch took first
 };
 

@@ -368,7 +368,7 @@ def main():
             verify.run(what, 0, verify.save(Lambda(function), torch.rand(shape)), "--input", f"x=f32:{sizes}")
 
         # The user's own line, though torch's fails.
-        report = verify.run("a weight's size", 1, verify.save(torch.nn.Sequential(torch.nn.Linear(6, 4)), torch.rand(3, 6)), "--input", "x=f32:4,n", ids=["CC205"])
+        report = verify.run("a weight's size", 1, verify.save(torch.nn.Sequential(torch.nn.Linear(6, 4)), torch.rand(3, 6)), "--input", "input=f32:4,n", ids=["CC205"])
         verify.expect("a weight's size", not re.search(r"torch/nn", str(report.get("findings"))), report.get("findings"))
         own = verify.save(Wide(), torch.rand(3, 6))
         report = verify.run("a weight's size, in a module of one's own", 1, own, "--input", "x=f32:4,n", ids=["CC205"])
