@@ -246,7 +246,7 @@ class Collector {
     if (!tensor || !tensor->shape || !node.schema()) return;
     const auto look = [&](std::size_t dim, const ir::Value* indices) {
       if (const auto count = counted(indices); count && dim < tensor->shape->size())
-        note_own((*tensor->shape)[dim], *count, node, index, true);
+        note_own((*tensor->shape)[dim], *count, node, index);
     };
     if (node.is("aten::index_select")) {
       const auto dim = symbolic::Call(node, prepared_.facts).integer("dim");
@@ -297,9 +297,9 @@ class Collector {
   }
 
   // `size` is the named one alone, and was this number.
-  void note_own(const Dim& size, std::int64_t number, const ir::Node& node, std::uint32_t index, bool surely) {
+  void note_own(const Dim& size, std::int64_t number, const ir::Node& node, std::uint32_t index) {
     const auto named = std::ranges::find(names_, size.to_string(), &Named::name);
-    if (named != names_.end() && named->traced == number && number > 1) note(*named, node, index, std::to_string(number), surely);
+    if (named != names_.end() && named->traced == number && number > 1) note(*named, node, index, std::to_string(number), true);
   }
 
   void note(const Named& size, const ir::Node& node, std::uint32_t index, const std::string& text = {}, bool surely = false) {

@@ -38,10 +38,6 @@ std::string shortened(const std::string& file) {
   return file.size() > longest_file ? "…" + file.substr(file.size() - longest_file) : file;
 }
 
-}  // namespace
-
-namespace {
-
 // libtorch saves no place for what sets an attribute: the line of the value stands for it.
 const ir::LocationRef& location_of(const ir::Node& node) {
   if (node.is("prim::SetAttr") && !node.location())
@@ -73,5 +69,7 @@ Site site_of(const ir::LocationRef& location, std::uint32_t index) {
 std::string place_text(const Site& site) {
   return site.file.empty() ? std::string() : " at " + site.file + ":" + std::to_string(site.line);
 }
+
+std::string place_text(const ir::Node& node) { return node.op() + place_text(site_of(node, 0)); }
 
 }  // namespace compatcheck::analysis

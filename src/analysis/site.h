@@ -14,6 +14,7 @@ namespace compatcheck::analysis {
 Site site_of(const ir::Node& node, std::uint32_t index);
 Site site_of(const ir::LocationRef& location, std::uint32_t index);  // of a node that isn't there any more
 
-std::string place_text(const Site& site);  // " at model.py:12"; empty where no source is recorded
+std::string place_text(const Site& site);      // " at model.py:12"; empty where no source is recorded
+std::string place_text(const ir::Node& node);  // "aten::add at model.py:12"
 
 }  // namespace compatcheck::analysis

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t most_visited = 10'000;
 
-std::string place_of(const ir::Node& node) { return node.op() + analysis::place_text(analysis::site_of(node, 0)); }
-
 std::string spell(const std::vector<std::int64_t>& sizes) {
   std::string text = "[";
   for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
@@ -31,7 +29,7 @@ std::vector<std::pair<const ir::Node*, std::uint32_t>> failing(const std::string
   std::uint32_t index = 0;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     const auto names = [&](const std::string& place) { return reason.find(place + ":") != reason.npos; };
-    if (names(interpreter_place(*node)) || names(place_of(*node))) nodes.emplace_back(node, index);
+    if (names(interpreter_place(*node)) || names(analysis::place_text(*node))) nodes.emplace_back(node, index);
     ++index;
   });
   return nodes;
@@ -69,7 +67,7 @@ class Search {
   std::string constant_cause(const ir::Constant& constant, const ir::Node& reader) const {
     const std::string had = std::to_string(size_) + ", the size that '" + name_ + "' had";
     if (const auto* tensor = constant.get<ir::TensorView>())
-      return contains(tensor->sizes, size_) ? place_of(reader) + " reads a constant of the file with the shape " +
+      return contains(tensor->sizes, size_) ? analysis::place_text(reader) + " reads a constant of the file with the shape " +
                                                   spell(tensor->sizes) + ", which holds " + had
                                             : "";
     std::vector<std::int64_t> numbers;
@@ -80,9 +78,9 @@ class Search {
     const auto multiple =
         std::ranges::find_if(numbers, [&](std::int64_t number) { return number != size_ && number > 0 && number % size_ == 0; });
     if (contains(numbers, size_))
-      return place_of(reader) + " reads the constant " + had + " when the model was traced: " + without_int;
+      return analysis::place_text(reader) + " reads the constant " + had + " when the model was traced: " + without_int;
     if (numbers.size() > 0 && multiple != numbers.end())
-      return place_of(reader) + " reads the constant " + std::to_string(*multiple) + ", a multiple of " + had +
+      return analysis::place_text(reader) + " reads the constant " + std::to_string(*multiple) + ", a multiple of " + had +
              " when the model was traced: " + without_int;
     return {};
   }
@@ -126,7 +124,8 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   // The number 1 stands everywhere and tells nothing.
   if (size > 1) frozen.help = Search(name, size, prepared).run(nodes);
   if (frozen.help.empty() && tie)
-    frozen.help = place_of(*tie->reader) + " needs this equation; its number comes from a constant or a tensor in the file";
+    frozen.help =
+        analysis::place_text(*tie->reader) + " needs this equation; its number comes from a constant or a tensor in the file";
   if (frozen.help.empty()) frozen.help = "TorchScript takes no other size that was tried: state the number in --input";
   frozen.help += "; --dim " + name + "=" + std::to_string(size) + " verifies this size alone";
   return frozen;

@@ -89,10 +89,8 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
 std::string refused_call(const analysis::Prepared& prepared) {
   for (const ir::Node* node : *prepared.graph.top())
     for (const ir::Value* output : node->outputs())
-      if (const std::string& why = prepared.facts.of(output).impossible; !why.empty()) {
-        const Site site = analysis::site_of(*node, 0);
-        return "PyTorch refuses " + node->op() + analysis::place_text(site) + ": " + why;
-      }
+      if (const std::string& why = prepared.facts.of(output).impossible; !why.empty())
+        return "PyTorch refuses " + analysis::place_text(*node) + ": " + why;
   return {};
 }
 
@@ -106,8 +104,7 @@ std::string at_own_line(const std::string& said, const ir::Graph& graph) {
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     const std::string place = interpreter_place(*node);
     const bool named = name.empty() || (!node->outputs().empty() && node->outputs()[0]->name() == name);
-    if (named && reason.starts_with(place + ":"))
-      own_lines.insert(node->op() + analysis::place_text(analysis::site_of(*node, 0)) + reason.substr(place.size()));
+    if (named && reason.starts_with(place + ":")) own_lines.insert(analysis::place_text(*node) + reason.substr(place.size()));
   });
   return own_lines.size() == 1 ? *own_lines.begin() : reason;
 }

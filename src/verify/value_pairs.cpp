@@ -20,6 +20,23 @@ std::unordered_set<const ir::Value*> as_set(const std::vector<const ir::Value*>&
   return {values.begin(), values.end()};
 }
 
+// Items in order, as many together as have no more than these bytes.
+template <class Items, class BytesOf>
+auto portions(const Items& items, std::uint64_t most_bytes, const BytesOf& bytes_of) {
+  std::vector<std::vector<typename Items::value_type>> made;
+  std::uint64_t bytes = 0;
+  for (const auto& item : items) {
+    const std::uint64_t more = bytes_of(item);
+    if (made.empty() || bytes + more > most_bytes) {
+      made.emplace_back();
+      bytes = 0;
+    }
+    made.back().push_back(item);
+    bytes += more;
+  }
+  return made;
+}
+
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 }  // namespace
@@ -98,38 +115,12 @@ bool ValuePairs::may_agree(const Sketch& expected, const Sketch& found) const {
   return true;
 }
 
-std::vector<std::vector<const ir::Value*>> ValuePairs::portions(const std::vector<const ir::Value*>& values) const {
-  std::vector<std::vector<const ir::Value*>> made;
-  std::uint64_t bytes = 0;
-  for (const ir::Value* value : values) {
-    const std::uint64_t more = inner_.bytes_of(value);
-    if (made.empty() || bytes + more > in_.memory / 2) {
-      made.emplace_back();
-      bytes = 0;
-    }
-    made.back().push_back(value);
-    bytes += more;
-  }
-  return made;
-}
-
-std::vector<std::vector<std::string>> ValuePairs::portions(const std::set<std::string>& names) const {
-  std::vector<std::vector<std::string>> made;
-  std::uint64_t bytes = 0;
-  for (const std::string& name : names) {
-    const std::uint64_t more = of_file_.at(name).bytes;
-    if (made.empty() || bytes + more > in_.memory / 2) {
-      made.emplace_back();
-      bytes = 0;
-    }
-    made.back().push_back(name);
-    bytes += more;
-  }
-  return made;
+std::vector<std::vector<const ir::Value*>> ValuePairs::portions_of_values() const {
+  return portions(values_, in_.memory / 2, [&](const ir::Value* value) { return inner_.bytes_of(value); });
 }
 
 void ValuePairs::sketch_values() {
-  for (const auto& portion : portions(values_)) {
+  for (const auto& portion : portions_of_values()) {
     const auto executions = inner_.of(*in_.prepared.graph.top(), 0, 1, portion);
     for (const auto& held : executions.each())
       for (const ir::Value* value : portion)
@@ -178,12 +169,13 @@ void ValuePairs::pair() {
       if (const Sketch* other = sketch(name);
           other && likely[value].size() < most_partners && may_agree(of_values_.at(value), *other))
         likely[value].push_back(name);
-  for (const auto& portion : portions(values_)) {
+  for (const auto& portion : portions_of_values()) {
     std::set<std::string> wanted;
     for (const ir::Value* value : portion) wanted.insert(likely[value].begin(), likely[value].end());
     if (wanted.empty()) continue;
     const auto executions = inner_.of(*in_.prepared.graph.top(), 0, 1, portion);
-    for (const std::vector<std::string>& names : portions(wanted)) {
+    const auto bytes_of = [&](const std::string& name) { return of_file_.at(name).bytes; };
+    for (const std::vector<std::string>& names : portions(wanted, in_.memory / 2, bytes_of)) {
       in_.watch.look();
       const Tensors file = run(names, {});
       for (const auto& held : executions.each())

@@ -59,9 +59,7 @@ class ValuePairs {
   std::uint64_t sketch_names(const std::vector<std::string>& wanted);
   void pair();
   void pair_if_alike(const ir::Value* value, const InnerValues::Values& held, const std::string& name, const Tensors& file);
-  // What fits into memory together. `names` have sketches.
-  std::vector<std::vector<const ir::Value*>> portions(const std::vector<const ir::Value*>& values) const;
-  std::vector<std::vector<std::string>> portions(const std::set<std::string>& names) const;
+  std::vector<std::vector<const ir::Value*>> portions_of_values() const;  // what fits into memory together
 
   const BisectInput& in_;
   const NamedValues& inputs_;
