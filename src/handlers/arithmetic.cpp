@@ -1,4 +1,4 @@
-// Sums, products and what is composed of them; bounds. Quotients: division.cpp; powers: power.cpp.
+// Sums, products and what is composed of them; bounds. Quotients: arithmetic_division.cpp; powers: power.cpp.
 #include <limits>
 
 #include "handlers/compute.h"
@@ -153,7 +153,6 @@ void register_arithmetic(Registry& registry) {
   registry.handler("aten::rsub", rsub);
   registry.handler("aten::mul", mul);
   registry.handler("aten::neg", neg);
-  registry.handler("aten::_neg_view", neg);
   registry.handler("aten::abs", abs);
   registry.handler("aten::sign", [](Emission& e) { sign(e); });
   registry.handler("aten::rsqrt", rsqrt);

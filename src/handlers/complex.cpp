@@ -1,5 +1,6 @@
 // Complex numbers: as their real and imaginary parts, and real tensors where PyTorch's operators take both.
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -20,6 +21,14 @@ void adjoint(Emission& e) {
   std::iota(permutation.begin(), permutation.end(), 0);
   std::swap(permutation[rank - 2], permutation[rank - 1]);
   e.give(e.build.transpose(x, permutation));
+}
+
+// 0 or pi of real numbers.
+void real_angle(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value x = single_operand(e);
+  const Value made = where(e, less(e, x, e.scalar(x.dtype, 0)), e.scalar(dtype, std::numbers::pi), e.scalar(dtype, 0));
+  e.give(may_be_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
 }
 
 // ---- Operands
@@ -246,6 +255,8 @@ void register_complex(Registry& registry) {
     registry.handler(op, adjoint);
     registry.complex_handler(op, conjugate_transpose);
   }
+  registry.handler("aten::_neg_view", [](Emission& e) { e.give(negated(e, e.tensor("self"))); });
+  registry.handler("aten::angle", real_angle);
   const std::pair<const char*, Handler> functions[] = {{"aten::mul", multiply_complex},
                                                        {"aten::div", divide_complex},
                                                        {"aten::reciprocal", reciprocal},

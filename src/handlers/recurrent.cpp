@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "handlers/families.h"
-#include "handlers/packed.h"
+#include "handlers/recurrent_packed.h"
 
 namespace compatcheck::handlers {
 namespace {

@@ -1,7 +1,7 @@
 // Python's numbers that are known only when the model runs: values without dimensions of i64, f64 or bool.
 #include <limits>
 
-#include "handlers/division.h"
+#include "handlers/arithmetic_division.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/loop.h"
@@ -133,19 +133,6 @@ void list_sum(Emission& e) {
   e.give(e.node("ReduceSum", {e.cast(whole_list(e, dtype), dtype)}, {{"keepdims", 0}}));
 }
 
-void contains(Emission& e) {
-  const Operand& list = e.operand("l");
-  const Value item = e.tensor("item");
-  Value whole;
-  if (const auto* vector = std::get_if<Vector>(&list.value))
-    whole = vector->value;
-  else if (list.list())
-    whole = vector_of(*list.list(), item.dtype, e.build);
-  else
-    throw Refusal{"'l' is no list of numbers"};
-  e.give(any(e, equal(e, whole, item)));
-}
-
 // ---- Loops over range(start, stop, step)
 
 void derive_index(Emission& e) {
@@ -206,7 +193,6 @@ void register_scalar(Registry& registry) {
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
   for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tanh"}) registry.number_handler(op, by_row);
   registry.handler("prim::abs", abs);
-  registry.handler("aten::__contains__", contains);
   for (const char* op : {"prim::max.self_int", "prim::max.self_float", "prim::max.self_bool"}) registry.handler(op, list_max);
   for (const char* op : {"aten::sum.int", "aten::sum.float", "aten::sum.bool"}) registry.handler(op, list_sum);
   for (const char* op : {"prim::min.self_int", "prim::min.self_float", "prim::min.self_bool"}) registry.handler(op, list_min);

@@ -236,10 +236,24 @@ void sorted(Emission& e) {
   e.give_vector(0, e.cast(e.node("Neg", {made}), given.dtype));
 }
 
+void contains(Emission& e) {
+  const Operand& list = e.operand("l");
+  const Value item = e.tensor("item");
+  Value whole;
+  if (const auto* vector = std::get_if<Vector>(&list.value))
+    whole = vector->value;
+  else if (list.list())
+    whole = vector_of(*list.list(), item.dtype, e.build);
+  else
+    throw Refusal{"'l' is no list of numbers"};
+  e.give(any(e, equal(e, whole, item)));
+}
+
 }  // namespace
 
 void register_sequence(Registry& registry) {
   for (const char* op : {"aten::__getitem__", "aten::select.t"}) registry.handler(op, item);
+  registry.handler("aten::__contains__", contains);
   registry.handler("aten::len", length);
   registry.handler("aten::len.Tensor", tensor_length);
   registry.handler("aten::slice.t", slice);

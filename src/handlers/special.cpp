@@ -1,4 +1,4 @@
-// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Others: bessel.cpp, gamma.cpp,
+// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Polynomials:
 // polynomial.cpp.
 #include <cmath>
 #include <limits>
@@ -22,6 +22,8 @@ Value softplus_of_negative(Emission& e, const Value& x) {
   if (x.dtype != DType::f64) return node(e, "Softplus", x);
   return node(e, "Log", plus(e, node(e, "Exp", x), 1));
 }
+
+void erf(Emission& e) { e.give(error_function(e, single_operand(e))); }
 
 void log1p(Emission& e) { e.give(log_of_one_plus(e, single_operand(e))); }
 
@@ -200,6 +202,8 @@ void register_special(Registry& registry) {
   registry.handler("aten::log2", log2);
   registry.handler("aten::log10", log10);
   registry.handler("aten::logit", logit);
+  registry.handler("aten::erf", erf);
+  registry.number_handler("aten::erf", erf);
   registry.handler("aten::erfc", erfc);
   registry.handler("aten::special_ndtr", ndtr);
   registry.handler("aten::special_erfcx", erfcx);

@@ -1,4 +1,4 @@
-#include "handlers/packed.h"
+#include "handlers/recurrent_packed.h"
 
 #include <algorithm>
 
@@ -153,7 +153,7 @@ void unpack(Emission& e) {
 
 }  // namespace
 
-void register_packed(Registry& registry) {
+void register_recurrent_packed(Registry& registry) {
   registry.handler("aten::_pack_padded_sequence", pack);
   registry.handler("aten::_pad_packed_sequence", unpack);
 }

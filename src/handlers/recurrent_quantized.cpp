@@ -89,7 +89,7 @@ void recurrent(Emission& e, std::int64_t gates) {
 
 }  // namespace
 
-void register_quantized_recurrent(Registry& registry) {
+void register_recurrent_quantized(Registry& registry) {
   registry.handler("aten::quantized_lstm", [](Emission& e) { recurrent(e, 4); });
   registry.handler("aten::quantized_gru", [](Emission& e) { recurrent(e, 3); });
 }

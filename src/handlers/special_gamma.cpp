@@ -205,7 +205,7 @@ void mvlgamma(Emission& e) {
 
 }  // namespace
 
-void register_gamma(Registry& registry) {
+void register_special_gamma(Registry& registry) {
   registry.handler("aten::lgamma", lgamma);
   registry.handler("aten::digamma", digamma);
   registry.handler("aten::polygamma", polygamma);

@@ -325,7 +325,7 @@ void lu_solve(Emission& e) {
 
 }  // namespace
 
-void register_elimination(Registry& registry) {
+void register_decomposition_elimination(Registry& registry) {
   registry.handler("aten::linalg_lu", linalg_lu);
   for (const char* op : {"aten::linalg_lu_factor", "aten::linalg_lu_factor_ex", "aten::_lu_with_info"})
     registry.handler(op, lu_factor);

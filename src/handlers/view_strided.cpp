@@ -1,5 +1,5 @@
 // as_strided: strides count elements of the memory behind a tensor, which may be that of a value before it.
-#include "handlers/strided.h"
+#include "handlers/view_strided.h"
 
 #include <algorithm>
 #include <numeric>
@@ -156,6 +156,6 @@ std::int64_t storage_offset(const Emission& e, const Layout& self) {
   return *self.offset.number();
 }
 
-void register_strided(Registry& registry) { registry.handler("aten::as_strided", as_strided); }
+void register_view_strided(Registry& registry) { registry.handler("aten::as_strided", as_strided); }
 
 }  // namespace compatcheck::handlers

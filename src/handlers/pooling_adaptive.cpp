@@ -154,7 +154,7 @@ void adaptive_max(Emission& e) {
 
 }  // namespace
 
-void register_adaptive_pooling(Registry& registry) {
+void register_pooling_adaptive(Registry& registry) {
   registry.handler("aten::adaptive_avg_pool1d", adaptive_average);
   registry.handler("aten::adaptive_max_pool1d", adaptive_max);
   registry.handler("aten::adaptive_max_pool2d", adaptive_max);

@@ -40,7 +40,7 @@ void lcm(Emission& e) {
 
 }  // namespace
 
-void register_divisor(Registry& registry) {
+void register_arithmetic_divisor(Registry& registry) {
   registry.handler("aten::gcd", gcd);
   registry.handler("aten::lcm", lcm);
 }

@@ -1,5 +1,5 @@
 // Division of tensors. Numbers' is in scalar.cpp.
-#include "handlers/division.h"
+#include "handlers/arithmetic_division.h"
 
 #include <algorithm>
 
@@ -154,7 +154,7 @@ void fmod(Emission& e) {
 
 }  // namespace
 
-void register_division(Registry& registry) {
+void register_arithmetic_division(Registry& registry) {
   for (const char* op : {"aten::div", "aten::true_divide", "aten::div.Tensor_mode"}) registry.handler(op, div);
   for (const char* op : {"aten::floor_divide", "aten::_floor_divide", "aten::floordiv"}) registry.handler(op, floor_divide);
   registry.handler("aten::remainder", remainder);

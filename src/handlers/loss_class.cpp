@@ -2,10 +2,10 @@
 #include <limits>
 #include <numeric>
 
+#include "handlers/activation_softmax.h"
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
-#include "handlers/softmax.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -193,7 +193,7 @@ void multi_margin_loss(Emission& e) {
 
 }  // namespace
 
-void register_class_loss(Registry& registry) {
+void register_loss_class(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss_forward"}) registry.handler(op, nll_loss, {"operator"});
   registry.handler("aten::cross_entropy_loss", cross_entropy_loss, {"operator"});
   for (const std::string reduction : {"", "_no_reduction"})

@@ -1,5 +1,5 @@
 // Bessel functions of real order 0 and 1 and Airy's function: rational forms below and above a bound, as PyTorch computes them.
-// Source: ATen/native/Math.h, which has them from the Cephes Math Library. Modified ones: modified_bessel.cpp.
+// Source: ATen/native/Math.h, which has them from the Cephes Math Library. Modified ones: special_modified_bessel.cpp.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -183,7 +183,7 @@ void airy(Emission& e) {
 
 }  // namespace
 
-void register_bessel(Registry& registry) {
+void register_special_bessel(Registry& registry) {
   registry.handler("aten::special_bessel_j0", bessel_j0);
   registry.handler("aten::special_bessel_j1", bessel_j1);
   registry.handler("aten::special_bessel_y0", bessel_y0);

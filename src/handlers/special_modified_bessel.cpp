@@ -119,7 +119,7 @@ void k1e(Emission& e) { second_kind(e, k1_series, i1_series, true, true); }
 
 }  // namespace
 
-void register_modified_bessel(Registry& registry) {
+void register_special_modified_bessel(Registry& registry) {
   for (const char* op : {"aten::i0", "aten::special_modified_bessel_i0"}) registry.handler(op, i0);
   for (const char* op : {"aten::special_i1", "aten::special_modified_bessel_i1"}) registry.handler(op, i1);
   registry.handler("aten::special_i0e", i0e);
