@@ -1,6 +1,5 @@
 // Diagonals: read, and put into a matrix.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "handlers/compute.h"
@@ -16,8 +15,6 @@ Values sizes_before(Emission& e, const Value& value, const Shape& shape, std::si
     sizes.push_back(shape[i].is_number() ? e.integers({*shape[i].number()}) : size_at(e, value, static_cast<std::int64_t>(i)));
   return sizes;
 }
-
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 // ---- The diagonal of two dimensions, which go to the end
 

@@ -10,8 +10,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
-
 Value ones_like(Emission& e, const Value& value) { return filled_like(e, value, value.dtype, 1); }
 
 // By squaring, for an exponent that is known; it isn't negative.
@@ -57,7 +55,7 @@ Value looped_power(Emission& e, const Value& base, const Value& exponent) {
 }  // namespace
 
 Value power(Emission& e, const Value& base, const Value& exponent) {
-  if (is_float(base)) return e.node("Pow", {base, exponent});
+  if (is_floating(base)) return e.node("Pow", {base, exponent});
   const auto known = constant_number(e, exponent);
   const auto* data = e.constant_of(exponent);
   if (known && data->dims.empty() && *known >= 0) return whole_power(e, base, static_cast<std::int64_t>(*known));
@@ -105,9 +103,9 @@ Value open_power(Emission& e, const Value& base) {
 void pow_number(Emission& e) {
   const Value base = e.tensor("self", e.output_dtype());
   const auto exponent = e.call.number("exponent");
-  const auto made = is_float(base) && exponent ? special_power(e, base, *exponent) : std::nullopt;
+  const auto made = is_floating(base) && exponent ? special_power(e, base, *exponent) : std::nullopt;
   if (made) return e.give(*made);
-  is_float(base) && !exponent ? e.give(open_power(e, base)) : pow(e);
+  is_floating(base) && !exponent ? e.give(open_power(e, base)) : pow(e);
 }
 
 void square(Emission& e) {

@@ -8,8 +8,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
-
 // ---- Repeating
 
 // Counts for the last dimensions; new ones stand in front.
@@ -30,7 +28,7 @@ void give_tiled(Emission& e, std::string_view argument) {
   e.give(e.node("Tile", {self, repeats}));
 }
 
-void repeat(Emission& e) { give_tiled(e, "repeats"); }
+void repeat_dims(Emission& e) { give_tiled(e, "repeats"); }
 void tile(Emission& e) { give_tiled(e, "dims"); }
 
 // The tensor that repeat_interleave reads, flattened without `dim`.
@@ -112,7 +110,7 @@ void repeat_interleave(Emission& e) {
 
 // ---- Order reversed
 
-Value flipped(Emission& e, const Value& value, const Ints& axes) {
+Value in_reverse(Emission& e, const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
   if (e.at_least(10))
     return e.build.slice(value, Ints(axes.size(), -1), Ints(axes.size(), std::numeric_limits<std::int64_t>::min()), axes,
@@ -126,9 +124,9 @@ Value flipped(Emission& e, const Value& value, const Ints& axes) {
   return made;
 }
 
-void flip(Emission& e) { e.give(flipped(e, e.tensor("self"), e.ints("dims").empty() ? Ints{} : e.axes("dims"))); }
-void fliplr(Emission& e) { e.give(flipped(e, e.tensor("self"), {1})); }
-void flipud(Emission& e) { e.give(flipped(e, e.tensor("self"), {0})); }
+void flip(Emission& e) { e.give(in_reverse(e, e.tensor("self"), e.ints("dims").empty() ? Ints{} : e.axes("dims"))); }
+void fliplr(Emission& e) { e.give(in_reverse(e, e.tensor("self"), {1})); }
+void flipud(Emission& e) { e.give(in_reverse(e, e.tensor("self"), {0})); }
 
 void rot90(Emission& e) {
   const Ints dims = e.ints("dims");
@@ -136,10 +134,10 @@ void rot90(Emission& e) {
                      turns = ((e.integer("k") % 4) + 4) % 4;
   const Value self = e.tensor("self");
   if (turns == 0) return e.give(self);
-  if (turns == 2) return e.give(flipped(e, self, {std::min(a, b), std::max(a, b)}));
+  if (turns == 2) return e.give(in_reverse(e, self, {std::min(a, b), std::max(a, b)}));
   Ints permutation;
   for (std::int64_t i = 0; i < rank; ++i) permutation.push_back(i == a ? b : i == b ? a : i);
-  e.give(e.build.transpose(flipped(e, self, {turns == 1 ? b : a}), permutation));
+  e.give(e.build.transpose(in_reverse(e, self, {turns == 1 ? b : a}), permutation));
 }
 
 // ---- Rolled
@@ -308,7 +306,7 @@ void combinations(Emission& e) {
 }  // namespace
 
 void register_rearrange(Registry& registry) {
-  registry.handler("aten::repeat", repeat);
+  registry.handler("aten::repeat", repeat_dims);
   registry.handler("aten::tile", tile);
   registry.handler("aten::repeat_interleave", repeat_interleave);
   registry.handler("aten::flip", flip);

@@ -36,8 +36,6 @@ void masked_scatter(Emission& e) {
 
 // ---- x[indices] = values
 
-const Shape& shape_of(const Emission& e, std::string_view tensor) { return e.shape(tensor); }
-
 // A mask over one number: what it covers becomes that number.
 void put_one_number(Emission& e) {
   const auto facts = e.call.list("indices");
@@ -121,7 +119,7 @@ void give_put(Emission& e, const IndexPlan& plan, const Value& values, const Sha
 void index_put(Emission& e) {
   if (const Shape* self = known_shape(e, "self"); self && has_no_elements(*self)) return e.give(e.tensor("self"));
   if (e.variant("one_number")) return put_one_number(e);
-  give_put(e, plan_indices(e), e.tensor("values", e.dtype("self")), shape_of(e, "values"), e.boolean("accumulate"));
+  give_put(e, plan_indices(e), e.tensor("values", e.dtype("self")), e.shape("values"), e.boolean("accumulate"));
 }
 
 // Positions may lie outside; what the mask leaves out adds nothing.

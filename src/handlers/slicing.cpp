@@ -1,6 +1,5 @@
 // Parts of a tensor by position, and parts replaced.
 #include <algorithm>
-#include <limits>
 
 #include "handlers/families.h"
 #include "handlers/padding.h"
@@ -10,8 +9,6 @@
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 // A bound of a Python slice: the same numbers mean the same to ONNX.
 Value bound(Emission& e, std::string_view argument, std::int64_t if_none) {

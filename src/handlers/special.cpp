@@ -1,7 +1,6 @@
 // Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Polynomials:
 // polynomial.cpp.
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <span>
 
@@ -13,9 +12,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
 Value is_zero(Emission& e, const Value& x) { return equal(e, x, constant(e, x, 0)); }
 
 Value softplus_of_negative(Emission& e, const Value& x) {

@@ -14,10 +14,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double pi = std::numbers::pi;
-
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
 
 // What is left of the nearest integer: between -1/2 and 1/2.
 Value off_integer(Emission& e, const Value& x) { return subtract(e, x, node(e, "Floor", plus(e, x, 0.5))); }

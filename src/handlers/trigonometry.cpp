@@ -10,8 +10,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
-
 void atan2(Emission& e) {
   const DType dtype = e.output_dtype();
   const auto [self, other] = operand_names(e);

@@ -9,7 +9,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-void identity(Emission& e) { e.give_operand(0, e.operand("self")); }
+void same_elements(Emission& e) { e.give_operand(0, e.operand("self")); }
 
 // ---- Shapes
 
@@ -123,7 +123,7 @@ void squeeze(Emission& e) {
 
 // Vectors stand between the dimensions that are put in front of and behind them.
 template <std::int64_t wanted>
-Value at_least(Emission& e, const Value& value, std::int64_t rank) {
+Value with_dimensions(Emission& e, const Value& value, std::int64_t rank) {
   if (rank >= wanted) return value;
   if (rank == 0) return e.build.reshape(value, Ints(static_cast<std::size_t>(wanted), 1));
   if (rank == 1) return e.build.unsqueeze(value, wanted == 2 ? Ints{0} : Ints{0, 2});
@@ -132,13 +132,13 @@ Value at_least(Emission& e, const Value& value, std::int64_t rank) {
 
 template <std::int64_t wanted>
 void atleast(Emission& e) {
-  if (e.call.has("self")) return e.give(at_least<wanted>(e, e.tensor("self"), e.rank("self")));
+  if (e.call.has("self")) return e.give(with_dimensions<wanted>(e, e.tensor("self"), e.rank("self")));
   Values tensors = e.tensors("tensors");
   const auto facts = e.call.list("tensors");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto* tensor = (*facts)[i]->tensor();
     if (!tensor || !tensor->shape) e.want("tensors", "the rank");
-    tensors[i] = at_least<wanted>(e, tensors[i], static_cast<std::int64_t>(tensor->shape->size()));
+    tensors[i] = with_dimensions<wanted>(e, tensors[i], static_cast<std::int64_t>(tensor->shape->size()));
   }
   e.give_list(0, tensors);
 }
@@ -262,7 +262,7 @@ void expand_as(Emission& e) {
 void register_view(Registry& registry) {
   for (const char* op : {"aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::lift", "aten::resolve_conj",
                          "aten::resolve_neg"})
-    registry.handler(op, identity);
+    registry.handler(op, same_elements);
   for (const char* op : {"aten::view", "aten::reshape", "aten::_reshape_copy", "aten::_reshape_alias"})
     registry.handler(op, view);
   registry.handler("aten::view_as", view_as);
