@@ -1,5 +1,5 @@
 // Division of tensors. Numbers' is in scalar.cpp.
-#include "handlers/division.h"
+#include "handlers/arithmetic_division.h"
 
 #include <algorithm>
 
@@ -9,9 +9,6 @@
 
 namespace compatcheck::handlers {
 namespace {
-
-bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
-bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64; }
 
 // Whether a remainder, unless it is 0, has another sign than the divisor.
 Value signs_differ(Emission& e, const Value& rest, const Value& divisor) {
@@ -67,7 +64,7 @@ Value floored_floats(Emission& e, const Value& a, const Value& b) {
 }  // namespace
 
 Value floored_quotient(Emission& e, const Value& a, const Value& b, bool rounds_down) {
-  if (is_float(a)) return floored_floats(e, a, b);
+  if (is_floating(a)) return floored_floats(e, a, b);
   const Value quotient = divide(e, a, b);
   if (rounds_down || is_unsigned(a.dtype)) return quotient;
   const Value rest = subtract(e, a, multiply(e, quotient, b));
@@ -75,12 +72,12 @@ Value floored_quotient(Emission& e, const Value& a, const Value& b, bool rounds_
 }
 
 Value truncated_quotient(Emission& e, const Value& a, const Value& b) {
-  if (!is_float(a)) return divide(e, a, b);
+  if (!is_floating(a)) return divide(e, a, b);
   return e.cast(truncated(e, rounded(e, divide(e, widened(e, a), widened(e, b)), a.dtype)), a.dtype);
 }
 
 Value remainder_of(Emission& e, const Value& a, const Value& b) {
-  if (!is_float(a)) {
+  if (!is_floating(a)) {
     if (e.at_least(10)) return e.node("Mod", {a, b});
     const Value rest = truncated_remainder(e, a, b);
     if (is_unsigned(a.dtype)) return rest;
@@ -95,7 +92,7 @@ Value remainder_of(Emission& e, const Value& a, const Value& b) {
 }
 
 Value truncated_remainder(Emission& e, const Value& a, const Value& b) {
-  if (is_float(a)) return e.node("Mod", {a, b}, {{"fmod", 1}});
+  if (is_floating(a)) return e.node("Mod", {a, b}, {{"fmod", 1}});
   return subtract(e, a, multiply(e, divide(e, a, b), b));
 }
 
@@ -121,7 +118,7 @@ std::pair<Value, Value> quotient_operands(Emission& e) {
   const auto [dividend, divisor] = operand_names(e);
   const Shape *sizes = known_shape(e, dividend), *of_divisor = known_shape(e, divisor);
   const bool one = of_divisor && std::ranges::all_of(*of_divisor, [](const Dim& size) { return size.number() == 1; });
-  if (is_float(b) || !one || !may_be_zero(e, b)) return {a, b};
+  if (is_floating(b) || !one || !may_be_zero(e, b)) return {a, b};
   if (!sizes || !may_be_empty(*sizes, all_axes(static_cast<std::int64_t>(sizes->size())))) return {a, b};
   const auto marked = e.build.plumbing();
   return {a, e.at_least(8) ? e.node("Expand", {b, e.node("Shape", {a})}) : e.node("Add", {e.node("Sub", {a, a}), b})};
@@ -154,7 +151,7 @@ void fmod(Emission& e) {
 
 }  // namespace
 
-void register_division(Registry& registry) {
+void register_arithmetic_division(Registry& registry) {
   for (const char* op : {"aten::div", "aten::true_divide", "aten::div.Tensor_mode"}) registry.handler(op, div);
   for (const char* op : {"aten::floor_divide", "aten::_floor_divide", "aten::floordiv"}) registry.handler(op, floor_divide);
   registry.handler("aten::remainder", remainder);

@@ -1,8 +1,7 @@
 // Bessel functions of real order 0 and 1 and Airy's function: rational forms below and above a bound, as PyTorch computes them.
-// Source: ATen/native/Math.h, which has them from the Cephes Math Library. Modified ones: modified_bessel.cpp.
+// Source: ATen/native/Math.h, which has them from the Cephes Math Library. Modified ones: special_modified_bessel.cpp.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <span>
 
@@ -12,7 +11,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double two_by_pi = 2 / std::numbers::pi;
 constexpr double root_of_two_by_pi = 0.7978845608028654;
 
@@ -65,8 +63,6 @@ constexpr double airy_agd[] = {9.30892908077442,       19.835292871831214,  15.5
                                0.9542936116189619,     0.08645808263523921, 0.004126565238242226, 0.00010125908511650914,
                                1.1716673321441352e-06, 4.9183457006293e-09};
 
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
-
 // ---- Of order 0 and 1
 
 struct Order {
@@ -83,7 +79,7 @@ Value ratio(Emission& e, const Value& x, std::span<const double> above, std::spa
 }
 
 // Of numbers from 5 on: a wave that shrinks.
-Value wave(Emission& e, const Value& x, const Order& order, bool second) {
+Value farther(Emission& e, const Value& x, const Order& order, bool second) {
   const Value part = divide(e, constant(e, x, 5), x), z = multiply(e, part, part);
   const Value p = ratio(e, z, order.pp, order.pq), q = multiply(e, part, ratio(e, z, order.qp, order.qq));
   const Value angle = plus(e, x, -order.phase);
@@ -94,7 +90,7 @@ Value wave(Emission& e, const Value& x, const Order& order, bool second) {
 }
 
 // Of numbers from 0 to 5, of the first kind.
-Value inner(Emission& e, const Value& x, const Order& order) {
+Value nearer(Emission& e, const Value& x, const Order& order) {
   const Value z = multiply(e, x, x);
   const Value first = plus(e, z, -order.first_root), second = plus(e, z, -order.second_root);
   if (order.odd) return multiply(e, multiply(e, multiply(e, ratio(e, z, order.rp, order.rq), x), first), second);
@@ -106,29 +102,29 @@ Value inner(Emission& e, const Value& x, const Order& order) {
 void first_kind(Emission& e, const Order& order) {
   const Value x = single_operand(e), size = absolute(e, x);
   const Value beyond = greater(e, size, constant(e, x, 5));
-  const Value made = where(e, beyond, wave(e, size, order, false), inner(e, size, order));
+  const Value made = where(e, beyond, farther(e, size, order, false), nearer(e, size, order));
   e.give(order.odd ? where(e, less(e, x, constant(e, x, 0)), negated(e, made), made) : made);
 }
 
 // -infinity at 0, NaN below it.
-void second_kind(Emission& e, const Order& order) {
+void bessel_of_second_kind(Emission& e, const Order& order) {
   const Value x = single_operand(e), zero = constant(e, x, 0), z = multiply(e, x, x);
   Value near = ratio(e, z, order.yp, order.yq);
-  Value more = multiply(e, node(e, "Log", x), inner(e, x, order));
+  Value more = multiply(e, node(e, "Log", x), nearer(e, x, order));
   if (order.odd) {
     near = multiply(e, near, x);
     more = subtract(e, more, divide(e, constant(e, x, 1), x));
   }
   near = add(e, near, times(e, more, two_by_pi));
   const Value outside = where(e, less(e, x, zero), constant(e, x, std::nan("")), constant(e, x, -infinity));
-  const Value positive = where(e, greater(e, x, constant(e, x, 5)), wave(e, x, order, true), near);
+  const Value positive = where(e, greater(e, x, constant(e, x, 5)), farther(e, x, order, true), near);
   e.give(where(e, logical_or(e, greater(e, x, zero), is_nan(e, x)), positive, outside));
 }
 
 void bessel_j0(Emission& e) { first_kind(e, order0); }
 void bessel_j1(Emission& e) { first_kind(e, order1); }
-void bessel_y0(Emission& e) { second_kind(e, order0); }
-void bessel_y1(Emission& e) { second_kind(e, order1); }
+void bessel_y0(Emission& e) { bessel_of_second_kind(e, order0); }
+void bessel_y1(Emission& e) { bessel_of_second_kind(e, order1); }
 
 // sin(x) / x, near 0 as a series; 0 at infinity.
 void spherical_j0(Emission& e) {
@@ -183,7 +179,7 @@ void airy(Emission& e) {
 
 }  // namespace
 
-void register_bessel(Registry& registry) {
+void register_special_bessel(Registry& registry) {
   registry.handler("aten::special_bessel_j0", bessel_j0);
   registry.handler("aten::special_bessel_j1", bessel_j1);
   registry.handler("aten::special_bessel_y0", bessel_y0);

@@ -174,7 +174,7 @@ void istft(Emission& e) {
 
 }  // namespace
 
-void register_stft(Registry& registry) {
+void register_fft_stft(Registry& registry) {
   registry.handler("aten::stft", stft);
   registry.complex_handler("aten::stft", stft);
   registry.complex_handler("aten::istft", istft);

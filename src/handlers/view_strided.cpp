@@ -1,5 +1,5 @@
 // as_strided: strides count elements of the memory behind a tensor, which may be that of a value before it.
-#include "handlers/strided.h"
+#include "handlers/view_strided.h"
 
 #include <algorithm>
 #include <numeric>
@@ -72,7 +72,7 @@ std::int64_t block_of(const Window& window, const Run& run, const Dim& count) {
 }
 
 // Of what is read, counted in blocks.
-Ints positions_of(const Window& window, const Run& run, std::int64_t block) {
+Ints block_positions(const Window& window, const Run& run, std::int64_t block) {
   Ints sizes, strides;
   std::int64_t count = 1;
   const auto add = [&](std::int64_t size, std::int64_t stride) {
@@ -96,7 +96,7 @@ void as_strided(Emission& e) {
   window.offset -= memory.first;
   const Run run = run_of(window);
   const std::int64_t block = block_of(window, run, memory.count);
-  const Ints positions = positions_of(window, run, block);
+  const Ints positions = block_positions(window, run, block);
   const auto [least, greatest] = std::minmax_element(positions.begin(), positions.end());
   if (*least < 0 || (memory.count.number() && *greatest >= *memory.count.number() / block))
     throw Refusal{"what is read lies beyond the tensor's own elements", advice};
@@ -156,6 +156,6 @@ std::int64_t storage_offset(const Emission& e, const Layout& self) {
   return *self.offset.number();
 }
 
-void register_strided(Registry& registry) { registry.handler("aten::as_strided", as_strided); }
+void register_view_strided(Registry& registry) { registry.handler("aten::as_strided", as_strided); }
 
 }  // namespace compatcheck::handlers

@@ -6,7 +6,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-struct Cell {
+struct QuantizedCell {
   PackedLinear input, hidden;
   bool reduce_range = false, half = false;
 
@@ -15,7 +15,7 @@ struct Cell {
   }
 };
 
-Cell cell_of(Emission& e, const Operand& params) {
+QuantizedCell quantized_cell(Emission& e, const Operand& params) {
   const Operand packed = packed_part(e, params, "packed"), type = packed_part(e, params, "type");
   const List* layers = packed.list();
   const auto* known = std::get_if<Known>(&type.value);
@@ -23,34 +23,34 @@ Cell cell_of(Emission& e, const Operand& params) {
   if (!layers || layers->items.size() != 2 || !word || (*word != "quantized_dynamic" && *word != "quantized_fp16"))
     throw Refusal{"these parameters of a quantized recurrent layer have no ONNX form",
                   "quantize with torch.ao.quantization.quantize_dynamic"};
-  Cell cell{packed_linear(e, layers->items[0]), packed_linear(e, layers->items[1])};
+  QuantizedCell cell{packed_linear(e, layers->items[0]), packed_linear(e, layers->items[1])};
   cell.half = *word == "quantized_fp16";
   if (!cell.half)
     if (const Ints longs = packed_ints(e, params, "longs"); !longs.empty()) cell.reduce_range = longs.front() != 0;
   return cell;
 }
 
-struct Layers {
-  std::vector<Cell> cells;  // by layer, then direction
+struct QuantizedLayers {
+  std::vector<QuantizedCell> cells;  // by layer, then direction
   std::int64_t directions = 1, gates = 4;
 };
 
-Layers layers_of(Emission& e, std::int64_t gates) {
+QuantizedLayers quantized_layers(Emission& e, std::int64_t gates) {
   const List* params = e.operand("params").list();
   if (!params) throw Refusal{"the parameters of the layers aren't known one by one"};
-  Layers layers{.cells = {}, .directions = e.boolean("bidirectional") ? 2 : 1, .gates = gates};
-  for (const Operand& item : params->items) layers.cells.push_back(cell_of(e, item));
+  QuantizedLayers layers{.cells = {}, .directions = e.boolean("bidirectional") ? 2 : 1, .gates = gates};
+  for (const Operand& item : params->items) layers.cells.push_back(quantized_cell(e, item));
   return layers;
 }
 
-std::int64_t width_of(Emission& e, const Cell& cell, std::int64_t gates) {
+std::int64_t width_of(Emission& e, const QuantizedCell& cell, std::int64_t gates) {
   const onnx::TensorData* bias = cell.hidden.bias ? e.constant_of(cell.hidden.bias) : nullptr;
   if (!bias || bias->dims.size() != 1) throw Refusal{"the width of a quantized recurrent layer isn't known"};
   return bias->dims[0] / gates;
 }
 
-Looped one_direction(Emission& e, const Layers& layers, const Cell& cell, const Value& steps, const Values& states,
-                     bool reversed) {
+Looped one_direction(Emission& e, const QuantizedLayers& layers, const QuantizedCell& cell, const Value& steps,
+                     const Values& states, bool reversed) {
   const std::int64_t width = width_of(e, cell, layers.gates);
   const Value inputs = cell.of(e, steps, cell.input);  // the whole sequence has one range
   return loop_over(e, inputs, states, reversed, [&](const Value& input, const Values& before) {
@@ -61,11 +61,11 @@ Looped one_direction(Emission& e, const Layers& layers, const Cell& cell, const 
   });
 }
 
-void recurrent(Emission& e, std::int64_t gates) {
+void quantized_recurrent(Emission& e, std::int64_t gates) {
   if (e.call.has("data"))
     throw Refusal{"a quantized recurrent layer on packed sequences has no ONNX form yet",
                   "pad the sequences, or leave the layer out of quantization"};
-  const Layers layers = layers_of(e, gates);
+  const QuantizedLayers layers = quantized_layers(e, gates);
   const bool batch_first = e.boolean("batch_first");
   Value steps = e.tensor("input", DType::f32);
   if (batch_first) steps = e.build.transpose(steps, {1, 0, 2});
@@ -89,9 +89,9 @@ void recurrent(Emission& e, std::int64_t gates) {
 
 }  // namespace
 
-void register_quantized_recurrent(Registry& registry) {
-  registry.handler("aten::quantized_lstm", [](Emission& e) { recurrent(e, 4); });
-  registry.handler("aten::quantized_gru", [](Emission& e) { recurrent(e, 3); });
+void register_recurrent_quantized(Registry& registry) {
+  registry.handler("aten::quantized_lstm", [](Emission& e) { quantized_recurrent(e, 4); });
+  registry.handler("aten::quantized_gru", [](Emission& e) { quantized_recurrent(e, 3); });
 }
 
 }  // namespace compatcheck::handlers

@@ -41,7 +41,7 @@ bool all(const std::vector<Way>& ways, Way::Kind kind) {
 }
 
 // Windows from floor(i · size / count) to ceil((i + 1) · size / count).
-Cells cells_of(const Way& way) {
+Cells cells_of_way(const Way& way) {
   const auto start = [&](std::int64_t i) { return i * way.size / way.count; };
   const auto end = [&](std::int64_t i) { return ((i + 1) * way.size + way.count - 1) / way.count; };
   Cells cells{0, way.count, {}};
@@ -87,7 +87,7 @@ Value average(Emission& e, const Value& input, const std::vector<Way>& ways) {
       made = e.node("ReduceMean", {made}, {{"axes", Ints{axis}}, {"keepdims", 1}});
       continue;
     }
-    made = sum_of_cells(e, made, rank, axis, way.size, cells_of(way));
+    made = sum_of_cells(e, made, rank, axis, way.size, cells_of_way(way));
     made = e.node("Div", {made, lengths(e, way, rank - axis - 1, made.dtype)});
   }
   return made;
@@ -135,8 +135,8 @@ MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& wa
   std::vector<Cells> cells;
   for (std::size_t i = 0; i < ways.size(); ++i)
     cells.push_back(ways[i].kind == Way::Kind::keep
-                        ? cells_of(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()})
-                        : cells_of(ways[i]));
+                        ? cells_of_way(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()})
+                        : cells_of_way(ways[i]));
   return max_of_cells(e, input.value, numbers(input.spatial()), std::move(cells), positions);
 }
 
@@ -154,7 +154,7 @@ void adaptive_max(Emission& e) {
 
 }  // namespace
 
-void register_adaptive_pooling(Registry& registry) {
+void register_pooling_adaptive(Registry& registry) {
   registry.handler("aten::adaptive_avg_pool1d", adaptive_average);
   registry.handler("aten::adaptive_max_pool1d", adaptive_max);
   registry.handler("aten::adaptive_max_pool2d", adaptive_max);

@@ -11,13 +11,10 @@
 namespace compatcheck::handlers {
 namespace {
 
-Value number(Emission& e, const Value& like, double value) { return e.scalar(like.dtype, value); }
-Value place(Emission& e, const Value& trip) { return e.build.unsqueeze(trip, {0}); }
-
 // The row of the greatest element in a column, from a place on.
 Value pivot_place(Emission& e, const Matrices& a, const Value& k) {
   const Value column_k = column(e, a, k);
-  const Value open = where(e, less(e, a.rows, k), number(e, a.value, -1), absolute(e, column_k));
+  const Value open = where(e, less(e, a.rows, k), constant(e, a.value, -1), absolute(e, column_k));
   return e.node("ArgMax", {open}, {{"axis", a.row_axis()}, {"keepdims", 1}});
 }
 
@@ -36,7 +33,7 @@ Value swapped(Emission& e, const Matrices& x, const Value& k, const Value& other
 
 // The number of the first step that met 0, or 0; as a matrix of one element.
 Value first_zero(Emission& e, const Value& before, const Value& pivot, const Value& k) {
-  const Value meets = logical_and(e, equal(e, pivot, number(e, pivot, 0)), equal(e, before, e.build.integer(0)));
+  const Value meets = logical_and(e, equal(e, pivot, constant(e, pivot, 0)), equal(e, before, e.build.integer(0)));
   return where(e, meets, add(e, k, e.build.integer(1)), before);
 }
 
@@ -56,10 +53,10 @@ Factors decompose(Emission& e, const Matrices& a) {
   if (!wide) pivots = flipped(e, a, pivots);
   const Values states{a.value, identity(e, a), e.cast(pivots, DType::i64), e.cast(zeros(e, a, Keep::none), DType::i64)};
   const Values made = repeat(e, steps(e, a, a.fewer()), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place(e, trip), from = pivot_place(e, a.with(now[0]), k);
+    const Value k = place_of_trip(e, trip), from = pivot_place(e, a.with(now[0]), k);
     const Matrices moved = a.with(swapped(e, a.with(now[0]), k, from));
     const Value top = row(e, moved, k), pivot = column(e, a.with(top), k), side = column(e, moved, k);
-    const Value divisor = where(e, equal(e, pivot, number(e, pivot, 0)), number(e, pivot, 1), pivot);
+    const Value divisor = where(e, equal(e, pivot, constant(e, pivot, 0)), constant(e, pivot, 1), pivot);
     const Value below = greater(e, a.rows, k), factors = divide(e, side, divisor);
     const Value rest = where(e, greater(e, a.columns, k), subtract(e, moved.value, multiply(e, factors, top)),
                              where(e, equal(e, a.columns, k), factors, moved.value));
@@ -99,7 +96,7 @@ Value permuted(Emission& e, const Matrices& x, const Value& pivots, const Value&
   return repeat(e, count, {x.value},
                 [&](const Value& trip, const Values& now) -> Values {
                   const Value last = subtract(e, count, e.build.integer(1));
-                  const Value k = place(e, back ? subtract(e, last, trip) : trip);
+                  const Value k = place_of_trip(e, back ? subtract(e, last, trip) : trip);
                   const Value other = subtract(e, e.build.gather(pivots, k, x.row_axis()), e.build.integer(1));
                   return {swapped(e, x.with(now[0]), k, other)};
                 })
@@ -136,7 +133,7 @@ Solution eliminate(Emission& e, const Matrices& a, const Matrices& b) {
   const Value start = add(e, b.value, zeros(e, a, Keep::rows));
   const Values states{a.value, start, e.cast(zeros(e, a, Keep::none), DType::i64)};
   const Values made = repeat(e, steps(e, a, a.row_count), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place(e, trip), from = pivot_place(e, a.with(now[0]), k), here = equal(e, a.rows, k);
+    const Value k = place_of_trip(e, trip), from = pivot_place(e, a.with(now[0]), k), here = equal(e, a.rows, k);
     const Matrices moved = a.with(swapped(e, a.with(now[0]), k, from)), right = b.with(swapped(e, b.with(now[1]), k, from));
     const Value top = row(e, moved, k), pivot = column(e, a.with(top), k), factors = column(e, moved, k);
     const Value unit = divide(e, top, pivot), solved = divide(e, row(e, right, k), pivot);
@@ -156,7 +153,7 @@ void give_info(Emission& e, const Matrices& a, const Value& info) {
   if (last > 0) e.give(last, e.build.squeeze(info, {a.row_axis(), a.column_axis()}));
 }
 
-void inverse(Emission& e) {
+void matrix_inverse(Emission& e) {
   const Matrices a = matrices(e, e.call.has("A") ? "A" : "self", wider(e.output_dtype()));
   const Solution found = inverse_of(e, a);
   e.give(0, found.value);
@@ -187,7 +184,7 @@ void solve(Emission& e) {
 }
 
 // Numbers of the dimensions in [from, to).
-std::int64_t product_of_sizes(const Shape& shape, std::size_t from, std::size_t to) {
+std::int64_t number_of_elements(const Shape& shape, std::size_t from, std::size_t to) {
   std::int64_t product = 1;
   for (std::size_t i = from; i < to; ++i) {
     if (!shape.at(i).is_number())
@@ -199,7 +196,7 @@ std::int64_t product_of_sizes(const Shape& shape, std::size_t from, std::size_t 
 
 Value in_shape(Emission& e, const Value& value, const Shape& shape) {
   Ints sizes;
-  for (std::size_t i = 0; i < shape.size(); ++i) sizes.push_back(product_of_sizes(shape, i, i + 1));
+  for (std::size_t i = 0; i < shape.size(); ++i) sizes.push_back(number_of_elements(shape, i, i + 1));
   return e.build.reshape(value, sizes);
 }
 
@@ -208,7 +205,7 @@ void tensorinv(Emission& e) {
   const Shape& shape = e.shape("self");
   const auto ind = static_cast<std::size_t>(e.integer("ind"));
   if (ind < 1 || ind >= shape.size()) throw Refusal{"both sides of the matrix need dimensions"};
-  const std::int64_t rows = product_of_sizes(shape, 0, ind), columns = product_of_sizes(shape, ind, shape.size());
+  const std::int64_t rows = number_of_elements(shape, 0, ind), columns = number_of_elements(shape, ind, shape.size());
   if (rows != columns) throw Refusal{"the matrix isn't square"};
   const Matrices a = matrices(e, e.tensor("self", wider(e.output_dtype())), rows, columns);
   e.give(in_shape(e, inverse_of(e, a).value, e.output_shape()));
@@ -225,7 +222,7 @@ void tensorsolve(Emission& e) {
     a = e.build.transpose(a, order);
   }
   const Shape &other = e.shape("other"), &found = e.output_shape();
-  const std::int64_t rows = product_of_sizes(other, 0, other.size()), columns = product_of_sizes(found, 0, found.size());
+  const std::int64_t rows = number_of_elements(other, 0, other.size()), columns = number_of_elements(found, 0, found.size());
   if (rows != columns) throw Refusal{"the matrix isn't square"};
   const Matrices b = matrices(e, e.tensor("other", dtype), rows, 1);
   e.give(in_shape(e, eliminate(e, matrices(e, a, rows, columns), b).value, found));
@@ -242,7 +239,7 @@ Value substitute(Emission& e, const Matrices& a, const Matrices& b, const Triang
   const Value count = steps(e, a, a.row_count), last = subtract(e, count, e.build.integer(1));
   return repeat(e, count, {add(e, b.value, zeros(e, a, Keep::rows))},
                 [&](const Value& trip, const Values& now) -> Values {
-                  const Value k = place(e, triangle.upper ? subtract(e, last, trip) : trip);
+                  const Value k = place_of_trip(e, triangle.upper ? subtract(e, last, trip) : trip);
                   const Value side = column(e, a, k);
                   Value solved = row(e, b.with(now[0]), k);
                   if (!triangle.unit) solved = divide(e, solved, e.build.gather(side, k, a.row_axis()));
@@ -325,12 +322,12 @@ void lu_solve(Emission& e) {
 
 }  // namespace
 
-void register_elimination(Registry& registry) {
+void register_decomposition_elimination(Registry& registry) {
   registry.handler("aten::linalg_lu", linalg_lu);
   for (const char* op : {"aten::linalg_lu_factor", "aten::linalg_lu_factor_ex", "aten::_lu_with_info"})
     registry.handler(op, lu_factor);
   registry.handler("aten::lu_unpack", lu_unpack);
-  for (const char* op : {"aten::linalg_inv", "aten::linalg_inv_ex", "aten::inverse"}) registry.handler(op, inverse);
+  for (const char* op : {"aten::linalg_inv", "aten::linalg_inv_ex", "aten::inverse"}) registry.handler(op, matrix_inverse);
   for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex", "aten::_linalg_solve_ex"}) registry.handler(op, solve);
   registry.handler("aten::linalg_tensorinv", tensorinv);
   registry.handler("aten::linalg_tensorsolve", tensorsolve);

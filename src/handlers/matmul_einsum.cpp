@@ -353,6 +353,6 @@ void einsum(Emission& e) {
 
 }  // namespace
 
-void register_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator"}); }
+void register_matmul_einsum(Registry& registry) { registry.handler("aten::einsum", einsum, {"operator"}); }
 
 }  // namespace compatcheck::handlers

@@ -15,7 +15,4 @@ struct Padded {
 Padded padded_of(Emission& e, const Value& data, const Value& batch_sizes, std::int64_t rank);
 // The packed data.
 Value packed_of(Emission& e, const Padded& padded, std::int64_t rank);
-// 0 … count − 1; `count` is an i64 vector of one.
-Value range(Emission& e, const Value& count);
-
 }  // namespace compatcheck::handlers

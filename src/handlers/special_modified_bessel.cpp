@@ -1,7 +1,6 @@
 // Modified Bessel functions: PyTorch's Chebyshev series, of the first kind below and above 8, of the second below and above 2.
 // Source: ATen/native/Math.h, which has them from the Cephes Math Library.
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "handlers/families.h"
@@ -56,16 +55,12 @@ constexpr double k1_above_2[] = {
     2.015049755197033e-09,   -1.0345762465678097e-08, 5.7410841254500495e-08,  -3.5019606030878126e-07, 2.406484947837217e-06,
     -1.936197974166083e-05,  0.00019521551847135162,  -0.002857816859622779,   0.10392373657681724,     2.7206261904844427};
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
-
 struct Series {
   std::span<const double> below, above;
 };
 
 // exp(-|x|) times the function of |x|.
-Value scaled(Emission& e, const Value& size, const Series& series, bool odd) {
+Value scaled_first_kind(Emission& e, const Value& size, const Series& series, bool odd) {
   const Value two = constant(e, size, 2);
   Value below = chebyshev_sum(e, subtract(e, divide(e, size, two), two), series.below);
   if (odd) below = multiply(e, below, size);
@@ -78,7 +73,7 @@ void bessel(Emission& e, const Series& series, bool odd, bool is_scaled) {
   const DType dtype = e.output_dtype();
   const Value x = e.cast(single_operand(e), dtype == DType::f64 ? dtype : DType::f32);
   const Value size = absolute(e, x);
-  Value made = scaled(e, size, series, odd);
+  Value made = scaled_first_kind(e, size, series, odd);
   if (!is_scaled) made = multiply(e, made, e.node("Exp", {size}));
   if (odd) made = where(e, less(e, x, constant(e, x, 0)), negated(e, made), made);
   e.give(made);
@@ -96,7 +91,8 @@ void i1e(Emission& e) { bessel(e, i1_series, true, true); }
 // Infinity at 0, NaN below it. Near 0 the function of the first kind stands in it, times the logarithm.
 void second_kind(Emission& e, const Series& series, const Series& first, bool odd, bool is_scaled) {
   const Value x = single_operand(e), zero = constant(e, x, 0);
-  const Value i = multiply(e, multiply(e, node(e, "Log", times(e, x, 0.5)), scaled(e, x, first, odd)), node(e, "Exp", x));
+  const Value i =
+      multiply(e, multiply(e, node(e, "Log", times(e, x, 0.5)), scaled_first_kind(e, x, first, odd)), node(e, "Exp", x));
   Value below = chebyshev_sum(e, plus(e, multiply(e, x, x), -2), series.below);
   below = odd ? add(e, i, divide(e, below, x)) : subtract(e, below, i);
   Value above = chebyshev_sum(e, plus(e, divide(e, constant(e, x, 8), x), -2), series.above);
@@ -119,7 +115,7 @@ void k1e(Emission& e) { second_kind(e, k1_series, i1_series, true, true); }
 
 }  // namespace
 
-void register_modified_bessel(Registry& registry) {
+void register_special_modified_bessel(Registry& registry) {
   for (const char* op : {"aten::i0", "aten::special_modified_bessel_i0"}) registry.handler(op, i0);
   for (const char* op : {"aten::special_i1", "aten::special_modified_bessel_i1"}) registry.handler(op, i1);
   registry.handler("aten::special_i0e", i0e);

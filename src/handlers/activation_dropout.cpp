@@ -40,8 +40,10 @@ void native_dropout(Emission& e) {
 
 }  // namespace
 
-void register_dropout(Registry& registry) {
+void register_activation_dropout(Registry& registry) {
   registry.handler("aten::dropout", dropout, {"operator"});
+  for (const char* op : {"aten::feature_dropout", "aten::alpha_dropout"})
+    registry.handler(op, [](Emission& e) { e.give(e.tensor("input")); });
   registry.handler("aten::native_dropout", native_dropout);
 }
 

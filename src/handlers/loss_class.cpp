@@ -2,10 +2,10 @@
 #include <limits>
 #include <numeric>
 
+#include "handlers/activation_softmax.h"
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
-#include "handlers/softmax.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -50,17 +50,19 @@ Targets targets_of(Emission& e, std::int64_t rank) {
           e.node("Not", {e.node("Equal", {target, e.number_value("ignore_index", DType::i64)})})};
 }
 
-Value summed(Emission& e, const Value& x, std::int64_t rank) { return reduce(e, "ReduceSum", x, {class_axis(rank)}, false); }
+Value summed_over_classes(Emission& e, const Value& x, std::int64_t rank) {
+  return reduce(e, "ReduceSum", x, {class_axis(rank)}, false);
+}
 
 // The weight of each target's class, 0 for one that is ignored.
 Value weights_of(Emission& e, const Targets& targets, DType dtype, std::int64_t rank) {
   const Value none = e.scalar(dtype, 0);
   if (!e.given("weight")) return e.cast(targets.counted, dtype);
   const Value weight = by_class(e, e.tensor("weight", dtype), rank);
-  return where(e, targets.counted, summed(e, where(e, targets.mask, weight, none), rank), none);
+  return where(e, targets.counted, summed_over_classes(e, where(e, targets.mask, weight, none), rank), none);
 }
 
-Value reduced(Emission& e, const Value& losses, const Value& weights, std::int64_t rank) {
+Value reduced_by_weight(Emission& e, const Value& losses, const Value& weights, std::int64_t rank) {
   const Ints axes = all_axes(rank - 1);
   const std::int64_t reduction = e.integer("reduction");
   reduction_name(reduction);
@@ -73,12 +75,12 @@ Value reduced(Emission& e, const Value& losses, const Value& weights, std::int64
 Value likelihood(Emission& e, const Value& x, std::int64_t rank, const Targets& targets) {
   const Value none = e.scalar(x.dtype, 0);
   const Value weights = weights_of(e, targets, x.dtype, rank);
-  const Value picked = e.node("Neg", {summed(e, where(e, targets.mask, x, none), rank)});
-  return reduced(e, where(e, targets.counted, e.node("Mul", {picked, weights}), none), weights, rank);
+  const Value picked = e.node("Neg", {summed_over_classes(e, where(e, targets.mask, x, none), rank)});
+  return reduced_by_weight(e, where(e, targets.counted, e.node("Mul", {picked, weights}), none), weights, rank);
 }
 
 // ONNX's own operators, which want a batch.
-Value by_operator(Emission& e, std::string_view op, std::int64_t rank) {
+Value loss_by_operator(Emission& e, std::string_view op, std::int64_t rank) {
   Value x = e.tensor("self"), target = e.tensor("target", DType::i64);
   if (rank == 1) x = e.build.unsqueeze(x, {0}), target = e.rank("target") == 0 ? e.build.unsqueeze(target, {0}) : target;
   Values inputs{x, target};
@@ -90,7 +92,7 @@ Value by_operator(Emission& e, std::string_view op, std::int64_t rank) {
 
 void nll_loss(Emission& e) {
   const std::int64_t rank = e.rank("self");
-  if (e.variant("operator")) return e.give(by_operator(e, "NegativeLogLikelihoodLoss", rank));
+  if (e.variant("operator")) return e.give(loss_by_operator(e, "NegativeLogLikelihoodLoss", rank));
   e.give(likelihood(e, e.tensor("self"), rank, targets_of(e, rank)));
 }
 
@@ -107,7 +109,7 @@ void of_probabilities(Emission& e, std::int64_t rank) {
   }
   Value product = e.node("Mul", {logs, target});
   if (e.given("weight")) product = e.node("Mul", {product, by_class(e, e.tensor("weight", product.dtype), rank)});
-  const Value losses = e.node("Neg", {summed(e, product, rank)});
+  const Value losses = e.node("Neg", {summed_over_classes(e, product, rank)});
   Shape shape = e.shape("self");
   const Dim classes = shape.at(static_cast<std::size_t>(axis));
   shape.erase(shape.begin() + axis);
@@ -125,8 +127,8 @@ void smoothed(Emission& e, std::int64_t rank, double smoothing) {
   const DType dtype = logs.dtype;
   const Value loss = likelihood(e, logs, rank, targets);
   const Value weighed = e.given("weight") ? e.node("Mul", {logs, by_class(e, e.tensor("weight", dtype), rank)}) : logs;
-  const Value even = where(e, targets.counted, e.node("Neg", {summed(e, weighed, rank)}), e.scalar(dtype, 0));
-  const Value spread = reduced(e, even, weights_of(e, targets, dtype, rank), rank);
+  const Value even = where(e, targets.counted, e.node("Neg", {summed_over_classes(e, weighed, rank)}), e.scalar(dtype, 0));
+  const Value spread = reduced_by_weight(e, even, weights_of(e, targets, dtype, rank), rank);
   const double share = smoothing / static_cast<double>(e.known_size("self", class_axis(rank)));
   e.give(e.node("Add", {e.node("Mul", {loss, e.scalar(dtype, 1 - smoothing)}), e.node("Mul", {spread, e.scalar(dtype, share)})}));
 }
@@ -134,7 +136,7 @@ void smoothed(Emission& e, std::int64_t rank, double smoothing) {
 void cross_entropy_loss(Emission& e) {
   const std::int64_t rank = e.rank("self");
   if (ir::is_floating(e.dtype("target"))) return of_probabilities(e, rank);
-  if (e.variant("operator")) return e.give(by_operator(e, "SoftmaxCrossEntropyLoss", rank));
+  if (e.variant("operator")) return e.give(loss_by_operator(e, "SoftmaxCrossEntropyLoss", rank));
   const double smoothing = e.number("label_smoothing");
   if (smoothing > 0) return smoothed(e, rank, smoothing);
   e.give(likelihood(e, log_softmax(e, e.tensor("self"), rank, class_axis(rank)), rank, targets_of(e, rank)));
@@ -154,9 +156,10 @@ void linear_cross_entropy(Emission& e) {
   const bool is_class = ignored >= 0 && ignored < static_cast<std::int64_t>(numbers.size());
   const Value target = is_class ? given : where(e, counted, given, e.scalar(DType::i64, 0));
   const Value mask = e.node("Equal", {e.build.unsqueeze(target, {1}), e.integers(numbers)}), none = e.scalar(dtype, 0);
-  const Value picked = e.node("Neg", {summed(e, where(e, mask, logs, none), 2)});
+  const Value picked = e.node("Neg", {summed_over_classes(e, where(e, mask, logs, none), 2)});
   Value weights = e.cast(counted, dtype);
-  if (e.given("weight")) weights = where(e, counted, summed(e, where(e, mask, e.tensor("weight", dtype), none), 2), none);
+  if (e.given("weight"))
+    weights = where(e, counted, summed_over_classes(e, where(e, mask, e.tensor("weight", dtype), none), 2), none);
   const Value losses = e.node("Mul", {picked, weights});
   if (!e.call.has("reduction")) return e.give(losses);
   const Value sum = reduce(e, "ReduceSum", losses, {0}, false);
@@ -193,7 +196,7 @@ void multi_margin_loss(Emission& e) {
 
 }  // namespace
 
-void register_class_loss(Registry& registry) {
+void register_loss_class(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss_forward"}) registry.handler(op, nll_loss, {"operator"});
   registry.handler("aten::cross_entropy_loss", cross_entropy_loss, {"operator"});
   for (const std::string reduction : {"", "_no_reduction"})

@@ -14,10 +14,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double pi = std::numbers::pi;
-
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
 
 // What is left of the nearest integer: between -1/2 and 1/2.
 Value off_integer(Emission& e, const Value& x) { return subtract(e, x, node(e, "Floor", plus(e, x, 0.5))); }
@@ -205,7 +202,7 @@ void mvlgamma(Emission& e) {
 
 }  // namespace
 
-void register_gamma(Registry& registry) {
+void register_special_gamma(Registry& registry) {
   registry.handler("aten::lgamma", lgamma);
   registry.handler("aten::digamma", digamma);
   registry.handler("aten::polygamma", polygamma);

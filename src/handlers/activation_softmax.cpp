@@ -1,5 +1,5 @@
 // Softmax along one dimension.
-#include "handlers/softmax.h"
+#include "handlers/activation_softmax.h"
 
 #include <numeric>
 
@@ -44,7 +44,7 @@ Value log_softmax(Emission& e, const Value& x, std::int64_t rank, std::int64_t a
   return subtract(e, below, e.node("Log", {reduced("ReduceSum", e.node("Exp", {below}))}));
 }
 
-void register_softmax(Registry& registry) {
+void register_activation_softmax(Registry& registry) {
   for (const char* op : {"aten::softmax", "aten::_softmax"}) registry.handler(op, softmax);
   for (const char* op : {"aten::log_softmax", "aten::_log_softmax"}) registry.handler(op, emit_log_softmax);
   registry.handler("aten::_safe_softmax", safe_softmax);

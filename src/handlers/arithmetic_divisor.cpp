@@ -14,7 +14,7 @@ struct Integers {
   Value a, b, divisor;  // in 32 bits at least
 };
 
-Integers divided(Emission& e) {
+Integers divisor_by_euclid(Emission& e) {
   const auto [a, b] = operands(e);
   const DType wide = ir::element_bytes(a.dtype) < 4 ? DType::i32 : a.dtype;
   const Value zero = e.scalar(wide, 0);
@@ -30,17 +30,17 @@ Integers divided(Emission& e) {
   return {e.cast(a, wide), e.cast(b, wide), states[1]};
 }
 
-void gcd(Emission& e) { e.give(divided(e).divisor); }
+void gcd(Emission& e) { e.give(divisor_by_euclid(e).divisor); }
 
 void lcm(Emission& e) {
-  const Integers all = divided(e);
+  const Integers all = divisor_by_euclid(e);
   const Value none = equal(e, all.divisor, e.scalar(all.divisor.dtype, 0));
   e.give(absolute(e, multiply(e, divide(e, all.a, without_zero(e, all.divisor, none)), all.b)));
 }
 
 }  // namespace
 
-void register_divisor(Registry& registry) {
+void register_arithmetic_divisor(Registry& registry) {
   registry.handler("aten::gcd", gcd);
   registry.handler("aten::lcm", lcm);
 }

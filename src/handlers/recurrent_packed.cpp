@@ -1,4 +1,4 @@
-#include "handlers/packed.h"
+#include "handlers/recurrent_packed.h"
 
 #include <algorithm>
 
@@ -7,8 +7,18 @@
 namespace compatcheck::handlers {
 namespace {
 
-Value size_at(Emission& e, const Value& value, std::int64_t axis) {
+Value length_at(Emission& e, const Value& value, std::int64_t axis) {
   return e.build.gather(e.node("Shape", {value}), e.integers({axis}), 0);
+}
+
+// 0 … count − 1; `count` is an i64 vector of one.
+Value counted_up(Emission& e, const Value& count) {
+  if (const auto known = e.build.ints_of(count))
+    return e.integers(
+        ir::listed<std::int64_t>(static_cast<double>(known->front()), [](double i) { return static_cast<std::int64_t>(i); }));
+  if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
+  const Value ones = e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::i64, {1}, Ints{1})}}, DType::i64);
+  return e.build.squeeze(e.node("NonZero", {ones}), {0});
 }
 
 // Rows × columns: whether the column is below the row's number. `numbers` is a vector.
@@ -28,25 +38,25 @@ void need_opset_9(Emission& e) {
 
 // (time, batch): whether the sequence has that step.
 Value steps_there(Emission& e, const Value& lengths, const Value& times) {
-  return e.build.transpose(below(e, lengths, range(e, times)), {1, 0});
+  return e.build.transpose(below(e, lengths, counted_up(e, times)), {1, 0});
 }
 
 // The first `count` steps: Slice's bounds are inputs only from opset 10 on.
 Value first_steps(Emission& e, const Value& steps, const Value& count) {
   if (e.at_least(10)) return e.node("Slice", {steps}, {{"starts", Ints{0}}, {"ends", count}, {"axes", Ints{0}}});
-  return e.build.gather(steps, range(e, count), 0);
+  return e.build.gather(steps, counted_up(e, count), 0);
 }
 
 // Steps of the packed data before each step: sums of the sizes before it, exact in f64.
 Value offsets(Emission& e, const Value& sizes) {
-  const Value times = range(e, size_at(e, sizes, 0));
+  const Value times = counted_up(e, length_at(e, sizes, 0));
   const Value before = e.cast(below(e, times, times), DType::f64);
   return e.cast(e.build.squeeze(e.node("MatMul", {before, e.build.unsqueeze(e.cast(sizes, DType::f64), {1})}), {1}), DType::i64);
 }
 
 // From the data and its batch sizes, with as many steps as `times` says; beyond a sequence's end any row.
 Value unpacked(Emission& e, const Value& data, const Value& sizes, const Value& there) {
-  const Value batch = range(e, at_front(e, sizes));
+  const Value batch = counted_up(e, at_front(e, sizes));
   const Value places = e.node("Add", {e.build.unsqueeze(offsets(e, sizes), {1}), e.build.unsqueeze(batch, {0})});
   return e.build.gather(data, e.node("Where", {there, places, e.build.integer(0)}), 0);
 }
@@ -59,27 +69,18 @@ Value where_there(Emission& e, const Value& there, const Value& steps, std::int6
 
 }  // namespace
 
-Value range(Emission& e, const Value& count) {
-  if (const auto known = e.build.ints_of(count))
-    return e.integers(
-        ir::listed<std::int64_t>(static_cast<double>(known->front()), [](double i) { return static_cast<std::int64_t>(i); }));
-  if (e.at_least(11)) return e.node("Range", {e.build.integer(0), e.build.squeeze(count, {0}), e.build.integer(1)});
-  const Value ones = e.node("ConstantOfShape", {count}, {{"value", onnx::make_tensor(DType::i64, {1}, Ints{1})}}, DType::i64);
-  return e.build.squeeze(e.node("NonZero", {ones}), {0});
-}
-
 Padded padded_of(Emission& e, const Value& data, const Value& sizes, std::int64_t rank) {
   if (const Values known = e.build.made_of(data); known.size() == 2) return {known[0], known[1], false};
   if (const Values known = e.build.made_of(data); known.size() == 3) return {known[0], known[1], true};
   need_opset_9(e);
-  const Value there = below(e, sizes, range(e, at_front(e, sizes)));
+  const Value there = below(e, sizes, counted_up(e, at_front(e, sizes)));
   const Value zero = e.scalar(data.dtype, 0);
   return {where_there(e, there, unpacked(e, data, sizes, there), rank + 1, zero), count_true(e, there, 0), true};
 }
 
 Value packed_of(Emission& e, const Padded& padded, std::int64_t rank) {
   need_opset_9(e);
-  const Value there = e.build.reshape(steps_there(e, padded.lengths, size_at(e, padded.steps, 0)), {-1});
+  const Value there = e.build.reshape(steps_there(e, padded.lengths, length_at(e, padded.steps, 0)), {-1});
   const Value shape = e.node("Shape", {padded.steps});
   const Value rows =
       e.build.reshape_by(padded.steps, e.build.concat({e.integers({-1}), e.build.slice(shape, {2}, {rank}, {0})}, 0));
@@ -103,7 +104,7 @@ void pack(Emission& e) {
   }
   const Value lengths = e.tensor("lengths", DType::i64);
   e.give(0, packed_of(e, {steps, lengths, false}, rank));
-  e.give(1, count_true(e, below(e, lengths, range(e, at_front(e, lengths))), 0));
+  e.give(1, count_true(e, below(e, lengths, counted_up(e, at_front(e, lengths))), 0));
 }
 
 // As many steps as the longest sequence has: no total length is given, or the number of batch sizes, as PyTorch's own Python
@@ -128,17 +129,17 @@ void unpack(Emission& e) {
     padded = padded_of(e, data, sizes, rank - 1);
     padded.steps = first_steps(e, padded.steps, at_front(e, padded.lengths));
     if (!padded.zero_beyond || padding != 0)
-      padded.steps = where_there(e, steps_there(e, padded.lengths, size_at(e, padded.steps, 0)), padded.steps, rank,
+      padded.steps = where_there(e, steps_there(e, padded.lengths, length_at(e, padded.steps, 0)), padded.steps, rank,
                                  e.scalar(data.dtype, padding));
   } else {
     need_opset_9(e);
     Value all = sizes;  // steps beyond the longest sequence have none
     if (!longest) {
-      const Value more = e.node("Sub", {e.int_vector("total_length"), size_at(e, sizes, 0)});
+      const Value more = e.node("Sub", {e.int_vector("total_length"), length_at(e, sizes, 0)});
       const Value none = e.node("ConstantOfShape", {more}, {{"value", onnx::make_tensor(DType::i64, {1}, Ints{0})}}, DType::i64);
       all = e.build.concat({sizes, none}, 0);
     }
-    const Value there = below(e, all, range(e, at_front(e, sizes)));
+    const Value there = below(e, all, counted_up(e, at_front(e, sizes)));
     padded = {where_there(e, there, unpacked(e, data, all, there), rank, e.scalar(data.dtype, padding)), count_true(e, there, 0),
               true};
   }
@@ -153,7 +154,7 @@ void unpack(Emission& e) {
 
 }  // namespace
 
-void register_packed(Registry& registry) {
+void register_recurrent_packed(Registry& registry) {
   registry.handler("aten::_pack_padded_sequence", pack);
   registry.handler("aten::_pad_packed_sequence", unpack);
 }
