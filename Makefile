@@ -5,7 +5,7 @@
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
-#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.md and .json;
+#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.tsv and .md;
 #                 with OPS=histc the cases of one operator alone
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make bench    speed and memory as ratios
