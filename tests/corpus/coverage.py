@@ -25,7 +25,7 @@ BETWEEN = " | "
 
 @dataclasses.dataclass
 class Operator:
-    aten: list        # the operators of PyTorch in its cases
+    overloads: list   # the operators of PyTorch in its cases
     cases: dict       # id → a letter for each opset
     reasons: list     # why not, the most frequent first
 
@@ -52,10 +52,10 @@ def spelled(cell):
 
 
 def table_of(coverage):
-    lines = ["\t".join(["operator", "aten", "cases", *map(str, coverage.opsets), "why not"])]
+    lines = ["\t".join(["operator", "overloads", "cases", *map(str, coverage.opsets), "why not"])]
     for name, op in sorted(coverage.operators.items()):
         cells = [shortened(letters[i] for letters in op.cases.values()) for i in range(len(coverage.opsets))]
-        lines.append("\t".join([name, " ".join(op.aten), " ".join(case.removeprefix(name + "-") for case in op.cases), *cells, BETWEEN.join(op.reasons)]))
+        lines.append("\t".join([name, " ".join(op.overloads), " ".join(case.removeprefix(name + "-") for case in op.cases), *cells, BETWEEN.join(op.reasons)]))
     return "\n".join(lines) + "\n"
 
 
@@ -63,9 +63,9 @@ def read(path):
     head, *lines = pathlib.Path(path).read_text().splitlines()
     opsets = [int(opset) for opset in head.split("\t")[3:-1]]
     operators = {}
-    for name, aten, cases, *cells, reasons in (line.split("\t") for line in lines):
+    for name, overloads, cases, *cells, reasons in (line.split("\t") for line in lines):
         letters = map("".join, zip(*map(spelled, cells)))
-        operators[name] = Operator(aten.split(), dict(zip((f"{name}-{case}" for case in cases.split()), letters, strict=True)),
+        operators[name] = Operator(overloads.split(), dict(zip((f"{name}-{case}" for case in cases.split()), letters, strict=True)),
                                    reasons.split(BETWEEN) if reasons else [])
     return Coverage(opsets, operators)
 
@@ -110,7 +110,7 @@ def made(cases, letters, results, opsets):
     operators, reasons = {}, collections.defaultdict(collections.Counter)
     for case in sorted(cases, key=lambda case: case["id"]):
         op = operators.setdefault(case["op"], Operator([], {}, []))
-        op.aten = sorted({*op.aten, *case["aten"]})
+        op.overloads = sorted({*op.overloads, *case["overloads"]})
         op.cases[case["id"]] = letters[case["id"]]
         for result in results[case["id"]]:
             if result["outcome"] != "match":
