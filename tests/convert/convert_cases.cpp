@@ -2,7 +2,7 @@
 //   convert_cases HELPER OUT OPSETS [--operators] < lines of "model.pt[<tab>--input texts…]"
 // writes OUT/<stem>@<opset>.onnx, and to stdout one JSON line each: {id, opset, outcome, reason}. Outcomes: converted, refused,
 // needs_input, disagree (check and convert), error. With --operators, lines of converted models hold `operators`, each with op,
-// class and onnx as the report has them; it is a disagreement if they aren't what the file holds.
+// class and onnx as the report has them, and `differs`: why these aren't what the file holds.
 #include "compatcheck/convert.h"
 #include "corpus/class_check.h"
 #include "model_tools/model_list.h"
@@ -37,9 +37,8 @@ nlohmann::json convert_one(const ListedModel& listed, const Report& checked, con
     if (report.verdict != checked.verdict) return {{"outcome", "disagree"}, {"reason", "check and convert: " + reason}};
     if (report.convertible()) {
       if (!operators) return {{"outcome", "converted"}};
-      if (const std::string why = corpus::class_disagreement(checked, file); !why.empty())
-        return {{"outcome", "disagree"}, {"reason", why}};
-      return {{"outcome", "converted"}, {"operators", operators_of(checked)}};
+      return {
+          {"outcome", "converted"}, {"operators", operators_of(checked)}, {"differs", corpus::class_disagreement(checked, file)}};
     }
     return {{"outcome", report.verdict == Verdict::needs_input ? "needs_input" : "refused"}, {"reason", reason}};
   } catch (const std::exception& error) {
