@@ -34,7 +34,7 @@ enum Field : std::uint32_t {
 };
 
 // TensorProto.DataType.
-std::optional<ir::DType> dtype_of(std::uint64_t number) {
+std::optional<ir::DType> dtype_of_number(std::uint64_t number) {
   using enum ir::DType;
   constexpr std::array<std::optional<ir::DType>, 21> types{
       std::nullopt, f32, u8,   i8,   u16,      i16,        i32,    i64,       std::nullopt /* strings */, boolean, f16, f64, u32,
@@ -158,7 +158,7 @@ Proto read_fields(const frontend::InputFile& file) {
 }
 
 ir::Constant tensor_of(const Proto& proto) {
-  const auto dtype = dtype_of(proto.data_type);
+  const auto dtype = dtype_of_number(proto.data_type);
   if (!dtype)
     throw ModelError("is no TensorProto of a dtype that a tensor can have (data_type " + std::to_string(proto.data_type) + ")");
   ir::TensorView view{.dtype = *dtype,
