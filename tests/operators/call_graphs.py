@@ -4,23 +4,24 @@
     aten::max(f32(2, 3), 1, False) -> Tensor, unused Tensor
     quantized::mul_relu(aten::quantize_per_tensor(f32(2), 0.1, 3, 13), aten::quantize_per_tensor(f32(2), 0.1, 3, 13), 0.2, 0)
 
-A line is a call with all its arguments in order, and its results where they are others than one Tensor: those that are `unused` nothing
-reads. {a|b} stands for a and b in turn; equal braces change together. An argument is
+A line is a call with all its arguments in order, and its results if they are others than one Tensor: nothing reads those that are
+`unused`. The text behind " @ " is what run_operators.py expects of the call. {a|b} stands for a and b in turn; equal braces change
+together. An argument is
 
     f32(2, n)              an input of the model: its sizes are numbers or names, () is a tensor without dimensions
     f32(*)                 an input whose rank nobody states
     f32(3)=1,2,3           a constant with its elements
-    int, float[], Tensor[] an input of that type
+    int, float[], Tensor[] an input of that type; Dict(str, Tensor), Device, Generator, too
     1, 0.5, True, None, "floor", inf
     [1, 2], [f32(2), f32(3)], []:Tensor    a list, the last an empty one of a type
     (f32(2), f32(3))       a tuple
     aten::f(…), aten::f(…):int[]           the result of another call
 """
-import itertools, math, re
+import itertools, math, pathlib, re
 
 WORDS = {"f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int", "i16": "Short", "i8": "Char", "u8": "Byte",
          "bool": "Bool", "c64": "ComplexFloat", "c128": "ComplexDouble", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64"}
-TOKEN = re.compile(r'\s*(->|:(?!:)|"[^"]*"|\(\*\)|\[\]|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?(?:inf|nan|[\d.]+(?:e-?\d+)?)|[()\[\],=])')
+TOKEN = re.compile(r'\s*(->|:(?!:)|"[^"]*"|(?:Dict|Future)\([\w, ]+\)|\(\*\)|\[\]|[A-Za-z_][\w.]*(?:::[\w.]+)?|-?(?:inf|nan|[\d.]+(?:e-?\d+)?)|[()\[\],=])')
 
 
 class Writer:
@@ -34,6 +35,7 @@ class Writer:
             self.at = match.end()
         self.at = 0
         self.inputs, self.specs, self.lines, self.count = [], [], [], 0
+        self.constants = {}   # name → word, sizes, numbers: of tensors
 
     def peek(self):
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -91,7 +93,9 @@ class Writer:
             self.take(",")
             numbers.append(self.take())
         text = f" {'  '.join(numbers)} [ CPU{WORDS[word]}Type{{{','.join(sizes)}}} ]" if sizes else f"{{{numbers[0]}}}"
-        return self.added(type, f"prim::Constant[value={text}]()")
+        name, _ = made = self.added(type, f"prim::Constant[value={text}]()")
+        self.constants[name[1:]] = word, [int(size) for size in sizes], numbers
+        return made
 
     def type(self):
         type = self.take()
@@ -147,7 +151,7 @@ class Writer:
                 break
         if self.peek():
             raise ValueError(f"{self.text}: '{self.peek()}' is left")
-        self.lines.append(f"  {', '.join(results)} = {call}")
+        self.lines.append(f"  {', '.join(results)} = {call}" if results else f"  {call}")
         return f"graph({', '.join(self.inputs)}):\n" + "\n".join(self.lines) + f"\n  return ({', '.join(read)})\n"
 
 
@@ -161,11 +165,22 @@ def expanded(line):
         yield from expanded(line.replace(group[0], choice))
 
 
+def files():
+    """Those of the families."""
+    return [file for file in sorted(pathlib.Path(__file__).parent.glob("*.txt")) if file.name != "CMakeLists.txt"]
+
+
+def calls(lines):
+    """The lines without what is expected of them."""
+    for line in lines:
+        call = line.partition(" @ ")[0].strip()
+        if call and not call.startswith("#"):
+            yield call
+
+
 def graphs(lines):
     """Texts for trial_cases --graphs, each with its line as id."""
-    for line in map(str.strip, lines):
-        if not line or line.startswith("#"):
-            continue
+    for line in calls(lines):
         for call in expanded(line):
             writer = Writer(call)
             text = writer.graph()
