@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_head = 64 << 10;
 constexpr std::size_t most_arrays = 10000;
-constexpr std::size_t most_array_dims = 64;  // NumPy's own limit
+constexpr std::size_t most_npz_dims = 64;  // NumPy's own limit
 
 std::optional<ir::DType> dtype_of_descr(std::string_view descr) {
   constexpr std::array<std::pair<std::string_view, ir::DType>, 14> names{{{"b1", ir::DType::boolean},
@@ -113,7 +113,7 @@ class HeaderReader {
       looking_at(' ');
       std::int64_t size = 0;
       const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), size);
-      if (error != std::errc() || size < 0 || sizes.size() == most_array_dims) damaged();
+      if (error != std::errc() || size < 0 || sizes.size() == most_npz_dims) damaged();
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
       sizes.push_back(size);
       if (!accept(',') && !looking_at(')')) damaged();
