@@ -226,7 +226,7 @@ class Lowering {
         for (std::size_t i = 0; i < known->size(); ++i) operands_[node.output(i)] = std::move((*known)[i]);
         return;
       }
-    if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
+    if (!way.exists()) throw ModelError(describe(node) + ": no C++ handler writes the nodes of this operator's row");
     handlers::Emission emission(call, &row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
                                 [this](const ir::Value* value) -> const Operand& { return operand(value); });
     way.emit(emission);

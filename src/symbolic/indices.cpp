@@ -102,10 +102,10 @@ bool takes(Kind kind, ir::DType dtype) {
 
 std::string_view wanted(Kind kind) {
   switch (kind) {
-    case Kind::indices: return "indices must be whole numbers, and are ";
-    case Kind::masks: return "a mask must be bool, and is ";
-    case Kind::indices_or_masks: return "indices must be whole numbers or bool, and are ";
-    case Kind::bits: return "an operator on bits takes whole numbers or bool, and not ";
+    case Kind::indices: return "indices must be whole numbers, but are ";
+    case Kind::masks: return "a mask must be bool, but is ";
+    case Kind::indices_or_masks: return "indices must be whole numbers or bool, but are ";
+    case Kind::bits: return "an operator on bits supports only whole numbers and bool, not ";
   }
   return {};
 }
