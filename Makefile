@@ -5,8 +5,9 @@
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
-#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.md and .json;
+#   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.tsv and .md;
 #                 with OPS=histc the cases of one operator alone
+#   make operators the lines of tests/operators, with OPS=histc those of one operator
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make bench    speed and memory as ratios
 #   make format   clang-format; with CHECK=1 it changes nothing and fails where it would
@@ -18,7 +19,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-asan test-tsan fuzz corpus programs bench format tidy clean
+.PHONY: all demo test test-asan test-tsan fuzz corpus operators programs bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -81,6 +82,11 @@ else
 	@$(cmake) --build --preset release --target exported_whole
 	@$(cmake) --build --preset release --target coverage
 endif
+
+operators:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@OPS='$(or $(OPS),.*)' $(cmake) --build --preset release --target operators_of
 
 programs: all
 	@tools/setup.sh test

@@ -74,7 +74,7 @@ void Demands::one_dtype(const Fact& fact, std::string_view name) {
   if (!dtype_)
     dtype_.emplace(*tensor->dtype, name);
   else if (dtype_->first != *tensor->dtype)
-    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, and are " +
+    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, but are " +
            std::string(ir::name(dtype_->first)) + " and " + std::string(ir::name(*tensor->dtype)));
 }
 
@@ -99,6 +99,36 @@ void Demands::hold() const {
 
 Verdict Demands::verdict() const {
   return broken_ ? Verdict{.truth = Truth::no, .message = *broken_} : Verdict{.truth = Truth::yes};
+}
+
+void demand_equal(const Dim& size, const Dim& wanted, std::string_view what) {
+  Demands demands;
+  demands.equal(size, wanted, what);
+  demands.hold();
+}
+
+void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
+  Demands demands;
+  demands.rank(call, argument, least, most);
+  demands.hold();
+}
+
+void demand_broadcast(const std::optional<Shape>& from, const Shape& to, std::string_view what) {
+  Demands demands;
+  if (from) demands.broadcasts(*from, to, what);
+  demands.hold();
+}
+
+void demand_no_bools(const Call& call, std::initializer_list<const char*> arguments) {
+  for (const char* argument : arguments)
+    if (call.dtype_of(argument) == ir::DType::boolean)
+      throw Impossible{"bools aren't subtracted: '" + std::string(argument) + "'"};
+}
+
+void demand_floating(const Call& call, const char* argument) {
+  const auto dtype = call.dtype_of(argument);
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype))
+    throw Impossible{"'" + std::string(argument) + "' is " + std::string(ir::name(*dtype)) + ", and must be floating"};
 }
 
 }  // namespace compatcheck::symbolic

@@ -1,8 +1,10 @@
 // Checks and converts every model of a list at several opsets.
-//   convert_cases HELPER OUT OPSETS < lines of "model.pt[<tab>--input texts…]"
+//   convert_cases HELPER OUT OPSETS [--operators] < lines of "model.pt[<tab>--input texts…]"
 // writes OUT/<stem>@<opset>.onnx, and to stdout one JSON line each: {id, opset, outcome, reason}. Outcomes: converted, refused,
-// needs_input, disagree (check and convert), error.
+// needs_input, disagree (check and convert), error. With --operators, lines of converted models hold `operators`, each with op,
+// class and onnx as the report has them, and `differs`: why these aren't what the file holds.
 #include "compatcheck/convert.h"
+#include "corpus/class_check.h"
 #include "model_tools/model_list.h"
 
 namespace {
@@ -11,17 +13,33 @@ using namespace compatcheck;
 
 nlohmann::json failure(const std::exception& error) { return {{"outcome", "error"}, {"reason", error.what()}}; }
 
-nlohmann::json convert_one(const ListedModel& listed, const Report& checked, const std::filesystem::path& out, int opset) {
+nlohmann::json operators_of(const Report& report) {
+  nlohmann::json operators = nlohmann::json::array();
+  for (const OperatorSummary& op : report.operators) {
+    if (op.operator_class == OperatorClass::structural) continue;
+    const bool one = op.operator_class == OperatorClass::one_to_one;
+    operators.push_back({{"op", op.op}, {"class", one ? "one-to-one" : "one-to-many"}, {"onnx", op.onnx}});
+  }
+  return operators;
+}
+
+nlohmann::json convert_one(const ListedModel& listed, const Report& checked, const std::filesystem::path& out, int opset,
+                           bool operators) {
   try {
     ConvertOptions options;
     options.opset = opset;
     options.inputs = listed.inputs;
-    const Report report = convert(listed.model, onnx_file(out, listed.id, opset), options);
+    const auto file = onnx_file(out, listed.id, opset);
+    const Report report = convert(listed.model, file, options);
     std::string reason;
     for (const auto& finding : report.findings)
       if (finding.severity == Severity::error && reason.empty()) reason = finding.id + " " + finding.op + ": " + finding.message;
     if (report.verdict != checked.verdict) return {{"outcome", "disagree"}, {"reason", "check and convert: " + reason}};
-    if (report.convertible()) return {{"outcome", "converted"}};
+    if (report.convertible()) {
+      if (!operators) return {{"outcome", "converted"}};
+      return {
+          {"outcome", "converted"}, {"operators", operators_of(checked)}, {"differs", corpus::class_disagreement(checked, file)}};
+    }
     return {{"outcome", report.verdict == Verdict::needs_input ? "needs_input" : "refused"}, {"reason", reason}};
   } catch (const std::exception& error) {
     return failure(error);
@@ -31,8 +49,9 @@ nlohmann::json convert_one(const ListedModel& listed, const Report& checked, con
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::cerr << "usage: convert_cases HELPER OUT OPSETS < list of models\n";
+  const bool operators = argc == 5 && std::string_view(argv[4]) == "--operators";
+  if (argc != 4 && !operators) {
+    std::cerr << "usage: convert_cases HELPER OUT OPSETS [--operators] < list of models\n";
     return 2;
   }
   const std::filesystem::path out = argv[2];
@@ -45,7 +64,7 @@ int main(int argc, char** argv) {
         options.inputs = listed.inputs;
         const auto reports = check(listed.model, opsets, options);
         for (std::size_t i = 0; i < opsets.size(); ++i)
-          print_line(listed.id, opsets[i], convert_one(listed, reports[i], out, opsets[i]));
+          print_line(listed.id, opsets[i], convert_one(listed, reports[i], out, opsets[i], operators));
       },
       failure);
 }

@@ -90,6 +90,10 @@ def other_layers(weight, step):
     made["dynamic_linear_relu"] = Case(Plain(ops.linear_relu_dynamic, ops.linear_prepack(weight(5, 6), r(5)), True), [(r(2, 3, 6),), (torch.rand(2, 3, 6) + 1,)], opsets=range(11, 27))
     with engine("fbgemm"):
         made["q_conv_transpose1d"] = Case(Layer(ops.conv_transpose1d, turned, 0.2, 60), [(r(2, 3, 7),)], opsets=range(10, 27), tolerance=step, engine="fbgemm")
+        for n, op in ((2, ops.conv_transpose2d), (3, ops.conv_transpose3d)):
+            ones = [1] * n
+            turned = getattr(ops, f"conv_transpose{n}d_prepack")(weight(3, 4, *[3] * n), r(4), [2] * n, ones, [0] * n, ones, 1)
+            made[f"q_conv_transpose{n}d"] = Case(Layer(op, turned, 0.2, 60), [(r(1, 3, *range(4, 4 + n)),)], opsets=range(10, 27), runs=range(11, 27), tolerance=step, engine="fbgemm")
     for name, op in [("linear", ops.linear_dynamic_fp16), ("linear_relu", ops.linear_relu_dynamic_fp16)]:
         made[f"dynamic_{name}_fp16"] = Case(Plain(op, ops.linear_prepack_fp16(r(5, 6), r(5))), [(r(3, 6),)], tolerance=(1e-2, 1e-2))
     with engine("onednn"):
@@ -103,11 +107,15 @@ def other_layers(weight, step):
 
 def uncompared():
     """What PyTorch's own kernels compute wrongly: check_rows_reached.py tries it."""
-    ops, r = torch.ops.quantized, torch.randn
-    weight = torch.quantize_per_tensor(r(3, 3, 3), 0.02, 0, torch.qint8)
-    plain, turned = ops.conv1d_prepack(weight, r(3), [1], [1], [1], 1), ops.conv_transpose1d_prepack(weight, r(3), [2], [1], [0], [1], 1)
-    return {f"dynamic_{name}": Case(Plain(op, packed, True), [(r(1, 3, 6),)])
-            for name, op, packed in [("conv1d", ops.conv1d_dynamic, plain), ("conv_transpose1d", ops.conv_transpose1d_dynamic, turned)]}
+    ops, made = torch.ops.quantized, {}
+    for n in (1, 2, 3):
+        ones, size = [1] * n, [1, 3, *range(6, 6 + n)]
+        weight = torch.quantize_per_tensor(torch.randn([3, 3] + [3] * n), 0.02, 0, torch.qint8)
+        plain = getattr(ops, f"conv{n}d_prepack")(weight, torch.randn(3), ones, ones, ones, 1)
+        turned = getattr(ops, f"conv_transpose{n}d_prepack")(weight, torch.randn(3), [2] * n, ones, [0] * n, ones, 1)
+        made[f"dynamic_conv{n}d"] = Case(Plain(getattr(ops, f"conv{n}d_dynamic"), plain, True), [(torch.randn(size),)])
+        made[f"dynamic_conv_transpose{n}d"] = Case(Plain(getattr(ops, f"conv_transpose{n}d_dynamic"), turned, True), [(torch.randn(size),)])
+    return made
 
 
 class Plain(nn.Module):

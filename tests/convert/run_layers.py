@@ -124,7 +124,8 @@ def outcome_of(case, module, result, file):
         detail = check(case, module, file)
     except Exception as error:
         detail = str(error)[:600]
-        known = {"NOT_IMPLEMENTED": NO_KERNEL, "dimension can be -1": NO_SIZES, "size != 0": NO_SIZES}
+        # ONNX Runtime quantizes the bias of a quantized ConvTranspose by Round, at opset 10 too, which has no Round.
+        known = {"NOT_IMPLEMENTED": NO_KERNEL, "No Op registered for Round": NO_KERNEL, "dimension can be -1": NO_SIZES, "size != 0": NO_SIZES}
         return next((outcome for words, outcome in known.items() if words in detail), "runtime error"), detail
     return ("wrong" if detail else MATCH), detail
 

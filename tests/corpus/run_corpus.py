@@ -11,24 +11,18 @@ Prints what is wrong, what the runtime can't run, and what the reference exporte
 of the first or the last, or if check and convert disagree. --dtype-calls: the calls that dtype_calls.py makes with these arguments. --sample N: every Nth case of each operator, at least one.
 
 --form pt2 or core converts the exported programs of the cases, as they are or after run_decompositions(), and compares with TorchScript as
-before. What the TorchScript file matches at an opset, as reports/coverage.json has it (--known), must then match, too. Cases that
+before. What the TorchScript file matches at an opset, as reports/coverage.tsv has it (--known), must then match, too. Cases that
 torch.export doesn't take are listed with the reason.
 """
-import argparse, collections, csv, gzip, json, os, pathlib, re, subprocess, sys, tempfile, threading
+import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile, threading
 
+import coverage
 import open_values
 
 ALL_OPSETS = list(range(7, 27))
 HERE = pathlib.Path(__file__).parent
 FAILURES = ("wrong", "error", "crash", "disagree")
-OUTCOMES = ("match", "refused", "needs_input", "runtime", "wrong", "no_oracle", "disagree", "error", "crash")
-LETTERS = dict(zip(OUTCOMES, "mrnuwodex"))
-NAMES = {letter: name for name, letter in LETTERS.items()}
-BASELINE_OPSETS = (9, 11, 13, 17, 20)
-PAGE_OPSETS = (7, 9, 11, 13, 17, 20, 23, 26)
 ENDINGS = {"pt2": ".pt2", "core": ".core.pt2"}
-MOST_REASONS = 5
-LONGEST_REASON = 160
 
 
 def read_cases(arguments):
@@ -114,87 +108,22 @@ class Worker(threading.Thread):
             process.wait()
 
 
-def read_baseline(path):
-    """id → opset → what the reference exporter's model does"""
-    found = collections.defaultdict(dict)
-    with gzip.open(path, "rt") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            found[row["id"]][int(row["opset"])] = row["ort"] if row["export"] == "ok" else "not exported"
-    return found
-
-
-def read_coverage(path):
-    """The same of our own outcomes, from coverage.json."""
-    known = json.loads(pathlib.Path(path).read_text())
-    return collections.defaultdict(dict, {name: dict(zip(known["opsets"], map(NAMES.get, letters))) for name, letters in known["cases"].items()})
-
-
 def letters_of(case, results, opsets):
     """A letter an opset: the outcome."""
     outcomes = {result["opset"]: result["outcome"] for result in results}
-    return "".join(LETTERS[outcomes.get(opset, outcomes.get(0, "error"))] for opset in opsets)
+    return "".join(coverage.LETTERS[outcomes.get(opset, outcomes.get(0, "error"))] for opset in opsets)
 
 
 def compare_with(path, cases, results, opsets):
     """Lines on cases whose outcomes aren't those of the file."""
-    known = json.loads(pathlib.Path(path).read_text())
-    places = {opset: i for i, opset in enumerate(known["opsets"])}
-    lines = []
+    known, lines = coverage.read(path).cases(), []
     for case in cases:
-        committed = known["cases"].get(case["id"])
+        committed = known.get(case["id"])
         found = letters_of(case, results[case["id"]], opsets)
-        wanted = "".join(committed[places[opset]] for opset in opsets) if committed else None
+        wanted = "".join(coverage.LETTERS[committed[opset]] for opset in opsets) if committed else None
         if found != wanted:
             lines.append(f"STALE {case['id']}: {found}, and {path} says {wanted}; `make corpus` writes it anew")
     return lines
-
-
-def write_coverage(folder, cases, results, baseline, opsets):
-    folder = pathlib.Path(folder)
-    letters = {case["id"]: letters_of(case, results[case["id"]], opsets) for case in cases}
-    reasons = collections.defaultdict(collections.Counter)
-    for case in cases:
-        for result in results[case["id"]]:
-            if result["outcome"] != "match":
-                reasons[case["op"]][f"{result['outcome']}: {result['detail']}"] += 1
-    operators = collections.defaultdict(list)
-    for case in cases:
-        operators[case["op"]].append(case)
-    table = {}
-    for name, members in sorted(operators.items()):
-        table[name] = {
-            "aten": sorted({aten for case in members for aten in case["aten"]}),
-            "cases": len(members),
-            "outcomes": {str(opset): dict(sorted(collections.Counter(NAMES[letters[case["id"]][i]] for case in members).items())) for i, opset in enumerate(opsets)},
-            "reference_matches": {str(opset): sum(baseline[case["id"]].get(opset) == "match" for case in members) for opset in BASELINE_OPSETS},
-            "reasons": dict(reasons[name].most_common(MOST_REASONS)),
-        }
-    data = {"opsets": opsets, "letters": {letter: name for letter, name in sorted(NAMES.items())}, "operators": table, "cases": dict(sorted(letters.items()))}
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "coverage.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-    (folder / "coverage.md").write_text(coverage_page(data, cases, baseline))
-
-
-def coverage_page(data, cases, baseline):
-    opsets, table = data["opsets"], data["operators"]
-    lines = ["# Coverage of the operator corpus", "",
-             "Written by `make corpus`: every case of PyTorch's operator database that the development split holds, converted at every opset and run in",
-             "ONNX Runtime against TorchScript on four sets of inputs. A match is right on all four. The reference is `torch.onnx.export(dynamo=False)`.", "",
-             "| opset | " + " | ".join(OUTCOMES) + " | the reference matches |", "|---|" + "---|" * (len(OUTCOMES) + 1)]
-    for i, opset in enumerate(opsets):
-        count = collections.Counter(NAMES[letters[i]] for letters in data["cases"].values())
-        reference = f"{sum(baseline[case['id']].get(opset) == 'match' for case in cases):,}" if opset in BASELINE_OPSETS else ""
-        lines.append(f"| {opset} | " + " | ".join(f"{count[outcome]:,}" for outcome in OUTCOMES) + f" | {reference} |")
-    lines += ["", f"By operator: matches of its cases at each opset, in brackets those of the reference.", "",
-              "| operator | cases | " + " | ".join(map(str, PAGE_OPSETS)) + " | why not, at most |", "|---|---|" + "---|" * (len(PAGE_OPSETS) + 1)]
-    for name, row in table.items():
-        cells = []
-        for opset in PAGE_OPSETS:
-            cell = str(row["outcomes"][str(opset)].get("match", 0))
-            cells.append(f"{cell} ({row['reference_matches'][str(opset)]})" if opset in BASELINE_OPSETS else cell)
-        reason = next(iter(row["reasons"]), "").replace("|", "\\|").replace("\n", " ")
-        lines.append(f"| {name} | {row['cases']} | " + " | ".join(cells) + f" | {reason[:LONGEST_REASON]} |")
-    return "\n".join(lines) + "\n"
 
 
 def run_all(arguments, cases, opsets, temporary):
@@ -224,12 +153,12 @@ def main():
     parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--form", choices=("pt", *ENDINGS), default="pt")
     parser.add_argument("--baseline", default=str(HERE / "baseline_dev.tsv.gz"))
-    parser.add_argument("--known", default=str(HERE.parents[1] / "reports" / "coverage.json"))
+    parser.add_argument("--known", default=str(HERE.parents[1] / "reports" / "coverage.tsv"))
     parser.add_argument("--keep", help="folder for the ONNX files")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--all-lines", action="store_true", help="print every refusal, too")
-    parser.add_argument("--coverage", help="folder for coverage.json and coverage.md")
-    parser.add_argument("--against", help="coverage.json whose outcomes must be the same")
+    parser.add_argument("--coverage", help="folder for coverage.tsv and coverage.md")
+    parser.add_argument("--against", help="coverage.tsv whose outcomes must be the same")
     arguments = parser.parse_args()
     opsets = ALL_OPSETS if arguments.opsets == "all" else [int(opset) for opset in arguments.opsets.split(",")]
 
@@ -245,19 +174,20 @@ def main():
             sys.exit("no such cases")
         results = run_all(arguments, cases, opsets, temporary)
 
-    baseline = read_baseline(arguments.baseline) if arguments.form == "pt" else read_coverage(arguments.known)
+    reference = coverage.read_baseline(arguments.baseline) if arguments.form == "pt" else collections.defaultdict(dict, coverage.read(arguments.known).cases())
     count, bad = collections.Counter(), 0
     for case in cases:
         for result in results[case["id"]]:
             opset, outcome, detail = result["opset"], result["outcome"], result["detail"]
             count[outcome] += 1
-            lost = outcome != "match" and baseline[case["id"]].get(opset) == "match"
+            lost = outcome != "match" and reference[case["id"]].get(opset) == "match"
             count["lost"] += lost
             bad += outcome in FAILURES or lost
             if outcome in (*FAILURES, "runtime", "no_oracle") or lost or arguments.all_lines and outcome != "match":
                 print(f"{'LOST ' if lost else ''}{outcome.upper()} {case['id']} @{opset} [{' '.join(case['aten'])}] {detail}")
     if arguments.coverage:
-        write_coverage(arguments.coverage, cases, results, baseline, opsets)
+        letters = {case["id"]: letters_of(case, results[case["id"]], opsets) for case in cases}
+        coverage.write(arguments.coverage, coverage.made(cases, letters, results, opsets), reference)
     if arguments.against:
         stale = compare_with(arguments.against, cases, results, opsets)
         print(*stale, sep="\n", end="\n" if stale else "")

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Every operator with a row in mappings/operators has a test: a case of the operator corpus (reports/coverage.tsv), a line of <family>.txt, or a
+place in elsewhere.yaml. A line stands in the file of the family that has a row of one of its operators.
+
+    check_tested.py
+"""
+import collections, pathlib, re, sys
+
+import yaml
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "tests/corpus")]
+import coverage
+import run_operators
+
+
+def rows():
+    """operator → family"""
+    return {name: file.stem for file in sorted((ROOT / "mappings/operators").glob("*.yaml")) for name in yaml.safe_load(file.read_text())}
+
+
+def base(name):
+    return name.partition(".")[0]
+
+
+def untested(table, tested):
+    """Rows of an overload are tested by calls of that overload, rows of an operator by any of its calls, in place too."""
+    names = {base(name) for name in tested}
+    return [name for name in table if (name not in tested if "." in name else not names & {name, name + "_"})]
+
+
+def elsewhere():
+    """operator → the file that tests it; problems"""
+    places, problems = {}, []
+    for file, entry in yaml.safe_load((HERE / "elsewhere.yaml").read_text()).items():
+        text = (ROOT / file).read_text()
+        places |= dict.fromkeys(entry["operators"], file)
+        problems += [f"{op}: no word of it in {file}" for op in entry["operators"] if not mentions(text, op)]
+    return places, problems
+
+
+def mentions(text, op):
+    name = base(op).partition("::")[2]
+    generic = re.sub(r"(?<=[a-z])[123](?=d)", "{n}", name)   # f"conv{n}d_dynamic"
+    return any(re.search(rf"\b{re.escape(word)}\b", text) for word in (name, generic)) or name.startswith("quantized_") and name[10:].upper() in text
+
+
+def main():
+    run_operators.load_torchvision()
+    table, tested, problems = rows(), set(), []
+    for op in coverage.read(ROOT / "reports" / coverage.TABLE).operators.values():
+        tested |= set(op.overloads)
+    families = collections.defaultdict(set)   # the operator's name alone → families
+    for name, family in table.items():
+        families[base(name)].add(family)
+    lines = list(run_operators.read_lines(run_operators.call_graphs.files()))
+    for line in lines:
+        called = set().union(*(run_operators.overloads_of(case) for case in run_operators.cases_of([line])))
+        tested |= called
+        homes = set().union(*(families.get(base(op), families.get(base(op).removesuffix("_"), set())) for op in called))
+        if line.file.stem not in homes:
+            problems.append(f"{line.file.name}:{line.number} {line.call}: the rows of its operators stand in {', '.join(sorted(homes))}")
+    places, more = elsewhere()
+    problems += more
+    missing = set(untested(table, tested))
+    problems += [f"{name}: no case in the corpus, no line in tests/operators/{table[name]}.txt" for name in sorted(missing - places.keys())]
+    problems += [f"{name}: elsewhere.yaml names it, but it has no row or another test" for name in sorted(places.keys() - missing)]
+    print(*problems, sep="\n")
+    print(f"{len(table)} operators with rows, {len(lines)} lines, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
