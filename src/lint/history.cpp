@@ -39,7 +39,7 @@ bool stands_at(const mapping::Place& a, const mapping::Place& b) {
   return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
-void check_rows(const Context& context, const Entry& entry) {
+void check_entry(const Context& context, const Entry& entry) {
   for (std::size_t later = 0; later < entry.rows.size(); ++later) {
     const Row& row = entry.rows[later];
     if (row.kind != Row::Kind::mapped && row.hint.empty() && !entry.user)
@@ -64,7 +64,7 @@ void check_rows(const Context& context, const Entry& entry) {
 void check_history(const Context& context, const OperatorRows& rows) {
   for (std::size_t i = 0; i < rows.history.size(); ++i) {
     const Entry& entry = rows.history[i];
-    check_rows(context, entry);
+    check_entry(context, entry);
     const int next = i + 1 < rows.history.size() ? rows.history[i + 1].opset : mapping::highest_opset + 1;
     const mapping::OnnxChange* const change = context.table.meaning_change(entry, next - 1);
     if (change && !entry.user) {

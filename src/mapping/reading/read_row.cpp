@@ -65,12 +65,6 @@ std::vector<std::string> names(const Source& source, const Node& node, std::stri
   return made;
 }
 
-std::vector<Literal> literals(const Source& source, const Node& node) {
-  std::vector<Literal> made;
-  for (const Node& item : node.items) made.push_back(literal(source, item));
-  return made;
-}
-
 // An argument of a kind; or, under a kind, a constant of that kind.
 Binding of_kind(const Source& source, const Node& key, const Node& value, ArgumentKind kind) {
   Binding made;
@@ -230,7 +224,7 @@ void check_combination(const Source& source, const Node& node, const Row& row) {
   }
 }
 
-void set(Row& row, const Source& source, const Node& key, const Node& value) {
+void set_key(Row& row, const Source& source, const Node& key, const Node& value) {
   const std::string_view word = key.text;
   if (word == "to")
     row.to = onnx_names(source, value);
@@ -297,6 +291,12 @@ Literal literal(const Source& source, const Node& node) {
   return text;
 }
 
+std::vector<Literal> literals(const Source& source, const Node& node) {
+  std::vector<Literal> made;
+  for (const Node& item : node.items) made.push_back(literal(source, item));
+  return made;
+}
+
 Validity validity(const Source& source, const Node& node) {
   static constexpr std::array<std::string_view, 2> keys = {"when", "requires"};
   if (!node.is_map() || node.pairs.empty())
@@ -324,7 +324,7 @@ Row row(const Source& source, const Node& node) {
     fail(source, node, "a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
   int said = 0;
   for (const auto& [key, value] : node.pairs) {
-    set(made, source, key, value);
+    set_key(made, source, key, value);
     said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
   if (made.body && made.body->functions && said == 1) {
