@@ -43,7 +43,7 @@ void check_entry(const Context& context, const Entry& entry) {
   for (std::size_t later = 0; later < entry.rows.size(); ++later) {
     const Row& row = entry.rows[later];
     if (row.kind != Row::Kind::mapped && row.hint.empty() && !entry.user)
-      context.report(row.place, std::string("a `hint` is wanted: what the user can do about it"));
+      context.report(row.place, std::string("`hint` is missing: say what the user can do"));
     for (std::size_t earlier = 0; earlier < later; ++earlier)
       if (shadows(entry.rows[earlier], row)) {
         context.report(row.place,
@@ -70,7 +70,7 @@ void check_history(const Context& context, const OperatorRows& rows) {
     if (change && !entry.user) {
       context.report(entry.place, "ends at opset " + std::to_string(change->to) + ", where " + change->op +
                                       " changed its meaning (" + change->why + "); an entry for opset " +
-                                      std::to_string(change->to) + " is wanted");
+                                      std::to_string(change->to) + " is missing");
     }
     if (i == 0) continue;
     const Entry& before = rows.history[i - 1];

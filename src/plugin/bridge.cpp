@@ -54,7 +54,7 @@ class Reading {
 
 void emit(const Function& function, handlers::Emission& e) {
   const std::string doing = "its handler of " + std::string(e.call.op());
-  const std::string hint = "mend the plugin, or leave it out";
+  const std::string hint = "fix the plugin, or run without it";
   try {
     compatcheck_call call(e, true);
     run(function, call, doing);
