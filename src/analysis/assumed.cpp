@@ -9,7 +9,7 @@
 namespace compatcheck::analysis {
 namespace {
 
-AssumedInput::Reason place_of(const inference::Reason& reason) {
+AssumedInput::Reason reason_of(const inference::Reason& reason) {
   AssumedInput::Reason made;
   if (!reason.reader) return made;
   const Site site = site_of(*reason.reader, 0);
@@ -26,7 +26,7 @@ bool same_place(const AssumedInput::Reason& a, const AssumedInput::Reason& b) {
 
 // What one reader says stands together.
 void add(std::vector<AssumedInput::Reason>& reasons, const inference::Reason& reason) {
-  AssumedInput::Reason made = place_of(reason);
+  AssumedInput::Reason made = reason_of(reason);
   auto known = std::ranges::find_if(reasons, [&](const auto& other) { return same_place(made, other); });
   if (known == reasons.end()) known = reasons.insert(reasons.end(), std::move(made));
   known->what.push_back(reason.what);

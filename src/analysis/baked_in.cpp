@@ -77,9 +77,9 @@ bool has_unknown_size(const Fact& fact) {
   return !tensor->shape || std::ranges::any_of(*tensor->shape, &Dim::is_unknown);
 }
 
-class Collector {
+class SizesBakedIn {
  public:
-  Collector(const Model::State& model, const Prepared& prepared) : model_(model), prepared_(prepared) {}
+  SizesBakedIn(const Model::State& model, const Prepared& prepared) : model_(model), prepared_(prepared) {}
 
   std::vector<BakedIn> run() {
     find_names();
@@ -355,7 +355,7 @@ class Collector {
 
 std::vector<BakedIn> collect_baked_in(const Model::State& model, const Prepared& prepared) {
   if (model.exported) return {};  // torch.export proves what it calls dynamic, and fixes the rest in the input's shape
-  return Collector(model, prepared).run();
+  return SizesBakedIn(model, prepared).run();
 }
 
 }  // namespace compatcheck::analysis

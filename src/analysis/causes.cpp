@@ -17,7 +17,7 @@ constexpr std::size_t most_looks = 4000;
 
 bool is_tensor(const ir::Value* value) { return !value->type() || value->type()->kind == TypeKind::tensor; }
 
-bool is_container(const ir::Value* value) {
+bool is_container_value(const ir::Value* value) {
   if (is_tensor(value)) return false;
   switch (value->type()->kind) {
     case TypeKind::integer:
@@ -34,7 +34,7 @@ bool is_container(const ir::Value* value) {
 bool handles_no_tensors(const ir::Node& node) {
   if (!node.blocks().empty() || node.op().starts_with("prim::")) return !node.is("prim::PythonOp");
   if (!node.outputs().empty() && std::ranges::none_of(node.outputs(), is_tensor)) return true;
-  return !node.inputs().empty() && is_container(node.input(0));
+  return !node.inputs().empty() && is_container_value(node.input(0));
 }
 
 // And what they are asked with: texts that are computed.
@@ -86,7 +86,7 @@ Causes::Causes(const conversion::Assessment& assessment, const conversion::Conte
   for (const Outcome& outcome : assessment.outcomes)
     if (outcome.unresolved_write)
       for (const ir::Value* input : outcome.node->inputs())
-        if (&input == &outcome.node->inputs().front() || is_container(input)) written_.emplace(input, outcome.node);
+        if (&input == &outcome.node->inputs().front() || is_container_value(input)) written_.emplace(input, outcome.node);
   for (const Outcome& outcome : assessment.outcomes)
     if (is_failure(outcome) && may_follow(outcome))
       if (const Node cause = cause_of(outcome)) causes.emplace(outcome.node, cause);
@@ -202,7 +202,7 @@ std::vector<const ir::Value*> Causes::followed(const Outcome& outcome) const {
     return waiting;
   }
   for (const ir::Value* output : node.outputs())
-    if (is_container(output)) waiting.push_back(output);
+    if (is_container_value(output)) waiting.push_back(output);
   for (const ir::Block* block : node.blocks()) waiting.insert(waiting.end(), block->outputs().begin(), block->outputs().end());
   return waiting;
 }

@@ -4,6 +4,7 @@
 #include "analysis/baked_in.h"
 #include "analysis/boundary.h"
 #include "analysis/causes.h"
+#include "analysis/check_model.h"
 #include "analysis/deciding_sizes.h"
 #include "analysis/describe.h"
 #include "analysis/dropped_assertions.h"
@@ -136,31 +137,34 @@ void check_opset(int opset) {
                      std::to_string(highest_opset));
 }
 
-std::vector<Report> check_at(std::span<const int> opsets, const Model::State& loaded, const CheckOptions& given) {
+}  // namespace
+
+analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::span<const int> opsets, const CheckOptions& given) {
   for (const int opset : opsets) check_opset(opset);
-  const ir::Watch watch = analysis::watch_of(given.run, given.timeout_seconds);
-  const Model::State& state = analysis::state_of(loaded, given.state, watch);
-  const CheckOptions options = analysis::with_exported_inputs(state, given);
+  const ir::Watch watch = watch_of(given.run, given.timeout_seconds);
+  const Model::State& state = state_of(loaded, given.state, watch);
+  const CheckOptions options = with_exported_inputs(state, given);
   const logging::Timed stating(state.path + ": facts stated");
-  const analysis::Prepared prepared = analysis::prepare(state, options, watch);
+  CheckedModel checked{.state = state, .prepared = prepare(state, options, watch), .reports = {}};
+  const Prepared& prepared = checked.prepared;
   stating.done();
-  const conversion::Context context = analysis::context_of(state, prepared, watch, options.export_type);
+  const conversion::Context context = context_of(state, prepared, watch, options.export_type);
   conversion::Assessor assessor(prepared.graph, context);
-  analysis::DecidingSizes sizes(state, options, prepared, opsets, watch);
-  analysis::StateAdvice advice(state, prepared, options, watch);
-  analysis::Targets targets(state, prepared, assessor, options, watch);
-  ModelInfo info = analysis::describe_model(state, prepared);
+  DecidingSizes sizes(state, options, prepared, opsets, watch);
+  StateAdvice advice(state, prepared, options, watch);
+  Targets targets(state, prepared, assessor, options, watch);
+  ModelInfo info = describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path))
     throw UsageError("CheckOptions::hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
   const auto lowest = assessor.lowest_opset();
   logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
   std::vector<Finding> of_model;
-  for (analysis::BakedIn& found : analysis::collect_baked_in(state, prepared)) of_model.push_back(std::move(found.finding));
-  for (Finding& finding : analysis::collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
-  for (Finding& finding : analysis::collect_lost_writes(prepared)) of_model.push_back(std::move(finding));
+  for (BakedIn& found : collect_baked_in(state, prepared)) of_model.push_back(std::move(found.finding));
+  for (Finding& finding : collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
+  for (Finding& finding : collect_lost_writes(prepared)) of_model.push_back(std::move(finding));
   if (was_training(state)) of_model.push_back(saved_in_training());
-  std::vector<Report> reports;
+  std::vector<Report>& reports = checked.reports;
   for (const int opset : opsets) {
     process::tell(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
@@ -174,14 +178,13 @@ std::vector<Report> check_at(std::span<const int> opsets, const Model::State& lo
                   reports.back().findings.size());
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
-  return reports;
+  return checked;
 }
 
-}  // namespace
-
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
-  return analysis::guarded(
-      model.path(), [&] { return frontend::naming(model.path(), [&] { return check_at(opsets, model.state(), options); }); });
+  return analysis::guarded(model.path(), [&] {
+    return frontend::naming(model.path(), [&] { return analysis::check_model(model.state(), opsets, options).reports; });
+  });
 }
 
 Report check(const Model& model, const CheckOptions& options) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "analysis/boundary.h"
+#include "analysis/check_model.h"
 #include "analysis/onnx_model.h"
 #include "analysis/run.h"
 #include "convert/interface.h"
@@ -94,10 +95,9 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
 
 // Writes by one of the ways of onnx::write().
 template <class Write>
-WrittenModel write_model(const Model::State& loaded, const ConvertOptions& options, Write&& write) {
+WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOptions& options, Write&& write) {
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
-  const Model::State& state = analysis::state_of(loaded, options.state, watch);
-  const analysis::Prepared prepared = analysis::prepare(state, analysis::check_options(options), watch);
+  const auto& [state, prepared, reports] = checked;
   std::vector<conversion::Stand> stands;
   const onnx::Model model = analysis::onnx_model(state, prepared, options, watch, &stands);
   const auto progress = [&](std::uint64_t done, std::uint64_t total) {
@@ -134,10 +134,13 @@ bool accepted(Report& report, const ConvertOptions& options) {
 
 template <class Write>
 Report converted(const Model& model, const ConvertOptions& options, Write&& write) {
-  Report report = check(model, analysis::check_options(options));
-  if (accepted(report, options))
-    frontend::naming(model.path(), [&] { report.written = write_model(model.state(), options, write); });
-  return report;
+  return frontend::naming(model.path(), [&] {
+    const int opset = options.opset;
+    analysis::CheckedModel checked = analysis::check_model(model.state(), {&opset, 1}, analysis::check_options(options));
+    Report report = std::move(checked.reports.front());
+    if (accepted(report, options)) report.written = write_model(checked, options, write);
+    return report;
+  });
 }
 
 }  // namespace

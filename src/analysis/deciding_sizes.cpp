@@ -22,12 +22,13 @@ bool has_names(const AssumedInput& input) {
 
 // Sizes to try: plausible for a batch, a sequence and an image, and the smallest that branches ask for. Null: the batch keeps its
 // name, which models usually allow.
-struct Numbers {
+struct TriedNumbers {
   const char *batch, *front, *spatial;
 };
-constexpr std::array tried_numbers = {Numbers{nullptr, "16", "224"}, Numbers{"16", "16", "224"}, Numbers{"2", "2", "2"}};
+constexpr std::array tried_numbers = {TriedNumbers{nullptr, "16", "224"}, TriedNumbers{"16", "16", "224"},
+                                      TriedNumbers{"2", "2", "2"}};
 
-std::string with_numbers(const AssumedInput& input, const Numbers& chosen) {
+std::string with_numbers(const AssumedInput& input, const TriedNumbers& chosen) {
   std::string text = input.tensor.name + "=" + input.tensor.dtype + ":";
   const auto& sizes = *input.tensor.shape;
   for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
@@ -66,26 +67,26 @@ bool states_all(const ir::TypeRef& type) {
   return !number_option(number).empty() || instead_of_option({}, held).has_value();
 }
 
-bool fails(const Outcome& outcome) {
+bool fails_at(const Outcome& outcome) {
   return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
 }
 
-void add_names(std::set<std::string>& names, const symbolic::Fact& fact) {
+void add_names_of(std::set<std::string>& names, const symbolic::Fact& fact) {
   const auto add = [&](const symbolic::Dim& size) {
     for (const auto& name : symbolic::names_in(size)) names.insert(name);
   };
   if (const auto* tensor = fact.tensor(); tensor && tensor->shape) std::ranges::for_each(*tensor->shape, add);
   if (const auto* number = fact.number(); number && number->integer) add(*number->integer);
   if (const auto* list = fact.list(); list && list->items)
-    for (const symbolic::Fact& item : *list->items) add_names(names, item);
+    for (const symbolic::Fact& item : *list->items) add_names_of(names, item);
 }
 
 // Of the sizes that failing calls are given.
 std::set<std::string> names_in_failing(const conversion::Assessment& assessment, const symbolic::FactTable& facts) {
   std::set<std::string> names;
   for (const Outcome& outcome : assessment.outcomes)
-    if (fails(outcome))
-      for (const ir::Value* input : outcome.node->inputs()) add_names(names, facts.of(input));
+    if (fails_at(outcome))
+      for (const ir::Value* input : outcome.node->inputs()) add_names_of(names, facts.of(input));
   return names;
 }
 
@@ -211,7 +212,7 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
   given_settled_ = false;
   const std::set<std::string> deciding = names_in_failing(assessment, prepared_.facts);
   std::vector<std::pair<std::string, std::string>> inputs;
-  for (const Numbers& chosen : tried_numbers) {
+  for (const TriedNumbers& chosen : tried_numbers) {
     inputs.clear();
     for (const AssumedInput& input : prepared_.assumed)
       if (std::string said = has_names(input) ? with_numbers(input, chosen) : input.option; said != input.option)
@@ -273,7 +274,7 @@ std::vector<DecidingSizes::Asked> DecidingSizes::choose_tries(conversion::Assess
                                                               const Calls& before) const {
   std::vector<Asked> groups;
   for (Outcome& outcome : assessment.outcomes) {
-    const Try* settled_by = fails(outcome) ? settling({&outcome}, opset, before) : nullptr;
+    const Try* settled_by = fails_at(outcome) ? settling({&outcome}, opset, before) : nullptr;
     if (!settled_by) continue;
     Asked group{{settled_by->inputs.begin(), settled_by->inputs.end()}, {&outcome}, {settled_by}};
     std::erase_if(groups, [&](Asked& other) {
@@ -289,7 +290,7 @@ std::vector<DecidingSizes::Asked> DecidingSizes::choose_tries(conversion::Assess
 }
 
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
-  if (!std::ranges::any_of(assessment.outcomes, fails) || !has_named_inputs() || is_large(prepared_.graph)) return;
+  if (!std::ranges::any_of(assessment.outcomes, fails_at) || !has_named_inputs() || is_large(prepared_.graph)) return;
   try_all(assessment);
   const Calls before = calls_with(assessment, false);
   for (const Asked& group : choose_tries(assessment, opset, before)) {

@@ -9,8 +9,8 @@
 namespace compatcheck::analysis {
 namespace {
 
-TensorInfo describe(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
-  if (const auto* tensor = fact.tensor()) return analysis::describe(name, *tensor);
+TensorInfo describe_value(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
+  if (const auto* tensor = fact.tensor()) return describe(name, *tensor);
   TensorInfo info{.name = name, .dtype = "?", .shape = {}};
   if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
   return info;
@@ -71,13 +71,13 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   info.bytes = model.bytes;
   info.parameters = {model.parameters.count, model.parameters.bytes};
   for (const ir::Value* input : prepared.graph.inputs())
-    info.inputs.push_back(describe(ir::input_name(*input), *input, prepared.facts.of(input)));
+    info.inputs.push_back(describe_value(ir::input_name(*input), *input, prepared.facts.of(input)));
   for (TensorInfo& input : info.inputs) input.assumed = is_assumed(input.name, prepared.assumed);
   info.assumed = prepared.assumed;
   const auto outputs = prepared.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    info.outputs.push_back(describe(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
-                                    prepared.facts.of(outputs[i])));
+    info.outputs.push_back(describe_value(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
+                                          prepared.facts.of(outputs[i])));
   describe_state(prepared, info);
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);

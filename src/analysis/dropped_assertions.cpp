@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t longest_message = 200;
 constexpr int most_parts = 1000;  // of a message
 
-const std::string* text_of(const ir::Value* value) {
+const std::string* constant_text(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
   return constant ? constant->get<std::string>() : nullptr;
 }
@@ -33,7 +33,7 @@ std::string message_of(const ir::Value* value) {
     const ir::Value* part = open.back();
     open.pop_back();
     const ir::Node* producer = part->producer();
-    if (const std::string* text = text_of(part))
+    if (const std::string* text = constant_text(part))
       message += *text;
     else if (producer && (producer->is("aten::format") || producer->is("aten::percentFormat")) && !producer->inputs().empty())
       open.push_back(producer->input(0));
@@ -48,7 +48,7 @@ std::string exception_of(const ir::Node& raise) {
   std::string kind, message;
   if (!raise.inputs().empty()) message = message_of(raise.input(0));
   if (raise.inputs().size() > 1)
-    if (const std::string* name = text_of(raise.input(1))) kind = name->substr(name->rfind('.') + 1);
+    if (const std::string* name = constant_text(raise.input(1))) kind = name->substr(name->rfind('.') + 1);
   if (kind.empty() || message.starts_with(kind)) kind = message.empty() ? "an exception" : "";
   while (message.ends_with(' ') || message.ends_with('\n')) message.pop_back();
   if (message.ends_with(':')) message.pop_back();
@@ -63,7 +63,7 @@ std::uint32_t count_nodes(const ir::Graph& graph) {
   return count;
 }
 
-Finding finding_of(const std::string& exception) {
+Finding finding_of_exception(const std::string& exception) {
   Finding finding;
   finding.id = "CC013";
   finding.severity = Severity::note;
@@ -79,7 +79,7 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
   std::vector<Finding> findings;
   for (const ir::Node* raise : passes::assertions(asserting.graph)) {
     const std::string exception = exception_of(*raise);
-    Finding wanted = finding_of(exception);
+    Finding wanted = finding_of_exception(exception);
     auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
     if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
     ++finding->nodes;

@@ -12,7 +12,7 @@ namespace {
 
 using ir::TypeKind;
 
-std::string describe(const ir::Constant& value) {
+std::string kind_of(const ir::Constant& value) {
   if (value.is_none()) return "None";
   if (value.get<ir::TensorView>()) return "a tensor";
   if (value.get<ir::ListConstant>()) return "a list";
@@ -34,10 +34,12 @@ std::string key_text(const ir::Constant& key) {
   return text ? *text : std::to_string(*key.get<std::int64_t>());
 }
 
-bool is_number(const ir::Constant& value) { return value.get<bool>() || value.get<double>() || value.get<std::int64_t>(); }
+bool is_number_constant(const ir::Constant& value) {
+  return value.get<bool>() || value.get<double>() || value.get<std::int64_t>();
+}
 
 // Of a list of numbers: how many there are.
-symbolic::Fact fact_of(const ir::ListConstant& numbers) {
+symbolic::Fact fact_of_example(const ir::ListConstant& numbers) {
   using Kind = symbolic::NumberFact::Kind;
   symbolic::ListFact list{.items = std::vector<symbolic::Fact>{}};
   for (const ir::Constant& item : numbers.items)
@@ -47,7 +49,7 @@ symbolic::Fact fact_of(const ir::ListConstant& numbers) {
   return {.value = std::move(list)};
 }
 
-symbolic::Fact fact_of(const ir::TensorView& view) {
+symbolic::Fact fact_of_example(const ir::TensorView& view) {
   symbolic::TensorFact tensor{.dtype = view.dtype, .shape = symbolic::Shape{}};
   for (const std::int64_t size : view.sizes) tensor.shape->push_back(symbolic::Dim(size));
   return {.value = std::move(tensor)};
@@ -126,7 +128,7 @@ class Matcher {
   }
 
   [[noreturn]] static void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
-    throw UsageError("holds " + describe(value) + " for input '" + name + "', which is " + ir::to_string(*type));
+    throw UsageError("holds " + kind_of(value) + " for input '" + name + "', which is " + ir::to_string(*type));
   }
 
   // An unknown type takes anything.
@@ -159,7 +161,7 @@ class Matcher {
     if (tuple && type->elements.size() != all.size())
       throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " +
                        ir::to_string(*type));
-    if (list && std::ranges::none_of(all, members) && std::ranges::all_of(all, is_number)) {
+    if (list && std::ranges::none_of(all, members) && std::ranges::all_of(all, is_number_constant)) {
       if (const auto wrong = std::ranges::find_if(
               all, [&](const auto& item) { return !takes(ir::without_optional(type->elements[0])->kind, item); });
           wrong != all.end())
@@ -202,11 +204,11 @@ ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& 
     if (value.is_none())
       facts.push_back({name, {.value = symbolic::NoneFact{}}});
     else if (const auto* tensor = value.get<ir::TensorView>())
-      facts.push_back({name, fact_of(*tensor)});
+      facts.push_back({name, fact_of_example(*tensor)});
     else if (value.get<bool>())
       facts.push_back({name, {.value = symbolic::NumberFact{.kind = symbolic::NumberFact::Kind::boolean}}});
     else if (const auto* numbers = value.get<ir::ListConstant>())
-      facts.push_back({name, fact_of(*numbers)});
+      facts.push_back({name, fact_of_example(*numbers)});
   }
   return given;
 }

@@ -19,13 +19,14 @@ using frontend::pt2::ExportedInput;
 using frontend::pt2::Expression;
 using frontend::pt2::SymbolRange;
 using symbolic::Dim;
-using Kind = Expression::Kind;
+using ExpressionKind = Expression::Kind;
 
 // The name or number of each symbol, as text.
 using SymbolNames = std::map<std::string, std::string>;
 
-bool is_plain(const Expression& size) {
-  return size.kind == Kind::symbol || (size.kind == Kind::number && std::holds_alternative<std::int64_t>(size.value));
+bool is_plain_size(const Expression& size) {
+  return size.kind == ExpressionKind::symbol ||
+         (size.kind == ExpressionKind::number && std::holds_alternative<std::int64_t>(size.value));
 }
 
 const ir::Value* value_of(const Model::State& model, const ExportedInput& input) {
@@ -39,17 +40,17 @@ const std::string& name_of(const std::string& symbol, const SymbolNames& names) 
   return found == names.end() ? symbol : found->second;
 }
 
-std::string text_of(const Expression& size, const SymbolNames& names) {
-  if (size.kind == Kind::symbol) return name_of(size.name, names);
+std::string text_of_size(const Expression& size, const SymbolNames& names) {
+  if (size.kind == ExpressionKind::symbol) return name_of(size.name, names);
   return std::to_string(std::get<std::int64_t>(size.value));
 }
 
 Dim dim_of(const Expression& size, const SymbolNames& names) {
-  if (size.kind == Kind::number) {
+  if (size.kind == ExpressionKind::number) {
     const auto* whole = std::get_if<std::int64_t>(&size.value);
     return whole ? Dim(*whole) : Dim::unknown();
   }
-  if (size.kind == Kind::symbol) {
+  if (size.kind == ExpressionKind::symbol) {
     const std::string& text = name_of(size.name, names);
     if (!is_number(text)) return Dim::symbol(text);
     const auto number = number_in(text);
@@ -137,11 +138,11 @@ class StatedInputs {
       const Expression& size = input->sizes[dim];
       const std::string& given = stated.dims[dim];
       const std::string place = "dimension " + std::to_string(dim);
-      if (size.kind == Kind::symbol) {
+      if (size.kind == ExpressionKind::symbol) {
         replace(size.name, given, option);
-      } else if (is_plain(size)) {
-        if (given != text_of(size, {}))
-          throw UsageError(option + ": " + place + " is " + text_of(size, {}) +
+      } else if (is_plain_size(size)) {
+        if (given != text_of_size(size, {}))
+          throw UsageError(option + ": " + place + " is " + text_of_size(size, {}) +
                            " in the program; export the model again with another example or a dynamic dimension");
       } else {
         solve_expression(size, given, option, place);
@@ -257,7 +258,7 @@ SymbolNames names_given(const Model::State& model, const CheckOptions& options) 
     const auto input = std::ranges::find(model.exported->inputs, stated.input, &ExportedInput::name);
     if (input == model.exported->inputs.end()) continue;
     for (std::size_t dim = 0; dim < std::min(stated.dims.size(), input->sizes.size()); ++dim)
-      if (input->sizes[dim].kind == Kind::symbol) names.emplace(input->sizes[dim].name, stated.dims[dim]);
+      if (input->sizes[dim].kind == ExpressionKind::symbol) names.emplace(input->sizes[dim].name, stated.dims[dim]);
   }
   for (const std::string& text : options.dims)
     if (const auto [symbol, name] = named_size(text); !name.empty() && !is_number(name)) names.emplace(symbol, name);
@@ -286,8 +287,8 @@ std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector
     for (std::size_t dim = 0; dim < input->sizes.size(); ++dim) {
       const Expression& size = input->sizes[dim];
       const std::string& given = all[i].dims[dim];
-      follows = follows || (!is_plain(size) && !is_number(given));
-      text += (dim ? "," : "") + (size.kind == Kind::number && !is_number(given) ? text_of(size, {}) : given);
+      follows = follows || (!is_plain_size(size) && !is_number(given));
+      text += (dim ? "," : "") + (size.kind == ExpressionKind::number && !is_number(given) ? text_of_size(size, {}) : given);
     }
     if (!follows) kept.push_back(inputs[i].substr(0, inputs[i].find(':') + 1) + text);
   }
@@ -302,7 +303,7 @@ std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, con
     demands.push_back({.size = size, .other = bound, .relation = symbolic::SizeDemand::Relation::at_least});
   };
   for (const auto& [symbol, range] : model.exported->ranges) {
-    const Dim size = dim_of({.kind = Kind::symbol, .name = symbol}, names);
+    const Dim size = dim_of({.kind = ExpressionKind::symbol, .name = symbol}, names);
     if (size.is_number() || !is_name(symbol)) continue;  // the file has ranges of expressions, too
     if (range.least) at_least(size, *range.least);
     if (range.most) at_least(Dim(*range.most), size);
@@ -315,7 +316,7 @@ std::vector<conversion::InputFact> exported_facts(const Model::State& model, con
   if (!model.exported) return facts;
   const SymbolNames names = names_given(model, options);
   for (const ExportedInput& input : model.exported->inputs) {
-    if (std::ranges::all_of(input.sizes, is_plain)) continue;  // stated by an option
+    if (std::ranges::all_of(input.sizes, is_plain_size)) continue;  // stated by an option
     const ir::Value* value = value_of(model, input);
     if (!value) continue;
     symbolic::TensorFact tensor{.dtype = value->type()->tensor.dtype, .shape = symbolic::Shape{}};

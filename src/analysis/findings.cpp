@@ -169,9 +169,9 @@ bool keeps_attribute(const Outcome& outcome) {
          !outcome.node->attribute(passes::state_obstacle);
 }
 
-class Collector {
+class FindingCollector {
  public:
-  Collector(const ir::Graph& graph, const conversion::Context& context, int opset, const Causes& causes)
+  FindingCollector(const ir::Graph& graph, const conversion::Context& context, int opset, const Causes& causes)
       : graph_(graph), context_(context), opset_(opset), causes_(causes) {}
 
   void add(const Numbered& numbered) {
@@ -361,7 +361,7 @@ std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::
                                       const conversion::Context& context, int opset, std::vector<Finding> others,
                                       const WriteCauses& writes) {
   const Causes causes(assessment, context, writes);
-  Collector collector(graph, context, opset, causes);
+  FindingCollector collector(graph, context, opset, causes);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
   return collector.take(std::move(others));

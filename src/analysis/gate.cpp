@@ -14,14 +14,14 @@ namespace compatcheck::analysis {
 namespace {
 
 // Findings that would keep convert from writing the model.
-bool blocks(const Finding& finding) { return finding.severity == Severity::error; }
+bool is_error(const Finding& finding) { return finding.severity == Severity::error; }
 
 // A finding that is allowed lets the model pass; a rule that is switched off doesn't.
 bool all_is_allowed(const Report& report) {
   bool any = false;
   for (const Finding& finding : report.findings) {
-    if (!finding.suppressed && blocks(finding)) return false;
-    any |= finding.suppressed && blocks(finding);
+    if (!finding.suppressed && is_error(finding)) return false;
+    any |= finding.suppressed && is_error(finding);
   }
   return any;
 }
@@ -29,7 +29,7 @@ bool all_is_allowed(const Report& report) {
 bool is_of_missing(const Finding& finding, const Report& report) {
   if (finding.target) return false;
   return is_missing(finding.id) ||
-         (blocks(finding) && std::ranges::any_of(report.operators, [&](const OperatorSummary& op) {
+         (is_error(finding) && std::ranges::any_of(report.operators, [&](const OperatorSummary& op) {
             return op.operator_class == OperatorClass::missing && op.op == finding.op && op.overload == finding.overload;
           }));
 }
@@ -56,10 +56,10 @@ bool violates(const Finding& finding, FailOn fail_on) {
   if (finding.suppressed) return false;
   switch (fail_on) {
     case FailOn::never: return false;
-    case FailOn::unconvertible: return blocks(finding);
+    case FailOn::unconvertible: return is_error(finding);
     case FailOn::missing: return is_missing(finding.id);
-    case FailOn::conditional: return blocks(finding) || finding.id == "CC010";
-    case FailOn::composite: return blocks(finding) || finding.id == "CC010" || finding.id == "CC004";
+    case FailOn::conditional: return is_error(finding) || finding.id == "CC010";
+    case FailOn::composite: return is_error(finding) || finding.id == "CC010" || finding.id == "CC004";
     case FailOn::warning: return finding.severity != Severity::note;
   }
   return false;

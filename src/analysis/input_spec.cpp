@@ -50,7 +50,7 @@ void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::ui
   leaves.push_back({name, input, type});
 }
 
-symbolic::Fact fact_of(const InputSpec& spec) {
+symbolic::Fact fact_of_spec(const InputSpec& spec) {
   if (spec.none) return {.value = symbolic::NoneFact{}};
   symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}};
   for (const auto& dim : spec.dims) {
@@ -61,7 +61,7 @@ symbolic::Fact fact_of(const InputSpec& spec) {
 }
 
 // Numbers, texts, devices: no dtype or sizes to state.
-bool is_plain(const ir::TypeRef& type) {
+bool is_plain_type(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
 }
@@ -79,7 +79,7 @@ std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef
   return std::nullopt;
 }
 
-bool is_container(const ir::TypeRef& type) {
+bool is_container_type(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict) || ir::is(type, ir::TypeKind::tuple);
 }
 
@@ -252,14 +252,14 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
     const ir::TypeRef type = member_type(text, spec.name, *leaf, graph);
     const auto number = number_of(spec, type);
-    if (!spec.none && is_container(type))
+    if (!spec.none && is_container_type(type))
       refuse_whole(text, spec.name, type,
                    leaf->name == spec.name ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt);
-    if (!spec.none && is_plain(type) && !number)
+    if (!spec.none && is_plain_type(type) && !number)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type));
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
-    facts.push_back({spec.name, number ? *number : fact_of(spec)});
+    facts.push_back({spec.name, number ? *number : fact_of_spec(spec)});
   }
   return facts;
 }

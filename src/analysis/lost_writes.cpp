@@ -12,7 +12,7 @@ bool is_state(const Prepared& prepared, const std::string& input) {
   return std::ranges::find(prepared.state, input, &passes::StateAttribute::input) != prepared.state.end();
 }
 
-Finding finding_of(const ir::LostWrite& write) {
+Finding finding_of_write(const ir::LostWrite& write) {
   Finding finding;
   finding.severity = Severity::note;
   finding.op = write.op;
@@ -36,7 +36,7 @@ std::vector<Finding> collect_lost_writes(const Prepared& prepared) {
   std::vector<Finding> findings;
   for (const ir::LostWrite& write : prepared.lost_writes) {
     if (is_state(prepared, write.name)) continue;
-    Finding wanted = finding_of(write);
+    Finding wanted = finding_of_write(write);
     auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
     if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
     Site site = site_of(write.location, end);

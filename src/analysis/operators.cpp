@@ -20,7 +20,7 @@ const mapping::Row* first_mapped(const mapping::Lookup& found) {
   return row == found.rows.end() ? nullptr : &*row;
 }
 
-bool blocks(Status status) { return status == Status::missing || status == Status::refused; }
+bool is_blocking(Status status) { return status == Status::missing || status == Status::refused; }
 
 std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls, const mapping::Table& table) {
   std::map<std::tuple<std::string_view, int, int>, RowUse> uses;
@@ -40,8 +40,8 @@ std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls, const mapp
   return rows;
 }
 
-OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& calls, const conversion::Context& context,
-                         int opset) {
+OperatorSummary summarize(const Name& name, const std::vector<const Outcome*>& calls, const conversion::Context& context,
+                          int opset) {
   OperatorSummary summary;
   summary.op = name.first;
   summary.overload = name.second;
@@ -55,7 +55,7 @@ OperatorSummary describe(const Name& name, const std::vector<const Outcome*>& ca
     if (call->kept && !call->structural) ++summary.kept;
     summary.verified &= call->kept || call->handled || call->structural || call->status != Status::ok;
     for (const auto& node : call->emitted) summary.emitted[node.op] += node.count;
-    if (!blocks(call->kept.value_or(call->status))) continue;
+    if (!is_blocking(call->kept.value_or(call->status))) continue;
     if (!call->kept) ++summary.blocked;
     if (!call->available_from)
       never = true;
@@ -115,7 +115,7 @@ std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& a
   std::map<Name, std::vector<const Outcome*>> by_name;
   for (const Outcome& outcome : assessment.outcomes) by_name[{outcome.node->op(), outcome.node->overload()}].push_back(&outcome);
   std::vector<OperatorSummary> operators;
-  for (const auto& [name, calls] : by_name) operators.push_back(describe(name, calls, context, opset));
+  for (const auto& [name, calls] : by_name) operators.push_back(summarize(name, calls, context, opset));
   return operators;
 }
 

@@ -22,10 +22,10 @@ std::string plain(std::string_view name) {
 
 std::string_view base_of(std::string_view op) { return op.substr(op.rfind(':') + 1); }
 
-const ir::Type& bare(const ir::TypeRef& type) { return type->kind == TypeKind::optional ? *type->elements.front() : *type; }
+const ir::Type& bare_type(const ir::TypeRef& type) { return type->kind == TypeKind::optional ? *type->elements.front() : *type; }
 
 bool holds_tensors(const ir::TypeRef& type) {
-  const ir::Type& inner = bare(type);
+  const ir::Type& inner = bare_type(type);
   return inner.kind == TypeKind::tensor || (inner.kind == TypeKind::list && holds_tensors(inner.elements.front()));
 }
 
@@ -103,8 +103,8 @@ std::optional<Bindings> as_operator(const onnx::Schema& onnx, const schema::Sche
 bool is_tensor(const schema::Argument& argument) { return holds_tensors(argument.type); }
 
 std::string_view kind_of(const schema::Argument& argument) {
-  const ir::Type& type = bare(argument.type);
-  const TypeKind inner = type.kind == TypeKind::list ? bare(type.elements.front()).kind : type.kind;
+  const ir::Type& type = bare_type(argument.type);
+  const TypeKind inner = type.kind == TypeKind::list ? bare_type(type.elements.front()).kind : type.kind;
   const bool list = type.kind == TypeKind::list;
   switch (inner) {
     case TypeKind::integer: return list ? "ints" : argument.name == "dtype" ? "dtype" : "int";

@@ -8,10 +8,10 @@ namespace compatcheck::analysis {
 namespace {
 
 using symbolic::Dim;
-using Numbers = std::vector<std::int64_t>;
+using SizeList = std::vector<std::int64_t>;
 
-std::optional<Numbers> at_trace(const std::vector<Dim>& dims, const symbolic::Sizes& traced) {
-  Numbers numbers;
+std::optional<SizeList> at_trace(const std::vector<Dim>& dims, const symbolic::Sizes& traced) {
+  SizeList numbers;
   for (const Dim& dim : dims) {
     const auto number = dim.is_unknown() ? std::nullopt : evaluate(dim, traced);
     if (!number) return std::nullopt;
@@ -21,9 +21,9 @@ std::optional<Numbers> at_trace(const std::vector<Dim>& dims, const symbolic::Si
 }
 
 // The products of all sizes before each place, and of all; nullopt where one isn't positive or they get large.
-std::optional<Numbers> ends_of(const Numbers& sizes) {
+std::optional<SizeList> ends_of(const SizeList& sizes) {
   constexpr std::int64_t largest = std::int64_t{1} << 48;
-  Numbers ends = {1};
+  SizeList ends = {1};
   for (const std::int64_t size : sizes) {
     if (size < 1 || ends.back() > largest / size) return std::nullopt;
     ends.push_back(ends.back() * size);
@@ -31,12 +31,12 @@ std::optional<Numbers> ends_of(const Numbers& sizes) {
   return ends;
 }
 
-bool contains(const Numbers& numbers, std::int64_t number) { return std::ranges::find(numbers, number) != numbers.end(); }
+bool contains(const SizeList& numbers, std::int64_t number) { return std::ranges::find(numbers, number) != numbers.end(); }
 
 class Placing {
  public:
-  Placing(const symbolic::Shape& shape, const std::vector<Dim>& sizes, const symbolic::Sizes& traced, Numbers before,
-          Numbers after, std::size_t inferred)
+  Placing(const symbolic::Shape& shape, const std::vector<Dim>& sizes, const symbolic::Sizes& traced, SizeList before,
+          SizeList after, std::size_t inferred)
       : shape_(shape),
         sizes_(sizes),
         traced_(traced),
@@ -91,7 +91,7 @@ class Placing {
 
   // Several numbers are those of as many names, in any order: not a literal split of one size.
   bool are_sizes(std::size_t first, std::size_t end, const SizePlace& place) const {
-    Numbers numbers(after_.begin() + static_cast<std::ptrdiff_t>(first), after_.begin() + static_cast<std::ptrdiff_t>(end)),
+    SizeList numbers(after_.begin() + static_cast<std::ptrdiff_t>(first), after_.begin() + static_cast<std::ptrdiff_t>(end)),
         named;
     for (const std::string& name : place.names) named.push_back(traced_.at(name));
     std::ranges::sort(numbers);
@@ -102,7 +102,7 @@ class Placing {
   const symbolic::Shape& shape_;
   const std::vector<Dim>& sizes_;
   const symbolic::Sizes& traced_;
-  Numbers before_, after_, old_ends_, new_ends_;
+  SizeList before_, after_, old_ends_, new_ends_;
   std::size_t inferred_;
   std::vector<SizePlace> places_;
 };

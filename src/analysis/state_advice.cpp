@@ -13,7 +13,7 @@ namespace {
 
 using Place = std::tuple<std::string, std::string, std::string, int>;
 
-Place place_of(const std::string& op, const Site& site) { return {op, site.module, site.file, site.line}; }
+Place place_at(const std::string& op, const Site& site) { return {op, site.module, site.file, site.line}; }
 
 }  // namespace
 
@@ -49,19 +49,19 @@ void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
   std::set<Place> left;
   for (const conversion::Outcome& outcome : tried_->assessor->assess(opset).outcomes) {
     if (outcome.node == tried_->prepared.graph.top()->return_node() && outcome.status != conversion::Status::ok) return;
-    if (outcome.unresolved_write) left.insert(place_of(outcome.node->op(), site_of(*outcome.node, 0)));
+    if (outcome.unresolved_write) left.insert(place_at(outcome.node->op(), site_of(*outcome.node, 0)));
   }
   // All writes of an attribute have one reason: it is settled when the last of them is.
   std::map<Place, std::string> reasons;
   std::set<std::string> open;
   for (const auto& [node, reason] : prepared_.unresolved_writes) {
-    const Place place = place_of(node->op(), site_of(*node, 0));
+    const Place place = place_at(node->op(), site_of(*node, 0));
     reasons[place] = reason;
     if (left.contains(place)) open.insert(reason);
   }
   for (Finding& finding : findings) {
     const auto is_open = [&](const Site& site) {
-      const auto reason = reasons.find(place_of(finding.op, site));
+      const auto reason = reasons.find(place_at(finding.op, site));
       return reason != reasons.end() && open.contains(reason->second);
     };
     if (is_write(finding) && std::ranges::none_of(finding.sites, is_open))

@@ -11,16 +11,16 @@ namespace {
 
 using ir::TypeKind;
 
-const ir::TypeRef& bare(const ir::TypeRef& type) {
-  return type->kind == TypeKind::optional ? bare(type->elements.front()) : type;
+const ir::TypeRef& without_optionals(const ir::TypeRef& type) {
+  return type->kind == TypeKind::optional ? without_optionals(type->elements.front()) : type;
 }
 
-bool is_number(TypeKind kind) { return kind == TypeKind::number || kind == TypeKind::integer || kind == TypeKind::floating; }
+bool is_number_kind(TypeKind kind) { return kind == TypeKind::number || kind == TypeKind::integer || kind == TypeKind::floating; }
 
 // A call tells neither whether an argument may be None, nor which numbers it may be.
 bool are_alike(const ir::TypeRef& a, const ir::TypeRef& b) {
-  const ir::Type &one = *bare(a), &other = *bare(b);
-  if (is_number(one.kind) && is_number(other.kind)) return true;
+  const ir::Type &one = *without_optionals(a), &other = *without_optionals(b);
+  if (is_number_kind(one.kind) && is_number_kind(other.kind)) return true;
   return one.kind == other.kind && std::ranges::equal(one.elements, other.elements, are_alike);
 }
 

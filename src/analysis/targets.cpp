@@ -27,7 +27,7 @@ void count(TargetSummary& summary, const Looked& one) {
   ++found->nodes;
 }
 
-Finding finding_of(const engines::Profile& profile, std::string_view rule, std::string message) {
+Finding finding_of_target(const engines::Profile& profile, std::string_view rule, std::string message) {
   Finding finding;
   finding.id = rule;
   finding.severity = Severity::warning;
@@ -220,8 +220,8 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
     auto [entry, fresh] = all.try_emplace({one.verdict.rule, op, overload, one.name, message});
     Found& found = entry->second;
     if (fresh) {
-      found.finding = finding_of(profiles_[target], one.verdict.rule,
-                                 one.verdict.support == Support::yes ? one.name + ": " + message : message);
+      found.finding = finding_of_target(profiles_[target], one.verdict.rule,
+                                        one.verdict.support == Support::yes ? one.name + ": " + message : message);
       found.finding.op = op;
       found.finding.overload = overload;
       if (one.verdict.support == Support::yes) found.finding.severity = Severity::note;
@@ -260,9 +260,9 @@ void Targets::look(Report& report, const conversion::Assessment& assessment, con
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
     report.targets.push_back(summarize(i, model ? &looks[i] : nullptr));
     if (!model) {
-      findings.push_back(finding_of(profiles_[i], "CC105", "there is no ONNX model to look at: " + made.fault));
+      findings.push_back(finding_of_target(profiles_[i], "CC105", "there is no ONNX model to look at: " + made.fault));
     } else if (!looks[i].out_of_range.empty()) {
-      Finding finding = finding_of(profiles_[i], "CC102", looks[i].out_of_range);
+      Finding finding = finding_of_target(profiles_[i], "CC102", looks[i].out_of_range);
       finding.nodes = report.targets.back().nodes;
       finding.available_from = higher(report.opset, i, {});
       if (const auto other = finding.available_from ? finding.available_from : lower(report.opset, i, {}))

@@ -125,7 +125,7 @@ void check_flags(const Command& command, std::span<const std::string> arguments)
         throw UsageError(word + ": " + std::string(option->name) + " takes no value");
 }
 
-Given read(const Command& command, std::span<const std::string> arguments) {
+Given read_given(const Command& command, std::span<const std::string> arguments) {
   check_flags(command, arguments);
   Given given;
   CLI::App app;
@@ -242,7 +242,7 @@ Options parse_arguments(const Command& command, std::span<const std::string> arg
   // Everything after "--" is an argument, whatever it looks like.
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
   const auto before = static_cast<std::size_t>(separator - arguments.begin());
-  const Given given = read(command, arguments.subspan(0, before));
+  const Given given = read_given(command, arguments.subspan(0, before));
   Options options;
   options.positional = given.positional;
   if (before < arguments.size()) options.positional.insert(options.positional.end(), separator + 1, arguments.end());

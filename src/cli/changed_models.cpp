@@ -20,12 +20,12 @@ extern char** environ;
 namespace compatcheck::cli {
 namespace {
 
-[[noreturn]] void cannot(const std::string& why) { throw UsageError("--changed-since: " + why); }
+[[noreturn]] void cannot_compare(const std::string& why) { throw UsageError("--changed-since: " + why); }
 
 // What git prints; its errors go to stderr as they are.
 std::string git(std::vector<std::string> words) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot(std::strerror(errno));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_compare(std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -42,11 +42,11 @@ std::string git(std::vector<std::string> words) {
   for (ssize_t got = 0; error == 0 && ((got = ::read(ends[0], bytes.data(), bytes.size())) > 0 || (got < 0 && errno == EINTR));)
     if (got > 0) text.append(bytes.data(), static_cast<std::size_t>(got));
   ::close(ends[0]);
-  if (error != 0) cannot(std::string("git can't be run: ") + std::strerror(error));
+  if (error != 0) cannot_compare(std::string("git can't be run: ") + std::strerror(error));
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) cannot("git can't tell what has changed (see above)");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) cannot_compare("git can't tell what has changed (see above)");
   return text;
 }
 
@@ -61,7 +61,7 @@ std::filesystem::path whole_path(const std::filesystem::path& path) {
 class Repository {
  public:
   explicit Repository(const std::string& revision) {
-    if (revision.empty() || revision.front() == '-') cannot("'" + revision + "' is no revision");
+    if (revision.empty() || revision.front() == '-') cannot_compare("'" + revision + "' is no revision");
     std::string root = git({"rev-parse", "--show-toplevel"});
     if (root.ends_with('\n')) root.pop_back();
     const std::filesystem::path top = whole_path(root);

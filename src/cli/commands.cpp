@@ -15,7 +15,7 @@
 namespace compatcheck::cli {
 namespace {
 
-constexpr std::array table{
+constexpr std::array commands_shipped{
     Command{"check", "MODEL...", "classify every operator of a model; the default command", "<file>", run_check},
     Command{"convert", "MODEL -o FILE", "convert a model to ONNX", "<file>", run_convert},
     Command{"verify", "MODEL [FILE.onnx]", "run the model and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
@@ -67,11 +67,12 @@ int dispatch(std::vector<std::string> arguments) {
 
 }  // namespace
 
-std::span<const Command> command_table() { return table; }
+std::span<const Command> command_table() { return commands_shipped; }
 
 const Command* find_command(std::string_view name) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Command& command) { return command.name == name; });
-  return found == table.end() ? nullptr : &*found;
+  const auto found = std::find_if(commands_shipped.begin(), commands_shipped.end(),
+                                  [&](const Command& command) { return command.name == name; });
+  return found == commands_shipped.end() ? nullptr : &*found;
 }
 
 int run(int argc, char** argv) {

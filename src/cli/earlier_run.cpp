@@ -21,7 +21,7 @@ Report unjudged(Report report) {
   return report;
 }
 
-[[noreturn]] void cannot(const std::filesystem::path& file, const std::string& why) {
+[[noreturn]] void cannot_resume(const std::filesystem::path& file, const std::string& why) {
   throw UsageError("--resume: " + file.string() + ": " + why);
 }
 
@@ -31,7 +31,7 @@ EarlierRun::EarlierRun(const std::filesystem::path& file) : partial_(file.string
   read(file);
   read(partial_);
   stream_.open(partial_, std::ios::binary | std::ios::app);
-  if (!stream_) cannot(partial_, std::string("can't be written: ") + std::strerror(errno));
+  if (!stream_) cannot_resume(partial_, std::string("can't be written: ") + std::strerror(errno));
 }
 
 void EarlierRun::read(const std::filesystem::path& file) {
@@ -46,11 +46,11 @@ void EarlierRun::read(const std::filesystem::path& file) {
     try {
       for (const auto& report : read_reports(line)) lines_[report.model.path].push_back(line);
     } catch (const ModelError& wrong) {
-      cannot(file, wrong.what());
+      cannot_resume(file, wrong.what());
     }
   }
   if (file == partial_) std::filesystem::resize_file(file, whole, error);
-  if (error) cannot(file, error.message());
+  if (error) cannot_resume(file, error.message());
 }
 
 std::optional<std::vector<Report>> EarlierRun::find(const std::string& model, const std::vector<int>& opsets,
@@ -77,7 +77,7 @@ std::optional<std::vector<Report>> EarlierRun::find(const std::string& model, co
 
 void EarlierRun::add(std::span<const Report> reports) {
   stream_ << render(reports, Format::jsonl) << std::flush;
-  if (!stream_) cannot(partial_, std::string("can't be written: ") + std::strerror(errno));
+  if (!stream_) cannot_resume(partial_, std::string("can't be written: ") + std::strerror(errno));
 }
 
 void EarlierRun::finish() {

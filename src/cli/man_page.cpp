@@ -79,7 +79,7 @@ std::string command_page(const Command& command) {
   return page + exit_codes + ".SH SEE ALSO\n\\fBcompatcheck\\fR(1)\n";
 }
 
-std::string command_names() {
+std::string names_by_line() {
   std::string names;
   for (const Command& command : command_table()) names += std::string(command.name) + "\n";
   return names;
@@ -89,7 +89,7 @@ std::string command_names() {
 
 int run_man(const Options& options) {
   if (options.list_commands) {
-    write_stdout(command_names());
+    write_stdout(names_by_line());
     return exit_passed;
   }
   if (options.positional.size() > 1) throw UsageError("man takes one command at most");

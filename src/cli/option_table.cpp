@@ -92,7 +92,7 @@ double parse_requirement(const std::string& text) {
   return not_negative<double>("--require cosine>=", text.substr(lead.size()));
 }
 
-constexpr std::array table{
+constexpr std::array options_shipped{
     Option{"--opset", "", "N", "", false, "check", "check for this opset: N, a list N,M, a range N-M, or all (default 17)",
            [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
     Option{"--opset", "", "N", "", false, "ops explain", "show this opset (default: 17 for ops, all for explain)",
@@ -309,7 +309,7 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const Option> option_table() { return table; }
+std::span<const Option> option_table() { return options_shipped; }
 
 bool serves(const Option& option, std::string_view command) {
   return (" " + std::string(option.commands) + " ").find(" " + std::string(command) + " ") != std::string::npos;
@@ -317,7 +317,7 @@ bool serves(const Option& option, std::string_view command) {
 
 std::vector<const Option*> options_of(std::string_view command) {
   std::vector<const Option*> result;
-  for (const Option& option : table)
+  for (const Option& option : options_shipped)
     if (serves(option, command)) result.push_back(&option);
   return result;
 }

@@ -24,7 +24,7 @@ std::string contents(const std::string& file) {
   return text;
 }
 
-std::vector<Report> read(const std::string& file) {
+std::vector<Report> read_saved(const std::string& file) {
   const std::string text = contents(file);
   try {
     return read_reports(text);
@@ -80,7 +80,7 @@ int run_render(const Options& options) {
   check_report_files(asked, options.positional, "the report to render");
   Merged merged;
   for (const auto& file : options.positional)
-    for (Report& report : read(file)) merged.add(std::move(report), display_name(file));
+    for (Report& report : read_saved(file)) merged.add(std::move(report), display_name(file));
   write_reports(merged.reports, asked, merged.reports.size() > 1);
   return exit_passed;
 }

@@ -16,7 +16,7 @@ constexpr int exit_interrupted = 130;  // as shells have it for SIGINT
 
 pid_t program = 0;  // workers that are forked from it end without a word
 
-void write_line(const char* text) {
+void write_to_terminal(const char* text) {
   for (std::size_t left = std::strlen(text); left > 0;) {
     const ssize_t written = ::write(STDERR_FILENO, text, left);
     if (written <= 0) return;
@@ -29,10 +29,10 @@ void write_line(const char* text) {
 void end(int signal) {
   process::clear_away();
   if (::getpid() == program) {
-    if (ProgressLine::is_shown()) write_line("\r\x1b[K");
-    write_line(signal == SIGINT    ? "compatcheck: interrupted (SIGINT)\n"
-               : signal == SIGTERM ? "compatcheck: interrupted (SIGTERM)\n"
-                                   : "compatcheck: interrupted (SIGHUP)\n");
+    if (ProgressLine::is_shown()) write_to_terminal("\r\x1b[K");
+    write_to_terminal(signal == SIGINT    ? "compatcheck: interrupted (SIGINT)\n"
+                      : signal == SIGTERM ? "compatcheck: interrupted (SIGTERM)\n"
+                                          : "compatcheck: interrupted (SIGHUP)\n");
   }
   ::_exit(exit_interrupted);
 }

@@ -9,7 +9,7 @@
 namespace compatcheck::conversion {
 namespace {
 
-void refuse(Outcome& outcome, std::string reason) {
+void refuse_without_row(Outcome& outcome, std::string reason) {
   outcome.status = Status::refused;
   outcome.reason = std::move(reason);
 }
@@ -70,7 +70,7 @@ void Assessor::keep(Outcome& outcome, int opset) {
   } else if (is_failure(outcome.status)) {
     outcome.reason += "; nor can it stay PyTorch's operator: " + attempt.outcome.reason;
   } else {
-    refuse(outcome, attempt.outcome.reason);
+    refuse_without_row(outcome, attempt.outcome.reason);
   }
   outcome.emitted = attempt.outcome.emitted;
 }
@@ -97,7 +97,7 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
     outcome.status = Status::needs_input;
   else {  // no input would decide it
     const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
-    refuse(outcome, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
+    refuse_without_row(outcome, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
     if (row_tells)
       outcome.hint =
           "say in the row of " + open.blame->op() + " how its results follow from its arguments: `facts: same`, for example";

@@ -197,20 +197,18 @@ class TrialOperands {
     if (found.status != Lookup::Status::rows) return std::nullopt;
     builder_.narrow(lookups_.range(*maker, builder_.model().opset));
     const symbolic::Call call(*maker, context_.facts);
-    const auto row = std::ranges::find_if(found.rows, [&](const Row& each) {
-      return symbolic::applies(each, call, context_.registry, context_.schemas).truth == Truth::yes;
-    });
-    if (row == found.rows.end() || row->kind != Row::Kind::mapped || row->random) return std::nullopt;
-    if (auto known = known_results(call, builder_)) return std::move((*known)[value.index()]);
-    const Way way(call, *row, *found.op, context_, builder_.model().opset);
-    if (!way.exists() || way.by_plugin()) return std::nullopt;
+    const Row* row = applying_row(found, call, context_);
+    if (!row || row->kind != Row::Kind::mapped || row->random) return std::nullopt;
+    if (auto known = known_results(call, *row, builder_)) return std::move((*known)[value.index()]);
+    const RowEmitter emitter(call, *row, *found.op, context_, builder_.model().opset);
+    if (!emitter.exists() || emitter.by_plugin()) return std::nullopt;
     const Inside inside(*this);
     try {
-      handlers::Emission emission(call, &*row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
+      handlers::Emission emission(call, row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
                                   [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
       telling_defects(*maker, builder_.model().opset, [&] {
         try {
-          way.emit(emission);
+          emitter.emit(emission);
         } catch (const std::length_error& error) {
           throw onnx::Refusal{error.what()};
         }
@@ -370,8 +368,8 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
 
 void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
-  const Way way(call, row, *outcome.rows, context_, opset);
-  attempt.range = {std::max(attempt.range.from, way.opsets().from), std::min(attempt.range.to, way.opsets().to)};
+  const RowEmitter emitter(call, row, *outcome.rows, context_, opset);
+  attempt.range = {std::max(attempt.range.from, emitter.opsets().from), std::min(attempt.range.to, emitter.opsets().to)};
   if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
@@ -380,13 +378,13 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   handlers::Emission emission(call, &row, word, builder,
                               [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
   bool known = false;
-  outcome.handled = way.exists();
+  outcome.handled = emitter.exists();
   try {
-    known = !row.random && known_results(call, builder);
-    if (!known && !way.exists()) return refuse_unwritten(outcome, row, call, context_.table.is_users(row.place));
+    known = known_results(call, row, builder).has_value();
+    if (!known && !emitter.exists()) return refuse_unwritten(outcome, row, call, context_.table.is_users(row.place));
     outcome.handled = true;
     if (!known) {
-      way.emit(emission);
+      emitter.emit(emission);
       known = gives_constants(model, emission);
     }
     outcome.emitted = builder.take_emitted();
@@ -396,7 +394,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
-    if (way.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
+    if (emitter.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
       refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
       if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
         outcome.hint = "`facts: " + std::string(word) +
@@ -408,7 +406,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     refuse_impossible(outcome, arguments.reason);
   }
   attempt.range = builder.range();
-  if (outcome.status == Status::ok && !attempt.open && !way.by_plugin())
+  if (outcome.status == Status::ok && !attempt.open && !emitter.by_plugin())
     check_row(call, row, outcome.emitted, known, context_.table, opset);
 }
 

@@ -16,10 +16,6 @@ bool reads_shapes(const ir::Node& node) {
   return std::find(shape_readers.begin(), shape_readers.end(), node.op()) != shape_readers.end();
 }
 
-bool may_hold_tensors(const ir::TypeRef& type) {
-  return !type || ir::holds(*type, ir::TypeKind::tensor) || ir::holds(*type, ir::TypeKind::any);
-}
-
 // Follows a number back to where it comes from: sizes, ranks and dtypes of tensors, constants, or what tensors hold.
 class Origin {
  public:
@@ -40,7 +36,7 @@ class Origin {
       }
       if (!producer->blocks().empty()) return false;
       for (const ir::Value* input : producer->inputs()) {
-        if (may_hold_tensors(input->type())) return false;
+        if (ir::may_hold_tensors(input->type())) return false;
         waiting.push_back(input);
       }
     }

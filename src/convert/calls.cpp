@@ -129,8 +129,17 @@ bool speaks_for_itself(const mapping::Row& row, const mapping::OperatorRows& row
 
 }  // namespace
 
-Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context,
-         int opset) {
+const mapping::Row* applying_row(const mapping::Lookup& found, const symbolic::Call& call, const Context& context) {
+  for (const mapping::Row& row : found.rows) {
+    if (row.complex && !symbolic::has_complex(call)) continue;
+    const auto truth = symbolic::applies(row, call, context.registry, context.schemas).truth;
+    if (truth != symbolic::Truth::no) return truth == symbolic::Truth::yes ? &row : nullptr;
+  }
+  return nullptr;
+}
+
+RowEmitter::RowEmitter(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows,
+                       const Context& context, int opset) {
   const ir::Node& node = call.node();
   const bool numbers = node.schema() && is_on_numbers(*node.schema());
   const std::string own = context.schemas.functional_form(node.op()).value_or(node.op());
@@ -168,7 +177,7 @@ Way::Way(const symbolic::Call& call, const mapping::Row& row, const mapping::Ope
     handler_ = &overlaid->function, by_plugin_ = true;
 }
 
-void Way::emit(handlers::Emission& emission) const {
+void RowEmitter::emit(handlers::Emission& emission) const {
   const auto by_row = [this](handlers::Emission& real) { handler_ ? (*handler_)(real) : handlers::emit_row(real); };
   if (form_)
     handlers::emit_complex_form(emission, *form_, by_row);
@@ -176,7 +185,8 @@ void Way::emit(handlers::Emission& emission) const {
     by_row(emission);
 }
 
-std::optional<std::vector<Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder) {
+std::optional<std::vector<Operand>> known_results(const symbolic::Call& call, const mapping::Row& row, onnx::Builder& builder) {
+  if (row.random) return std::nullopt;
   std::vector<Operand> results;
   for (const ir::Value* output : call.node().outputs()) {
     auto operand = known(call.facts().of(output), output->type(), builder);

@@ -28,10 +28,14 @@ class Lookups {
   std::map<std::pair<std::string, std::string>, History> histories_;
 };
 
+// The first row that applies to the call; null if none does, or if it isn't known whether one does.
+const mapping::Row* applying_row(const mapping::Lookup& found, const symbolic::Call& call, const Context& context);
+
 // How a row becomes nodes at an opset: a handler, the row alone, or nothing yet.
-class Way {
+class RowEmitter {
  public:
-  Way(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context, int opset);
+  RowEmitter(const symbolic::Call& call, const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context,
+             int opset);
   bool exists() const { return handler_ || plain_; }
   bool by_row_alone() const { return !handler_ && plain_; }
   bool by_plugin() const { return by_plugin_; }
@@ -46,7 +50,8 @@ class Way {
 };
 
 // What each output of a call is, where facts alone tell: numbers, small integer tensors, tensors without elements.
-std::optional<std::vector<handlers::Operand>> known_results(const symbolic::Call& call, onnx::Builder& builder);
+std::optional<std::vector<handlers::Operand>> known_results(const symbolic::Call& call, const mapping::Row& row,
+                                                            onnx::Builder& builder);
 
 // One of the schemas, as text, is of the operator.
 bool states_schema_of(const std::vector<std::string>& schemas, const std::string& op);

@@ -76,6 +76,8 @@ void want_input(Fact& fact, std::uint32_t input) {
   if (!complete(fact) && !fact.number()) fact.wants = {input};
 }
 
+}  // namespace
+
 class Statement {
  public:
   Statement(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
@@ -486,8 +488,6 @@ bool proves_more(const ir::Graph& graph, const FactTable& facts) {
   });
   return any;
 }
-
-}  // namespace
 
 FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
                       const schema::Registry& schemas, const symbolic::Registry& registry, const ir::Program* program,

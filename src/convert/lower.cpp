@@ -208,28 +208,20 @@ class Lowering {
     }
   }
 
-  const mapping::Row& row_of(const ir::Node& node, const mapping::Lookup& found, const symbolic::Call& call) {
-    for (const mapping::Row& row : found.rows)
-      if (symbolic::applies(row, call, context_.registry, context_.schemas).truth == symbolic::Truth::yes &&
-          row.kind == mapping::Row::Kind::mapped)
-        return row;
-    throw InternalError("no row maps " + describe(node));
-  }
-
   void call(const ir::Node& node) {
     const mapping::Lookup& found = lookups_.find(node, options_.opset);
     const symbolic::Call call(node, context_.facts);
-    const mapping::Row& row = row_of(node, found, call);
-    const Way way(call, row, *found.op, context_, options_.opset);
-    if (!row.random)
-      if (auto known = known_results(call, builder_)) {
-        for (std::size_t i = 0; i < known->size(); ++i) operands_[node.output(i)] = std::move((*known)[i]);
-        return;
-      }
-    if (!way.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
-    handlers::Emission emission(call, &row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
+    const mapping::Row* row = applying_row(found, call, context_);
+    if (!row || row->kind != mapping::Row::Kind::mapped) throw InternalError("no row maps " + describe(node));
+    if (auto known = known_results(call, *row, builder_)) {
+      for (std::size_t i = 0; i < known->size(); ++i) operands_[node.output(i)] = std::move((*known)[i]);
+      return;
+    }
+    const RowEmitter emitter(call, *row, *found.op, context_, options_.opset);
+    if (!emitter.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
+    handlers::Emission emission(call, row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
                                 [this](const ir::Value* value) -> const Operand& { return operand(value); });
-    way.emit(emission);
+    emitter.emit(emission);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const auto& result = emission.results()[i];
       if (result)
@@ -380,8 +372,8 @@ class Lowering {
     std::size_t at = 0;
     for (std::size_t o = 0; o < forms.size(); ++o) {
       operands_[node.output(o)] = handlers::refill(forms[o], results, at);
-      for (const ir::Block* way : node.blocks())
-        if (may_be_hollow(way->outputs()[o])) hollow_.insert(node.output(o));
+      for (const ir::Block* inner : node.blocks())
+        if (may_be_hollow(inner->outputs()[o])) hollow_.insert(node.output(o));
     }
   }
 

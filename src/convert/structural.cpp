@@ -32,11 +32,6 @@ bool is_needed(const ir::Value* value, const mapping::Table& table) {
   });
 }
 
-bool may_hold_tensors(const ir::TypeRef& type) {
-  if (!type || type->kind == ir::TypeKind::tensor || type->kind == ir::TypeKind::any) return true;
-  return std::any_of(type->elements.begin(), type->elements.end(), may_hold_tensors);
-}
-
 // What settles the node's inputs settles its result: the dtype and shape of a tensor, or whether there is one.
 Verdict wanting(const ir::Node& node, std::string message, const symbolic::FactTable& facts) {
   Verdict verdict{.truth = Truth::unknown, .message = std::move(message)};
@@ -44,7 +39,7 @@ Verdict wanting(const ir::Node& node, std::string message, const symbolic::FactT
   for (const ir::Value* input : node.inputs()) {
     const auto& source = facts.of(input);
     for (const std::uint32_t wanted : source.wants)
-      if (may_hold_tensors(model_inputs[wanted]->type())) verdict.wants.push_back(wanted);
+      if (ir::may_hold_tensors(model_inputs[wanted]->type())) verdict.wants.push_back(wanted);
     if (!verdict.blame) verdict.blame = source.blame;
   }
   std::ranges::sort(verdict.wants);

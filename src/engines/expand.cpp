@@ -13,7 +13,7 @@ bool carries(const ::onnx::ModelProto& model, const Node& node) {
       model.functions(), [&](const auto& function) { return function.name() == node.op && function.domain() == node.domain; });
 }
 
-int opset_of(const ::onnx::ModelProto& model, const std::string& domain) {
+int opset_of_domain(const ::onnx::ModelProto& model, const std::string& domain) {
   for (const auto& one : model.opset_import())
     if (one.domain() == domain) return static_cast<int>(one.version());
   return 1;
@@ -24,7 +24,7 @@ int opset_of(const ::onnx::ModelProto& model, const std::string& domain) {
 bool has_function(const ::onnx::ModelProto& model, const Node& node) {
   const auto* schema = node.schema ? ::onnx::OpSchemaRegistry::Schema(node.op, node.version, node.domain) : nullptr;
   if (!schema) return false;
-  const int opset = opset_of(model, node.domain);
+  const int opset = opset_of_domain(model, node.domain);
   if (schema->HasFunction()) return schema->GetFunction(opset, true) != nullptr;
   if (!schema->HasContextDependentFunction()) return false;
   const ::onnx::NodeProto& proto = model.graph().node(0);

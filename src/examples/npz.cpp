@@ -15,9 +15,9 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t longest_head = 64 << 10;
 constexpr std::size_t most_arrays = 10000;
-constexpr std::size_t most_dims = 64;  // NumPy's own limit
+constexpr std::size_t most_npz_dims = 64;  // NumPy's own limit
 
-std::optional<ir::DType> dtype_of(std::string_view descr) {
+std::optional<ir::DType> dtype_of_descr(std::string_view descr) {
   constexpr std::array<std::pair<std::string_view, ir::DType>, 14> names{{{"b1", ir::DType::boolean},
                                                                           {"u1", ir::DType::u8},
                                                                           {"i1", ir::DType::i8},
@@ -113,7 +113,7 @@ class HeaderReader {
       looking_at(' ');
       std::int64_t size = 0;
       const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), size);
-      if (error != std::errc() || size < 0 || sizes.size() == most_dims) damaged();
+      if (error != std::errc() || size < 0 || sizes.size() == most_npz_dims) damaged();
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
       sizes.push_back(size);
       if (!accept(',') && !looking_at(')')) damaged();
@@ -138,7 +138,7 @@ std::pair<std::uint64_t, std::string_view> head_of(std::string_view bytes) {
 ir::DType dtype_in(const Header& header) {
   const std::string_view descr = header.descr;
   if (descr.starts_with('>')) throw ModelError("is of big-endian numbers: save it as " + std::string(descr.substr(1)));
-  const auto dtype = dtype_of(descr.empty() ? descr : descr.substr(1));
+  const auto dtype = dtype_of_descr(descr.empty() ? descr : descr.substr(1));
   if (dtype) return *dtype;
   const bool objects = descr.size() > 1 && descr[1] == 'O';
   throw ModelError(objects ? "holds Python objects, not numbers" : "is of a dtype that no tensor has: " + std::string(descr));

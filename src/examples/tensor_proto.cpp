@@ -14,7 +14,7 @@ namespace compatcheck::examples {
 namespace {
 
 constexpr std::size_t most_fields = 100000;  // elements may come one a field
-constexpr std::size_t most_dims = 64;
+constexpr std::size_t most_proto_dims = 64;
 constexpr std::uint64_t longest_name = 4096;
 
 enum Field : std::uint32_t {
@@ -34,7 +34,7 @@ enum Field : std::uint32_t {
 };
 
 // TensorProto.DataType.
-std::optional<ir::DType> dtype_of(std::uint64_t number) {
+std::optional<ir::DType> dtype_of_onnx(std::uint64_t number) {
   using enum ir::DType;
   constexpr std::array<std::optional<ir::DType>, 21> types{
       std::nullopt, f32, u8,   i8,   u16,      i16,        i32,    i64,       std::nullopt /* strings */, boolean, f16, f64, u32,
@@ -107,11 +107,11 @@ struct Proto {
 
 void take_dims(Proto& proto, const frontend::InputFile& file, const Message::Part& part) {
   const auto add = [&](std::uint64_t value) {
-    if (static_cast<std::int64_t>(value) < 0 || proto.dims.size() == most_dims) Message::damaged();
+    if (static_cast<std::int64_t>(value) < 0 || proto.dims.size() == most_proto_dims) Message::damaged();
     proto.dims.push_back(static_cast<std::int64_t>(value));
   };
   if (part.wire == 0) return add(part.number);
-  if (part.wire != 2 || part.bytes > 10 * most_dims) Message::damaged();
+  if (part.wire != 2 || part.bytes > 10 * most_proto_dims) Message::damaged();
   std::uint64_t value = 0;
   int shift = 0;
   for (const std::uint8_t byte : file.read(part.at, part.bytes)) {
@@ -158,7 +158,7 @@ Proto read_fields(const frontend::InputFile& file) {
 }
 
 ir::Constant tensor_of(const Proto& proto) {
-  const auto dtype = dtype_of(proto.data_type);
+  const auto dtype = dtype_of_onnx(proto.data_type);
   if (!dtype)
     throw ModelError("is no TensorProto of a dtype that a tensor can have (data_type " + std::to_string(proto.data_type) + ")");
   ir::TensorView view{.dtype = *dtype,

@@ -42,7 +42,7 @@ Recognition legacy_pickle(const InputFile& file) {
 // PyTorch's tar has these members; any other tar is just a tar.
 bool is_tar(Head head) { return starts_with(head, "ustar", 257); }
 
-bool holds(Head head, std::string_view text) {
+bool head_contains(Head head, std::string_view text) {
   return std::search(head.begin(), head.end(), text.begin(), text.end(),
                      [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }) != head.end();
 }
@@ -88,7 +88,7 @@ bool is_safetensors(Head head) {
 Recognition recognise_head(const InputFile& file, Head head) {
   if (starts_with(head, legacy_magic)) return legacy_pickle(file);
   if (is_tar(head)) {
-    if (holds(head, "sys_info") || holds(head, "storages")) return {Format::legacy_tar, {}, {}};
+    if (head_contains(head, "sys_info") || head_contains(head, "storages")) return {Format::legacy_tar, {}, {}};
     return {Format::unknown, "is a tar archive: unpack it first", {}};
   }
   for (const Magic& other : others)

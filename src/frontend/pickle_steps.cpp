@@ -7,29 +7,29 @@ namespace compatcheck::frontend {
 namespace {
 
 // How many bytes stand after an opcode: a fixed number, or a length of 1, 4 or 8 bytes and then that many, or lines.
-enum class Argument : std::uint8_t { none, one, two, four, eight, counted1, counted4, counted8, line, lines2, unknown };
+enum class OpcodeArgument : std::uint8_t { none, one, two, four, eight, counted1, counted4, counted8, line, lines2, unknown };
 
-Argument argument_of(std::uint8_t opcode) {
-  static const std::array<Argument, 256> table = [] {
-    std::array<Argument, 256> arguments;
-    arguments.fill(Argument::unknown);
-    const auto set = [&](std::string_view opcodes, Argument argument) {
+OpcodeArgument argument_of(std::uint8_t opcode) {
+  static const std::array<OpcodeArgument, 256> table = [] {
+    std::array<OpcodeArgument, 256> arguments;
+    arguments.fill(OpcodeArgument::unknown);
+    const auto set = [&](std::string_view opcodes, OpcodeArgument argument) {
       for (const char each : opcodes) arguments[static_cast<std::uint8_t>(each)] = argument;
     };
-    set(".(012NQRab]}deots)l\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98u", Argument::none);
-    set("Khq\x80\x82", Argument::one);
-    set("M\x83", Argument::two);
-    set("Jjr\x84", Argument::four);
-    set("G\x95", Argument::eight);
+    set(".(012NQRab]}deots)l\x81\x85\x86\x87\x88\x89\x8f\x90\x91\x92\x93\x94\x97\x98u", OpcodeArgument::none);
+    set("Khq\x80\x82", OpcodeArgument::one);
+    set("M\x83", OpcodeArgument::two);
+    set("Jjr\x84", OpcodeArgument::four);
+    set("G\x95", OpcodeArgument::eight);
     set("U\x8a\x8c"
         "C",
-        Argument::counted1);
+        OpcodeArgument::counted1);
     set("TX\x8b"
         "B",
-        Argument::counted4);
-    set("\x8d\x8e\x96", Argument::counted8);
-    set("FILSVPgp", Argument::line);
-    set("ci", Argument::lines2);
+        OpcodeArgument::counted4);
+    set("\x8d\x8e\x96", OpcodeArgument::counted8);
+    set("FILSVPgp", OpcodeArgument::line);
+    set("ci", OpcodeArgument::lines2);
     return arguments;
   }();
   return table[opcode];
@@ -69,17 +69,17 @@ std::optional<PickleStep> PickleSteps::next() {
   step.opcode = static_cast<std::uint8_t>(opcode);
   bool whole = false;
   switch (argument_of(step.opcode)) {
-    case Argument::none: whole = true; break;
-    case Argument::one: whole = number(1, step.number); break;
-    case Argument::two: whole = number(2, step.number); break;
-    case Argument::four: whole = number(4, step.number); break;
-    case Argument::eight: whole = number(8, step.number); break;
-    case Argument::counted1: whole = counted(1, step.text); break;
-    case Argument::counted4: whole = counted(4, step.text); break;
-    case Argument::counted8: whole = counted(8, step.text); break;
-    case Argument::line: whole = line(step.text); break;
-    case Argument::lines2: whole = line(step.text) && line(step.second); break;
-    case Argument::unknown: break;
+    case OpcodeArgument::none: whole = true; break;
+    case OpcodeArgument::one: whole = number(1, step.number); break;
+    case OpcodeArgument::two: whole = number(2, step.number); break;
+    case OpcodeArgument::four: whole = number(4, step.number); break;
+    case OpcodeArgument::eight: whole = number(8, step.number); break;
+    case OpcodeArgument::counted1: whole = counted(1, step.text); break;
+    case OpcodeArgument::counted4: whole = counted(4, step.text); break;
+    case OpcodeArgument::counted8: whole = counted(8, step.text); break;
+    case OpcodeArgument::line: whole = line(step.text); break;
+    case OpcodeArgument::lines2: whole = line(step.text) && line(step.second); break;
+    case OpcodeArgument::unknown: break;
   }
   return whole ? std::optional(step) : std::nullopt;
 }

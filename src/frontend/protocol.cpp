@@ -13,7 +13,7 @@ void put(Writer& out, const std::vector<std::string>& strings) {
   for (const std::string& string : strings) out.string(string);
 }
 
-std::vector<std::string> strings(Reader& in) {
+std::vector<std::string> read_strings(Reader& in) {
   std::vector<std::string> all(in.count());
   for (std::string& string : all) string = in.string();
   return all;
@@ -31,7 +31,7 @@ void put_numbers(Writer& out, const std::vector<Number>& numbers) {
 }
 
 template <class Number>
-std::vector<Number> numbers(Reader& in) {
+std::vector<Number> read_numbers(Reader& in) {
   std::vector<Number> all(in.count());
   for (Number& number : all) number = static_cast<Number>(in.unsigned_number());
   return all;
@@ -48,8 +48,8 @@ Model model(Reader& in) {
   Model model;
   model.path = in.string();
   model.display_name = in.string();
-  model.op_libraries = strings(in);
-  model.schemas = strings(in);
+  model.op_libraries = read_strings(in);
+  model.schemas = read_strings(in);
   return model;
 }
 
@@ -123,7 +123,7 @@ void put(Writer& out, const ErrorReply& reply) {
   out.string(reply.message);
 }
 
-ir::DType dtype(Reader& in) {
+ir::DType read_dtype(Reader& in) {
   if (const auto known = ir::dtype_from_number(in.byte())) return *known;
   Reader::damaged("an element type is unknown");
 }
@@ -133,7 +133,7 @@ ObserveReply observations(Reader& in) {
   reply.tensors.resize(in.count());
   for (ObservedTensor& tensor : reply.tensors) {
     tensor.position = static_cast<std::uint32_t>(in.unsigned_number());
-    tensor.dtype = dtype(in);
+    tensor.dtype = read_dtype(in);
     tensor.sizes.resize(in.count());
     for (std::int64_t& size : tensor.sizes) size = in.number();
   }
@@ -162,7 +162,7 @@ Request read_request(Reader& in) {
   const std::uint8_t kind = in.byte();
   if (kind == hello) return HelloRequest{};
   if (kind == load) return LoadRequest{model(in)};
-  if (kind == schemas) return SchemasRequest{strings(in)};
+  if (kind == schemas) return SchemasRequest{read_strings(in)};
   if (kind == execution) {
     ExecutionRequest request{model(in), blob(in), in.string()};
     request.seed = in.unsigned_number();
@@ -178,7 +178,7 @@ Request read_request(Reader& in) {
     RunRequest request{model(in), in.string(), blob(in), 0, 0, {}};
     request.seed = in.unsigned_number();
     request.nudge = in.unsigned_number();
-    request.state = strings(in);
+    request.state = read_strings(in);
     return request;
   }
   if (kind == values) {
@@ -190,7 +190,7 @@ Request read_request(Reader& in) {
       wanted.block = static_cast<std::uint32_t>(in.unsigned_number());
       wanted.first = in.unsigned_number();
       wanted.end = in.unsigned_number();
-      wanted.positions = numbers<std::uint32_t>(in);
+      wanted.positions = read_numbers<std::uint32_t>(in);
     }
     return request;
   }
@@ -218,12 +218,12 @@ Reply read_reply(Reader& in) {
   if (kind == observe) return observations(in);
   if (kind == run) return RunReply{blob(in), blob(in)};
   if (kind == values) {
-    ValuesReply reply{numbers<std::uint64_t>(in), numbers<std::uint64_t>(in), false, {}};
+    ValuesReply reply{read_numbers<std::uint64_t>(in), read_numbers<std::uint64_t>(in), false, {}};
     reply.too_many = in.boolean();
     reply.values = blob(in);
     return reply;
   }
-  if (kind == schemas) return SchemasReply{strings(in)};
+  if (kind == schemas) return SchemasReply{read_strings(in)};
   if (kind == error) {
     const std::uint8_t cause = in.byte();
     if (cause > static_cast<std::uint8_t>(ErrorKind::needs_restart)) Reader::damaged("an error's kind is unknown");

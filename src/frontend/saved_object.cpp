@@ -15,7 +15,7 @@ namespace {
 using Kind = PickleItem::Kind;
 
 constexpr std::uint64_t longest_pickle = 16 << 20;
-constexpr int deepest = 32;
+constexpr int deepest_object = 32;
 
 const ir::TypeRef& any() {
   static const ir::TypeRef type = ir::simple_type(ir::TypeKind::any);
@@ -57,9 +57,9 @@ struct NamedStorage {
   std::int64_t elements = 0;
 };
 
-class Reader {
+class ObjectReader {
  public:
-  Reader(const InputFile& file, const ZipDirectory& directory, const PickleTree& tree, std::size_t most_values)
+  ObjectReader(const InputFile& file, const ZipDirectory& directory, const PickleTree& tree, std::size_t most_values)
       : file_(file), directory_(directory), tree_(tree), most_values_(most_values) {}
 
   ir::Constant root() { return value(tree_.items[tree_.root], 0); }
@@ -71,7 +71,7 @@ class Reader {
   [[noreturn]] static void damaged() { throw ModelError("holds a tensor that torch doesn't write so: the file is damaged"); }
 
   ir::Constant value(const PickleItem& item, int depth) {
-    if (depth > deepest) throw ModelError("nests its containers deeper than " + std::to_string(deepest));
+    if (depth > deepest_object) throw ModelError("nests its containers deeper than " + std::to_string(deepest_object));
     // A tuple of twice the same tuple, and so on, is small in the file.
     if (++values_ > most_values_) throw ModelError("holds more than " + std::to_string(most_values_) + " values");
     switch (item.kind) {
@@ -149,7 +149,7 @@ class Reader {
         function == "_rebuild_device_tensor_from_cpu_tensor")
       return value(argument(0), depth + 1);
     if (function == "_rebuild_from_type_v2" && argument(0).kind == Kind::name && argument(2).kind == Kind::tuple &&
-        depth < deepest)
+        depth < deepest_object)
       return rebuilt(name_of(argument(0)), argument(2), depth + 1);
     if (function == "_rebuild_tensor" || function == "_rebuild_tensor_v2" || function == "_rebuild_qtensor")
       return tensor(argument(0), argument(1), argument(2), argument(3), std::nullopt);
@@ -272,7 +272,7 @@ ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& direct
   const auto pickle = read_zip_record(file, record, longest_pickle);
   refuse_big_endian(file, directory);
   const auto tree = read_pickle(pickle, 10 * most_values);
-  return Reader(file, directory, tree, most_values).root();
+  return ObjectReader(file, directory, tree, most_values).root();
 }
 
 }  // namespace compatcheck::frontend

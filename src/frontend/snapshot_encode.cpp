@@ -91,7 +91,7 @@ void optional_numbers(Writer& out, const std::optional<std::vector<std::optional
   }
 }
 
-void numbers(Writer& out, const std::vector<std::int64_t>& all) {
+void write_numbers(Writer& out, const std::vector<std::int64_t>& all) {
   out.unsigned_number(all.size());
   for (const std::int64_t number : all) out.number(number);
 }
@@ -152,14 +152,14 @@ void Encoder::quantizer(const ir::Quantizer& quantizer) {
   out_.number(quantizer.zero_point);
   out_.unsigned_number(quantizer.scales.size());
   for (const double scale : quantizer.scales) out_.real(scale);
-  numbers(out_, quantizer.zero_points);
+  write_numbers(out_, quantizer.zero_points);
   out_.number(quantizer.axis);
 }
 
 void Encoder::tensor(const ir::TensorView& tensor) {
   out_.byte(static_cast<std::uint8_t>(tensor.dtype));
-  numbers(out_, tensor.sizes);
-  numbers(out_, tensor.strides);
+  write_numbers(out_, tensor.sizes);
+  write_numbers(out_, tensor.strides);
   out_.number(tensor.offset);
   out_.unsigned_number(storage_number(tensor.storage));
   out_.boolean(tensor.requires_grad);

@@ -11,11 +11,11 @@ namespace {
 
 using Kind = PickleItem::Kind;
 
-constexpr std::size_t deepest = 100, most_visits = 100'000;
+constexpr std::size_t deepest_type = 100, most_visits = 100'000;
 
-class Reader {
+class TypeReader {
  public:
-  explicit Reader(const PickleTree& tree) : tree_(tree) {}
+  explicit TypeReader(const PickleTree& tree) : tree_(tree) {}
 
   std::vector<ir::TypeRef> read() {
     const PickleItem* record = plain(tree_.root);
@@ -41,7 +41,7 @@ class Reader {
   // A call of restore_type_tag or build_…list stands for its first argument. Null: none is given.
   const PickleItem* plain(PickleItemId id) const {
     const PickleItem* held = &item(id);
-    for (std::size_t depth = 0; depth < deepest && held->kind == Kind::call; ++depth) {
+    for (std::size_t depth = 0; depth < deepest_type && held->kind == Kind::call; ++depth) {
       if (item(held->members.at(0)).module != "torch.jit._pickle") return held;
       const PickleItem& given = item(held->members.at(1));
       if (given.members.empty()) return nullptr;
@@ -51,7 +51,7 @@ class Reader {
   }
 
   ir::TypeRef type_of(PickleItemId id) {
-    if (++depth_ > deepest) throw ModelError("an example input is nested more than 100 deep");
+    if (++depth_ > deepest_type) throw ModelError("an example input is nested more than 100 deep");
     if (++visits_ > most_visits) throw ModelError("the example inputs hold more than 100,000 values");
     const PickleItem* held = plain(id);
     ir::TypeRef type = held ? type_of(*held) : nullptr;
@@ -124,7 +124,7 @@ class Reader {
 
 std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle) {
   const PickleTree tree = read_pickle(pickle);
-  return Reader(tree).read();
+  return TypeReader(tree).read();
 }
 
 }  // namespace compatcheck::frontend

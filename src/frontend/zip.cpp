@@ -51,9 +51,9 @@ struct Extent {
 };
 
 // The archive's own bytes in the file. Its directory counts places from its start.
-class Archive {
+class ZipBytes {
  public:
-  Archive(const InputFile& file, std::uint64_t start, std::uint64_t bytes) : file_(file), start_(start), size_(bytes) {}
+  ZipBytes(const InputFile& file, std::uint64_t start, std::uint64_t bytes) : file_(file), start_(start), size_(bytes) {}
   std::uint64_t size() const { return size_; }
   std::uint64_t start() const { return start_; }
   std::vector<std::uint8_t> read(std::uint64_t offset, std::uint64_t bytes) const {
@@ -67,7 +67,7 @@ class Archive {
 };
 
 // The end record stands before a comment of at most 65,535 bytes.
-std::optional<std::uint64_t> find_end(const Archive& file) {
+std::optional<std::uint64_t> find_end(const ZipBytes& file) {
   const std::uint64_t tail_bytes = std::min<std::uint64_t>(file.size(), end_bytes + 0xffff);
   const auto tail = file.read(file.size() - tail_bytes, tail_bytes);
   const Fields fields(tail);
@@ -78,7 +78,7 @@ std::optional<std::uint64_t> find_end(const Archive& file) {
   return std::nullopt;
 }
 
-std::optional<Extent> zip64_extent(const Archive& file, std::uint64_t end) {
+std::optional<Extent> zip64_extent(const ZipBytes& file, std::uint64_t end) {
   if (end < locator_bytes) return std::nullopt;
   const auto locator_data = file.read(end - locator_bytes, locator_bytes);
   const Fields locator(locator_data);
@@ -93,7 +93,7 @@ std::optional<Extent> zip64_extent(const Archive& file, std::uint64_t end) {
   return Extent{record.u64(48), record.u64(40), record.u64(32)};
 }
 
-Extent directory_extent(const Archive& file) {
+Extent directory_extent(const ZipBytes& file) {
   const auto end = find_end(file);
   if (!end)
     throw ModelError("is cut short: a zip archive whose directory, at its end, is missing (it has " +
@@ -129,7 +129,7 @@ void widen(ZipRecord& record, const Fields& extra) {
   }
 }
 
-void check(const ZipRecord& record, std::uint64_t directory) {
+void check_record(const ZipRecord& record, std::uint64_t directory) {
   if (record.header > directory || directory - record.header < local_bytes ||
       record.stored > directory - record.header - local_bytes)
     damaged("record " + record.name + " reaches beyond its place in the file");
@@ -152,7 +152,7 @@ std::vector<ZipRecord> read_records(const Fields& directory, const Extent& exten
     record.header = directory.u32(at + 42);
     record.name = directory.part(at + entry_bytes, name).text();
     widen(record, directory.part(at + entry_bytes + name, extra));
-    check(record, extent.offset);
+    check_record(record, extent.offset);
     record.header += start;
     records.push_back(std::move(record));
     at += entry_bytes + name + extra + comment;
@@ -233,7 +233,7 @@ bool starts_as_zip(std::span<const std::uint8_t> head) {
 ZipDirectory read_zip_directory(const InputFile& file) { return read_zip_directory(file, 0, file.size()); }
 
 ZipDirectory read_zip_directory(const InputFile& file, std::uint64_t start, std::uint64_t size) {
-  const Archive archive(file, start, size);
+  const ZipBytes archive(file, start, size);
   const Extent extent = directory_extent(archive);
   const auto bytes = archive.read(extent.offset, extent.bytes);
   ZipDirectory directory;

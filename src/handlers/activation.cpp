@@ -12,8 +12,6 @@ namespace compatcheck::handlers {
 namespace {
 
 Value self(Emission& e) { return e.tensor("self"); }
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
 
 void silu(Emission& e) {
   const Value x = self(e);

@@ -56,7 +56,7 @@ Value size_of_axis(Emission& e, const IndexPlan& plan, std::int64_t axis) {
 namespace {
 
 // −size … size − 1.
-Value clamped(Emission& e, const Value& positions, const Value& size) {
+Value clamped_to_size(Emission& e, const Value& positions, const Value& size) {
   const Value low = difference(e, e.build.integer(0), size), high = difference(e, size, e.build.integer(1));
   if (e.at_least(12)) return e.node("Min", {e.node("Max", {positions, low}), high});
   const Value above = e.node("Where", {e.node("Less", {positions, low}), low, positions});
@@ -99,7 +99,7 @@ IndexPlan plan_indices(Emission& e, bool clamp) {
       continue;
     }
     const Value whole = e.cast(index, DType::i64);
-    plan.positions.push_back(clamp ? clamped(e, whole, e.build.squeeze(size_of_axis(e, plan, axis), {0})) : whole);
+    plan.positions.push_back(clamp ? clamped_to_size(e, whole, e.build.squeeze(size_of_axis(e, plan, axis), {0})) : whole);
     plan.position_shapes.push_back(*tensor->shape);
     plan.axes.push_back(axis++);
   }

@@ -1,4 +1,4 @@
-// Sums, products and what is composed of them; bounds. Quotients: division.cpp; powers: power.cpp.
+// Sums, products and what is composed of them; bounds. Quotients: arithmetic_division.cpp; powers: power.cpp.
 #include <limits>
 
 #include "handlers/compute.h"
@@ -8,10 +8,8 @@
 namespace compatcheck::handlers {
 namespace {
 
-using OfTwo = Value (*)(Emission&, const Value&, const Value&);
-
 // `alpha` · value; alpha is 1 where the overload lacks it.
-Value scaled(Emission& e, const Value& value, std::string_view factor) {
+Value times_factor(Emission& e, const Value& value, std::string_view factor) {
   if (!e.given(factor) || e.call.number(factor) == 1) return value;
   return multiply(e, value, e.number_value(factor, value.dtype));
 }
@@ -23,9 +21,9 @@ void add_scaled(Emission& e, const Value& a, const Value& b, OfTwo combined) {
   e.give(combined(e, widened(e, a), multiply(e, widened(e, b), factor)));
 }
 
-void add(Emission& e) {
+void add_other(Emission& e) {
   const auto [a, b] = operands(e);
-  add_scaled(e, a, b, handlers::add);
+  add_scaled(e, a, b, add);
 }
 
 void sub(Emission& e) {
@@ -45,21 +43,21 @@ void mul(Emission& e) {
 
 void neg(Emission& e) { e.give(negated(e, e.tensor("self"))); }
 void abs(Emission& e) { e.give(absolute(e, e.tensor("self"))); }
-void sign(Emission& e) { e.give(handlers::sign(e, e.tensor("self"))); }
+void give_sign(Emission& e) { e.give(sign(e, e.tensor("self"))); }
 void rsqrt(Emission& e) { e.give(e.node("Reciprocal", {e.node("Sqrt", {e.tensor("self", e.output_dtype())})})); }
 
 // self + value · tensor1 · tensor2
 void addcmul(Emission& e) {
   const auto operand = [&](std::string_view name) { return widened(e, e.tensor(name, e.output_dtype())); };
-  const Value product = multiply(e, scaled(e, operand("tensor1"), "value"), operand("tensor2"));
-  e.give(handlers::add(e, operand("self"), product));
+  const Value product = multiply(e, times_factor(e, operand("tensor1"), "value"), operand("tensor2"));
+  e.give(add(e, operand("self"), product));
 }
 
 // self + value · tensor1 / tensor2
 void addcdiv(Emission& e) {
   const auto operand = [&](std::string_view name) { return widened(e, e.tensor(name, e.output_dtype())); };
-  const Value quotient = divide(e, scaled(e, operand("tensor1"), "value"), operand("tensor2"));
-  e.give(handlers::add(e, operand("self"), quotient));
+  const Value quotient = divide(e, times_factor(e, operand("tensor1"), "value"), operand("tensor2"));
+  e.give(add(e, operand("self"), quotient));
 }
 
 // From whichever end is nearer: that one is reached exactly.
@@ -68,7 +66,7 @@ void lerp(Emission& e) {
   const DType dtype = start.dtype;
   const Value weight = e.number_value("weight", dtype);
   const Value way = subtract(e, end, start), one = e.scalar(dtype, 1), half = e.scalar(dtype, 0.5);
-  const auto from_start = [&] { return handlers::add(e, start, multiply(e, weight, way)); };
+  const auto from_start = [&] { return add(e, start, multiply(e, weight, way)); };
   const auto from_end = [&] { return subtract(e, end, multiply(e, way, subtract(e, one, weight))); };
   if (const auto known = constant_number(e, weight)) return e.give(*known > -0.5 && *known < 0.5 ? from_start() : from_end());
   if (!e.at_least(9)) return e.give(from_start());
@@ -123,7 +121,7 @@ void copysign(Emission& e) {
   const auto [self, other] = operand_names(e);
   const Value magnitude = absolute(e, e.number_value(self, dtype));
   Value of = e.tensor(other);
-  if (of.dtype == DType::boolean) return e.give(handlers::add(e, magnitude, multiply(e, e.cast(of, dtype), e.scalar(dtype, 0))));
+  if (of.dtype == DType::boolean) return e.give(add(e, magnitude, multiply(e, e.cast(of, dtype), e.scalar(dtype, 0))));
   if (ir::is_floating(of.dtype)) of = e.cast(of, dtype);  // promotion may flush what is left of it to 0
   const Value factor = subtract(e, e.scalar(dtype, 1), multiply(e, e.scalar(dtype, 2), e.cast(is_negative(e, of), dtype)));
   e.give(multiply(e, magnitude, factor));
@@ -140,7 +138,7 @@ void hypot(Emission& e) {
   const auto [a, b] = operands(e);
   const bool wide = a.dtype == DType::f32;
   const Value x = wide ? e.cast(a, DType::f64) : a, y = wide ? e.cast(b, DType::f64) : b;
-  const Value length = e.cast(e.node("Sqrt", {handlers::add(e, multiply(e, x, x), multiply(e, y, y))}), a.dtype);
+  const Value length = e.cast(e.node("Sqrt", {add(e, multiply(e, x, x), multiply(e, y, y))}), a.dtype);
   const Value infinite = logical_or(e, is_infinite(e, a), is_infinite(e, b));
   e.give(where(e, infinite, e.scalar(a.dtype, std::numeric_limits<double>::infinity()), length));
 }
@@ -148,14 +146,13 @@ void hypot(Emission& e) {
 }  // namespace
 
 void register_arithmetic(Registry& registry) {
-  registry.handler("aten::add", [](Emission& e) { add(e); });  // names that are overloaded
+  registry.handler("aten::add", add_other);
   registry.handler("aten::sub", sub);
   registry.handler("aten::rsub", rsub);
   registry.handler("aten::mul", mul);
   registry.handler("aten::neg", neg);
-  registry.handler("aten::_neg_view", neg);
   registry.handler("aten::abs", abs);
-  registry.handler("aten::sign", [](Emission& e) { sign(e); });
+  registry.handler("aten::sign", give_sign);
   registry.handler("aten::rsqrt", rsqrt);
   registry.handler("aten::addcmul", addcmul);
   registry.handler("aten::addcdiv", addcdiv);

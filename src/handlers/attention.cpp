@@ -1,16 +1,14 @@
 // Scaled dot-product attention, written out.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Value swap_last(Emission& e, const Value& value, std::int64_t rank) {
   Ints order(static_cast<std::size_t>(rank));
@@ -90,7 +88,7 @@ Value scaled_query(Emission& e, const Value& query) {
 }
 
 // Each head of keys serves several of queries.
-Value repeated(Emission& e, std::string_view tensor) {
+Value repeated_heads(Emission& e, std::string_view tensor) {
   const Value value = e.tensor(tensor);
   if (!e.boolean("enable_gqa")) return value;
   const std::int64_t axis = e.rank(tensor) - 3;
@@ -113,19 +111,21 @@ Value dropped(Emission& e, const Value& weights, double probability) {
   return e.node("Mul", {weights, factor});
 }
 
-Value softmax(Emission& e, const Value& scores, std::int64_t rank) { return e.node("Softmax", {scores}, {{"axis", rank - 1}}); }
+Value softmax_of_scores(Emission& e, const Value& scores, std::int64_t rank) {
+  return e.node("Softmax", {scores}, {{"axis", rank - 1}});
+}
 
 // Of PyTorch's kernels only the first result is the attention; the others are for their gradients.
 void scaled_dot_product(Emission& e) {
   for (std::size_t i = 1; i < e.call.node().outputs().size(); ++i)
     if (e.output_used(i)) throw Refusal{"only the first result has an ONNX form", "use scaled_dot_product_attention"};
-  const Value query = scaled_query(e, e.tensor("query")), key = repeated(e, "key"), value = repeated(e, "value");
+  const Value query = scaled_query(e, e.tensor("query")), key = repeated_heads(e, "key"), value = repeated_heads(e, "value");
   const std::int64_t scores_rank = std::max(e.rank("query"), e.rank("key"));
   Value scores = e.node("MatMul", {query, swap_last(e, key, e.rank("key"))});
   const Bias bias = bias_of(e, scores.dtype);
   if (bias.value) scores = e.node("Add", {scores, bias.value});
   const std::int64_t mask_rank = e.given(mask_name(e)) ? e.rank(mask_name(e)) : 0;
-  Value weights = softmax(e, scores, std::max(scores_rank, mask_rank));
+  Value weights = softmax_of_scores(e, scores, std::max(scores_rank, mask_rank));
   if (const double probability = e.number("dropout_p", 0); probability != 0) weights = dropped(e, weights, probability);
   Value made = e.node("MatMul", {weights, value});
   if (bias.whole_rows) {
@@ -139,11 +139,6 @@ void scaled_dot_product(Emission& e) {
 
 // ---- What PyTorch puts in the place of MultiheadAttention and TransformerEncoderLayer
 
-Value linear(Emission& e, const Value& input, const Value& weight, const Value& bias) {
-  const Value product = e.node("MatMul", {input, e.build.transpose(weight, {1, 0})});
-  return bias ? e.node("Add", {product, bias}) : product;
-}
-
 struct Heads {
   Value query, key, value;  // (batch, time, features)
   Value qkv_weight, qkv_bias, weight, bias, mask;
@@ -152,7 +147,7 @@ struct Heads {
 };
 
 // (batch, time, features) → (batch, heads, time, features of a head)
-Value parted(Emission& e, const Heads& heads, const Value& value) {
+Value parted_heads(Emission& e, const Heads& heads, const Value& value) {
   if (heads.count < 1 || heads.features % heads.count != 0)
     throw Refusal{std::to_string(heads.features) + " features don't part into " + std::to_string(heads.count) + " heads"};
   return e.build.transpose(e.build.reshape(value, {0, 0, heads.count, heads.features / heads.count}), {0, 2, 1, 3});
@@ -162,14 +157,14 @@ Values projected(Emission& e, const Heads& heads) {
   const std::int64_t features = heads.features;
   Values made;
   if (heads.same) {
-    const Value all = linear(e, heads.query, heads.qkv_weight, heads.qkv_bias);
+    const Value all = linear_layer(e, heads.query, heads.qkv_weight, heads.qkv_bias);
     for (std::int64_t i = 0; i < 3; ++i) made.push_back(e.build.slice(all, {i * features}, {(i + 1) * features}, {2}));
     return made;
   }
   const Value inputs[] = {heads.query, heads.key, heads.value};
   for (std::int64_t i = 0; i < 3; ++i)
-    made.push_back(linear(e, inputs[i], e.build.slice(heads.qkv_weight, {i * features}, {(i + 1) * features}, {0}),
-                          e.build.slice(heads.qkv_bias, {i * features}, {(i + 1) * features}, {0})));
+    made.push_back(linear_layer(e, inputs[i], e.build.slice(heads.qkv_weight, {i * features}, {(i + 1) * features}, {0}),
+                                e.build.slice(heads.qkv_bias, {i * features}, {(i + 1) * features}, {0})));
   return made;
 }
 
@@ -188,12 +183,12 @@ Attended attend(Emission& e, const Heads& heads) {
   const Values parts = projected(e, heads);
   const std::int64_t width = heads.features / heads.count;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
-  const Value query = e.node("Mul", {parted(e, heads, parts[0]), e.scalar(parts[0].dtype, scale)});
-  Value scores = e.node("MatMul", {query, swap_last(e, parted(e, heads, parts[1]), 4)});
+  const Value query = e.node("Mul", {parted_heads(e, heads, parts[0]), e.scalar(parts[0].dtype, scale)});
+  Value scores = e.node("MatMul", {query, swap_last(e, parted_heads(e, heads, parts[1]), 4)});
   if (heads.mask) scores = e.node("Where", {heads.mask, e.scalar(scores.dtype, -infinity), scores});
-  const Value weights = softmax(e, scores, 4);
-  const Value mixed = e.build.transpose(e.node("MatMul", {weights, parted(e, heads, parts[2])}), {0, 2, 1, 3});
-  return {linear(e, e.build.reshape(mixed, {0, 0, heads.features}), heads.weight, heads.bias), weights};
+  const Value weights = softmax_of_scores(e, scores, 4);
+  const Value mixed = e.build.transpose(e.node("MatMul", {weights, parted_heads(e, heads, parts[2])}), {0, 2, 1, 3});
+  return {linear_layer(e, e.build.reshape(mixed, {0, 0, heads.features}), heads.weight, heads.bias), weights};
 }
 
 void native_multi_head(Emission& e) {
@@ -215,7 +210,7 @@ void native_multi_head(Emission& e) {
                                               : made.weights);
 }
 
-Value layer_norm(Emission& e, const Value& input, std::string_view which) {
+Value encoder_norm(Emission& e, const Value& input, std::string_view which) {
   const Value weight = e.tensor("norm_weight_" + std::string(which)), bias = e.tensor("norm_bias_" + std::string(which));
   const double epsilon = e.number("eps");
   if (e.at_least(17)) return e.node("LayerNormalization", {input, weight, bias}, {{"axis", 2}, {"epsilon", epsilon}});
@@ -226,7 +221,7 @@ Value layer_norm(Emission& e, const Value& input, std::string_view which) {
   return e.node("Add", {e.node("Mul", {normal, weight}), bias});
 }
 
-Value activated(Emission& e, const Value& value) {
+Value feed_forward_activation(Emission& e, const Value& value) {
   if (!e.boolean("use_gelu")) return e.node("Relu", {value});
   if (e.at_least(20)) return e.node("Gelu", {value});
   const Value erf = e.node("Erf", {e.node("Div", {value, e.scalar(value.dtype, std::sqrt(2.0))})});
@@ -252,12 +247,12 @@ void encoder_layer(Emission& e) {
         .result;
   };
   const auto feed_forward = [&](const Value& input) {
-    const Value hidden = activated(e, linear(e, input, e.tensor("ffn_weight_1"), e.tensor("ffn_bias_1")));
-    return linear(e, hidden, e.tensor("ffn_weight_2"), e.tensor("ffn_bias_2"));
+    const Value hidden = feed_forward_activation(e, linear_layer(e, input, e.tensor("ffn_weight_1"), e.tensor("ffn_bias_1")));
+    return linear_layer(e, hidden, e.tensor("ffn_weight_2"), e.tensor("ffn_bias_2"));
   };
   const auto step = [&](const Value& input, std::string_view norm, const auto& layer) {
-    const Value sum = e.node("Add", {layer(before ? layer_norm(e, input, norm) : input), input});
-    return before ? sum : layer_norm(e, sum, norm);
+    const Value sum = e.node("Add", {layer(before ? encoder_norm(e, input, norm) : input), input});
+    return before ? sum : encoder_norm(e, sum, norm);
   };
   e.give(step(step(source, "1", self_attention), "2", feed_forward));
 }

@@ -1,8 +1,9 @@
-// Bits of integers, and the same operators as logic on bools. Shifts: power.cpp.
+// Bits of integers, and the same operators as logic on bools. Shifts.
 #include <algorithm>
 
-#include "handlers/elementary.h"
+#include "handlers/arithmetic_division.h"
 #include "handlers/families.h"
+#include "handlers/power.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -78,17 +79,61 @@ void bitwise_not(Emission& e) {
   e.give(subtract(e, e.scalar(x.dtype, -1), x));
 }
 
+// ---- Shifts
+
+std::int64_t bits_of(DType dtype) { return 8 * static_cast<std::int64_t>(ir::element_bytes(dtype)); }
+
+// 2 to each of 0 … count - 1 for those shifts, `otherwise` for all others.
+Value power_of_two(Emission& e, const Value& shift, std::int64_t count, std::int64_t otherwise) {
+  if (const auto known = constant_number(e, shift); known && e.constant_of(shift)->dims.empty())
+    return *known >= 0 && *known < static_cast<double>(count)
+               ? e.scalar(shift.dtype, static_cast<std::int64_t>(std::uint64_t{1} << static_cast<int>(*known)))
+               : e.scalar(shift.dtype, otherwise);
+  Ints powers;
+  for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<std::int64_t>(std::uint64_t{1} << i));
+  powers.push_back(otherwise);
+  const Value table = e.build.constant(onnx::make_tensor(shift.dtype, {count + 1}, powers));
+  const Value whole = e.cast(shift, DType::i64), last = e.build.integer(count);
+  const Value inside = minimum(e, where(e, less(e, whole, e.build.integer(0)), last, whole), last);
+  return e.node("Gather", {table, inside}, {{"axis", 0}});
+}
+
+void left_shift(Emission& e) {
+  const auto [a, b] = operands(e);
+  if (ir::is_floating(a.dtype)) return e.give(multiply(e, a, power(e, e.scalar(a.dtype, 2), b)));
+  e.give(multiply(e, a, power_of_two(e, b, bits_of(a.dtype), 0)));
+}
+
+// Rounds down. A shift of all bits but the sign leaves 0 or -1.
+void right_shift(Emission& e) {
+  const auto [a, b] = operands(e);
+  if (ir::is_floating(a.dtype)) return e.give(divide(e, a, power(e, e.scalar(a.dtype, 2), b)));
+  const bool has_sign = a.dtype != DType::u8;
+  const std::int64_t count = bits_of(a.dtype) - (has_sign ? 1 : 0);
+  const Value divisor = power_of_two(e, b, count, 0);
+  const auto known = constant_number(e, divisor);
+  const Value zero = e.scalar(a.dtype, 0), one = e.scalar(a.dtype, 1);
+  const auto beyond = [&] { return has_sign ? negated(e, e.cast(less(e, a, zero), a.dtype)) : multiply(e, a, zero); };
+  if (known) return e.give(*known == 0 ? beyond() : floored_quotient(e, a, divisor));
+  const Value quotient = divide(e, a, maximum(e, divisor, one));
+  const Value rest = subtract(e, a, multiply(e, quotient, divisor));
+  const Value floored = has_sign ? subtract(e, quotient, e.cast(less(e, rest, zero), a.dtype)) : quotient;
+  e.give(where(e, equal(e, divisor, zero), beyond(), floored));
+}
+
 }  // namespace
 
 void register_bitwise(Registry& registry) {
-  const auto all = [&](const Handler& handler, std::initializer_list<const char*> names) {
-    for (const char* name : names) registry.handler(name, handler);
-  };
-  all(bitwise_and, {"aten::bitwise_and", "aten::bitwise_and.Scalar", "aten::bitwise_and.Scalar_Tensor", "aten::__and__"});
-  all(bitwise_or, {"aten::bitwise_or", "aten::bitwise_or.Scalar", "aten::bitwise_or.Scalar_Tensor", "aten::__or__"});
-  all(bitwise_xor, {"aten::bitwise_xor", "aten::bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_Tensor", "aten::__xor__",
-                    "aten::__xor__.Scalar"});
-  all(bitwise_not, {"aten::bitwise_not"});
+  for (const char* op : {"aten::bitwise_and", "aten::bitwise_and.Scalar", "aten::bitwise_and.Scalar_Tensor", "aten::__and__"})
+    registry.handler(op, bitwise_and);
+  for (const char* op : {"aten::bitwise_or", "aten::bitwise_or.Scalar", "aten::bitwise_or.Scalar_Tensor", "aten::__or__"})
+    registry.handler(op, bitwise_or);
+  for (const char* op : {"aten::bitwise_xor", "aten::bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_Tensor", "aten::__xor__",
+                         "aten::__xor__.Scalar"})
+    registry.handler(op, bitwise_xor);
+  registry.handler("aten::bitwise_not", bitwise_not);
+  for (const char* op : {"aten::bitwise_left_shift", "aten::__lshift__"}) registry.handler(op, left_shift);
+  for (const char* op : {"aten::bitwise_right_shift", "aten::__rshift__"}) registry.handler(op, right_shift);
 }
 
 }  // namespace compatcheck::handlers

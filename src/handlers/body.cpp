@@ -23,7 +23,7 @@ using Scope = std::map<std::string, Value, std::less<>>;
 constexpr int deepest = 64;
 
 template <class Number>
-std::vector<double> numbers(const std::vector<Number>& of) {
+std::vector<double> as_doubles(const std::vector<Number>& of) {
   return {of.begin(), of.end()};
 }
 template <class Number>
@@ -31,14 +31,14 @@ Ints whole_numbers(const std::vector<Number>& of) {
   return Ints(of.begin(), of.end());
 }
 
-onnx::TensorData tensor_of(const TensorProto& tensor) {
+onnx::TensorData parsed_tensor(const TensorProto& tensor) {
   const auto dtype = onnx::dtype_from_data_type(tensor.data_type());
   if (!dtype) throw Refusal{"its row's ONNX text has a tensor of a type that isn't taken"};
   const std::vector<std::int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   const auto made = [&] {
     switch (tensor.data_type()) {
-      case TensorProto::FLOAT: return onnx::make_tensor(*dtype, dims, numbers(::onnx::ParseData<float>(&tensor)));
-      case TensorProto::DOUBLE: return onnx::make_tensor(*dtype, dims, numbers(::onnx::ParseData<double>(&tensor)));
+      case TensorProto::FLOAT: return onnx::make_tensor(*dtype, dims, as_doubles(::onnx::ParseData<float>(&tensor)));
+      case TensorProto::DOUBLE: return onnx::make_tensor(*dtype, dims, as_doubles(::onnx::ParseData<double>(&tensor)));
       case TensorProto::INT64: return onnx::make_tensor(*dtype, dims, ::onnx::ParseData<std::int64_t>(&tensor));
       case TensorProto::INT32:
       case TensorProto::INT16:
@@ -63,7 +63,7 @@ onnx::Argument argument_of(const AttributeProto& attribute) {
     case AttributeProto::INTS: return Ints(attribute.ints().begin(), attribute.ints().end());
     case AttributeProto::FLOATS: return std::vector<double>(attribute.floats().begin(), attribute.floats().end());
     case AttributeProto::STRINGS: return std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
-    case AttributeProto::TENSOR: return tensor_of(attribute.t());
+    case AttributeProto::TENSOR: return parsed_tensor(attribute.t());
     default: throw Refusal{"its row's ONNX text has the attribute " + attribute.name() + " of a kind that isn't taken"};
   }
 }
@@ -213,7 +213,7 @@ class PutIn {
       else
         scope[name] = build_.body_input(inputs.at(at).dtype, inputs.at(at).sequence);
     }
-    for (const auto& initializer : graph.initializer()) scope[initializer.name()] = build_.constant(tensor_of(initializer));
+    for (const auto& initializer : graph.initializer()) scope[initializer.name()] = build_.constant(parsed_tensor(initializer));
     nodes(graph.node(), scope, attributes);
     Values leaving;
     for (const auto& output : graph.output()) leaving.push_back(find(scope, output.name()));

@@ -49,8 +49,8 @@ void register_cast(Registry& registry) {
         "aten::_cast_Float", "aten::_cast_Half", "aten::_cast_Int", "aten::_cast_Long", "aten::_cast_Short", "aten::_cast_Bool",
         "prim::convert_element_type", "prims::convert_element_type", "quantized_decomposed::convert_element_type"})
     registry.handler(op, to);
-  for (const char* op : {"aten::to.prim_other", "aten::cpu", "aten::cuda", "aten::pin_memory", "aten::requires_grad_",
-                         "prims::copy_strided", "aten::feature_dropout", "aten::alpha_dropout"})
+  for (const char* op :
+       {"aten::to.prim_other", "aten::cpu", "aten::cuda", "aten::pin_memory", "aten::requires_grad_", "prims::copy_strided"})
     registry.handler(op, as_it_is);
   for (const char* op : {"aten::item", "aten::Int", "aten::Float", "aten::Bool", "aten::IntImplicit", "aten::FloatImplicit",
                          "aten::ScalarImplicit"})

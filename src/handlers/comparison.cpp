@@ -9,8 +9,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-using OfTwo = Value (*)(Emission&, const Value&, const Value&);
-
 template <OfTwo compare>
 void comparison(Emission& e) {
   const auto [a, b] = operands(e);
@@ -26,7 +24,7 @@ void logical(Emission& e) {
   e.give(connect(e, truth(e, e.tensor(a)), truth(e, e.tensor(b))));
 }
 
-void logical_not(Emission& e) { e.give(handlers::logical_not(e, truth(e, e.tensor("self")))); }
+void give_logical_not(Emission& e) { e.give(logical_not(e, truth(e, e.tensor("self")))); }
 
 // ---- Tests
 
@@ -125,7 +123,7 @@ void isin(Emission& e) {
   const DType counted = e.at_least(9) ? DType::i32 : DType::f32;  // which Greater takes
   const Value most = e.node("ReduceMax", {e.cast(found, counted)}, {{"axes", Ints{rank}}, {"keepdims", 0}});
   const Value any = e.node("Greater", {most, e.scalar(counted, 0)});  // of no elements the maximum is below 0
-  e.give(e.boolean("invert") ? handlers::logical_not(e, any) : any);
+  e.give(e.boolean("invert") ? logical_not(e, any) : any);
 }
 
 void is_nonzero(Emission& e) { e.give(truth(e, e.build.reshape(e.tensor("self"), {}))); }
@@ -151,7 +149,7 @@ void register_comparison(Registry& registry) {
   registry.handler("aten::logical_and", logical<logical_and>);
   registry.handler("aten::logical_or", logical<logical_or>);
   registry.handler("aten::logical_xor", logical<exclusive_or>);
-  registry.handler("aten::logical_not", [](Emission& e) { logical_not(e); });
+  registry.handler("aten::logical_not", give_logical_not);
   registry.handler("aten::isnan", float_test<is_nan, false>);
   registry.handler("aten::isinf", float_test<is_infinite, false>);
   registry.handler("aten::isfinite", float_test<finite, true>);

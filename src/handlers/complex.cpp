@@ -1,5 +1,6 @@
 // Complex numbers: as their real and imaginary parts, and real tensors where PyTorch's operators take both.
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <utility>
 
@@ -22,6 +23,14 @@ void adjoint(Emission& e) {
   e.give(e.build.transpose(x, permutation));
 }
 
+// 0 or pi of real numbers.
+void real_angle(Emission& e) {
+  const DType dtype = e.output_dtype();
+  const Value x = single_operand(e);
+  const Value made = where(e, less(e, x, e.scalar(x.dtype, 0)), e.scalar(dtype, std::numbers::pi), e.scalar(dtype, 0));
+  e.give(may_be_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
+}
+
 // ---- Operands
 
 // The dtype of the parts in which the call computes: of the result, or of what is compared.
@@ -35,7 +44,7 @@ DType part_dtype(const Emission& e) {
   return symbolic::real_part(*dtype);
 }
 
-Complex operand(Emission& e, std::size_t argument = 0) {
+Complex complex_operand(Emission& e, std::size_t argument = 0) {
   return e.complex(e.call.node().schema()->arguments.at(argument).name, part_dtype(e));
 }
 
@@ -43,14 +52,14 @@ Complex operand(Emission& e, std::size_t argument = 0) {
 Complex wide(Emission& e, const Complex& x) { return {e.cast(x.real, DType::f64), e.cast(x.imag, DType::f64)}; }
 
 // As the dtype of the result has them.
-void give(Emission& e, const Complex& x) {
+void give_complex(Emission& e, const Complex& x) {
   const DType dtype = symbolic::real_part(e.output_dtype());
   e.give(Complex{e.cast(x.real, dtype), e.cast(x.imag, dtype)});
 }
 
 // ---- Arithmetic
 
-Complex product(Emission& e, const Complex& a, const Complex& b) {
+Complex complex_product(Emission& e, const Complex& a, const Complex& b) {
   return {subtract(e, multiply(e, a.real, b.real), multiply(e, a.imag, b.imag)),
           add(e, multiply(e, a.real, b.imag), multiply(e, a.imag, b.real))};
 }
@@ -61,33 +70,33 @@ Value squared_magnitude(Emission& e, const Complex& x) {
 
 Value magnitude(Emission& e, const Complex& x) { return e.node("Sqrt", {squared_magnitude(e, wide(e, x))}); }
 
-Complex quotient(Emission& e, const Complex& numerator, const Complex& divisor) {
+Complex complex_quotient(Emission& e, const Complex& numerator, const Complex& divisor) {
   const Complex a = wide(e, numerator), b = wide(e, divisor);
   const Value scale = squared_magnitude(e, b);
-  const Complex made = product(e, a, {b.real, negated(e, b.imag)});
+  const Complex made = complex_product(e, a, {b.real, negated(e, b.imag)});
   return {divide(e, made.real, scale), divide(e, made.imag, scale)};
 }
 
-Complex one(Emission& e, const Complex& like) { return {e.scalar(like.real.dtype, 1), e.scalar(like.real.dtype, 0)}; }
+Complex complex_one(Emission& e, const Complex& like) { return {e.scalar(like.real.dtype, 1), e.scalar(like.real.dtype, 0)}; }
 
 void multiply_complex(Emission& e) {
-  const Complex a = operand(e);
-  give(e, product(e, a, operand(e, 1)));
+  const Complex a = complex_operand(e);
+  give_complex(e, complex_product(e, a, complex_operand(e, 1)));
 }
 
 void divide_complex(Emission& e) {
-  const Complex a = operand(e);
-  give(e, quotient(e, a, operand(e, 1)));
+  const Complex a = complex_operand(e);
+  give_complex(e, complex_quotient(e, a, complex_operand(e, 1)));
 }
 
 void reciprocal(Emission& e) {
-  const Complex x = operand(e);
-  give(e, quotient(e, one(e, x), x));
+  const Complex x = complex_operand(e);
+  give_complex(e, complex_quotient(e, complex_one(e, x), x));
 }
 
-void square(Emission& e) {
-  const Complex x = operand(e);
-  give(e, product(e, x, x));
+void square_of_complex(Emission& e) {
+  const Complex x = complex_operand(e);
+  give_complex(e, complex_product(e, x, x));
 }
 
 // ---- Functions
@@ -97,19 +106,19 @@ Complex from_polar(Emission& e, const Value& length, const Value& angle) {
 }
 
 // An imaginary part of 0 stays, however large the exponential is.
-void exponential(Emission& e) {
-  const Complex x = operand(e);
+void exponential_of_complex(Emission& e) {
+  const Complex x = complex_operand(e);
   const Complex made = from_polar(e, e.node("Exp", {x.real}), x.imag);
-  give(e, {made.real, where(e, truth(e, x.imag), made.imag, x.imag)});
+  give_complex(e, {made.real, where(e, truth(e, x.imag), made.imag, x.imag)});
 }
 
 template <int base>
-void logarithm(Emission& e) {
-  const Complex x = operand(e);
+void logarithm_of_complex(Emission& e) {
+  const Complex x = complex_operand(e);
   const Value length = e.node("Log", {magnitude(e, x)}), angle = angle_of(e, x.imag, x.real);
-  if (base == 0) return give(e, {length, angle});
+  if (base == 0) return give_complex(e, {length, angle});
   const double scale = std::log(static_cast<double>(base));
-  give(e, {divide(e, length, e.scalar(length.dtype, scale)), divide(e, angle, e.scalar(angle.dtype, scale))});
+  give_complex(e, {divide(e, length, e.scalar(length.dtype, scale)), divide(e, angle, e.scalar(angle.dtype, scale))});
 }
 
 // The part that is computed from a difference is taken from the other one instead.
@@ -125,78 +134,78 @@ Complex root(Emission& e, const Complex& given) {
           where(e, left, where(e, is_negative(e, x.imag), negated(e, large), large), small)};
 }
 
-void square_root(Emission& e) { give(e, root(e, operand(e))); }
+void square_root(Emission& e) { give_complex(e, root(e, complex_operand(e))); }
 
 void reciprocal_root(Emission& e) {
-  const Complex x = root(e, operand(e));
-  give(e, quotient(e, one(e, x), x));
+  const Complex x = root(e, complex_operand(e));
+  give_complex(e, complex_quotient(e, complex_one(e, x), x));
 }
 
 // PyTorch multiplies for small whole exponents.
-void power(Emission& e) {
+void power_of_complex(Emission& e) {
   const auto exponent = e.call.fact("exponent").number() ? e.call.number("exponent") : std::nullopt;
   if (!exponent) throw Refusal{"aten::pow isn't supported with complex numbers but for an exponent that is a known real number"};
   const Complex x = e.complex("self", part_dtype(e));
-  if (*exponent == 1) return give(e, x);
-  if (*exponent == 0.5) return give(e, root(e, x));
-  if (*exponent == -1) return give(e, quotient(e, one(e, x), x));
-  if (*exponent == 2) return give(e, product(e, x, x));
-  if (*exponent == 3) return give(e, product(e, product(e, x, x), x));
-  if (*exponent == -2) return give(e, quotient(e, one(e, x), product(e, x, x)));
+  if (*exponent == 1) return give_complex(e, x);
+  if (*exponent == 0.5) return give_complex(e, root(e, x));
+  if (*exponent == -1) return give_complex(e, complex_quotient(e, complex_one(e, x), x));
+  if (*exponent == 2) return give_complex(e, complex_product(e, x, x));
+  if (*exponent == 3) return give_complex(e, complex_product(e, complex_product(e, x, x), x));
+  if (*exponent == -2) return give_complex(e, complex_quotient(e, complex_one(e, x), complex_product(e, x, x)));
   const Value length = e.node("Pow", {magnitude(e, x), e.scalar(DType::f64, *exponent)});
   const Value angle = e.cast(angle_of(e, x.imag, x.real), DType::f64);
-  give(e, from_polar(e, length, multiply(e, angle, e.scalar(DType::f64, *exponent))));
+  give_complex(e, from_polar(e, length, multiply(e, angle, e.scalar(DType::f64, *exponent))));
 }
 
-void absolute_value(Emission& e) { e.give(magnitude(e, operand(e))); }
+void absolute_value(Emission& e) { e.give(magnitude(e, complex_operand(e))); }
 
 void angle(Emission& e) {
-  const Complex x = operand(e);
+  const Complex x = complex_operand(e);
   e.give(angle_of(e, x.imag, x.real));
 }
 
 // 0 of 0, else of length 1.
-void direction(Emission& e) {
-  const Complex x = wide(e, operand(e));
+void give_direction(Emission& e) {
+  const Complex x = wide(e, complex_operand(e));
   const Value length = magnitude(e, x);
   const Value divisor = where(e, truth(e, length), length, e.scalar(DType::f64, 1));
-  give(e, {divide(e, x.real, divisor), divide(e, x.imag, divisor)});
+  give_complex(e, {divide(e, x.real, divisor), divide(e, x.imag, divisor)});
 }
 
 // ---- Comparisons
 
 template <bool different>
 void compare(Emission& e) {
-  const Complex a = operand(e), b = operand(e, 1);
+  const Complex a = complex_operand(e), b = complex_operand(e, 1);
   const Value same = logical_and(e, equal(e, a.real, b.real), equal(e, a.imag, b.imag));
   e.give(different ? logical_not(e, same) : same);
 }
 
 void any_nan(Emission& e) {
-  const Complex x = operand(e);
+  const Complex x = complex_operand(e);
   e.give(logical_or(e, is_nan(e, x.real), is_nan(e, x.imag)));
 }
 
 // ---- Parts
 
 void conjugate(Emission& e) {
-  const Complex x = operand(e);
-  give(e, {x.real, negated(e, x.imag)});
+  const Complex x = complex_operand(e);
+  give_complex(e, {x.real, negated(e, x.imag)});
 }
 
 void conjugate_transpose(Emission& e) {
   const auto rank = static_cast<std::size_t>(e.rank("self"));
-  const Complex x = operand(e);
+  const Complex x = complex_operand(e);
   Ints permutation(rank);
   std::iota(permutation.begin(), permutation.end(), 0);
   if (rank >= 2) std::swap(permutation[rank - 2], permutation[rank - 1]);
-  give(e, {e.build.transpose(x.real, permutation), negated(e, e.build.transpose(x.imag, permutation))});
+  give_complex(e, {e.build.transpose(x.real, permutation), negated(e, e.build.transpose(x.imag, permutation))});
 }
 
-void real_part(Emission& e) { e.give(operand(e).real); }
-void imaginary_part(Emission& e) { e.give(operand(e).imag); }
+void real_part(Emission& e) { e.give(complex_operand(e).real); }
+void imaginary_part(Emission& e) { e.give(complex_operand(e).imag); }
 
-void view_as_real(Emission& e) { e.give(paired(operand(e), e.rank("self"), e.build)); }
+void view_as_real(Emission& e) { e.give(paired(complex_operand(e), e.rank("self"), e.build)); }
 void view_as_complex(Emission& e) {
   if (!ir::is_floating(e.dtype("self"))) throw Refusal{"PyTorch refuses this call: 'self' must be floating"};
   e.give(parted(e.tensor("self"), e.rank("self") - 1, e.build));
@@ -218,7 +227,7 @@ Complex broadcast(Emission& e, const Value& real, const Value& imag, std::string
 
 void make_complex(Emission& e) {
   const Value real = e.tensor("real"), imag = e.tensor("imag");
-  give(e, broadcast(e, real, imag, "real", "imag"));
+  give_complex(e, broadcast(e, real, imag, "real", "imag"));
 }
 
 // A real tensor of the call's sizes, as a complex one.
@@ -229,14 +238,14 @@ void filled_complex(Emission& e) {
   e.give(Complex{filled(e, sizes, part, number), filled(e, sizes, part, 0)});
 }
 
-void complex_number(Emission& e) { give(e, operand(e)); }
+void give_number(Emission& e) { give_complex(e, complex_operand(e)); }
 
 void make_polar(Emission& e) {
   if (!e.call.has("abs")) throw Refusal{"Python's complex numbers have no ONNX form", "use tensors"};
   if (!ir::is_floating(e.dtype("abs")) || e.dtype("abs") != e.dtype("angle"))
     throw Refusal{"PyTorch refuses this call: 'abs' and 'angle' must be floating and of one dtype"};
   const Value length = e.tensor("abs");
-  give(e, from_polar(e, length, e.tensor("angle")));
+  give_complex(e, from_polar(e, length, e.tensor("angle")));
 }
 
 }  // namespace
@@ -246,20 +255,22 @@ void register_complex(Registry& registry) {
     registry.handler(op, adjoint);
     registry.complex_handler(op, conjugate_transpose);
   }
+  registry.handler("aten::_neg_view", [](Emission& e) { e.give(negated(e, e.tensor("self"))); });
+  registry.handler("aten::angle", real_angle);
   const std::pair<const char*, Handler> functions[] = {{"aten::mul", multiply_complex},
                                                        {"aten::div", divide_complex},
                                                        {"aten::reciprocal", reciprocal},
-                                                       {"aten::square", square},
-                                                       {"aten::exp", exponential},
-                                                       {"aten::log", logarithm<0>},
-                                                       {"aten::log2", logarithm<2>},
-                                                       {"aten::log10", logarithm<10>},
+                                                       {"aten::square", square_of_complex},
+                                                       {"aten::exp", exponential_of_complex},
+                                                       {"aten::log", logarithm_of_complex<0>},
+                                                       {"aten::log2", logarithm_of_complex<2>},
+                                                       {"aten::log10", logarithm_of_complex<10>},
                                                        {"aten::sqrt", square_root},
                                                        {"aten::rsqrt", reciprocal_root},
-                                                       {"aten::pow", power},
+                                                       {"aten::pow", power_of_complex},
                                                        {"aten::abs", absolute_value},
                                                        {"aten::angle", angle},
-                                                       {"aten::sign", direction},  // sgn
+                                                       {"aten::sign", give_direction},  // sgn
                                                        {"aten::eq", compare<false>},
                                                        {"aten::ne", compare<true>},
                                                        {"aten::isnan", any_nan},
@@ -277,8 +288,8 @@ void register_complex(Registry& registry) {
                                                        {"aten::ones", filled_complex<1>},
                                                        {"aten::ones_like", filled_complex<1>},
                                                        {"aten::new_ones", filled_complex<1>},
-                                                       {"aten::tensor", complex_number},
-                                                       {"aten::scalar_tensor", complex_number}};
+                                                       {"aten::tensor", give_number},
+                                                       {"aten::scalar_tensor", give_number}};
   for (const auto& [op, handler] : functions) registry.complex_handler(op, handler);
 }
 

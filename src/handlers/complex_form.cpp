@@ -14,7 +14,7 @@ using symbolic::Fact;
 using symbolic::NumberFact;
 using symbolic::TensorFact;
 
-enum class Side : std::uint8_t { real, imag };
+enum class Half : std::uint8_t { real, imag };
 constexpr std::size_t most_factors = 4;  // each doubles the nodes
 
 const std::complex<double>* complex_number(const Fact& fact) {
@@ -22,14 +22,14 @@ const std::complex<double>* complex_number(const Fact& fact) {
   return constant ? constant->value.get<std::complex<double>>() : nullptr;
 }
 
-Fact part_of(Fact fact, Side side) {
+Fact part_of(Fact fact, Half side) {
   fact = symbolic::part_of(std::move(fact));
   if (const auto* number = complex_number(fact)) {
-    const double part = side == Side::real ? number->real() : number->imag();
+    const double part = side == Half::real ? number->real() : number->imag();
     fact.value = NumberFact{.kind = NumberFact::Kind::floating, .floating = part};
   } else if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
-    if (side == Side::imag) *tensor = {.dtype = tensor->dtype, .shape = tensor->shape};
-  } else if (auto* real = std::get_if<NumberFact>(&fact.value); real && side == Side::imag) {
+    if (side == Half::imag) *tensor = {.dtype = tensor->dtype, .shape = tensor->shape};
+  } else if (auto* real = std::get_if<NumberFact>(&fact.value); real && side == Half::imag) {
     if (real->kind == NumberFact::Kind::floating)
       real->floating = 0;
     else
@@ -40,17 +40,17 @@ Fact part_of(Fact fact, Side side) {
   return fact;
 }
 
-Operand part_of(Emission& e, const Operand& operand, Side side) {
-  if (const Complex* complex = operand.complex()) return {side == Side::real ? complex->real : complex->imag};
+Operand part_of(Emission& e, const Operand& operand, Half side) {
+  if (const Complex* complex = operand.complex()) return {side == Half::real ? complex->real : complex->imag};
   if (const auto* known = std::get_if<Known>(&operand.value))
     if (const auto* number = known->value.get<std::complex<double>>())
-      return {Number{side == Side::real ? number->real() : number->imag()}};
+      return {Number{side == Half::real ? number->real() : number->imag()}};
   if (const List* list = operand.list()) {
     List made;
     for (const Operand& item : list->items) made.items.push_back(part_of(e, item, side));
     return {std::move(made)};
   }
-  if (side == Side::real || operand.is_none()) return operand;
+  if (side == Half::real || operand.is_none()) return operand;
   if (const Number* number = operand.number()) {
     if (number->dtype() == DType::f64) return {Number{0.0}};
     return {Number{std::int64_t{0}}};
@@ -66,7 +66,7 @@ Operand part_of(Emission& e, const Operand& operand, Side side) {
 class RealCall {
  public:
   explicit RealCall(Emission& e) : e_(e), facts_(&e.call.facts()), call_(e.call.node(), facts_) {
-    for (const ir::Value* output : e.call.node().outputs()) state(output, part_of(e.call.facts().of(output), Side::real));
+    for (const ir::Value* output : e.call.node().outputs()) state(output, part_of(e.call.facts().of(output), Half::real));
     if (const auto dtype = e.call.has("dtype") ? e.call.dtype("dtype") : std::nullopt; dtype && ir::is_complex(*dtype)) {
       const auto number = static_cast<std::int64_t>(symbolic::real_part(*dtype));
       state(e.call.value("dtype"), {.value = NumberFact{.kind = NumberFact::Kind::integer, .integer = Dim(number)}});
@@ -109,18 +109,18 @@ std::vector<const ir::Value*> arguments_of(const Emission& e, const mapping::Com
   return made;
 }
 
-Operand joined(const Operand& real, const Operand& imag) {
+Operand joined_halves(const Operand& real, const Operand& imag) {
   if (real.tensor() && imag.tensor()) return {Complex{*real.tensor(), *imag.tensor()}};
   List made;
   const List *reals = real.list(), *imags = imag.list();
   if (!reals || !imags || reals->items.size() != imags->items.size())
     throw Refusal{"lists of complex tensors whose length isn't known have no ONNX form"};
-  for (std::size_t i = 0; i < reals->items.size(); ++i) made.items.push_back(joined(reals->items[i], imags->items[i]));
+  for (std::size_t i = 0; i < reals->items.size(); ++i) made.items.push_back(joined_halves(reals->items[i], imags->items[i]));
   return {std::move(made)};
 }
 
 void emit_parts(Emission& e, const std::vector<const ir::Value*>& arguments, const std::function<void(Emission&)>& emit) {
-  const auto of = [&](Side side) {
+  const auto of = [&](Half side) {
     RealCall call(e);
     for (const ir::Value* value : arguments)
       call.give(value, part_of(e.call.facts().of(value), side), part_of(e, e.operand_of(value), side));
@@ -135,20 +135,20 @@ void emit_parts(Emission& e, const std::vector<const ir::Value*>& arguments, con
     if (tensor && tensor->dtype == DType::boolean)  // true of an imaginary part, too
       throw Refusal{std::string(e.call.op()) + " isn't supported with complex numbers where it gives bools"};
   }
-  const auto real = of(Side::real);
-  const auto imag = any ? of(Side::imag) : real;
+  const auto real = of(Half::real);
+  const auto imag = any ? of(Half::imag) : real;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (real[i]) e.give_operand(i, complex(i) ? joined(*real[i], *imag[i]) : *real[i]);
+    if (real[i]) e.give_operand(i, complex(i) ? joined_halves(*real[i], *imag[i]) : *real[i]);
 }
 
 // One of the tensors that are multiplied: an argument, or a member of one.
-struct Factor {
+struct ComplexFactor {
   const ir::Value* argument = nullptr;
   bool complex = false;
 };
 
 void emit_product(Emission& e, const std::vector<const ir::Value*>& arguments, const std::function<void(Emission&)>& emit) {
-  std::vector<Factor> factors;
+  std::vector<ComplexFactor> factors;
   for (const ir::Value* argument : arguments) {
     const Operand& operand = e.operand_of(argument);
     if (const List* list = operand.list())
@@ -156,14 +156,14 @@ void emit_product(Emission& e, const std::vector<const ir::Value*>& arguments, c
     else
       factors.push_back({argument, operand.complex() != nullptr});
   }
-  const auto complex = static_cast<std::size_t>(std::ranges::count_if(factors, &Factor::complex));
+  const auto complex = static_cast<std::size_t>(std::ranges::count_if(factors, &ComplexFactor::complex));
   if (complex > most_factors) throw Refusal{std::string(e.call.op()) + " of more than four complex tensors isn't supported"};
   // Bit k of a choice: the k-th complex factor is taken by its imaginary part.
   const auto term = [&](std::size_t choice) {
     RealCall call(e);
     std::size_t next = 0;
     const auto side = [&](const Operand& operand) {
-      return operand.complex() && (choice >> next++ & 1) ? Side::imag : Side::real;
+      return operand.complex() && (choice >> next++ & 1) ? Half::imag : Half::real;
     };
     for (const ir::Value* argument : arguments) {
       const Operand& operand = e.operand_of(argument);
@@ -176,7 +176,7 @@ void emit_product(Emission& e, const std::vector<const ir::Value*>& arguments, c
       } else {
         chosen = part_of(e, operand, side(operand));
       }
-      call.give(argument, part_of(e.call.facts().of(argument), Side::real), std::move(chosen));
+      call.give(argument, part_of(e.call.facts().of(argument), Half::real), std::move(chosen));
     }
     const auto results = call.emit(emit);
     return *results.at(0)->tensor();

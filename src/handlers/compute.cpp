@@ -13,8 +13,6 @@ bool is_norm(std::string_view op) { return op == "ReduceL1" || op == "ReduceL2";
 
 }  // namespace
 
-bool is_floating(const Value& value) { return ir::is_floating(value.dtype); }
-
 Ints all_axes(std::int64_t rank) {
   Ints axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
@@ -49,6 +47,13 @@ Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes
 }
 
 Value running(Emission& e, const Value& mean) { return e.node("Add", {mean, e.node("Mul", {mean, e.scalar(mean.dtype, 0)})}); }
+
+Value linear_layer(Emission& e, const Value& input, const Value& weight, const Value& bias) {
+  const Value product = e.node("MatMul", {input, e.build.transpose(weight, {1, 0})});
+  return bias ? e.node("Add", {product, bias}) : product;
+}
+
+Value no_elements(Emission& e, DType dtype) { return e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}); }
 
 Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DType dtype) {
   std::int64_t known = 1;

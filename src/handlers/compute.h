@@ -10,13 +10,16 @@
 
 namespace compatcheck::handlers {
 
-bool is_floating(const Value& value);
 Ints all_axes(std::int64_t rank);
 
 // A reduction over axes that aren't negative. Over none, of a value without dimensions: the value, of a norm its magnitude.
 Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& axes, bool keep);
 // NaN of no elements, as PyTorch has it; `shape` is that of `value`.
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep);
+// Of a layer: input · weightᵀ + bias, which may be absent.
+Value linear_layer(Emission& e, const Value& input, const Value& weight, const Value& bias);
+// A constant of one dimension, of size 0.
+Value no_elements(Emission& e, DType dtype);
 // How many elements `axes` of a tensor argument have, without dimensions.
 Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DType dtype);
 // A mean that a running sum of deviations would give, as where PyTorch computes a variance with it: NaN instead of infinity.
@@ -39,7 +42,6 @@ Value place_of_extreme(Emission& e, Extreme which, const Value& value, std::int6
 
 // A part of `value` along an axis: Slice's bounds.
 Value part(Emission& e, const Value& value, std::int64_t axis, std::int64_t start, std::int64_t end);
-inline constexpr std::int64_t to_end = std::int64_t{1} << 62;
 
 // A value without dimensions, in all places of a shape given as an i64 vector.
 Value filled(Emission& e, const Value& dims, DType dtype, double number);

@@ -9,7 +9,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-std::int64_t number_of(Emission& e, const Dim& dim, std::string_view argument, std::string_view what) {
+std::int64_t known_number(Emission& e, const Dim& dim, std::string_view argument, std::string_view what) {
   if (const auto number = dim.number()) return *number;
   e.want(argument, what);
 }
@@ -45,7 +45,7 @@ Value convolve_by_products(Emission& e, const Convolution& c) {
   demand_possible(c.windows);
   if (c.groups < 1) throw Refusal{"PyTorch takes no " + std::to_string(c.groups) + " groups"};
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
-  const auto channels = [&](std::size_t i) { return number_of(e, c.weight_shape[i], "weight", "a size"); };
+  const auto channels = [&](std::size_t i) { return known_number(e, c.weight_shape[i], "weight", "a size"); };
   const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // of a group
   const std::int64_t out = c.transposed ? channels(1) : channels(0) / c.groups;
   // Input: (batch, channels, k0, o0, k1, o1, …) → (batch, groups, channels of a group · kernel, places)
@@ -54,7 +54,7 @@ Value convolve_by_products(Emission& e, const Convolution& c) {
   std::int64_t kernel = 1, places = 1;
   for (std::int64_t i = 0; i < dims; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const std::int64_t size = number_of(e, c.input_shape[at + 2], "input", "a size");
+    const std::int64_t size = known_number(e, c.input_shape[at + 2], "input", "a size");
     const std::int64_t count = window_count(c, at, size);
     const Cells cells = c.transposed ? transposed_cells(c.windows, at, size, count) : cells_of(c.windows, at, size, count);
     columns = gather_cells(e, columns, 2 + dims + i, 2 + 2 * i, size, cells);
@@ -162,7 +162,7 @@ void convolution_of(Emission& e, bool transposed) {
 }
 
 void forward(Emission& e) { convolution_of(e, false); }
-void transposed(Emission& e) { convolution_of(e, true); }
+void transposed_convolution(Emission& e) { convolution_of(e, true); }
 void either(Emission& e) { convolution_of(e, e.boolean("transposed")); }
 
 // (time, batch, channels) with weight (width, in, out).
@@ -260,7 +260,7 @@ void col2im(Emission& e) {
 
 void register_convolution(Registry& registry) {
   for (const char* op : {"aten::conv1d", "aten::conv1d.padding"}) registry.handler(op, forward);
-  registry.handler("aten::conv_transpose1d", transposed);
+  registry.handler("aten::conv_transpose1d", transposed_convolution);
   for (const char* op : {"aten::convolution", "aten::_convolution"}) registry.handler(op, either);
   registry.handler("aten::conv_tbc", time_batch_channels);
   registry.handler("aten::im2col", im2col);

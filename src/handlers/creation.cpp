@@ -16,7 +16,7 @@ Value number_of(Emission& e, double number) { return e.scalar(e.output_dtype(), 
 // The sizes of `self`, or those asked for.
 Value sizes(Emission& e) { return e.call.has("size") ? e.int_vector("size") : e.shape_of("self"); }
 
-void zeros(Emission& e) { e.give(filled(e, sizes(e), number_of(e, 0))); }
+void give_zeros(Emission& e) { e.give(filled(e, sizes(e), number_of(e, 0))); }
 void ones(Emission& e) { e.give(filled(e, sizes(e), number_of(e, 1))); }
 
 void full(Emission& e) {
@@ -113,7 +113,7 @@ void affine_grid(Emission& e) {
 
 void register_creation(Registry& registry) {
   for (const char* op : {"aten::zeros", "aten::empty", "aten::new_zeros", "aten::new_empty", "aten::zeros_like", "aten::zero"})
-    registry.handler(op, zeros);
+    registry.handler(op, give_zeros);
   for (const char* op : {"aten::ones", "aten::new_ones", "aten::ones_like"}) registry.handler(op, ones);
   for (const char* op : {"aten::full", "aten::new_full", "aten::full_like", "aten::fill"}) registry.handler(op, full);
   registry.handler("aten::eye", eye, {"operator"});

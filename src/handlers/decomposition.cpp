@@ -9,8 +9,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-Value number(Emission& e, const Value& like, double value) { return e.scalar(like.dtype, value); }
-Value place(Emission& e, const Value& trip) { return e.build.unsqueeze(trip, {0}); }
 Matrices argument(Emission& e) {
   const char* name = e.call.has("A") ? "A" : e.call.has("self") ? "self" : "input";
   return matrices(e, name, wider(e.output_dtype()));
@@ -25,12 +23,12 @@ void cholesky(Emission& e) {
   const bool upper = e.boolean("upper");
   const Value other = flipped(e, a, a.value);
   const Value outside = upper ? greater(e, a.rows, a.columns) : less(e, a.rows, a.columns);
-  const Value no_info = e.cast(zeros(e, a, Keep::none), DType::i64), zero = number(e, a.value, 0);
+  const Value no_info = e.cast(zeros(e, a, Keep::none), DType::i64), zero = constant(e, a.value, 0);
   const Values states{where(e, outside, other, a.value), no_info};
   const Values made = repeat(e, steps(e, a, a.row_count), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place(e, trip), side = column(e, a.with(now[0]), k), pivot = e.build.gather(side, k, a.row_axis());
+    const Value k = place_of_trip(e, trip), side = column(e, a.with(now[0]), k), pivot = e.build.gather(side, k, a.row_axis());
     const Value positive = greater(e, pivot, zero);
-    const Value found = divide(e, side, e.node("Sqrt", {where(e, positive, pivot, number(e, pivot, 1))}));
+    const Value found = divide(e, side, e.node("Sqrt", {where(e, positive, pivot, constant(e, pivot, 1))}));
     const Value rest = subtract(e, now[0], multiply(e, found, flipped(e, a, found)));
     const Value fails = logical_and(e, logical_not(e, positive), equal(e, now[1], e.build.integer(0)));
     return {where(e, greater(e, a.columns, k), rest, where(e, equal(e, a.columns, k), found, now[0])),
@@ -54,7 +52,7 @@ struct Reflector {
 
 // LAPACK's, which makes a column 0 below a place: the first element changes its sign.
 Reflector reflector(Emission& e, const Matrices& a, const Value& k) {
-  const Value side = column(e, a, k), zero = number(e, side, 0), one = number(e, side, 1);
+  const Value side = column(e, a, k), zero = constant(e, side, 0), one = constant(e, side, 1);
   const Value alpha = e.build.gather(side, k, a.row_axis());
   const Value tail = where(e, greater(e, a.rows, k), side, zero);
   const Value squares = e.node("ReduceSum", {multiply(e, tail, tail)}, {{"axes", Ints{a.row_axis()}}, {"keepdims", 1}});
@@ -79,7 +77,7 @@ Reflected reflect(Emission& e, const Matrices& a) {
   if (!wide) tau = flipped(e, a, tau);
   const Values states{a.value, tau, identity(e, a)};
   const Values made = repeat(e, steps(e, a, a.fewer()), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place(e, trip);
+    const Value k = place_of_trip(e, trip);
     const Reflector found = reflector(e, a.with(now[0]), k);
     const Value product = e.node("MatMul", {flipped(e, a, found.v), now[0]});
     const Value rest = subtract(e, now[0], multiply(e, multiply(e, found.v, found.tau), product));
@@ -119,9 +117,9 @@ Value product_of_reflections(Emission& e, const Matrices& a, const char* tau) {
   const Value count = e.build.squeeze(e.size_of(tau, rank - 1), {0});
   return repeat(e, count, {identity(e, a)},
                 [&](const Value& trip, const Values& now) -> Values {
-                  const Value k = place(e, trip), side = column(e, a, k), zero = number(e, side, 0);
+                  const Value k = place_of_trip(e, trip), side = column(e, a, k), zero = constant(e, side, 0);
                   const Value below = where(e, greater(e, a.rows, k), side, zero);
-                  const Value v = where(e, equal(e, a.rows, k), number(e, side, 1), below);
+                  const Value v = where(e, equal(e, a.rows, k), constant(e, side, 1), below);
                   return {reflected_columns(e, a.with(now[0]), v, e.build.gather(factors, k, a.row_axis()))};
                 })
       .front();
@@ -144,11 +142,11 @@ void ormqr(Emission& e) {
 // ---- Exponentials
 
 // Taylor's polynomial of the matrix halved until its norm is 1 at most, squared as often.
-void exponential(Emission& e) {
+void matrix_exponential(Emission& e) {
   constexpr int degree = 18;
   constexpr double most = 2000;
   const Matrices a = matrices(e, "self", DType::f64);
-  const auto count_of = [&](double value) { return number(e, a.value, value); };
+  const auto count_of = [&](double value) { return constant(e, a.value, value); };
   const Value squares =
       e.node("ReduceSum", {multiply(e, a.value, a.value)}, {{"axes", Ints{a.row_axis(), a.column_axis()}}, {"keepdims", 1}});
   const Value logarithm = multiply(e, e.node("Log", {squares}), count_of(0.5 / std::numbers::ln2));
@@ -178,7 +176,7 @@ void register_decomposition(Registry& registry) {
   registry.handler("aten::geqrf", geqrf);
   for (const char* op : {"aten::linalg_householder_product", "aten::orgqr"}) registry.handler(op, householder_product);
   registry.handler("aten::ormqr", ormqr);
-  registry.handler("aten::linalg_matrix_exp", exponential);
+  registry.handler("aten::linalg_matrix_exp", matrix_exponential);
 }
 
 }  // namespace compatcheck::handlers

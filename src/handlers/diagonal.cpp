@@ -1,6 +1,5 @@
-// Diagonals, sliding windows, and choices of elements.
+// Diagonals: read, and put into a matrix.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "handlers/compute.h"
@@ -16,8 +15,6 @@ Values sizes_before(Emission& e, const Value& value, const Shape& shape, std::si
     sizes.push_back(shape[i].is_number() ? e.integers({*shape[i].number()}) : size_at(e, value, static_cast<std::int64_t>(i)));
   return sizes;
 }
-
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 // ---- The diagonal of two dimensions, which go to the end
 
@@ -129,60 +126,6 @@ void diagflat(Emission& e) {
       embedded(e, e.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1}), flat, e.integer("offset")));
 }
 
-// ---- Windows
-
-// Where each window begins, and what is in it.
-Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::int64_t step) {
-  if (const auto whole = e.size("self", axis)) {
-    Ints positions;
-    const std::int64_t count = (*whole - size) / step + 1;
-    for (std::int64_t i = 0; i < count; ++i)
-      for (std::int64_t k = 0; k < size; ++k) positions.push_back(i * step + k);
-    return e.build.reshape(e.integers(positions), {count, size});
-  }
-  if (!e.at_least(9)) e.want("self", "the size of dimension " + std::to_string(axis));
-  const Value count =
-      sum(e, quotient(e, difference(e, e.size_of("self", axis), e.integers({size})), e.integers({step})), e.integers({1}));
-  const Value starts = product(e, places_of(e, count), e.integers({step}));
-  return e.node("Add", {e.build.unsqueeze(starts, {1}), e.build.unsqueeze(places_of(e, e.integers({size})), {0})});
-}
-
-void unfold(Emission& e) {
-  const std::int64_t size = e.integer("size"), step = e.integer("step"), rank = e.rank("self");
-  const Value self = e.tensor("self");
-  if (rank == 0) return e.give(size == 0 ? e.build.slice(e.build.reshape(self, {1}), {0}, {0}, {0}) : e.build.reshape(self, {1}));
-  const std::int64_t axis = e.axis("dimension");
-  const Value windows = e.build.gather(self, window_positions(e, axis, size, step), axis);
-  Ints order;
-  for (std::int64_t i = 0; i <= rank; ++i)
-    if (i != axis + 1) order.push_back(i);
-  order.push_back(axis + 1);
-  e.give(e.build.transpose(windows, order));
-}
-
-// ---- Choices of r elements
-
-void combinations(Emission& e) {
-  const std::int64_t n = e.known_size("self", 0), r = e.integer("r");
-  const bool again = e.boolean("with_replacement");
-  Ints positions, row;
-  std::int64_t rows = 0;
-  const auto choose = [&](auto&& self, std::int64_t from) -> void {
-    if (static_cast<std::int64_t>(row.size()) == r) {
-      positions.insert(positions.end(), row.begin(), row.end());
-      ++rows;
-      return;
-    }
-    for (std::int64_t at = from; at < n; ++at) {
-      row.push_back(at);
-      self(self, again ? at : at + 1);
-      row.pop_back();
-    }
-  };
-  choose(choose, 0);
-  e.give(e.build.gather(e.tensor("self"), e.build.reshape(e.integers(positions), {rows, r}), 0));
-}
-
 }  // namespace
 
 void register_diagonal(Registry& registry) {
@@ -190,8 +133,6 @@ void register_diagonal(Registry& registry) {
   registry.handler("aten::diag_embed", diag_embed);
   registry.handler("aten::diag", diag);
   registry.handler("aten::diagflat", diagflat);
-  registry.handler("aten::unfold", unfold);
-  registry.handler("aten::combinations", combinations);
 }
 
 }  // namespace compatcheck::handlers

@@ -9,10 +9,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
-Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
-Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
 Value minus_from(Emission& e, double number, const Value& x) { return subtract(e, constant(e, x, number), x); }
 bool is_double(const Value& x) { return x.dtype == DType::f64; }
 
@@ -23,7 +19,7 @@ std::int64_t result_rank(Emission& e) {
 }
 
 // Coefficients from the highest power on: the powers in one more dimension, and their sum as a product with a vector.
-Value polynomial(Emission& e, const Value& x, const Doubles& coefficients) {
+Value sum_of_powers(Emission& e, const Value& x, const Doubles& coefficients) {
   const auto count = static_cast<std::int64_t>(coefficients.size());
   Doubles powers(coefficients.size());
   for (std::size_t i = 0; i < powers.size(); ++i) powers[i] = static_cast<double>(powers.size() - 1 - i);
@@ -59,7 +55,7 @@ const Doubles& series_of_tail() {
 
 Value scaled_tail_of_error(Emission& e, const Value& size) {
   const Value t = divide(e, constant(e, size, 2), plus(e, size, 2));
-  return multiply(e, polynomial(e, plus(e, times(e, t, 2), -1), series_of_tail()), t);
+  return multiply(e, sum_of_powers(e, plus(e, times(e, t, 2), -1), series_of_tail()), t);
 }
 
 Value tail_of_error(Emission& e, const Value& size) {
@@ -146,7 +142,7 @@ Value area_tangent(Emission& e, const Value& x) {
 Value error_function(Emission& e, const Value& x) {
   if (!is_double(x)) return node(e, "Erf", x);
   const Value size = absolute(e, x);
-  const Value small = multiply(e, size, polynomial(e, multiply(e, size, size), series_of_error()));
+  const Value small = multiply(e, size, sum_of_powers(e, multiply(e, size, size), series_of_error()));
   const Value made = where(e, less(e, size, constant(e, x, 1)), small, minus_from(e, 1, tail_of_error(e, size)));
   return where(e, less(e, x, constant(e, x, 0)), node(e, "Neg", made), made);
 }
@@ -183,7 +179,7 @@ namespace {
 constexpr std::int64_t most_steps = 32;  // as the condition doubles_of_few_rows
 
 // One step of elimination: the row whose first element is the greatest changes places with the first row.
-Value eliminate(Emission& e, Value& matrices, std::int64_t size) {
+Value eliminate_column(Emission& e, Value& matrices, std::int64_t size) {
   const auto row_and_column = [&](const Value& x, std::int64_t axis, std::int64_t from, std::int64_t to) {
     return part(e, x, axis, from, to);
   };
@@ -212,7 +208,7 @@ Value determinant(Emission& e, const Value& matrices, const Shape& shape) {
   Value left = e.build.reshape(matrices, {-1, *size, *size});
   std::optional<Value> product;
   for (std::int64_t rest = *size; rest > 1; --rest) {
-    const Value pivot = eliminate(e, left, rest);
+    const Value pivot = eliminate_column(e, left, rest);
     product = product ? multiply(e, *product, pivot) : pivot;
   }
   const Value made = product ? multiply(e, *product, left) : left;

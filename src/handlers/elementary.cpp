@@ -9,9 +9,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
 bool is_bool(const Value& value) { return value.dtype == DType::boolean; }
-bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64; }
 
 // Elements of a constant of real numbers that are at hand.
 std::optional<std::vector<double>> elements(Emission& e, const Value& value) {
@@ -60,8 +58,11 @@ Value single_operand(Emission& e) { return e.number_value(e.call.node().schema()
 
 // ---- What is known
 
+bool is_floating(const Value& value) { return ir::is_floating(value.dtype); }
+bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64; }
+
 bool may_be_nan(Emission& e, const Value& value) {
-  return is_float(value) && !all_elements(e, value, [](double number) { return !std::isnan(number); });
+  return is_floating(value) && !all_elements(e, value, [](double number) { return !std::isnan(number); });
 }
 
 bool may_be_zero(Emission& e, const Value& value) {
@@ -106,7 +107,7 @@ Value truth(Emission& e, const Value& value) { return e.cast(value, DType::boole
 
 Value less(Emission& e, const Value& a, const Value& b) {
   if (is_bool(a)) return logical_and(e, logical_not(e, a), b);
-  if (is_float(a) || e.at_least(9)) return e.node("Less", {a, b});
+  if (is_floating(a) || e.at_least(9)) return e.node("Less", {a, b});
   const Value x = e.cast(a, DType::f64), y = e.cast(b, DType::f64);
   const Value apart = e.node("Less", {x, y});
   if (is_exact_in(a.dtype, DType::f64)) return apart;
@@ -116,7 +117,7 @@ Value less(Emission& e, const Value& a, const Value& b) {
 }
 
 Value greater(Emission& e, const Value& a, const Value& b) {
-  return !is_bool(a) && (is_float(a) || e.at_least(9)) ? e.node("Greater", {a, b}) : less(e, b, a);
+  return !is_bool(a) && (is_floating(a) || e.at_least(9)) ? e.node("Greater", {a, b}) : less(e, b, a);
 }
 
 namespace {
@@ -141,7 +142,7 @@ Value greater_equal(Emission& e, const Value& a, const Value& b) {
 }
 
 Value equal(Emission& e, const Value& a, const Value& b) {
-  if (!is_float(a) || e.at_least(11)) return e.node("Equal", {a, b});
+  if (!is_floating(a) || e.at_least(11)) return e.node("Equal", {a, b});
   return unless(e, logical_or(e, less(e, a, b), greater(e, a, b)), a, b);
 }
 
@@ -164,7 +165,7 @@ Value is_infinite(Emission& e, const Value& floating) {
 // -0 is told by its reciprocal, and -inf by itself.
 Value is_negative(Emission& e, const Value& value) {
   const Value zero = e.scalar(value.dtype, 0);
-  if (!is_float(value)) return less(e, value, zero);
+  if (!is_floating(value)) return less(e, value, zero);
   if (e.at_least(26)) {
     const DType bits = ir::element_bytes(value.dtype) == 8   ? DType::i64
                        : ir::element_bytes(value.dtype) == 4 ? DType::i32
@@ -178,7 +179,7 @@ Value is_negative(Emission& e, const Value& value) {
 // ---- Selection
 
 Value where(Emission& e, const Value& condition, const Value& then, const Value& otherwise) {
-  if (is_float(then) || e.at_least(9)) return e.node("Where", {condition, then, otherwise});
+  if (is_floating(then) || e.at_least(9)) return e.node("Where", {condition, then, otherwise});
   if (is_bool(then)) return logical_or(e, logical_and(e, condition, then), logical_and(e, logical_not(e, condition), otherwise));
   const Value difference = e.node("Sub", {then, otherwise});  // wraps and wraps back
   return e.node("Add", {otherwise, e.node("Mul", {difference, e.cast(condition, then.dtype)})});
@@ -194,9 +195,9 @@ std::pair<Value, Value> of_one_shape(Emission& e, const Value& a, const Value& b
   return {single ? a : e.node("Add", {a, zeros(b)}), e.node("Add", {b, zeros(a)})};
 }
 
-Value extreme(Emission& e, const char* op, const char* on_bools, const Value& a, const Value& b) {
+Value by_operator_or_logic(Emission& e, const char* op, const char* on_bools, const Value& a, const Value& b) {
   if (is_bool(a)) return e.node(on_bools, {a, b});
-  if (!is_float(a) && !e.at_least(12))
+  if (!is_floating(a) && !e.at_least(12))
     return op == std::string_view("Max") ? where(e, less(e, a, b), b, a) : where(e, less(e, a, b), a, b);
   const auto [x, y] = of_one_shape(e, a, b);
   return e.node(op, {x, y});
@@ -204,8 +205,8 @@ Value extreme(Emission& e, const char* op, const char* on_bools, const Value& a,
 
 }  // namespace
 
-Value maximum(Emission& e, const Value& a, const Value& b) { return extreme(e, "Max", "Or", a, b); }
-Value minimum(Emission& e, const Value& a, const Value& b) { return extreme(e, "Min", "And", a, b); }
+Value maximum(Emission& e, const Value& a, const Value& b) { return by_operator_or_logic(e, "Max", "Or", a, b); }
+Value minimum(Emission& e, const Value& a, const Value& b) { return by_operator_or_logic(e, "Min", "And", a, b); }
 
 Value clamped(Emission& e, const Value& value, const Value& low, const Value& high) {
   const auto fits = [&](const Value& bound) {
@@ -221,7 +222,6 @@ Value clamped(Emission& e, const Value& value, const Value& low, const Value& hi
   if (kernel && fits(low) && fits(high) && !crossed) {
     Arguments bounds;
     // Clip's own bounds are the largest finite numbers.
-    const double infinity = std::numeric_limits<double>::infinity();
     bounds.push_back({"min", low ? low : e.scalar(value.dtype, -infinity)});
     bounds.push_back({"max", high ? high : e.scalar(value.dtype, infinity)});
     return e.node("Clip", {value}, bounds);
@@ -260,10 +260,17 @@ Value sign(Emission& e, const Value& value) {
 }
 
 Value truncated(Emission& e, const Value& value) {
-  if (!is_float(value)) return value;
+  if (!is_floating(value)) return value;
   const Value magnitude = e.node("Floor", {e.node("Abs", {value})});
   return e.node("Mul", {e.at_least(9) ? e.node("Sign", {value}) : sign(e, value), magnitude});
 }
+
+Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
+Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
+Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
+Value one_over(Emission& e, const Value& x) { return e.node("Div", {constant(e, x, 1), x}); }
+
+Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
 
 Value filled_like(Emission& e, const Value& like, DType dtype, double value) {
   if (e.at_least(9))

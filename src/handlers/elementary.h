@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,18 +22,23 @@ std::pair<Value, Value> operands(Emission& e);
 Value single_operand(Emission& e);
 
 // ---- What is known of a value
+bool is_floating(const Value& value);
+bool is_unsigned(DType dtype);
 bool may_be_nan(Emission& e, const Value& value);
 bool may_be_zero(Emission& e, const Value& value);
 std::optional<int> sign_of(Emission& e, const Value& value);  // 1 or -1 of a constant whose elements all have that sign
 std::optional<double> constant_number(Emission& e, const Value& value);  // of a constant with one element
 bool is_exact_in(DType dtype, DType wider);                              // every value of the one is one of the other
 double largest(DType floating);                                          // finite
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---- Logic, on bool
 Value logical_not(Emission& e, const Value& a);
 Value logical_and(Emission& e, const Value& a, const Value& b);
 Value logical_or(Emission& e, const Value& a, const Value& b);
 Value truth(Emission& e, const Value& value);  // differs from 0, as NaN does
+
+using OfTwo = Value (*)(Emission&, const Value&, const Value&);  // one of those below
 
 // ---- Comparisons: false where an operand is NaN, but for not_equal
 Value less(Emission& e, const Value& a, const Value& b);
@@ -62,6 +68,14 @@ Value absolute(Emission& e, const Value& value);
 Value sign(Emission& e, const Value& value);       // 0 of NaN
 Value truncated(Emission& e, const Value& value);  // to zero
 
+// ---- With numbers, in the dtype of the value
+Value constant(Emission& e, const Value& like, double number);
+Value plus(Emission& e, const Value& x, double number);
+Value times(Emission& e, const Value& x, double number);
+Value one_over(Emission& e, const Value& x);  // by Div
+
+// An operator with one input.
+Value node(Emission& e, const char* op, const Value& x);
 // `value` everywhere, of `like`'s sizes.
 Value filled_like(Emission& e, const Value& like, DType dtype, double value);
 

@@ -84,7 +84,7 @@ Value members(Emission& e, const Bags& bags, bool to_the_end) {
 
 // PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first. There may be no
 // position at all, so nothing is read by position.
-Value greatest(Emission& e, const Bags& bags, const Value& inside) {
+Value greatest_of_bags(Emission& e, const Bags& bags, const Value& inside) {
   const DType dtype = bags.rows.dtype;
   const auto any = [&](const Value& found) {  // along the positions
     return e.cast(over_positions(e, "ReduceSum", e.cast(found, DType::f32), false), DType::boolean);
@@ -114,7 +114,7 @@ void embedding_bag(Emission& e) {
   const Value held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
   const DType dtype = bags.rows.dtype;
   const std::int64_t mode = e.integer("mode");
-  if (mode == 2) return e.give(greatest(e, bags, inside));
+  if (mode == 2) return e.give(greatest_of_bags(e, bags, inside));
   const Value sums = over_positions(e, "ReduceSum", e.node("Where", {held, rows, e.scalar(dtype, 0)}), false);
   if (mode == 0) return e.give(sums);
   const Value averaged = fast && e.boolean("include_last_offset") ? counted(true) : inside;

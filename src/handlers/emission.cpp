@@ -15,7 +15,7 @@ using symbolic::Truth;
 
 std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
 
-const Operand none{None{}};
+const Operand no_operand{None{}};
 
 // Handlers multiply two of them without a thought.
 std::int64_t usual(std::int64_t number, std::string_view argument) {
@@ -235,7 +235,7 @@ bool Emission::output_used(std::size_t output) const {
 
 const Operand& Emission::operand(std::string_view argument) const {
   const ir::Value* value = call.value(argument);
-  return value ? operands_(value) : none;
+  return value ? operands_(value) : no_operand;
 }
 
 const Operand& Emission::input(std::size_t i) const { return operands_(call.node().input(i)); }

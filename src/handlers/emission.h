@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,9 @@ using onnx::Ints;
 using onnx::Refusal;
 using symbolic::Dim;
 using symbolic::Shape;
+
+// As the end of a slice: all that is left.
+inline constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 struct Wanting {
   symbolic::Verdict verdict;

@@ -72,7 +72,7 @@ Points points_of(Emission& e, const Operand& number) {
 }
 
 // By `dim`, else the last ones for which sizes are given, else all.
-Ints axes_of(Emission& e, std::size_t sizes) {
+Ints transform_axes(Emission& e, std::size_t sizes) {
   const std::int64_t rank = e.rank("self");
   Ints made;
   if (e.given("dim")) {
@@ -108,7 +108,7 @@ std::vector<Asked> asked(Emission& e, bool from_half) {
     }
   std::vector<Asked> made;
   const bool of_last = is_inner(e);  // the only size is that of the last dimension
-  const Ints axes = axes_of(e, of_last ? 0 : sizes.size());
+  const Ints axes = transform_axes(e, of_last ? 0 : sizes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const bool last = i + 1 == axes.size();
     const std::size_t place = of_last ? 0 : i;
@@ -122,7 +122,7 @@ std::vector<Asked> asked(Emission& e, bool from_half) {
   return made;
 }
 
-Norm norm_of(Emission& e, Direction direction) {
+Norm norm_argument(Emission& e, Direction direction) {
   if (is_inner(e)) return static_cast<Norm>(e.integer("normalization"));
   const std::string norm = e.given("norm") ? e.string("norm") : "backward";
   if (norm == "ortho") return Norm::by_root;
@@ -155,23 +155,23 @@ Complex resized(Emission& e, const Complex& value, const Asked& asked, bool half
 
 // ---- Transforms
 
-DType part_dtype(const Emission& e) { return symbolic::real_part(e.output_dtype()); }
+DType part_dtype_of_result(const Emission& e) { return symbolic::real_part(e.output_dtype()); }
 
 // A real signal has no imaginary part.
 Complex signal_of(Emission& e) {
-  if (e.operand("self").complex()) return e.complex("self", part_dtype(e));
-  return {e.tensor("self", part_dtype(e)), {}};
+  if (e.operand("self").complex()) return e.complex("self", part_dtype_of_result(e));
+  return {e.tensor("self", part_dtype_of_result(e)), {}};
 }
 
 // Of one or two real points nothing is imaginary.
-void give(Emission& e, Complex made) {
+void give_spectrum(Emission& e, Complex made) {
   const auto marked = e.build.plumbing();
   if (!made.imag) made.imag = filled_like(e, made.real, made.real.dtype, 0);
   e.give(made);
 }
 
 Transform transform_of(Emission& e, const Asked& asked, Direction direction) {
-  return {asked.axis, e.rank("self"), asked.points, direction, norm_of(e, direction)};
+  return {asked.axis, e.rank("self"), asked.points, direction, norm_argument(e, direction)};
 }
 
 Direction direction_of(Emission& e, Direction usual) {
@@ -184,7 +184,7 @@ void complex_transform(Emission& e) {
   const Direction direction = direction_of(e, usual);
   Complex x = signal_of(e);
   for (const Asked& each : asked(e, false)) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
-  give(e, x);
+  give_spectrum(e, x);
 }
 
 template <Direction direction>
@@ -193,12 +193,12 @@ void real_transform(Emission& e) {
   auto all = asked(e, false);
   const Asked last = all.back();
   all.pop_back();
-  const Value x = resized(e, Complex{e.tensor("self", part_dtype(e)), {}}, last).real;
+  const Value x = resized(e, Complex{e.tensor("self", part_dtype_of_result(e)), {}}, last).real;
   const Transform transform = transform_of(e, last, direction);
   const bool whole = e.call.has("onesided") && !e.boolean("onesided");
   Complex made = whole ? transformed(e, {x, {}}, transform) : half_spectrum(e, x, transform);
   for (const Asked& each : all) made = transformed(e, resized(e, made, each), transform_of(e, each, direction));
-  give(e, made);
+  give_spectrum(e, made);
 }
 
 template <Direction direction>

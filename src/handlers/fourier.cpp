@@ -46,13 +46,13 @@ Value constant_matrix(Emission& e, const Matrix& matrix, DType dtype) {
   return e.build.constant(onnx::make_tensor(dtype, {rows, columns}, made));
 }
 
-Value size_of(Emission& e, const Points& points) { return points.known ? e.integers({*points.known}) : points.computed; }
+Value points_value(Emission& e, const Points& points) { return points.known ? e.integers({*points.known}) : points.computed; }
 
 Value computed_matrix(Emission& e, const Matrix& matrix, DType dtype) {
   if (!e.at_least(11)) throw Refusal{"a Fourier transform of a named size needs opset 11", "use opset 11, or fix the size"};
   const auto marked = e.build.plumbing();  // as the constant is that it would be
-  const Value points = size_of(e, matrix.points);
-  const Value rows = counting(e, size_of(e, matrix.rows)), columns = counting(e, size_of(e, matrix.columns));
+  const Value points = points_value(e, matrix.points);
+  const Value rows = counting(e, points_value(e, matrix.rows)), columns = counting(e, points_value(e, matrix.columns));
   const Value places = e.node("Mod", {e.node("Mul", {e.build.unsqueeze(rows, {1}), columns}), points});
   const auto number = [&](double value) { return e.scalar(DType::f64, value); };
   const Value turns = e.node("Div", {e.cast(places, DType::f64), e.cast(points, DType::f64)});
@@ -97,7 +97,7 @@ class Multiplied {
   std::int64_t axis_, rank_;
 };
 
-Value scaled(Emission& e, const Value& value, const Transform& transform) {
+Value normed(Emission& e, const Value& value, const Transform& transform) {
   if (transform.points.known || transform.norm == Norm::none || !value) return value;
   const Value points = e.cast(transform.points.computed, value.dtype);
   return e.node("Div", {value, transform.norm == Norm::by_root ? e.node("Sqrt", {points}) : points});
@@ -119,7 +119,7 @@ Complex by_matrices(Emission& e, const Complex& signal, const Transform& transfo
     real = subtract(e, real, multiplied(signal.imag, sines));
     imag = add(e, imag, multiplied(signal.imag, cosines));
   }
-  return {scaled(e, real, transform), scaled(e, imag, transform)};
+  return {normed(e, real, transform), normed(e, imag, transform)};
 }
 
 // ---- Many points: n = a·b, a transform of a points, factors, one of b points
@@ -150,7 +150,7 @@ Complex each(const Complex& x, const std::function<Value(const Value&)>& part) {
 }
 
 // Along the last axis. Point t is at [t / b, t % b], value k at [k % a, k / a].
-Complex by_factors(Emission& e, const Complex& signal, const Transform& transform) {
+Complex by_two_factors(Emission& e, const Complex& signal, const Transform& transform) {
   const std::int64_t points = *transform.points.known, a = smaller_factor(points), b = points / a, rank = transform.rank;
   Ints split(static_cast<std::size_t>(rank) + 1, 0), joined(static_cast<std::size_t>(rank), 0);
   split[split.size() - 2] = a, split.back() = b, joined.back() = points;
@@ -169,13 +169,13 @@ Complex by_factors(Emission& e, const Complex& signal, const Transform& transfor
 }
 
 Complex with_axis_last(Emission& e, const Complex& signal, Transform transform) {
-  if (transform.axis == transform.rank - 1) return by_factors(e, signal, transform);
+  if (transform.axis == transform.rank - 1) return by_two_factors(e, signal, transform);
   Ints order(static_cast<std::size_t>(transform.rank));
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[static_cast<std::size_t>(transform.axis)], order.back());
   const auto exchanged = [&](const Value& part) { return e.build.transpose(part, order); };
   transform.axis = transform.rank - 1;
-  return each(by_factors(e, each(signal, exchanged), transform), exchanged);
+  return each(by_two_factors(e, each(signal, exchanged), transform), exchanged);
 }
 
 Points half_of(Emission& e, const Points& points) {
@@ -235,7 +235,7 @@ Value from_half_spectrum(Emission& e, const Complex& spectrum, const Transform& 
   if (transform.direction == Direction::inverse) sines.factor = -sines.factor;
   Value made = multiplied(spectrum.real, cosines);
   if (spectrum.imag && !is_real(transform.points)) made = add(e, made, multiplied(spectrum.imag, sines));
-  return scaled(e, made, transform);
+  return normed(e, made, transform);
 }
 
 }  // namespace compatcheck::handlers

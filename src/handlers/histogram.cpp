@@ -1,6 +1,5 @@
 // Histograms: how many points lie in each bin, or the sum of their weights. A bin holds its lower edge, the last one both.
 // Source: ATen/native/cpu/HistogramKernel.cpp.
-#include <limits>
 #include <numeric>
 
 #include "handlers/compute.h"
@@ -8,8 +7,6 @@
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Range {
   Value left, right;  // without dimensions
@@ -88,7 +85,7 @@ Value in_bins(Emission& e, const Value& points, const Value& edges, const Dim& e
 }
 
 // The sum of weights in the bins of all dimensions, and as a density.
-Value summed(Emission& e, const Values& held, const Values& edges, DType dtype) {
+Value weight_in_bins(Emission& e, const Values& held, const Values& edges, DType dtype) {
   const auto dimensions = static_cast<std::int64_t>(held.size());
   Value all;
   for (std::int64_t i = 0; i < dimensions; ++i) {
@@ -135,7 +132,7 @@ void histogram(Emission& e) {
   const bool given = e.call.fact("bins").tensor() != nullptr;
   const Value edges = given ? e.tensor("bins", dtype) : edges_between(e, range_at(e, points, 0), e.integer("bins"));
   const Dim count = given ? e.shape("bins").front() : Dim(e.integer("bins") + 1);
-  e.give(0, summed(e, {in_bins(e, points, edges, count)}, {edges}, dtype));
+  e.give(0, weight_in_bins(e, {in_bins(e, points, edges, count)}, {edges}, dtype));
   e.give(1, edges);
 }
 
@@ -171,13 +168,13 @@ Bins joint_bins(Emission& e) {
 
 void histogramdd(Emission& e) {
   const Bins bins = joint_bins(e);
-  e.give(0, summed(e, bins.held, bins.edges, e.output_dtype()));
+  e.give(0, weight_in_bins(e, bins.held, bins.edges, e.output_dtype()));
   e.give_list(1, bins.edges);
 }
 
 void joint_counts(Emission& e) {
   const Bins bins = joint_bins(e);
-  e.give(summed(e, bins.held, bins.edges, e.output_dtype()));
+  e.give(weight_in_bins(e, bins.held, bins.edges, e.output_dtype()));
 }
 
 void joint_edges(Emission& e) { e.give_list(0, joint_bins(e).edges); }

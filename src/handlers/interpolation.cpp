@@ -32,7 +32,7 @@ Taps nearest(const Resized& resized, std::int64_t size, std::int64_t places, std
 }
 
 template <class Float>
-Taps linear(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
+Taps linear_taps(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   Taps taps{2, ir::CheckedVector<std::int64_t>(static_cast<std::size_t>(2 * places)),
             ir::CheckedVector<double>(static_cast<std::size_t>(2 * places))};
   const auto by = step<Float>(resized, size, places, scale);
@@ -77,12 +77,12 @@ Taps cubic(const Resized& resized, std::int64_t size, std::int64_t places, std::
   return taps;
 }
 
-double sinc(double x) { return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
+double sinc_of(double x) { return x == 0 ? 1 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
 
 double smooth(Filter filter, double x) {
   if (filter == Filter::linear) return std::max(0.0, 1 - std::abs(x));
   if (filter == Filter::cubic) return cubic_weight(x, -0.5);
-  return x >= -3 && x < 3 ? sinc(x) * sinc(x / 3) : 0;
+  return x >= -3 && x < 3 ? sinc_of(x) * sinc_of(x / 3) : 0;
 }
 
 template <class Float>
@@ -122,7 +122,7 @@ Taps antialiased(const Resized& resized, std::int64_t size, std::int64_t places,
 template <class Float>
 Taps weighted(const Resized& resized, std::int64_t size, std::int64_t places, std::optional<double> scale) {
   if (resized.antialias) return antialiased<Float>(resized, size, places, scale);
-  return resized.filter == Filter::linear ? linear<Float>(resized, size, places, scale)
+  return resized.filter == Filter::linear ? linear_taps<Float>(resized, size, places, scale)
                                           : cubic<Float>(resized, size, places, scale);
 }
 

@@ -36,14 +36,14 @@ Values cast_to_output(Emission& e, const std::vector<Part>& parts) {
 }
 
 // A list whose length only the running model knows.
-const Value* sequence_of(Emission& e, std::string_view argument) {
+const Value* given_sequence(Emission& e, std::string_view argument) {
   const auto* sequence = std::get_if<Sequence>(&e.operand(argument).value);
   return sequence ? &sequence->value : nullptr;
 }
 
 // Vectors without elements join anything: beside tensors of another rank, no others can stand.
 void cat(Emission& e) {
-  if (const Value* sequence = sequence_of(e, "tensors"))
+  if (const Value* sequence = given_sequence(e, "tensors"))
     return e.give(e.node("ConcatFromSequence", {*sequence}, {{"axis", e.integer("dim")}}, sequence->dtype));
   std::vector<Part> parts = parts_of(e);
   const Shape* result = known_output_shape(e);
@@ -54,7 +54,7 @@ void cat(Emission& e) {
 
 void stack(Emission& e) {
   const std::int64_t dim = e.integer("dim");
-  if (const Value* sequence = sequence_of(e, "tensors"))
+  if (const Value* sequence = given_sequence(e, "tensors"))
     return e.give(e.node("ConcatFromSequence", {*sequence}, {{"axis", dim}, {"new_axis", 1}}, sequence->dtype));
   const std::int64_t axis = dim < 0 ? e.wrap(dim, e.output_rank()) : dim;
   Values values = cast_to_output(e, parts_of(e));
@@ -189,13 +189,13 @@ void broadcast_tensors(Emission& e) {
 }
 
 // The lengths of the vectors, each in its own dimension.
-struct Grid {
+struct VectorGrid {
   Values vectors, sizes;
   Shape shape;
 };
 
-Grid grid_of(Emission& e, const std::vector<Part>& parts) {
-  Grid grid;
+VectorGrid vector_grid(Emission& e, const std::vector<Part>& parts) {
+  VectorGrid grid;
   for (const Part& part : parts) {
     const bool vector = rank_of(e, part) == 1;
     grid.vectors.push_back(vector ? part.value : e.build.reshape(part.value, {1}));
@@ -207,7 +207,7 @@ Grid grid_of(Emission& e, const std::vector<Part>& parts) {
 }
 
 // A vector in dimension `axis` of the grid.
-Value across(Emission& e, const Grid& grid, std::size_t vector, std::size_t axis, const Shape& shape, const Value& sizes) {
+Value across(Emission& e, const VectorGrid& grid, std::size_t vector, std::size_t axis, const Shape& shape, const Value& sizes) {
   Ints others;
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (i != axis) others.push_back(static_cast<std::int64_t>(i));
@@ -218,7 +218,7 @@ Value across(Emission& e, const Grid& grid, std::size_t vector, std::size_t axis
 
 void meshgrid(Emission& e) {
   const std::vector<Part> parts = parts_of(e);
-  Grid grid = grid_of(e, parts);
+  VectorGrid grid = vector_grid(e, parts);
   const bool swapped = parts.size() > 1 && e.call.has("indexing") && e.string("indexing") == "xy";
   if (swapped) std::swap(grid.shape[0], grid.shape[1]), std::swap(grid.sizes[0], grid.sizes[1]);
   const Value sizes = joined(e, grid.sizes);
@@ -231,7 +231,7 @@ void meshgrid(Emission& e) {
 void cartesian_prod(Emission& e) {
   const std::vector<Part> parts = parts_of(e);
   if (parts.size() == 1) return e.give(parts.front().value);
-  const Grid grid = grid_of(e, parts);
+  const VectorGrid grid = vector_grid(e, parts);
   const Value sizes = joined(e, grid.sizes);
   Values columns;
   for (std::size_t i = 0; i < parts.size(); ++i)

@@ -1,6 +1,5 @@
 // Determinants, distances between rows, and what is made of powers and diagonals.
 #include <cmath>
-#include <limits>
 
 #include "handlers/compute.h"
 #include "handlers/double_forms.h"

@@ -8,9 +8,10 @@ namespace compatcheck::handlers {
 namespace {
 
 using Holds = std::function<Value(const Value& trip, const Values& states)>;
-using Step = std::function<Values(const Value& trip, const Values& states)>;
+using TripStep = std::function<Values(const Value& trip, const Values& states)>;
 
-Values loop(Emission& e, const Value& count, const Value& begins, const Values& states, const Holds& holds, const Step& step) {
+Values loop(Emission& e, const Value& count, const Value& begins, const Values& states, const Holds& holds,
+            const TripStep& step) {
   const auto body = e.build.begin_body();
   const std::vector<onnx::Dimension> single;
   const Value trip = e.build.body_input(DType::i64, false, single);
@@ -40,7 +41,7 @@ Value any(Emission& e, const Value& condition) {
                  e.scalar(DType::f32, 0));
 }
 
-Values while_any(Emission& e, const Values& states, const Holds& holds, const Step& step) {
+Values while_any(Emission& e, const Values& states, const Holds& holds, const TripStep& step) {
   const Holds any_holds = [&](const Value& trip, const Values& now) { return any(e, holds(trip, now)); };
   const Value begins = any_holds(e.build.integer(0), states);
   return loop(e, e.build.integer(std::numeric_limits<std::int64_t>::max()), begins, states, any_holds, step);
@@ -57,7 +58,7 @@ Value with_more(Emission& e, const Value& sequence, const Value& count, const st
   return e.build.control("Loop", {count, {}, sequence}, {{"body", body}}, {sequence.dtype}, {true}).front();
 }
 
-Values repeat(Emission& e, const Value& count, const Values& states, const Step& step) {
+Values repeat(Emission& e, const Value& count, const Values& states, const TripStep& step) {
   return loop(e, count, e.scalar(DType::boolean, 1), states, {}, step);
 }
 

@@ -1,7 +1,6 @@
 // Losses and distances of two tensors, element by element or along a dimension. The order of operations is PyTorch's, so that
 // infinities meet in the same way.
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "handlers/compute.h"
@@ -11,26 +10,22 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 Shape joint_shape(Emission& e, std::initializer_list<const char*> tensors) {
   std::optional<Shape> shape = Shape{};
   for (const char* tensor : tensors) shape = symbolic::broadcast(shape, e.shape(tensor));
   return *shape;
 }
 
-Value number(Emission& e, const Value& like, double value) { return e.scalar(like.dtype, value); }
-
 // Max and Min broadcast from opset 8 on.
-Value at_most(Emission& e, const Value& x, double bound) {
-  return e.at_least(8) ? e.node("Min", {x, number(e, x, bound)}) : e.node("Clip", {x}, {{"min", -infinity}, {"max", bound}});
+Value bounded_above(Emission& e, const Value& x, double bound) {
+  return e.at_least(8) ? e.node("Min", {x, constant(e, x, bound)}) : e.node("Clip", {x}, {{"min", -infinity}, {"max", bound}});
 }
-Value at_least(Emission& e, const Value& x, double bound) {
+Value bounded_below(Emission& e, const Value& x, double bound) {
   if (bound == 0) return e.node("Relu", {x});
-  return e.at_least(8) ? e.node("Max", {x, number(e, x, bound)}) : e.node("Clip", {x}, {{"min", bound}, {"max", infinity}});
+  return e.at_least(8) ? e.node("Max", {x, constant(e, x, bound)}) : e.node("Clip", {x}, {{"min", bound}, {"max", infinity}});
 }
 
-Value log1p_exp(Emission& e, const Value& x) { return e.node("Log", {add(e, e.node("Exp", {x}), number(e, x, 1))}); }
+Value log1p_exp(Emission& e, const Value& x) { return e.node("Log", {add(e, e.node("Exp", {x}), constant(e, x, 1))}); }
 
 // ---- Of self and target
 
@@ -67,9 +62,9 @@ void l1_loss(Emission& e) {
 void cut_loss(Emission& e, double bound, bool over) {
   const auto [self, target, shape] = promoted_pair(e);
   const Value distance = e.node("Abs", {subtract(e, self, target)});
-  const Value cut = at_most(e, distance, bound);
-  Value made = multiply(e, cut, subtract(e, distance, multiply(e, cut, number(e, cut, 0.5))));
-  if (over) made = e.node("Div", {made, number(e, made, bound)});
+  const Value cut = bounded_above(e, distance, bound);
+  Value made = multiply(e, cut, subtract(e, distance, multiply(e, cut, constant(e, cut, 0.5))));
+  if (over) made = e.node("Div", {made, constant(e, made, bound)});
   e.give(reduce_loss(e, e.cast(made, e.output_dtype()), shape));
 }
 
@@ -80,12 +75,12 @@ void soft_margin_loss(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
   const Value off = multiply(e, widened(e, e.node("Neg", {self})), widened(e, target));
   const Value exponential = rounded(e, e.node("Exp", {rounded(e, off, self.dtype)}), self.dtype);
-  e.give(reduce_loss(e, e.node("Log", {add(e, exponential, number(e, exponential, 1))}), shape));
+  e.give(reduce_loss(e, e.node("Log", {add(e, exponential, constant(e, exponential, 1))}), shape));
 }
 
 // t log t, 0 for 0.
 Value times_logarithm(Emission& e, const Value& t) {
-  const Value zero = e.cast(e.node("Not", {e.node("Greater", {e.node("Abs", {t}), number(e, t, 0)})}), t.dtype);
+  const Value zero = e.cast(e.node("Not", {e.node("Greater", {e.node("Abs", {t}), constant(e, t, 0)})}), t.dtype);
   return multiply(e, t, e.node("Log", {add(e, t, zero)}));
 }
 
@@ -99,8 +94,9 @@ void kl_div(Emission& e) {
 // Logarithms are cut at -100.
 void binary_cross_entropy(Emission& e) {
   const auto [self, target, shape] = pair_of(e);
-  const Value one = number(e, self, 1);
-  const Value yes = at_least(e, e.node("Log", {self}), -100), no = at_least(e, e.node("Log", {subtract(e, one, self)}), -100);
+  const Value one = constant(e, self, 1);
+  const Value yes = bounded_below(e, e.node("Log", {self}), -100),
+              no = bounded_below(e, e.node("Log", {subtract(e, one, self)}), -100);
   Value made = subtract(e, multiply(e, subtract(e, target, one), no), multiply(e, target, yes));
   if (e.given("weight")) made = multiply(e, made, e.tensor("weight", made.dtype));
   e.give(reduce_loss(e, made, shape));
@@ -108,7 +104,7 @@ void binary_cross_entropy(Emission& e) {
 
 void binary_cross_entropy_with_logits(Emission& e) {
   const auto [given, wanted, shape] = pair_of(e);
-  const Value self = widened(e, given), target = widened(e, wanted), one = number(e, self, 1);
+  const Value self = widened(e, given), target = widened(e, wanted), one = constant(e, self, 1);
   const auto step = [&](const Value& value) { return rounded(e, value, given.dtype); };
   // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
   const Value log_sigmoid =
@@ -128,9 +124,9 @@ Value stirling(Emission& e, const Value& target) {
   const Value n = widened(e, target);
   const auto step = [&](const Value& value) { return rounded(e, value, target.dtype); };
   const Value first = step(subtract(e, step(multiply(e, n, step(e.node("Log", {n})))), n));
-  const Value second = step(e.node("Log", {step(multiply(e, n, number(e, n, 2 * std::numbers::pi)))}));
-  const Value term = step(add(e, first, step(multiply(e, second, number(e, n, 0.5)))));
-  return where(e, e.node("Greater", {n, number(e, n, 1)}), term, number(e, n, 0));
+  const Value second = step(e.node("Log", {step(multiply(e, n, constant(e, n, 2 * std::numbers::pi)))}));
+  const Value term = step(add(e, first, step(multiply(e, second, constant(e, n, 0.5)))));
+  return where(e, e.node("Greater", {n, constant(e, n, 1)}), term, constant(e, n, 0));
 }
 
 // Exponential and logarithm are computed in their own argument's dtype, in which they may overflow.
@@ -146,7 +142,7 @@ void poisson_nll_loss(Emission& e) {
                               : e.cast(multiply(e, e.tensor("target", of_both), e.tensor("input", of_both)), dtype);
     made = subtract(e, e.cast(step(e.node("Exp", {input})), dtype), product);
   } else {
-    const Value logarithm = e.node("Log", {step(add(e, input, number(e, input, e.number("eps"))))});
+    const Value logarithm = e.node("Log", {step(add(e, input, constant(e, input, e.number("eps"))))});
     made = subtract(e, e.tensor("input", dtype), multiply(e, target, e.cast(step(logarithm), dtype)));
   }
   if (e.boolean("full"))
@@ -175,7 +171,7 @@ Value by_target(Emission& e, const Value& one, const Value& minus_one, bool othe
     return flags ? equal(e, e.cast(target, DType::i32), e.scalar(DType::i32, value))
                  : equal(e, target, e.scalar(target.dtype, value));
   };
-  const Value none = number(e, one, 0), first = is(1), second = is(-1);
+  const Value none = constant(e, one, 0), first = is(1), second = is(-1);
   if (others) return add(e, where(e, first, none, minus_one), where(e, second, none, one));
   return add(e, where(e, first, one, none), where(e, second, minus_one, none));
 }
@@ -183,8 +179,8 @@ Value by_target(Emission& e, const Value& one, const Value& minus_one, bool othe
 void hinge_embedding_loss(Emission& e) {
   const Value self = e.tensor("self");
   const double margin = is_floating(self) ? e.number("margin") : std::trunc(e.number("margin"));
-  const Value distance = subtract(e, number(e, self, margin), self);
-  const Value zero = number(e, self, 0);
+  const Value distance = subtract(e, constant(e, self, margin), self);
+  const Value zero = constant(e, self, 0);
   const Value far = is_floating(self) ? e.node("Relu", {distance}) : where(e, less(e, distance, zero), zero, distance);
   e.give(reduced_in(e, by_target(e, self, far, true), joint_shape(e, {"self", "target"}), e.output_dtype()));
 }
@@ -201,8 +197,8 @@ void cosine_embedding_loss(Emission& e) {
   const auto square = [&](const char* x) { return add(e, sum(x, x), e.scalar(dtype, 1e-12)); };
   const Value cosine =
       e.node("Div", {sum("input1", "input2"), e.node("Sqrt", {multiply(e, square("input1"), square("input2"))})});
-  const Value near = subtract(e, number(e, cosine, 1), cosine);
-  const Value far = e.node("Relu", {subtract(e, cosine, number(e, cosine, e.number("margin")))});
+  const Value near = subtract(e, constant(e, cosine, 1), cosine);
+  const Value far = e.node("Relu", {subtract(e, cosine, constant(e, cosine, e.number("margin")))});
   Shape shape = joint_shape(e, {"input1", "input2"});
   shape.pop_back();
   e.give(reduce_loss(e, by_target(e, near, far, false), symbolic::broadcast(std::move(shape), e.shape("target")).value()));
@@ -223,7 +219,7 @@ void cosine_similarity(Emission& e) {
                                                                  shape[static_cast<std::size_t>(axis)]));
     if (!whole) x = e.node("Expand", {x, e.dims_value(shape)});
     const Value length = reduce(e, "ReduceL2", x, rank == 0 ? Ints{} : Ints{whole ? here : axis}, true);
-    return e.node("Div", {x, at_least(e, length, e.number("eps"))});
+    return e.node("Div", {x, bounded_below(e, length, e.number("eps"))});
   };
   e.give(reduce(e, "ReduceSum", multiply(e, direction("x1"), direction("x2")), rank == 0 ? Ints{} : Ints{axis}, false));
 }
@@ -233,7 +229,7 @@ Value distance(Emission& e, const char* a, const char* b, bool keep) {
   const std::int64_t rank = std::max(e.rank(a), e.rank(b));
   const DType of_both = result_type(e, {a, b});
   const Value difference = e.cast(subtract(e, e.tensor(a, of_both), e.tensor(b, of_both)), symbolic::to_float(of_both));
-  const Value off = add(e, difference, number(e, difference, e.number("eps")));
+  const Value off = add(e, difference, constant(e, difference, e.number("eps")));
   return vector_norm(e, off, e.number("p"), rank == 0 ? Ints{} : Ints{rank - 1}, keep);
 }
 
@@ -247,7 +243,7 @@ void triplet_margin_loss(Emission& e) {
   Value far = between("anchor", "negative");
   if (e.boolean("swap")) far = e.node("Min", {far, between("positive", "negative")});
   if (!shape.empty()) shape.pop_back();
-  e.give(reduce_loss(e, e.node("Relu", {subtract(e, add(e, near, number(e, near, e.number("margin"))), far)}), shape));
+  e.give(reduce_loss(e, e.node("Relu", {subtract(e, add(e, near, constant(e, near, e.number("margin"))), far)}), shape));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace compatcheck::handlers {
 namespace {
 
 // The last two dimensions changed.
-Value transposed(Emission& e, const Value& matrix, std::int64_t rank) {
+Value matrix_transposed(Emission& e, const Value& matrix, std::int64_t rank) {
   Ints order = all_axes(rank);
   if (rank >= 2) std::swap(order[order.size() - 1], order[order.size() - 2]);
   return e.build.transpose(matrix, order);
@@ -105,7 +105,7 @@ Value careful_product(Emission& e, std::string_view first, std::string_view seco
 }
 
 template <const char* const* names>
-void product(Emission& e) {
+void product_of_arguments(Emission& e) {
   e.give(careful_product(e, names[0], names[1]));
 }
 
@@ -167,7 +167,7 @@ void inner(Emission& e) {
   const std::int64_t left = e.rank("self"), right = e.rank("other");
   const Value a = operand(e, "self"), b = operand(e, "other");
   if (left == 0 || right == 0) return e.give(multiply(e, a, b));
-  if (right <= 2) return e.give(matrix_product(e, a, left, transposed(e, b, right), right));
+  if (right <= 2) return e.give(matrix_product(e, a, left, matrix_transposed(e, b, right), right));
   Values rows;
   for (std::int64_t axis = 0; axis < right - 1; ++axis) rows.push_back(e.size_of("other", axis));
   const Value flat = reshape_to(e, b, nullptr, nullptr, [&] {
@@ -225,16 +225,16 @@ void bilinear(Emission& e) {
 
 // ---- beta · self + alpha · product; with beta 0 self is not read, NaN or not
 
-Value times(Emission& e, const Value& value, std::string_view factor) {
+Value scaled_by_argument(Emission& e, const Value& value, std::string_view factor) {
   const auto known = e.call.number(factor);
   if (known && *known == 1) return value;
   return e.node("Mul", {value, e.number_value(factor, value.dtype)});
 }
 
 void give_sum(Emission& e, const Value& product) {
-  const Value scaled = times(e, product, "alpha");
+  const Value scaled = scaled_by_argument(e, product, "alpha");
   if (e.number("beta", 1) == 0) return e.give(scaled);
-  e.give(e.node("Add", {times(e, operand(e, "self"), "beta"), scaled}));
+  e.give(e.node("Add", {scaled_by_argument(e, operand(e, "self"), "beta"), scaled}));
 }
 
 void addmm(Emission& e) {
@@ -378,12 +378,12 @@ void kron(Emission& e) {
 }  // namespace
 
 void register_matmul(Registry& registry) {
-  registry.handler("aten::matmul", product<self_other>);
-  registry.handler("aten::mm", product<self_mat2>);
-  registry.handler("aten::bmm", product<self_mat2>);
-  registry.handler("aten::mv", product<self_vec>);
-  registry.handler("aten::dot", product<self_tensor>);
-  registry.handler("aten::vdot", product<self_other>);
+  registry.handler("aten::matmul", product_of_arguments<self_other>);
+  registry.handler("aten::mm", product_of_arguments<self_mat2>);
+  registry.handler("aten::bmm", product_of_arguments<self_mat2>);
+  registry.handler("aten::mv", product_of_arguments<self_vec>);
+  registry.handler("aten::dot", product_of_arguments<self_tensor>);
+  registry.handler("aten::vdot", product_of_arguments<self_other>);
   registry.handler("aten::linalg_multi_dot", product_of_all);
   registry.handler("aten::chain_matmul", product_of_all);
   registry.handler("aten::linalg_matrix_power", matrix_power);

@@ -27,6 +27,7 @@ Matrices transposed(Emission& e, const Matrices& x);
 DType wider(DType dtype);  // f64 for f32: what a whole elimination is computed in
 
 // ---- One row or column, [.., 1, n] or [.., m, 1]: at a place that is an i64 vector of one, or that a mask of rows has
+Value place_of_trip(Emission& e, const Value& trip);  // of a loop over rows or columns
 Value row(Emission& e, const Matrices& x, const Value& place);
 Value column(Emission& e, const Matrices& x, const Value& place);
 Value row_where(Emission& e, const Matrices& x, const Value& mask);

@@ -35,7 +35,7 @@ Value per_channel(Emission& e, std::string_view argument, double otherwise, DTyp
 
 // Times weight, plus bias, as far as they are given; `place` brings them to where they broadcast.
 template <class Place>
-Value scaled(Emission& e, Value x, Place&& place) {
+Value times_weight_plus_bias(Emission& e, Value x, Place&& place) {
   if (e.given("weight")) x = e.node("Mul", {x, place(e.tensor("weight", x.dtype))});
   if (e.given("bias")) x = e.node("Add", {x, place(e.tensor("bias", x.dtype))});
   return x;
@@ -63,13 +63,11 @@ Statistics statistics_of(Emission& e, const Value& x, const Shape& shape, const 
   return {middle, e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})}), variance};
 }
 
-Value inverse(Emission& e, const Value& deviation) { return e.node("Div", {e.scalar(deviation.dtype, 1.0), deviation}); }
-
 // x · scale + (bias - mean · scale), as PyTorch computes it: it matters where a scale is infinite. `place` brings parameters to
 // where they broadcast with the statistics.
 template <class Place>
 Value applied(Emission& e, const Value& x, const Statistics& statistics, Place&& place) {
-  Value scale = inverse(e, statistics.deviation);
+  Value scale = one_over(e, statistics.deviation);
   if (e.given("weight")) scale = e.node("Mul", {place(e.tensor("weight", x.dtype)), scale});
   const Value shift = e.node("Mul", {statistics.mean, scale});
   const Value bias = e.given("bias") ? place(e.tensor("bias", x.dtype)) : e.scalar(x.dtype, 0);
@@ -108,9 +106,6 @@ void require_channels(Emission& e) {
   if (e.rank("input") < 2) throw Refusal{"batch normalization of a tensor with less than two dimensions"};
 }
 
-// A tensor without elements, as statistics that nobody computed.
-Value nothing(Emission& e, DType dtype) { return e.build.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}); }
-
 void batch_norm(Emission& e) {
   require_channels(e);
   e.give(e.variant("running") ? by_running_statistics(e) : by_batch_statistics(e).result);
@@ -141,11 +136,11 @@ void native_batch_norm(Emission& e) {
   const bool functional = e.call.op().ends_with("_functional");
   const std::size_t outputs = e.call.node().outputs().size() - (functional ? 2 : 0);
   for (std::size_t i = 3; i < outputs; ++i)
-    if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
+    if (e.output_used(i)) e.give(i, no_elements(e, e.output_dtype(i)));
   if (e.variant("running")) {
     e.give(0, by_running_statistics(e));
     for (std::size_t i = 1; i < std::min<std::size_t>(outputs, 3); ++i)
-      if (e.output_used(i)) e.give(i, nothing(e, e.output_dtype(i)));
+      if (e.output_used(i)) e.give(i, no_elements(e, e.output_dtype(i)));
     if (functional) give_running_statistics(e, outputs, nullptr);
     return;
   }
@@ -153,7 +148,7 @@ void native_batch_norm(Emission& e) {
   const Ints axes = except_channel(e.rank("input"));
   e.give(0, result);
   if (e.output_used(1)) e.give(1, e.build.squeeze(statistics.mean, axes));
-  if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, statistics.deviation), axes));
+  if (e.output_used(2)) e.give(2, e.build.squeeze(one_over(e, statistics.deviation), axes));
   if (functional) give_running_statistics(e, outputs, &statistics);
 }
 
@@ -201,9 +196,9 @@ void layer_norm(Emission& e) {
   const Value x = widened(e, e.tensor("input"));
   const Statistics made = statistics_of(e, x, e.shape("input"), axes, epsilon);
   const Value even = e.node("Div", {e.node("Sub", {x, made.mean}), made.deviation});
-  e.give(0, scaled(e, even, [](const Value& same) { return same; }));
+  e.give(0, times_weight_plus_bias(e, even, [](const Value& same) { return same; }));
   if (e.output_used(1)) e.give(1, running(e, made.mean));
-  if (e.output_used(2)) e.give(2, inverse(e, made.deviation));
+  if (e.output_used(2)) e.give(2, one_over(e, made.deviation));
 }
 
 void rms_norm(Emission& e) {
@@ -236,7 +231,7 @@ std::optional<std::int64_t> batch_elements(Emission& e) {
 }
 
 // [batch, groups, the rest], which Reshape doesn't find out beside a batch of 0.
-Value in_groups(Emission& e, const Value& x, std::int64_t groups) {
+Value channels_in_groups(Emission& e, const Value& x, std::int64_t groups) {
   if (const auto count = batch_elements(e); count && *count > 0) return e.build.reshape(x, {0, groups, *count / groups});
   if (!may_be_empty(e.shape("input"), all_axes(e.rank("input")))) return e.build.reshape(x, {0, groups, -1});
   Values sizes;
@@ -270,22 +265,22 @@ void group_norm_of(Emission& e, std::int64_t groups) {
                   {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)}, attributes));
   }
   const Value x = widened(e, e.tensor("input"));
-  const Value grouped = in_groups(e, x, groups);
+  const Value grouped = channels_in_groups(e, x, groups);
   if (e.variant("instance") && x.dtype != DType::f64) {
     const auto same = [&](double number) { return filled(e, e.integers({groups}), x.dtype, number); };
     const Value made = e.node("InstanceNormalization", {grouped, same(1), same(0)}, {{"epsilon", epsilon}});
-    return e.give(0, scaled(e, ungrouped(e, x, made), place));
+    return e.give(0, times_weight_plus_bias(e, ungrouped(e, x, made), place));
   }
   const Statistics made = statistics_of(e, grouped, {1, 1, 1}, {2}, epsilon);
   if (e.output_used(1)) e.give(1, e.build.squeeze(running(e, made.mean), {2}));
-  if (e.output_used(2)) e.give(2, e.build.squeeze(inverse(e, made.deviation), {2}));
+  if (e.output_used(2)) e.give(2, e.build.squeeze(one_over(e, made.deviation), {2}));
   if (!e.given("weight") && !e.given("bias")) return e.give(0, ungrouped(e, x, applied(e, grouped, made, place)));
   const auto parted = [&](std::string_view argument, double otherwise) {
     return e.build.reshape(per_channel(e, argument, otherwise, x.dtype), {1, groups, -1});
   };
   Ints broadcast(static_cast<std::size_t>(rank), 1);
   broadcast[0] = 0, broadcast[1] = e.size("input", 1).value_or(-1);
-  const Value scale = e.node("Mul", {parted("weight", 1), inverse(e, made.deviation)});
+  const Value scale = e.node("Mul", {parted("weight", 1), one_over(e, made.deviation)});
   const Value shift = e.node("Sub", {parted("bias", 0), e.node("Mul", {made.mean, scale})});
   e.give(0, e.node("Add", {e.node("Mul", {x, e.build.reshape(scale, broadcast)}), e.build.reshape(shift, broadcast)}));
 }

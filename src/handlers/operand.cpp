@@ -32,7 +32,7 @@ std::optional<DType> dtype_of(TypeKind kind) {
   return std::nullopt;
 }
 
-Operand number(const NumberFact& fact, const FreshValue& fresh) {
+Operand number_operand(const NumberFact& fact, const FreshValue& fresh) {
   if (fact.kind == NumberFact::Kind::floating) {
     if (fact.floating) return {Number{*fact.floating}};
   } else if (fact.integer && fact.integer->is_number()) {
@@ -88,7 +88,7 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
     }
     return {fresh(*tensor->dtype, false)};
   }
-  if (const auto* known = fact.number()) return number(*known, fresh);
+  if (const auto* known = fact.number()) return number_operand(*known, fresh);
   if (const auto* known = fact.list()) return list(*known, type, fresh);
   if (const auto* known = std::get_if<symbolic::ConstantFact>(&fact.value)) return {Known{known->value}};
   if (type &&
@@ -127,7 +127,7 @@ onnx::TensorData data_of(const ir::TensorView& view) {
 namespace {
 
 // Its real or imaginary parts: every other real number.
-ir::TensorView part_of(const ir::TensorView& view, bool imaginary) {
+ir::TensorView part_of_view(const ir::TensorView& view, bool imaginary) {
   ir::TensorView part = view;
   part.dtype = symbolic::real_part(view.dtype);
   for (std::int64_t& stride : part.strides) stride *= 2;
@@ -166,8 +166,8 @@ Operand operand_of(const ir::Constant& constant, const ir::Program* program, onn
     if (!view->storage) return {Unresolved{}};
     if (ir::is_quantized(view->dtype)) return view->quantizer ? quantized_of(*view, builder) : Operand{Unresolved{}};
     if (ir::is_complex(view->dtype)) {
-      const Value real = builder.constant(data_of(part_of(*view, false)));
-      return {Complex{real, builder.constant(data_of(part_of(*view, true)))}};
+      const Value real = builder.constant(data_of(part_of_view(*view, false)));
+      return {Complex{real, builder.constant(data_of(part_of_view(*view, true)))}};
     }
     return {builder.constant(data_of(*view))};
   }
@@ -195,7 +195,7 @@ Value value_of(const Number& number, onnx::Builder& builder) {
   return builder.scalar(DType::i64, std::get<std::int64_t>(number.value));
 }
 
-Value tensor_of(const Operand& operand, onnx::Builder& builder) {
+Value member_value(const Operand& operand, onnx::Builder& builder) {
   if (const Value* tensor = operand.tensor()) return *tensor;
   if (const Number* number = operand.number()) return value_of(*number, builder);
   throw onnx::Refusal{"a list holds what is neither a tensor nor a number"};
@@ -204,7 +204,7 @@ Value tensor_of(const Operand& operand, onnx::Builder& builder) {
 Value sequence_of(const List& list, DType dtype, onnx::Builder& builder) {
   if (list.items.empty()) return builder.node("SequenceEmpty", {}, {{"dtype", onnx::data_type(dtype)}}, dtype);
   Values members;
-  for (const Operand& item : list.items) members.push_back(builder.cast(tensor_of(item, builder), dtype));
+  for (const Operand& item : list.items) members.push_back(builder.cast(member_value(item, builder), dtype));
   return builder.node("SequenceConstruct", members);
 }
 
@@ -241,7 +241,7 @@ Complex parted(const Value& pairs, std::int64_t rank, onnx::Builder& builder) {
 Value vector_of(const List& list, DType dtype, onnx::Builder& builder) {
   const auto joining = builder.plumbing();
   Values parts;
-  for (const Operand& item : list.items) parts.push_back(builder.reshape(builder.cast(tensor_of(item, builder), dtype), {1}));
+  for (const Operand& item : list.items) parts.push_back(builder.reshape(builder.cast(member_value(item, builder), dtype), {1}));
   return parts.empty() ? builder.constant({.dtype = dtype, .dims = {0}, .bytes = {}, .view = {}}) : builder.concat(parts, 0);
 }
 
@@ -252,10 +252,10 @@ Operand value_form(const Operand& operand) {
 
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into) {
   if (std::holds_alternative<Uninitialized>(given.value)) return spill_anything(form, builder, into);
-  if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(tensor_of(given, builder), tensor->dtype));
+  if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(member_value(given, builder), tensor->dtype));
   if (const Number* number = form.number()) {
     if (!std::holds_alternative<Value>(number->value)) return;  // known: needs no value
-    return into.push_back(builder.cast(tensor_of(given, builder), number->dtype()));
+    return into.push_back(builder.cast(member_value(given, builder), number->dtype()));
   }
   if (const List* list = form.list()) {
     const List* items = given.list();

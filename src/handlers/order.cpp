@@ -1,6 +1,5 @@
 #include "handlers/order.h"
 
-#include <limits>
 #include <numeric>
 
 #include "handlers/compute.h"
@@ -8,13 +7,12 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double beyond_narrow = 1e300;  // as f64: more than any f32, less than infinity
 
-Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, Direction direction) {
+Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
   Arguments attributes{{"k", k}, {"axis", axis}};
-  if (e.at_least(11) || direction == Direction::downwards) {
-    attributes.push_back({"largest", direction == Direction::downwards});
+  if (e.at_least(11) || direction == Sorting::downwards) {
+    attributes.push_back({"largest", direction == Sorting::downwards});
     const auto made = e.nodes("TopK", {value}, 2, attributes);
     return {made[0], made[1]};
   }
@@ -44,7 +42,7 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
 }
 
 // f32 and narrower in f64, which has room for NaN above infinity.
-Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Direction direction) {
+Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Sorting direction) {
   const Value wide = e.cast(value, DType::f64), bound = e.scalar(DType::f64, beyond_narrow);
   const Value bounded =
       e.at_least(8) ? e.node("Min", {wide, bound}) : pick(e, e.node("Greater", {wide, bound}), beyond_narrow, wide, dims);
@@ -62,7 +60,7 @@ Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64
 }
 
 // f64 in two steps: by value, then numbers before NaN; the second keeps the order of the first.
-Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const Value& k, Direction direction) {
+Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
   if (!e.at_least(11))
     throw Refusal{"sorting f64 with NaN needs GatherElements, which came with opset 11", "use opset 11, or f32"};
   const auto at = [&](const Value& data, const Value& places) {
@@ -77,7 +75,7 @@ Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const V
 }
 
 // TopK takes floats alone before opset 11.
-Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, Direction direction) {
+Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
   if (e.at_least(11)) return top(e, value.dtype == DType::boolean ? e.cast(value, DType::u8) : value, axis, k, direction);
   if (value.dtype == DType::i64 || value.dtype == DType::u64)
     throw Refusal{"TopK takes floating values alone before opset 11", "use opset 11, or i32"};
@@ -86,8 +84,7 @@ Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Va
 
 }  // namespace
 
-Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k,
-                       Direction direction) {
+Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Sorting direction) {
   if (const auto count = e.build.ints_of(k); count && count->front() == 0 && !e.at_least(10)) {  // TopK-1 takes no k of 0
     const bool had_none = dims.at(static_cast<std::size_t>(axis)).number() == 0;
     const Value none = had_none ? value : e.build.slice(value, {0}, {0}, {axis});

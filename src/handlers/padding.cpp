@@ -1,7 +1,6 @@
 #include "handlers/padding.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "handlers/families.h"
@@ -9,14 +8,8 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
-
-bool all_zero(const Ints& ints) {
-  return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; });
-}
-
 // Only what is below 0 remains, as a cut.
-Value cut(Emission& e, const Value& value, const Ints& before, const Ints& after) {
+Value cut_negative(Emission& e, const Value& value, const Ints& before, const Ints& after) {
   Ints starts, ends, axes;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] >= 0 && after[i] >= 0) continue;
@@ -59,7 +52,7 @@ Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& be
   return value;
 }
 
-Ints joined(const Ints& before, const Ints& after) {
+Ints pads_of(const Ints& before, const Ints& after) {
   Ints pads = before;
   pads.insert(pads.end(), after.begin(), after.end());
   return pads;
@@ -68,11 +61,11 @@ Ints joined(const Ints& before, const Ints& after) {
 }  // namespace
 
 Value padded(Emission& e, const Value& value, const Shape* shape, const Ints& before, const Ints& after, const Value& fill) {
-  const Ints pads = joined(not_negative(before), not_negative(after));
-  if (all_zero(pads)) return cut(e, value, before, after);
+  const Ints pads = pads_of(not_negative(before), not_negative(after));
+  if (all_zero(pads)) return cut_negative(e, value, before, after);
   if (!ir::is_floating(value.dtype) && !e.at_least(11))
-    return cut(e, joined_blocks(e, value, shape, not_negative(before), not_negative(after), fill), before, after);
-  return cut(e, e.node("Pad", {value}, {{"pads", pads}, {"value", fill}}), before, after);
+    return cut_negative(e, joined_blocks(e, value, shape, not_negative(before), not_negative(after), fill), before, after);
+  return cut_negative(e, e.node("Pad", {value}, {{"pads", pads}, {"value", fill}}), before, after);
 }
 
 namespace {
@@ -115,19 +108,19 @@ Value pads_value(Emission& e) {
     after.push_back(part(1));
   }
   before.insert(before.end(), after.begin(), after.end());
-  return handlers::joined(e, before);
+  return joined(e, before);
 }
 
 // ---- What stands in the margin is read from inside
 
 using Place = std::int64_t (*)(std::int64_t at, std::int64_t size);
 std::int64_t reflected(std::int64_t at, std::int64_t size) { return at < 0 ? -at : at >= size ? 2 * (size - 1) - at : at; }
-std::int64_t repeated(std::int64_t at, std::int64_t size) { return std::clamp<std::int64_t>(at, 0, size - 1); }
+std::int64_t nearest_place(std::int64_t at, std::int64_t size) { return std::clamp<std::int64_t>(at, 0, size - 1); }
 std::int64_t continued(std::int64_t at, std::int64_t size) { return ((at % size) + size) % size; }
 
 const std::map<std::string_view, std::pair<const char*, Place>>& modes() {
   static const std::map<std::string_view, std::pair<const char*, Place>> all = {
-      {"reflect", {"reflect", reflected}}, {"replicate", {"edge", repeated}}, {"circular", {"wrap", continued}}};
+      {"reflect", {"reflect", reflected}}, {"replicate", {"edge", nearest_place}}, {"circular", {"wrap", continued}}};
   return all;
 }
 
@@ -147,7 +140,7 @@ Value read_inside(Emission& e, Value value, const Pads& pads, Place place) {
 
 // Before opset 19, Pad has no wrap: the ends stand on the other side too.
 Value wrapped_around(Emission& e, Value value, const Pads& pads) {
-  value = cut(e, value, pads.before, pads.after);
+  value = cut_negative(e, value, pads.before, pads.after);
   for (std::size_t i = 0; i < pads.before.size(); ++i) {
     const auto axis = static_cast<std::int64_t>(i);
     const std::int64_t before = pads.before[i], after = pads.after[i];
@@ -167,12 +160,12 @@ void pad_from_inside(Emission& e, std::string_view mode) {
   if (!pads) return e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"mode", onnx_mode}}));
   if (e.variant("joined")) return e.give(wrapped_around(e, self, *pads));
   if (!ir::is_floating(self.dtype) && !e.at_least(11)) return e.give(read_inside(e, self, *pads, place));
-  const Ints sides = joined(not_negative(pads->before), not_negative(pads->after));
+  const Ints sides = pads_of(not_negative(pads->before), not_negative(pads->after));
   // What is cut off doesn't stand on the other side.
   if (mode == "circular" && !all_zero(sides))
-    return e.give(e.node("Pad", {cut(e, self, pads->before, pads->after)}, {{"pads", sides}, {"mode", onnx_mode}}));
+    return e.give(e.node("Pad", {cut_negative(e, self, pads->before, pads->after)}, {{"pads", sides}, {"mode", onnx_mode}}));
   const Value made = all_zero(sides) ? self : e.node("Pad", {self}, {{"pads", sides}, {"mode", onnx_mode}});
-  e.give(cut(e, made, pads->before, pads->after));
+  e.give(cut_negative(e, made, pads->before, pads->after));
 }
 
 void pad_constant(Emission& e) {
@@ -182,7 +175,7 @@ void pad_constant(Emission& e) {
   e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"value", fill}}));
 }
 
-void pad(Emission& e) {
+void pad_by_mode(Emission& e) {
   const std::string mode = e.string("mode");
   if (mode == "constant") return pad_constant(e);
   if (!modes().contains(mode)) throw Refusal{"there is no padding mode " + mode};
@@ -195,7 +188,7 @@ void replication_pad(Emission& e) { pad_from_inside(e, "replicate"); }
 }  // namespace
 
 void register_padding(Registry& registry) {
-  registry.handler("aten::pad", pad, {"joined"});
+  registry.handler("aten::pad", pad_by_mode, {"joined"});
   registry.handler("aten::constant_pad_nd", pad_constant);
   registry.handler("aten::reflection_pad1d", reflection_pad);
   registry.handler("aten::replication_pad1d", replication_pad);

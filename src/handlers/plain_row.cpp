@@ -36,7 +36,7 @@ bool fits_word(std::string_view word, std::initializer_list<std::string_view> wo
 
 // The dtype in which tensors are computed, of complex ones their parts: what the facts word says of the result; nullopt: each
 // keeps its own.
-std::optional<DType> compute_dtype(const Emission& e) {
+std::optional<DType> dtype_by_word(const Emission& e) {
   const std::string_view word = e.facts_word();
   if (fits_word(word, {"pointwise", "pointwise_float", "same_float", "reduce_sum", "reduce_float", "scan_sum"}))
     return symbolic::real_part(e.output_dtype());
@@ -49,7 +49,7 @@ std::optional<DType> compute_dtype(const Emission& e) {
 }
 
 void add_input(Emission& e, std::string_view name, Values& inputs) {
-  const auto dtype = compute_dtype(e);
+  const auto dtype = dtype_by_word(e);
   const auto cast = [&](const Value& value) { return dtype && value ? e.cast(value, *dtype) : value; };
   const Operand& operand = e.operand(name);
   if (operand.list()) {
@@ -197,7 +197,7 @@ std::string first_tensor(const Emission& e) {
   return "self";
 }
 
-std::optional<onnx::Argument> bound(Emission& e, std::string_view attribute, const Binding& binding) {
+std::optional<onnx::Argument> bound_attribute(Emission& e, std::string_view attribute, const Binding& binding) {
   if (binding.argument.empty())
     return binding.constant.empty() && !binding.constant_is_list
                ? std::nullopt
@@ -302,7 +302,7 @@ void emit_row(Emission& e) {
   }
   Arguments attributes;
   for (const auto& [attribute, binding] : e.row().attributes)
-    if (auto value = bound(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
+    if (auto value = bound_attribute(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
   const std::size_t count = e.call.node().outputs().size();
   const auto made =
       e.row().body ? call_body(e, *e.row().body, inputs, attributes, count) : one_node(e, inputs, attributes, count);

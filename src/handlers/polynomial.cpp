@@ -2,7 +2,6 @@
 // Source: ATen/native/Math.h. The degree is an int64 there: 0 comes of degrees that int64 can't hold, as of those below 0.
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "handlers/double_forms.h"
 #include "handlers/families.h"
@@ -44,9 +43,9 @@ Value parity(Emission& e, const Value& n) {
 
 using Multiple = std::function<Value(double a, double b)>;  // a·k + b of the degree k
 // The polynomial of degree k from those of k - 1 and k - 2.
-using Step = std::function<Value(const Multiple& of_k, const Value& before, const Value& earlier)>;
+using Recurrence = std::function<Value(const Multiple& of_k, const Value& before, const Value& earlier)>;
 
-Value unrolled(Emission& e, Value first, std::int64_t n, const Step& step) {
+Value unrolled(Emission& e, Value first, std::int64_t n, const Recurrence& step) {
   Value earlier = constant(e, first, 1);
   for (std::int64_t k = 2; k <= n; ++k) {
     const Multiple of_k = [&](double a, double b) { return constant(e, first, a * static_cast<double>(k) + b); };
@@ -57,7 +56,7 @@ Value unrolled(Emission& e, Value first, std::int64_t n, const Step& step) {
 }
 
 // Steps for every element up to its own degree; degrees of -1 and 0 keep their values of `start`.
-Value looped(Emission& e, const Value& start, const Value& n, const Step& step) {
+Value looped(Emission& e, const Value& start, const Value& n, const Recurrence& step) {
   const auto degree_of = [&](const Value& trip, double first) { return plus(e, e.cast(trip, start.dtype), first); };
   const Values states{filled_like(e, start, start.dtype, 1), start};
   return while_any(
@@ -77,7 +76,7 @@ Value looped(Emission& e, const Value& start, const Value& n, const Step& step) 
 }
 
 // `elsewhere`: where the recurrence isn't asked; absent: nowhere.
-Value recurrence(Emission& e, const Value& first, const Degree& n, const Value& elsewhere, const Step& step) {
+Value recurrence(Emission& e, const Value& first, const Degree& n, const Value& elsewhere, const Recurrence& step) {
   if (n.known && *n.known <= most_unrolled) return unrolled(e, first, *n.known, step);
   const Value zero = constant(e, first, 0), one = constant(e, first, 1);
   Value start = first;
@@ -128,7 +127,7 @@ void chebyshev(Emission& e) {
   if (const auto same = whole_value(n)) return e.give(filled_like(e, x, x.dtype, *same));
   const Value first = chebyshev_first(e, x, kind);
   const Value twice = kind == 'u' ? first : add(e, x, x);
-  const Step step = [&](const Multiple&, const Value& before, const Value& earlier) {
+  const Recurrence step = [&](const Multiple&, const Value& before, const Value& earlier) {
     return subtract(e, multiply(e, twice, before), earlier);
   };
   if (n.known && *n.known <= most) return e.give(unrolled(e, first, *n.known, step));
@@ -156,7 +155,7 @@ void hermite(Emission& e) {
   const double most = x.dtype == DType::f64 ? 512 : 128;
   if (n.known && static_cast<double>(*n.known) > most) return e.give(filled_like(e, x, x.dtype, std::nan("")));
   const Value first = twice ? add(e, x, x) : x;
-  const Step step = [&](const Multiple& of_k, const Value& before, const Value& earlier) {
+  const Recurrence step = [&](const Multiple& of_k, const Value& before, const Value& earlier) {
     const Value factor = twice ? of_k(2, -2) : of_k(1, -1);
     return subtract(e, multiply(e, first, before), multiply(e, factor, earlier));
   };

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 
@@ -59,7 +60,7 @@ Value cells_last(Emission& e, const Value& input, const Ints& sizes, const std::
 }
 
 // Positions in the image, for each window in turn, for each of its cells.
-Ints positions_of(const Ints& sizes, const std::vector<Cells>& cells) {
+Ints cell_positions(const Ints& sizes, const std::vector<Cells>& cells) {
   Ints made{0};
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // windows of all dimensions, then cells of all
   for (const Cells& one : cells) axes.emplace_back(one.count, 0);
@@ -92,7 +93,7 @@ MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::
   MaxPooled made{e.node("ReduceMax", {windows}, {{"axes", Ints{last}}, {"keepdims", 0}}), {}};
   if (!positions) return made;
   const Value cell = e.node("ArgMax", {windows}, {{"axis", last}, {"keepdims", 0}}, DType::i64);
-  const Ints table = positions_of(sizes, cells);
+  const Ints table = cell_positions(sizes, cells);
   Ints counts;
   std::int64_t total = 1, kernel = 1;
   for (const Cells& one : cells) counts.push_back(one.count), total *= one.count, kernel *= one.kernel;
@@ -227,10 +228,6 @@ Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, co
   return e.node("Div", {sum, divisors(e, windows, sizes, padding, counted, sum.dtype)});
 }
 
-bool is_zero(const Ints& ints) {
-  return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; });
-}
-
 void avg_pool(Emission& e) {
   const std::size_t dims = dims_of_name(e);
   const Batched input = with_batch(e, "self", dims);
@@ -252,13 +249,13 @@ void avg_pool(Emission& e) {
     const double factor = cells / static_cast<double>(e.integer("divisor_override"));
     made = e.node("AveragePool", {input.value}, attributes(true));
     made = e.node("Mul", {made, e.scalar(dtype, factor)});
-  } else if (counted && !is_zero(padding) && windows.end != padding) {
+  } else if (counted && !all_zero(padding) && windows.end != padding) {
     const Value padded = pad(e, input.value, static_cast<std::int64_t>(dims) + 2, 2, padding, padding);
     for (std::size_t i = 0; i < dims; ++i) windows.end[i] = std::max<std::int64_t>(0, windows.end[i] - padding[i]);
     windows.begin = Ints(dims, 0);
     made = e.node("AveragePool", {padded}, attributes(false));
   } else {
-    made = e.node("AveragePool", {input.value}, attributes(counted && !is_zero(padding)));
+    made = e.node("AveragePool", {input.value}, attributes(counted && !all_zero(padding)));
   }
   e.give(input.without(e, made));
 }

@@ -1,16 +1,14 @@
-// Powers and shifts.
+// Powers.
 #include "handlers/power.h"
 
 #include <cmath>
 #include <vector>
 
-#include "handlers/division.h"
+#include "handlers/arithmetic_division.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
 namespace {
-
-bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
 
 Value ones_like(Emission& e, const Value& value) { return filled_like(e, value, value.dtype, 1); }
 
@@ -57,7 +55,7 @@ Value looped_power(Emission& e, const Value& base, const Value& exponent) {
 }  // namespace
 
 Value power(Emission& e, const Value& base, const Value& exponent) {
-  if (is_float(base)) return e.node("Pow", {base, exponent});
+  if (is_floating(base)) return e.node("Pow", {base, exponent});
   const auto known = constant_number(e, exponent);
   const auto* data = e.constant_of(exponent);
   if (known && data->dims.empty() && *known >= 0) return whole_power(e, base, static_cast<std::int64_t>(*known));
@@ -105,9 +103,9 @@ Value open_power(Emission& e, const Value& base) {
 void pow_number(Emission& e) {
   const Value base = e.tensor("self", e.output_dtype());
   const auto exponent = e.call.number("exponent");
-  const auto made = is_float(base) && exponent ? special_power(e, base, *exponent) : std::nullopt;
+  const auto made = is_floating(base) && exponent ? special_power(e, base, *exponent) : std::nullopt;
   if (made) return e.give(*made);
-  is_float(base) && !exponent ? e.give(open_power(e, base)) : pow(e);
+  is_floating(base) && !exponent ? e.give(open_power(e, base)) : pow(e);
 }
 
 void square(Emission& e) {
@@ -135,48 +133,6 @@ void ldexp(Emission& e) {
   e.give(multiply(e, e.number_value(self, dtype), power(e, e.scalar(dtype, 2), e.number_value(by, dtype))));
 }
 
-// ---- Shifts
-
-std::int64_t bits_of(DType dtype) { return 8 * static_cast<std::int64_t>(ir::element_bytes(dtype)); }
-
-// 2 to each of 0 … count - 1 for those shifts, `otherwise` for all others.
-Value power_of_two(Emission& e, const Value& shift, std::int64_t count, std::int64_t otherwise) {
-  if (const auto known = constant_number(e, shift); known && e.constant_of(shift)->dims.empty())
-    return *known >= 0 && *known < static_cast<double>(count)
-               ? e.scalar(shift.dtype, static_cast<std::int64_t>(std::uint64_t{1} << static_cast<int>(*known)))
-               : e.scalar(shift.dtype, otherwise);
-  Ints powers;
-  for (std::int64_t i = 0; i < count; ++i) powers.push_back(static_cast<std::int64_t>(std::uint64_t{1} << i));
-  powers.push_back(otherwise);
-  const Value table = e.build.constant(onnx::make_tensor(shift.dtype, {count + 1}, powers));
-  const Value whole = e.cast(shift, DType::i64), last = e.build.integer(count);
-  const Value inside = minimum(e, where(e, less(e, whole, e.build.integer(0)), last, whole), last);
-  return e.node("Gather", {table, inside}, {{"axis", 0}});
-}
-
-void left_shift(Emission& e) {
-  const auto [a, b] = operands(e);
-  if (is_float(a)) return e.give(multiply(e, a, power(e, e.scalar(a.dtype, 2), b)));
-  e.give(multiply(e, a, power_of_two(e, b, bits_of(a.dtype), 0)));
-}
-
-// Rounds down. A shift of all bits but the sign leaves 0 or -1.
-void right_shift(Emission& e) {
-  const auto [a, b] = operands(e);
-  if (is_float(a)) return e.give(divide(e, a, power(e, e.scalar(a.dtype, 2), b)));
-  const bool has_sign = a.dtype != DType::u8;
-  const std::int64_t count = bits_of(a.dtype) - (has_sign ? 1 : 0);
-  const Value divisor = power_of_two(e, b, count, 0);
-  const auto known = constant_number(e, divisor);
-  const Value zero = e.scalar(a.dtype, 0), one = e.scalar(a.dtype, 1);
-  const auto beyond = [&] { return has_sign ? negated(e, e.cast(less(e, a, zero), a.dtype)) : multiply(e, a, zero); };
-  if (known) return e.give(*known == 0 ? beyond() : floored_quotient(e, a, divisor));
-  const Value quotient = divide(e, a, maximum(e, divisor, one));
-  const Value rest = subtract(e, a, multiply(e, quotient, divisor));
-  const Value floored = has_sign ? subtract(e, quotient, e.cast(less(e, rest, zero), a.dtype)) : quotient;
-  e.give(where(e, equal(e, divisor, zero), beyond(), floored));
-}
-
 }  // namespace
 
 void register_power(Registry& registry) {
@@ -186,8 +142,6 @@ void register_power(Registry& registry) {
   registry.handler("aten::square", square);
   registry.handler("aten::exp2", exp2);
   registry.handler("aten::ldexp", ldexp);
-  for (const char* op : {"aten::bitwise_left_shift", "aten::__lshift__"}) registry.handler(op, left_shift);
-  for (const char* op : {"aten::bitwise_right_shift", "aten::__rshift__"}) registry.handler(op, right_shift);
 }
 
 }  // namespace compatcheck::handlers

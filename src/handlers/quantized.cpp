@@ -9,15 +9,10 @@
 namespace compatcheck::handlers {
 namespace {
 
-DType stored_as(DType dtype) {
+DType stored_in_8_bits(DType dtype) {
   if (dtype == DType::qu8) return DType::u8;
   if (dtype == DType::qi8) return DType::i8;
   throw Refusal{"ONNX quantizes to 8 bits", "use torch.qint8 or torch.quint8"};
-}
-
-bool all_zero(Emission& e, const Value& value) {
-  const auto numbers = e.build.ints_of(value);
-  return numbers && std::ranges::all_of(*numbers, [](std::int64_t n) { return n == 0; });
 }
 
 }  // namespace
@@ -25,6 +20,11 @@ bool all_zero(Emission& e, const Value& value) {
 const Quantized& quantized(const Emission& e, std::string_view argument) {
   if (const auto* tensor = std::get_if<Quantized>(&e.operand(argument).value)) return *tensor;
   throw Refusal{"'" + std::string(argument) + "' is no quantized tensor"};
+}
+
+bool known_zero(Emission& e, const Value& value) {
+  const auto numbers = e.build.ints_of(value);
+  return numbers && std::ranges::all_of(*numbers, [](std::int64_t n) { return n == 0; });
 }
 
 Value dequantized(Emission& e, const Quantized& tensor) {
@@ -41,7 +41,7 @@ Value dequantized(Emission& e, const Quantized& tensor) {
   for (std::int64_t axis = 1; axis < static_cast<std::int64_t>(data->dims.size()) - *tensor.axis; ++axis) axes.push_back(axis);
   const auto marked = e.build.plumbing();
   Value floats = e.cast(tensor.integers, DType::f32);
-  if (!all_zero(e, tensor.zero_point))
+  if (!known_zero(e, tensor.zero_point))
     floats = e.node("Sub", {floats, e.build.unsqueeze(e.cast(tensor.zero_point, DType::f32), axes)});
   return e.node("Mul", {floats, e.build.unsqueeze(tensor.scale, axes)});
 }
@@ -55,7 +55,7 @@ Quantized quantize(Emission& e, const Value& floats, double scale, std::int64_t 
 }
 
 void give_quantized(Emission& e, const Value& floats, std::string_view scale, std::string_view zero_point) {
-  e.give_operand(0, {quantize(e, floats, e.number(scale), e.integer(zero_point), stored_as(e.output_dtype()))});
+  e.give_operand(0, {quantize(e, floats, e.number(scale), e.integer(zero_point), stored_in_8_bits(e.output_dtype()))});
 }
 
 Operand packed_part(Emission& e, const Operand& packed, std::string_view name) {
@@ -92,7 +92,7 @@ PackedLinear packed_linear(Emission& e, const Operand& packed) {
   } else if (const auto* integers = std::get_if<Quantized>(&weight.value); integers && integers->axis.value_or(0) == 0) {
     layer.steps = e.cast(integers->integers, DType::f32);
     layer.scale = integers->scale;
-    if (!all_zero(e, integers->zero_point))
+    if (!known_zero(e, integers->zero_point))
       layer.steps = e.node("Sub", {layer.steps, integers->axis ? e.build.unsqueeze(e.cast(integers->zero_point, DType::f32), {1})
                                                                : e.cast(integers->zero_point, DType::f32)});
   } else {
@@ -151,7 +151,7 @@ namespace {
 Value as_zero_point(Emission& e, const Value& value, DType stored) { return e.cast(value, stored); }
 
 void quantize_per_tensor(Emission& e) {
-  const DType stored = stored_as(e.output_dtype());
+  const DType stored = stored_in_8_bits(e.output_dtype());
   Quantized made{{}, e.number_value("scale", DType::f32), as_zero_point(e, e.number_value("zero_point", DType::i32), stored), {}};
   if (!e.call.fact("scale").number()) {
     made.scale = e.build.reshape(made.scale, {});
@@ -162,7 +162,7 @@ void quantize_per_tensor(Emission& e) {
 }
 
 void quantize_per_channel(Emission& e) {
-  const DType stored = stored_as(e.output_dtype());
+  const DType stored = stored_in_8_bits(e.output_dtype());
   const std::int64_t axis = e.axis("axis");
   Quantized made{{}, e.tensor("scales", DType::f32), as_zero_point(e, e.tensor("zero_points"), stored), axis};
   made.integers = e.node("QuantizeLinear", {e.tensor("self", DType::f32), made.scale, made.zero_point}, {{"axis", axis}});

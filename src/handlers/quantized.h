@@ -9,6 +9,8 @@ namespace compatcheck::handlers {
 Value dequantized(Emission& e, const Quantized& tensor);
 Value dequantized(Emission& e, std::string_view argument);
 const Quantized& quantized(const Emission& e, std::string_view argument);
+// A constant of zeros.
+bool known_zero(Emission& e, const Value& value);
 // Floats as a quantized tensor of one scale and zero point, which `stored` (u8 or i8) holds.
 Quantized quantize(Emission& e, const Value& floats, double scale, std::int64_t zero_point, DType stored);
 // With the call's scale and zero point, in the dtype that its result has.

@@ -18,20 +18,18 @@ std::pair<Value, Value> promoted(Emission& e, const Value& a, const Value& b) {
   return {e.cast(a, *dtype), e.cast(b, *dtype)};
 }
 
-Value plus(Emission& e, const Value& a, const Value& b) {
+Value promoted_sum(Emission& e, const Value& a, const Value& b) {
   const auto [x, y] = promoted(e, a, b);
   return add(e, x, y);
 }
-Value minus(Emission& e, const Value& a, const Value& b) {
+Value promoted_difference(Emission& e, const Value& a, const Value& b) {
   const auto [x, y] = promoted(e, a, b);
   return subtract(e, x, y);
 }
-Value times(Emission& e, const Value& a, const Value& b) {
+Value promoted_product(Emission& e, const Value& a, const Value& b) {
   const auto [x, y] = promoted(e, a, b);
   return multiply(e, x, y);
 }
-
-Value inverse(Emission& e, const Value& scale) { return e.node("Div", {e.scalar(scale.dtype, 1.0), scale}); }
 
 // A number or a tensor of one element, without dimensions.
 Value one(Emission& e, std::string_view argument, DType dtype) {
@@ -83,7 +81,7 @@ Value kept_in_range(Emission& e, const Value& input, const Grid& grid) {
   return e.node("Min", {e.node("Max", {input, bound("quant_min")}), bound("quant_max")});
 }
 
-void quantize(Emission& e) {
+void quantize_decomposed(Emission& e) {
   const DType stored = e.output_dtype();
   Value input = e.tensor("input", DType::f32);
   if (e.variant("operator") || e.variant("clamped")) {
@@ -92,18 +90,13 @@ void quantize(Emission& e) {
     return e.give(e.node("QuantizeLinear", {input, grid.scale, grid.zero_point}, attributes_of(grid)));
   }
   if (e.call.has("axis")) {
-    const Value steps = e.node("Round", {times(e, input, along_axis(e, inverse(e, e.tensor("scales"))))});
-    return e.give(e.cast(within_range(e, plus(e, steps, along_axis(e, e.tensor("zero_points")))), stored));
+    const Value steps = e.node("Round", {promoted_product(e, input, along_axis(e, one_over(e, e.tensor("scales"))))});
+    return e.give(e.cast(within_range(e, promoted_sum(e, steps, along_axis(e, e.tensor("zero_points")))), stored));
   }
   const auto scale = e.call.number("scale");  // the inverse is computed in double precision
-  const Value by = scale ? e.scalar(DType::f32, 1.0 / *scale) : e.cast(inverse(e, one(e, "scale", DType::f64)), DType::f32);
+  const Value by = scale ? e.scalar(DType::f32, 1.0 / *scale) : e.cast(one_over(e, one(e, "scale", DType::f64)), DType::f32);
   const Value steps = e.node("Round", {e.node("Mul", {input, by})});
   e.give(e.cast(within_range(e, e.node("Add", {steps, one(e, "zero_point", DType::f32)})), stored));
-}
-
-bool all_zero(Emission& e, const Value& value) {
-  const auto numbers = e.build.ints_of(value);
-  return numbers && std::ranges::all_of(*numbers, [](std::int64_t n) { return n == 0; });
 }
 
 // (input.to(out) - zero_point) * scale, where numbers count as single precision in steps of half precision.
@@ -114,11 +107,11 @@ Value dequantized_by_numbers(Emission& e, DType out) {
   return e.node("Mul", {kept(above), one(e, "scale", in_steps)});
 }
 
-void dequantize(Emission& e) {
+void dequantize_decomposed(Emission& e) {
   const Value input = e.tensor("input");
   const bool wide = input.dtype == DType::i32;  // ONNX has no zero point for it
   const Value zero_point = !e.call.has("axis") ? one(e, "zero_point", DType::i64) : e.optional_tensor("zero_points");
-  if (e.variant("operator") && (!wide || !zero_point || all_zero(e, zero_point))) {
+  if (e.variant("operator") && (!wide || !zero_point || known_zero(e, zero_point))) {
     Grid grid = grid_of(e, input.dtype);
     if (wide) grid.zero_point = {};
     Values inputs{input, grid.scale};
@@ -126,14 +119,14 @@ void dequantize(Emission& e) {
     return e.give(e.node("DequantizeLinear", inputs, attributes_of(grid), DType::f32));
   }
   if (!e.call.has("axis")) return e.give(dequantized_by_numbers(e, e.output_dtype()));
-  const Value above = zero_point ? minus(e, input, along_axis(e, zero_point)) : input;
-  e.give(times(e, above, along_axis(e, e.tensor("scales"))));
+  const Value above = zero_point ? promoted_difference(e, input, along_axis(e, zero_point)) : input;
+  e.give(promoted_product(e, above, along_axis(e, e.tensor("scales"))));
 }
 
 // ---- For each row, and for each group of a row: the zero point is added before rounding
 
 Value quantized_in_steps(Emission& e, const Value& input, const Value& scales, const Value& zero_points) {
-  const Value steps = plus(e, times(e, input, inverse(e, scales)), zero_points);
+  const Value steps = promoted_sum(e, promoted_product(e, input, one_over(e, scales)), zero_points);
   return e.cast(within_range(e, e.node("Round", {steps})), e.output_dtype());
 }
 
@@ -142,7 +135,7 @@ void quantize_per_token(Emission& e) {
 }
 
 void dequantize_per_token(Emission& e) {
-  e.give(times(e, minus(e, e.tensor("input"), e.tensor("zero_points")), e.tensor("scales")));
+  e.give(promoted_product(e, promoted_difference(e, e.tensor("input"), e.tensor("zero_points")), e.tensor("scales")));
 }
 
 // One that is wider than the row is the row's length, if there is one scale a row.
@@ -169,11 +162,11 @@ void dequantize_per_group(Emission& e) {
     return e.give(e.node("DequantizeLinear", inputs, {{"axis", 1}, {"block_size", size}}, DType::f32));
   }
   const Value rows = in_groups(e, input, size);
-  const Value above = zero_points ? minus(e, rows, in_groups(e, zero_points, 1)) : rows;
-  e.give(e.build.reshape(times(e, above, in_groups(e, e.tensor("scales"), 1)), {-1, width}));
+  const Value above = zero_points ? promoted_difference(e, rows, in_groups(e, zero_points, 1)) : rows;
+  e.give(e.build.reshape(promoted_product(e, above, in_groups(e, e.tensor("scales"), 1)), {-1, width}));
 }
 
-void fake_quantize_per_channel(Emission& e) {
+void fake_quantize_decomposed(Emission& e) {
   const Value input = e.tensor("input", DType::f32), scales = e.tensor("scales", DType::f32);
   const Value zero_points = e.cast(e.tensor("zero_points"), DType::i32);
   if (e.variant("operator")) {
@@ -184,7 +177,7 @@ void fake_quantize_per_channel(Emission& e) {
         e.node("DequantizeLinear", {e.node("QuantizeLinear", {input, scales, zero}, axis), scales, zero}, axis, DType::f32));
   }
   const Value scale = along_axis(e, scales), zero = along_axis(e, e.cast(zero_points, DType::f32));
-  const Value steps = e.node("Add", {e.node("Round", {e.node("Mul", {input, inverse(e, scale)})}), zero});
+  const Value steps = e.node("Add", {e.node("Round", {e.node("Mul", {input, one_over(e, scale)})}), zero});
   e.give(e.node("Mul", {e.node("Sub", {within_range(e, steps), zero}), scale}));
 }
 
@@ -263,13 +256,14 @@ void register_quantized_decomposed(Registry& registry) {
   const auto handler = [&](std::string_view op, void (*function)(Emission&), std::vector<std::string> variants = {}) {
     registry.handler("quantized_decomposed::" + std::string(op), function, std::move(variants));
   };
-  for (const char* op : {"quantize_per_tensor", "quantize_per_channel"}) handler(op, quantize, {"clamped", "operator"});
-  for (const char* op : {"dequantize_per_tensor", "dequantize_per_channel"}) handler(op, dequantize, {"operator"});
+  for (const char* op : {"quantize_per_tensor", "quantize_per_channel"})
+    handler(op, quantize_decomposed, {"clamped", "operator"});
+  for (const char* op : {"dequantize_per_tensor", "dequantize_per_channel"}) handler(op, dequantize_decomposed, {"operator"});
   handler("quantize_per_token", quantize_per_token);
   handler("dequantize_per_token", dequantize_per_token);
   handler("quantize_per_channel_group", quantize_per_group);
   handler("dequantize_per_channel_group", dequantize_per_group, {"operator"});
-  handler("fake_quant_per_channel", fake_quantize_per_channel, {"operator"});
+  handler("fake_quant_per_channel", fake_quantize_decomposed, {"operator"});
   handler("choose_qparams", choose);
   handler("choose_qparams_symmetric", choose_symmetric);
   handler("choose_qparams_per_token", choose_symmetric_per_token);

@@ -29,7 +29,9 @@ std::string_view named_like(const Emission& e, std::string_view word) {
   return found;
 }
 
-void give(Emission& e, const Value& floats) { give_quantized(e, floats, named_like(e, "scale"), named_like(e, "zero_point")); }
+void give_output(Emission& e, const Value& floats) {
+  give_quantized(e, floats, named_like(e, "scale"), named_like(e, "zero_point"));
+}
 
 Value activated(Emission& e, const Value& value) {
   if (names(e, "leaky_relu")) return e.node("LeakyRelu", {value}, {{"alpha", e.number("negative_slope")}});
@@ -42,10 +44,10 @@ Value activated(Emission& e, const Value& value) {
 template <char op>
 void binary(Emission& e) {
   const Value a = dequantized(e, "qa"), b = dequantized(e, "qb");
-  give(e, activated(e, e.node(op == '+' ? "Add" : op == '*' ? "Mul" : "MatMul", {a, b})));
+  give_output(e, activated(e, e.node(op == '+' ? "Add" : op == '*' ? "Mul" : "MatMul", {a, b})));
 }
 
-void cat(Emission& e) {
+void quantized_cat(Emission& e) {
   const List* list = e.operand("qx").list();
   if (!list || list->items.empty()) throw Refusal{"how many tensors 'qx' holds is known only when the model runs"};
   Values parts;
@@ -59,7 +61,7 @@ void cat(Emission& e) {
   if (!first || !first->shape) e.want("qx", "the rank");
   const Value joined = activated(
       e, e.node("Concat", parts, {{"axis", e.wrap(e.integer("dim"), static_cast<std::int64_t>(first->shape->size()))}}));
-  if (e.given("scale")) return give(e, joined);
+  if (e.given("scale")) return give_output(e, joined);
   Quantized made = std::get<Quantized>(list->items.front().value);
   made.integers = e.node("QuantizeLinear", {joined, made.scale, made.zero_point});
   e.give_operand(0, {made});
@@ -68,7 +70,7 @@ void cat(Emission& e) {
 // ---- Layers
 
 void linear_quantized(Emission& e) {
-  give(e, activated(e, linear_on_floats(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack")))));
+  give_output(e, activated(e, linear_on_floats(e, dequantized(e, "X"), packed_linear(e, e.operand("W_prepack")))));
 }
 
 void linear_dynamic(Emission& e) {
@@ -121,7 +123,7 @@ Value convolution(Emission& e, const Value& floats) {
 void conv(Emission& e) {
   Value made = convolution(e, dequantized(e, first_name(e)));
   if (e.call.has("qaccum")) made = e.node("Add", {made, dequantized(e, "qaccum")});
-  give(e, activated(e, made));
+  give_output(e, activated(e, made));
 }
 
 void conv_dynamic(Emission& e) {
@@ -131,13 +133,13 @@ void conv_dynamic(Emission& e) {
 
 // ---- Activations
 
-void sigmoid(Emission& e) { give(e, e.node("Sigmoid", {dequantized(e, first_name(e))})); }
-void leaky_relu(Emission& e) { give(e, activated(e, dequantized(e, first_name(e)))); }
+void sigmoid(Emission& e) { give_output(e, e.node("Sigmoid", {dequantized(e, first_name(e))})); }
+void quantized_leaky_relu(Emission& e) { give_output(e, activated(e, dequantized(e, first_name(e)))); }
 
-void hardswish(Emission& e) {
+void quantized_hardswish(Emission& e) {
   const Value x = dequantized(e, first_name(e));
-  if (e.variant("operator")) return give(e, e.node("HardSwish", {x}));
-  give(e, e.node("Mul", {x, e.node("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}})}));
+  if (e.variant("operator")) return give_output(e, e.node("HardSwish", {x}));
+  give_output(e, e.node("Mul", {x, e.node("HardSigmoid", {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}})}));
 }
 
 // The same scale and zero point as before.
@@ -147,7 +149,7 @@ void give_as_before(Emission& e, const Value& floats) {
   e.give_operand(0, {made});
 }
 
-void clamp(Emission& e) {
+void quantized_clamp(Emission& e) {
   Value made = dequantized(e, first_name(e));
   const bool six = names(e, "relu6");
   if (six || e.given("min")) made = e.node("Max", {made, e.scalar(DType::f32, six ? 0.0 : e.number("min"))});
@@ -163,11 +165,11 @@ void quantized_max_pool(Emission& e) {
   Shape shape = e.shape(first_name(e));
   if (!batched) input = e.build.unsqueeze(input, {0}), shape.insert(shape.begin(), Dim(1));
   const Shape spatial(shape.begin() + 2, shape.end());
-  const Value made = handlers::max_pool(e, input, spatial, pool_windows(e, dims, spatial, first_name(e)), false).values;
+  const Value made = max_pool(e, input, spatial, pool_windows(e, dims, spatial, first_name(e)), false).values;
   give_as_before(e, batched ? made : e.build.squeeze(made, {0}));
 }
 
-void elu(Emission& e) {
+void quantized_elu(Emission& e) {
   const Value x = dequantized(e, "self");
   const auto times = [&](const Value& value, double factor) {
     return factor == 1 ? value : e.node("Mul", {value, e.scalar(DType::f32, factor)});
@@ -177,32 +179,32 @@ void elu(Emission& e) {
   give_quantized(e, times(e.node("Add", {e.node("Relu", {x}), bent}), e.number("scale")), "output_scale", "output_zero_point");
 }
 
-void celu(Emission& e) {
+void quantized_celu(Emission& e) {
   const Value x = dequantized(e, "self"), alpha = e.scalar(DType::f32, e.number("alpha"));
-  if (e.variant("operator")) return give(e, e.node("Celu", {x}, {{"alpha", e.number("alpha")}}));
-  give(e, e.node("Mul", {e.node("Elu", {e.node("Div", {x, alpha})}, {{"alpha", 1.0}}), alpha}));
+  if (e.variant("operator")) return give_output(e, e.node("Celu", {x}, {{"alpha", e.number("alpha")}}));
+  give_output(e, e.node("Mul", {e.node("Elu", {e.node("Div", {x, alpha})}, {{"alpha", 1.0}}), alpha}));
 }
 
-void prelu(Emission& e) {
+void quantized_prelu(Emission& e) {
   const auto* steps = std::get_if<Quantized>(&e.operand("weight").value);
   Value slope = steps ? dequantized(e, *steps) : e.tensor("weight", DType::f32);
   Ints behind;
   for (std::int64_t axis = 2; axis < e.rank("qx"); ++axis) behind.push_back(axis - 1);
   slope = e.build.unsqueeze(slope, behind);
-  give(e, e.node("PRelu", {dequantized(e, "qx"), slope}));
+  give_output(e, e.node("PRelu", {dequantized(e, "qx"), slope}));
 }
 
-void same(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }
+void same_quantized(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }
 
-void softmax(Emission& e) {
+void quantized_softmax(Emission& e) {
   const std::int64_t rank = e.rank("qx"), axis = e.wrap(e.integer("dim"), rank);
   Value x = dequantized(e, "qx");
-  if (e.at_least(13) || axis == rank - 1) return give(e, e.node("Softmax", {x}, {{"axis", axis}}));
+  if (e.at_least(13) || axis == rank - 1) return give_output(e, e.node("Softmax", {x}, {{"axis", axis}}));
   Ints order(static_cast<std::size_t>(rank));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   std::swap(order[static_cast<std::size_t>(axis)], order.back());
   x = e.node("Softmax", {e.build.transpose(x, order)}, {{"axis", rank - 1}});
-  give(e, e.build.transpose(x, order));
+  give_output(e, e.build.transpose(x, order));
 }
 
 }  // namespace
@@ -215,7 +217,7 @@ void register_quantized_layers(Registry& registry) {
   all({"add", "add_relu"}, binary<'+'>);
   all({"mul", "mul_relu"}, binary<'*'>);
   all({"matmul"}, binary<'@'>);
-  all({"cat", "cat_relu"}, cat);
+  all({"cat", "cat_relu"}, quantized_cat);
   all({"linear", "linear_relu", "linear_tanh", "linear_leaky_relu"}, linear_quantized);
   all({"linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16"}, linear_dynamic);
   all({"conv1d", "conv2d", "conv3d", "conv1d_relu", "conv2d_relu", "conv3d_relu", "conv_transpose1d", "conv2d_add",
@@ -223,15 +225,15 @@ void register_quantized_layers(Registry& registry) {
       conv);
   all({"conv1d_dynamic", "conv_transpose1d_dynamic"}, conv_dynamic);
   all({"sigmoid"}, sigmoid);
-  all({"leaky_relu"}, leaky_relu);
-  all({"hardswish"}, hardswish, {"operator"});
-  all({"relu6", "clamp"}, clamp);
+  all({"leaky_relu"}, quantized_leaky_relu);
+  all({"hardswish"}, quantized_hardswish, {"operator"});
+  all({"relu6", "clamp"}, quantized_clamp);
   all({"max_pool1d"}, quantized_max_pool);
-  all({"dropout"}, same);
-  all({"softmax"}, softmax);
-  all({"elu"}, elu);
-  all({"celu"}, celu, {"operator"});
-  all({"prelu"}, prelu);
+  all({"dropout"}, same_quantized);
+  all({"softmax"}, quantized_softmax);
+  all({"elu"}, quantized_elu);
+  all({"celu"}, quantized_celu, {"operator"});
+  all({"prelu"}, quantized_prelu);
   registry.handler("aten::quantized_max_pool1d", quantized_max_pool);
 }
 

@@ -99,18 +99,18 @@ void bernoulli(Emission& e) {
   e.give(e.node("Less", {uniform_numbers(e, dtype), chance}));
 }
 
-Value logarithm(Emission& e, DType dtype) {
+Value log_of_uniform(Emission& e, DType dtype) {
   return e.node("Log", {e.node("Sub", {e.scalar(dtype, 1), uniform_numbers(e, dtype)})});
 }
 
-void exponential(Emission& e) {
+void exponential_numbers(Emission& e) {
   const DType dtype = result_dtype(e);
-  e.give(e.node("Div", {logarithm(e, dtype), e.scalar(dtype, -e.number("lambd"))}));
+  e.give(e.node("Div", {log_of_uniform(e, dtype), e.scalar(dtype, -e.number("lambd"))}));
 }
 
 void geometric(Emission& e) {
   const DType dtype = result_dtype(e);
-  e.give(e.node("Ceil", {e.node("Div", {logarithm(e, dtype), e.scalar(dtype, std::log1p(-e.number("p")))})}));
+  e.give(e.node("Ceil", {e.node("Div", {log_of_uniform(e, dtype), e.scalar(dtype, std::log1p(-e.number("p")))})}));
 }
 
 void log_normal(Emission& e) {
@@ -166,7 +166,7 @@ void register_random(Registry& registry) {
   registry.handler("aten::random", random);
   registry.handler("aten::normal", normal);
   registry.handler("aten::bernoulli", bernoulli, {"operator"});
-  registry.handler("aten::exponential", exponential);
+  registry.handler("aten::exponential", exponential_numbers);
   registry.handler("aten::geometric", geometric);
   registry.handler("aten::log_normal", log_normal);
   registry.handler("aten::cauchy", cauchy);

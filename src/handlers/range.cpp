@@ -78,7 +78,7 @@ void arange(Emission& e) {
 void dim_arange(Emission& e) { e.give(counting(e, e.size_of("like", e.axis("dim", "like")))); }
 
 // torch.range: the end is in it.
-void range(Emission& e) {
+void range_with_end(Emission& e) {
   const auto start = e.call.number("start"), end = e.call.number("end"), step = e.call.has("step") ? e.call.number("step") : 1;
   if (start && end && step) {
     return give_constant(
@@ -215,7 +215,7 @@ void kaiser_window(Emission& e) {
 void register_range(Registry& registry) {
   registry.handler("aten::arange", arange);
   registry.handler("aten::_dim_arange", dim_arange);
-  registry.handler("aten::range", range);
+  registry.handler("aten::range", range_with_end);
   registry.handler("aten::linspace", linspace);
   registry.handler("aten::logspace", logspace);
   registry.handler("aten::hann_window", hann_window);

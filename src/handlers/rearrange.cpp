@@ -1,4 +1,4 @@
-// Repeating, rolling, flipping, and pixels moved between channels and image.
+// Repeating, rolling, flipping, choices of elements, and pixels moved between channels and image.
 #include <algorithm>
 #include <limits>
 
@@ -7,8 +7,6 @@
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 // ---- Repeating
 
@@ -30,7 +28,7 @@ void give_tiled(Emission& e, std::string_view argument) {
   e.give(e.node("Tile", {self, repeats}));
 }
 
-void repeat(Emission& e) { give_tiled(e, "repeats"); }
+void repeat_dims(Emission& e) { give_tiled(e, "repeats"); }
 void tile(Emission& e) { give_tiled(e, "dims"); }
 
 // The tensor that repeat_interleave reads, flattened without `dim`.
@@ -112,7 +110,7 @@ void repeat_interleave(Emission& e) {
 
 // ---- Order reversed
 
-Value flipped(Emission& e, const Value& value, const Ints& axes) {
+Value in_reverse(Emission& e, const Value& value, const Ints& axes) {
   if (axes.empty()) return value;
   if (e.at_least(10))
     return e.build.slice(value, Ints(axes.size(), -1), Ints(axes.size(), std::numeric_limits<std::int64_t>::min()), axes,
@@ -126,9 +124,9 @@ Value flipped(Emission& e, const Value& value, const Ints& axes) {
   return made;
 }
 
-void flip(Emission& e) { e.give(flipped(e, e.tensor("self"), e.ints("dims").empty() ? Ints{} : e.axes("dims"))); }
-void fliplr(Emission& e) { e.give(flipped(e, e.tensor("self"), {1})); }
-void flipud(Emission& e) { e.give(flipped(e, e.tensor("self"), {0})); }
+void flip(Emission& e) { e.give(in_reverse(e, e.tensor("self"), e.ints("dims").empty() ? Ints{} : e.axes("dims"))); }
+void fliplr(Emission& e) { e.give(in_reverse(e, e.tensor("self"), {1})); }
+void flipud(Emission& e) { e.give(in_reverse(e, e.tensor("self"), {0})); }
 
 void rot90(Emission& e) {
   const Ints dims = e.ints("dims");
@@ -136,10 +134,10 @@ void rot90(Emission& e) {
                      turns = ((e.integer("k") % 4) + 4) % 4;
   const Value self = e.tensor("self");
   if (turns == 0) return e.give(self);
-  if (turns == 2) return e.give(flipped(e, self, {std::min(a, b), std::max(a, b)}));
+  if (turns == 2) return e.give(in_reverse(e, self, {std::min(a, b), std::max(a, b)}));
   Ints permutation;
   for (std::int64_t i = 0; i < rank; ++i) permutation.push_back(i == a ? b : i == b ? a : i);
-  e.give(e.build.transpose(flipped(e, self, {turns == 1 ? b : a}), permutation));
+  e.give(e.build.transpose(in_reverse(e, self, {turns == 1 ? b : a}), permutation));
 }
 
 // ---- Rolled
@@ -264,10 +262,51 @@ void pixel_unshuffle(Emission& e) {
   e.give(reshape_pixels(e, moved, pixels, {product(e, channels, e.integers({factor * factor})), height, width}));
 }
 
+// The channels as groups, and the groups' members side by side. Sizes after the channels are one meanwhile.
+void channel_shuffle(Emission& e) {
+  const std::int64_t groups = e.integer("groups");
+  const Value self = e.tensor("self");
+  const Shape& shape = e.shape("self");
+  const Shape parts{shape[0], Dim(groups), floor_div(shape[1], Dim(groups)),
+                    std::accumulate(shape.begin() + 2, shape.end(), Dim(1), std::multiplies<>())};
+  const Value parted = reshape_to(e, self, &shape, &parts, [&] {
+    Values pixels;
+    for (std::int64_t axis = 2; axis < e.rank("self"); ++axis) pixels.push_back(e.size_of("self", axis));
+    const Value members = quotient(e, e.size_of("self", 1), e.integers({groups}));
+    return joined(e, {e.size_of("self", 0), e.integers({groups}), members, product_of(e, pixels)});
+  });
+  const Value swapped = e.build.transpose(parted, {0, 2, 1, 3});
+  const Shape exchanged{parts[0], parts[2], parts[1], parts[3]};
+  e.give(reshape_to(e, swapped, &exchanged, &shape, [&] { return e.shape_of("self"); }));
+}
+
+// ---- Choices of r elements
+
+void combinations(Emission& e) {
+  const std::int64_t n = e.known_size("self", 0), r = e.integer("r");
+  const bool again = e.boolean("with_replacement");
+  Ints positions, row;
+  std::int64_t rows = 0;
+  const auto choose = [&](auto&& self, std::int64_t from) -> void {
+    if (static_cast<std::int64_t>(row.size()) == r) {
+      positions.insert(positions.end(), row.begin(), row.end());
+      ++rows;
+      return;
+    }
+    for (std::int64_t at = from; at < n; ++at) {
+      row.push_back(at);
+      self(self, again ? at : at + 1);
+      row.pop_back();
+    }
+  };
+  choose(choose, 0);
+  e.give(e.build.gather(e.tensor("self"), e.build.reshape(e.integers(positions), {rows, r}), 0));
+}
+
 }  // namespace
 
 void register_rearrange(Registry& registry) {
-  registry.handler("aten::repeat", repeat);
+  registry.handler("aten::repeat", repeat_dims);
   registry.handler("aten::tile", tile);
   registry.handler("aten::repeat_interleave", repeat_interleave);
   registry.handler("aten::flip", flip);
@@ -277,6 +316,8 @@ void register_rearrange(Registry& registry) {
   registry.handler("aten::roll", roll);
   registry.handler("aten::pixel_shuffle", pixel_shuffle, {"operator"});
   registry.handler("aten::pixel_unshuffle", pixel_unshuffle);
+  registry.handler("aten::channel_shuffle", channel_shuffle);
+  registry.handler("aten::combinations", combinations);
 }
 
 }  // namespace compatcheck::handlers

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "handlers/families.h"
-#include "handlers/packed.h"
+#include "handlers/recurrent_packed.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -81,7 +81,7 @@ Value states_of(Emission& e, const Value& all, const Layers& layers, std::int64_
   return e.build.slice(all, {layer * layers.directions}, {(layer + 1) * layers.directions}, {0});
 }
 
-struct Sequence {
+struct Steps {
   Value steps;    // (time, batch, features)
   Value lengths;  // i32; absent: all are whole
 };
@@ -91,7 +91,7 @@ struct Result {
   Values last;  // (directions, batch, features): hidden, and the cell of an LSTM
 };
 
-Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Sequence& sequence,
+Result one_layer(Emission& e, const Kind& kind, const Layers& layers, std::int64_t layer, const Steps& sequence,
                  const Values& states) {
   Values inputs{sequence.steps, reordered(e, stacked(e, layers.of(layer, 0)), kind, layers.hidden, 1),
                 reordered(e, stacked(e, layers.of(layer, 1)), kind, layers.hidden, 1),
@@ -145,7 +145,7 @@ Result written_out_layer(Emission& e, const Kind& kind, const Layers& layers, st
   return result;
 }
 
-Result all_layers(Emission& e, const Kind& kind, Sequence sequence) {
+Result all_layers(Emission& e, const Kind& kind, Steps sequence) {
   Layers layers = layers_of(e);
   layers.hidden /= static_cast<std::int64_t>(kind.order.size());
   Values states = e.operand("hx").list() ? e.tensors("hx") : Values{e.tensor("hx")};

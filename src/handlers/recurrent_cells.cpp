@@ -1,16 +1,12 @@
 // One step of a recurrent layer, and a layer as a Loop of them.
 #include <limits>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/recurrent.h"
 
 namespace compatcheck::handlers {
 namespace {
-
-Value linear(Emission& e, const Value& input, const Value& weight, const Value& bias) {
-  const Value product = e.node("MatMul", {input, e.build.transpose(weight, {1, 0})});
-  return bias ? e.node("Add", {product, bias}) : product;
-}
 
 Values gates_of(Emission& e, const Value& all, std::size_t count, std::int64_t width, std::int64_t axis) {
   return e.nodes("Split", {all}, count, {{"axis", axis}, {"split", Ints(count, width)}});
@@ -42,8 +38,8 @@ struct Cell {
 };
 
 Cell cell_of(Emission& e, const Value& hidden, std::int64_t gates) {
-  return {linear(e, e.tensor("input"), e.tensor("w_ih"), e.optional_tensor("b_ih")),
-          linear(e, hidden, e.tensor("w_hh"), e.optional_tensor("b_hh")), hidden, e.known_size("w_hh", 0) / gates,
+  return {linear_layer(e, e.tensor("input"), e.tensor("w_ih"), e.optional_tensor("b_ih")),
+          linear_layer(e, hidden, e.tensor("w_hh"), e.optional_tensor("b_hh")), hidden, e.known_size("w_hh", 0) / gates,
           e.rank("input") - 1};
 }
 

@@ -11,12 +11,14 @@ namespace {
 
 Ints axes_of(Emission& e) { return e.axes("dim"); }
 
-void sum(Emission& e) { e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim"))); }
-void product(Emission& e) {
+void sum_over_dims(Emission& e) {
+  e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
+}
+void product_over_dims(Emission& e) {
   e.give(reduce(e, "ReduceProd", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 
-void average(Emission& e) {
+void mean_over_dims(Emission& e) {
   e.give(mean(e, e.tensor("self", e.output_dtype()), e.shape("self"), axes_of(e), e.boolean("keepdim")));
 }
 
@@ -76,7 +78,7 @@ Value truths(Emission& e) {
 
 // Without elements `all` is true and `any` is false.
 template <bool every>
-void truth(Emission& e) {
+void all_or_any(Emission& e) {
   const Value x = truths(e);
   const Ints axes = axes_of(e);
   const bool keep = e.boolean("keepdim");
@@ -151,10 +153,10 @@ void sum_to_size(Emission& e) {
 }  // namespace
 
 void register_reduction(Registry& registry) {
-  registry.handler("aten::sum", sum);
-  registry.handler("aten::mean", average);
-  registry.handler("aten::prod", product);
-  registry.handler("aten::prod.dim_int", product);
+  registry.handler("aten::sum", sum_over_dims);
+  registry.handler("aten::mean", mean_over_dims);
+  registry.handler("aten::prod", product_over_dims);
+  registry.handler("aten::prod.dim_int", product_over_dims);
   registry.handler("aten::amax", amax<Extreme::greatest>);
   registry.handler("aten::amin", amax<Extreme::least>);
   registry.handler("aten::max", amax<Extreme::greatest>);
@@ -164,8 +166,8 @@ void register_reduction(Registry& registry) {
   registry.handler("aten::min.dim", max_along<Extreme::least>);
   registry.handler("aten::argmax", argmax<Extreme::greatest>);
   registry.handler("aten::argmin", argmax<Extreme::least>);
-  registry.handler("aten::all", truth<true>);
-  registry.handler("aten::any", truth<false>);
+  registry.handler("aten::all", all_or_any<true>);
+  registry.handler("aten::any", all_or_any<false>);
   registry.handler("aten::logsumexp", logsumexp);
   registry.handler("aten::count_nonzero", count_nonzero);
   registry.handler("aten::nansum", nansum);

@@ -141,7 +141,7 @@ Value resize(Emission& e, const Job& job) {
 }
 
 // By whole factors, before Resize knew coordinates.
-Value repeat(Emission& e, const Job& job) {
+Value by_whole_factors(Emission& e, const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) scales.push_back(side.scale.value());
   return e.node(e.at_least(10) ? "Resize" : "Upsample", {job.input}, {{"mode", "nearest"}, {"scales", scales}});
@@ -151,7 +151,7 @@ void emit(Emission& e, const Job& job) {
   if (!ir::is_floating(job.input.dtype) && !is_nearest(job))
     throw Refusal{"resizing integers rounds in PyTorch's own way", "resize as float32"};
   if (std::ranges::any_of(job.sides, [](const Side& side) { return bool(side.factor); })) return e.give(by_factors(e, job));
-  if (e.variant("repeated") && takes(job)) return e.give(repeat(e, job));
+  if (e.variant("repeated") && takes(job)) return e.give(by_whole_factors(e, job));
   const bool resizes = e.variant("operator");
   if (resizes && resize_does(job)) return e.give(resize(e, job));
   if (resizes && !job.places && !std::ranges::all_of(job.sides, known) && can_go_by_factors(job)) {
@@ -164,12 +164,12 @@ void emit(Emission& e, const Job& job) {
 
 // ---- Calls
 
-struct Factor {
+struct GivenFactor {
   std::optional<double> known;
   Value given;
 };
 
-Factor factor_of(Emission& e, const Operand& operand) {
+GivenFactor given_factor(Emission& e, const Operand& operand) {
   const Number* number = operand.number();
   if (!number) return {{}, e.cast(e.as_tensor(operand, "scale_factors"), DType::f64)};
   if (const auto* floating = std::get_if<double>(&number->value)) return {*floating, {}};
@@ -178,18 +178,18 @@ Factor factor_of(Emission& e, const Operand& operand) {
 }
 
 // An argument that is one factor, or one for each dimension.
-std::vector<Factor> factors(Emission& e, std::string_view argument, std::size_t dims) {
+std::vector<GivenFactor> factors(Emission& e, std::string_view argument, std::size_t dims) {
   const Operand& operand = e.operand(argument);
-  std::vector<Factor> made;
+  std::vector<GivenFactor> made;
   if (const List* list = operand.list()) {
-    for (const Operand& item : list->items) made.push_back(factor_of(e, item));
+    for (const Operand& item : list->items) made.push_back(given_factor(e, item));
   } else if (const auto* vector = std::get_if<Vector>(&operand.value)) {
     for (std::size_t i = 0; i < dims; ++i)
       made.push_back({{},
                       e.cast(e.build.gather(e.build.size(vector->value), e.scalar(DType::i64, static_cast<std::int64_t>(i)), 0),
                              DType::f64)});
   } else {
-    made.push_back(factor_of(e, operand));
+    made.push_back(given_factor(e, operand));
   }
   if (made.size() == 1) made.resize(dims, made.front());
   if (made.size() != dims)
@@ -198,12 +198,12 @@ std::vector<Factor> factors(Emission& e, std::string_view argument, std::size_t 
 }
 
 // Factors by which coordinates go: scale_factors, or scales_d, scales_h, scales_w.
-std::vector<Factor> factors(Emission& e, std::size_t dims) {
+std::vector<GivenFactor> factors(Emission& e, std::size_t dims) {
   for (const char* name : {"scale_factors", "scales"})
     if (e.given(name)) return factors(e, name, dims);
-  std::vector<Factor> made;
+  std::vector<GivenFactor> made;
   static constexpr std::string_view names[] = {"scales_d", "scales_h", "scales_w"};
-  for (std::size_t i = 3 - dims; i < 3; ++i) made.push_back(e.given(names[i]) ? factors(e, names[i], 1).front() : Factor{});
+  for (std::size_t i = 3 - dims; i < 3; ++i) made.push_back(e.given(names[i]) ? factors(e, names[i], 1).front() : GivenFactor{});
   return made;
 }
 
@@ -254,7 +254,7 @@ void interpolate(Emission& e) {
       .sides = {},
       .places = {}};
   const Shape& places = e.output_shape();
-  std::vector<Factor> scales(places.size() - 2);
+  std::vector<GivenFactor> scales(places.size() - 2);
   if (e.given("size")) {
     job.places = e.int_vector("size");
     if (places.size() > 3 && e.call.fact("size").number()) job.places = e.build.concat(Values(places.size() - 2, job.places), 0);

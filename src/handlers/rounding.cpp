@@ -7,14 +7,14 @@
 namespace compatcheck::handlers {
 namespace {
 
-void rounded(Emission& e, const char* op) {
+void give_rounding(Emission& e, const char* op) {
   const Value x = e.tensor("self");
   e.give(ir::is_floating(x.dtype) ? e.node(op, {x}) : x);
 }
 
-void floor(Emission& e) { rounded(e, "Floor"); }
-void ceil(Emission& e) { rounded(e, "Ceil"); }
-void round(Emission& e) { rounded(e, "Round"); }
+void floor(Emission& e) { give_rounding(e, "Floor"); }
+void ceil(Emission& e) { give_rounding(e, "Ceil"); }
+void round(Emission& e) { give_rounding(e, "Round"); }
 void trunc(Emission& e) { e.give(truncated(e, e.tensor("self"))); }
 
 void frac(Emission& e) {

@@ -1,7 +1,6 @@
 // Python's numbers that are known only when the model runs: values without dimensions of i64, f64 or bool.
-#include <limits>
 
-#include "handlers/division.h"
+#include "handlers/arithmetic_division.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/loop.h"
@@ -11,11 +10,8 @@ namespace compatcheck::handlers {
 namespace {
 
 Value single(Emission& e) { return e.tensor(e.call.node().schema()->arguments.front().name); }
-bool is_float(const Value& value) { return ir::is_floating(value.dtype); }
 
 // ---- Of two numbers
-
-using OfTwo = Value (*)(Emission&, const Value&, const Value&);
 
 template <OfTwo function>
 void of_two(Emission& e) {
@@ -40,10 +36,10 @@ void in_double(Emission& e) {
 
 Value raised(Emission& e, const Value& a, const Value& b) { return e.node("Pow", {a, b}); }
 
-void floor_divide(Emission& e) {
+void floor_divide_numbers(Emission& e) {
   const auto [a, b] = operands(e);
   const auto names = operand_names(e);
-  if (!is_float(a)) return e.give(floored_quotient(e, a, b, is_natural(e, names.first) && is_natural(e, names.second)));
+  if (!is_floating(a)) return e.give(floored_quotient(e, a, b, is_natural(e, names.first) && is_natural(e, names.second)));
   e.give(e.node("Floor", {divide(e, a, b)}));  // as TorchScript computes it
 }
 
@@ -54,31 +50,31 @@ void int_power(Emission& e) {
   e.give(dtype == DType::i64 ? power(e, base, exponent) : raised(e, base, exponent));
 }
 
-void on_bits(Emission& e, const char* on_bools, const char* on_integers) {
+void on_bits_of_numbers(Emission& e, const char* on_bools, const char* on_integers) {
   const auto [a, b] = operands(e);
   e.give(e.node(a.dtype == DType::boolean ? on_bools : on_integers, {a, b}));
 }
 
-void bits_and(Emission& e) { on_bits(e, "And", "BitwiseAnd"); }
-void bits_or(Emission& e) { on_bits(e, "Or", "BitwiseOr"); }
-void bits_xor(Emission& e) { on_bits(e, "Xor", "BitwiseXor"); }
+void bits_and(Emission& e) { on_bits_of_numbers(e, "And", "BitwiseAnd"); }
+void bits_or(Emission& e) { on_bits_of_numbers(e, "Or", "BitwiseOr"); }
+void bits_xor(Emission& e) { on_bits_of_numbers(e, "Xor", "BitwiseXor"); }
 
 // ---- Of one
 
-void neg(Emission& e) { e.give(negated(e, single_operand(e))); }
-void abs(Emission& e) { e.give(absolute(e, single_operand(e))); }
-void opposite(Emission& e) { e.give(handlers::logical_not(e, truth(e, single(e)))); }
-void same(Emission& e) { e.give(single(e)); }
+void negated_number(Emission& e) { e.give(negated(e, single_operand(e))); }
+void abs_of_number(Emission& e) { e.give(absolute(e, single_operand(e))); }
+void opposite(Emission& e) { e.give(logical_not(e, truth(e, single(e)))); }
+void same_number(Emission& e) { e.give(single(e)); }
 void as_bool(Emission& e) { e.give(truth(e, single(e))); }
 
-void rounded(Emission& e, const char* op) {
+void rounded_number(Emission& e, const char* op) {
   const Value x = single(e);
-  e.give(is_float(x) ? e.node(op, {x}) : x);
+  e.give(is_floating(x) ? e.node(op, {x}) : x);
 }
 
-void floor(Emission& e) { rounded(e, "Floor"); }
-void ceil(Emission& e) { rounded(e, "Ceil"); }
-void round(Emission& e) { rounded(e, "Round"); }
+void floor_of_number(Emission& e) { rounded_number(e, "Floor"); }
+void ceil_of_number(Emission& e) { rounded_number(e, "Ceil"); }
+void round_of_number(Emission& e) { rounded_number(e, "Round"); }
 
 // One ONNX operator on a float.
 void by_row(Emission& e) { e.give(e.node(e.row().to.front(), {single_operand(e)})); }
@@ -133,19 +129,6 @@ void list_sum(Emission& e) {
   e.give(e.node("ReduceSum", {e.cast(whole_list(e, dtype), dtype)}, {{"keepdims", 0}}));
 }
 
-void contains(Emission& e) {
-  const Operand& list = e.operand("l");
-  const Value item = e.tensor("item");
-  Value whole;
-  if (const auto* vector = std::get_if<Vector>(&list.value))
-    whole = vector->value;
-  else if (list.list())
-    whole = vector_of(*list.list(), item.dtype, e.build);
-  else
-    throw Refusal{"'l' is no list of numbers"};
-  e.give(any(e, equal(e, whole, item)));
-}
-
 // ---- Loops over range(start, stop, step)
 
 void derive_index(Emission& e) {
@@ -171,17 +154,17 @@ void register_scalar(Registry& registry) {
                                                         {"aten::sub", arithmetic<subtract>},
                                                         {"aten::mul", arithmetic<multiply>},
                                                         {"aten::div", in_double<divide>},
-                                                        {"aten::floordiv", floor_divide},
-                                                        {"aten::floor_divide", floor_divide},
+                                                        {"aten::floordiv", floor_divide_numbers},
+                                                        {"aten::floor_divide", floor_divide_numbers},
                                                         {"aten::remainder", of_two<remainder_of>},
                                                         {"aten::fmod", in_double<truncated_remainder>},
                                                         {"aten::pow", int_power},
-                                                        {"aten::neg", neg},
-                                                        {"aten::floor", floor},
-                                                        {"aten::ceil", ceil},
-                                                        {"aten::round", round},
-                                                        {"prim::abs", abs},
-                                                        {"aten::fabs", abs},
+                                                        {"aten::neg", negated_number},
+                                                        {"aten::floor", floor_of_number},
+                                                        {"aten::ceil", ceil_of_number},
+                                                        {"aten::round", round_of_number},
+                                                        {"prim::abs", abs_of_number},
+                                                        {"aten::fabs", abs_of_number},
                                                         {"prim::max", of_two<maximum>},
                                                         {"prim::min", of_two<minimum>},
                                                         {"aten::lt", of_two<less>},
@@ -194,8 +177,8 @@ void register_scalar(Registry& registry) {
                                                         {"aten::__or__", bits_or},
                                                         {"aten::__xor__", bits_xor},
                                                         {"aten::__not__", opposite},
-                                                        {"aten::Int", same},
-                                                        {"aten::Float", same},
+                                                        {"aten::Int", same_number},
+                                                        {"aten::Float", same_number},
                                                         {"aten::Bool", as_bool},
                                                         {"aten::__derive_index", derive_index},
                                                         {"aten::__range_length", range_length},
@@ -205,8 +188,7 @@ void register_scalar(Registry& registry) {
                                                         {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
   for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tanh"}) registry.number_handler(op, by_row);
-  registry.handler("prim::abs", abs);
-  registry.handler("aten::__contains__", contains);
+  registry.handler("prim::abs", abs_of_number);
   for (const char* op : {"prim::max.self_int", "prim::max.self_float", "prim::max.self_bool"}) registry.handler(op, list_max);
   for (const char* op : {"aten::sum.int", "aten::sum.float", "aten::sum.bool"}) registry.handler(op, list_sum);
   for (const char* op : {"prim::min.self_int", "prim::min.self_float", "prim::min.self_bool"}) registry.handler(op, list_min);

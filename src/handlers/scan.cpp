@@ -1,7 +1,6 @@
 // Step by step along a dimension: running products and extremes, and what a running sum is made of.
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
@@ -9,8 +8,6 @@
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void cumsum(Emission& e) {
   const Value x = e.tensor("self", e.output_dtype());

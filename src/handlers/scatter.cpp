@@ -124,7 +124,7 @@ Value any_hit(Emission& e, const Writing& w, const Value& hits, const Table& tab
   return e.node("Greater", {filled_up(e, w, found, none), none});  // of no places the maximum is below 0
 }
 
-Value extreme(Emission& e, const Writing& w, Table table, bool include_data, Reduction reduction) {
+Value extreme_by_table(Emission& e, const Writing& w, Table table, bool include_data, Reduction reduction) {
   const bool floats = ir::is_floating(w.data.dtype), greatest = reduction == Reduction::greatest;
   const Value is_nan = floats ? e.node("IsNaN", {table.source}) : Value{};
   const Value usable = floats ? e.node("And", {table.hits, e.node("Not", {is_nan})}) : table.hits;
@@ -146,7 +146,7 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
   const Value places = e.build.unsqueeze(places_of(e, size ? e.integers({*size}) : size_at(e, w.data, w.axis)), behind);
   const Value hits = e.node("Equal", {e.build.unsqueeze(w.index, {w.axis + 1}), places});
   const Table table{hits, e.build.unsqueeze(w.source, {w.axis + 1}), w.axis, neutral(e, dtype, reduction)};
-  if (is_extreme(reduction)) return extreme(e, w, table, include_data, reduction);
+  if (is_extreme(reduction)) return extreme_by_table(e, w, table, include_data, reduction);
   const Value held = e.node("Where", {hits, table.source, table.none});
   Value made =
       filled_up(e, w, gathered(e, reduction == Reduction::product ? "ReduceProd" : "ReduceSum", held, table), table.none);
@@ -194,7 +194,7 @@ Value at_least_a_vector(Emission& e, const Value& value, std::int64_t rank) {
 
 void give_written(Emission& e, const Value& made) { e.give(e.rank("self") == 0 ? e.build.reshape(made, {}) : made); }
 
-Shape shape_of(Emission& e, std::string_view tensor) { return e.rank(tensor) == 0 ? Shape{1} : e.shape(tensor); }
+Shape shape_with_dimensions(Emission& e, std::string_view tensor) { return e.rank(tensor) == 0 ? Shape{1} : e.shape(tensor); }
 
 bool writes_nothing(const Writing& w) { return has_no_elements(w.index_shape) || has_no_elements(w.shape); }
 
@@ -203,14 +203,14 @@ Writing writing_of(Emission& e) {
           .index = at_least_a_vector(e, e.tensor("index", DType::i64), e.rank("index")),
           .source = {},
           .axis = e.axis("dim"),
-          .shape = shape_of(e, "self"),
-          .index_shape = shape_of(e, "index")};
+          .shape = shape_with_dimensions(e, "self"),
+          .index_shape = shape_with_dimensions(e, "index")};
 }
 
 // Of a larger source the part that the index is as large as.
 Value source_of(Emission& e, const Writing& w, std::string_view argument) {
   const Value source = at_least_a_vector(e, e.tensor(argument, w.data.dtype), e.rank(argument));
-  const Shape shape = shape_of(e, argument);
+  const Shape shape = shape_with_dimensions(e, argument);
   Ints axes, zeros;
   Values ends;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -294,16 +294,17 @@ void give_rows(Emission& e, Writing w, const Shape& source_shape, Reduction redu
   give_written(e, written(e, w, reduction, include_data));
 }
 
-void index_copy(Emission& e) { give_rows(e, rows_of(e, "source"), shape_of(e, "source"), Reduction::none); }
+void index_copy(Emission& e) { give_rows(e, rows_of(e, "source"), shape_with_dimensions(e, "source"), Reduction::none); }
 
 void index_add(Emission& e) {
   Writing w = rows_of(e, "source");
   if (e.call.number("alpha") != 1.0) w.source = e.node("Mul", {w.source, e.number_value("alpha", w.source.dtype)});
-  give_rows(e, w, shape_of(e, "source"), Reduction::sum);
+  give_rows(e, w, shape_with_dimensions(e, "source"), Reduction::sum);
 }
 
 void index_reduce(Emission& e) {
-  give_rows(e, rows_of(e, "source"), shape_of(e, "source"), reduction_of(e.string("reduce")), e.boolean("include_self"));
+  give_rows(e, rows_of(e, "source"), shape_with_dimensions(e, "source"), reduction_of(e.string("reduce")),
+            e.boolean("include_self"));
 }
 
 // One number in every row: as many as there are positions, which may count from the end.

@@ -62,7 +62,7 @@ Value members_at(Emission& e, const Value& sequence, const Value& positions) {
   });
 }
 
-Value positions_of(Emission& e, const Value& sequence) {
+Value places_in_sequence(Emission& e, const Value& sequence) {
   return e.node("Range", {e.build.integer(0), e.node("SequenceLength", {sequence}), e.build.integer(1)});
 }
 
@@ -95,7 +95,7 @@ void length(Emission& e) {
 }
 
 void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})); }
-void same(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
+void same_list(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
 
 // As many members as the facts say, if they do.
 void give_sequence(Emission& e, const Value& sequence) {
@@ -120,7 +120,7 @@ bool give_known_slice(Emission& e) {
 }
 
 // What is left out depends on the direction: l[::-1] goes from the last item to before the first.
-void slice(Emission& e) {
+void slice_of_list(Emission& e) {
   if (give_known_slice(e)) return;
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
   const auto step = e.call.integer("step");
@@ -132,7 +132,7 @@ void slice(Emission& e) {
   };
   const bool numbers = holds_numbers(e, 0);
   const Value from = numbers ? vector_at(e, 0) : sequence_at(e, 0);
-  const Value cut = sliced(e, numbers ? from : positions_of(e, from), 0, bound("start", forward ? 0 : most),
+  const Value cut = sliced(e, numbers ? from : places_in_sequence(e, from), 0, bound("start", forward ? 0 : most),
                            bound("end", forward ? most : least), int_value(e, "step"));
   if (numbers) return e.give_vector(0, cut);
   give_sequence(e, members_at(e, from, cut));
@@ -183,7 +183,7 @@ void give_repeated(Emission& e, std::size_t list, std::string_view argument) {
   const Value count = int_value(e, argument);  // TorchScript raises where it is negative, and Tile fails
   if (holds_numbers(e, list)) return e.give_vector(0, e.node("Tile", {vector_at(e, list), count}));
   const Value from = sequence_at(e, list);
-  give_sequence(e, members_at(e, from, e.node("Tile", {positions_of(e, from), count})));
+  give_sequence(e, members_at(e, from, e.node("Tile", {places_in_sequence(e, from), count})));
 }
 void repeat_left(Emission& e) { give_repeated(e, 0, "n"); }
 void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
@@ -219,12 +219,12 @@ void count(Emission& e) {
 }
 
 template <bool all>
-void truth(Emission& e) {
+void all_or_any_of_list(Emission& e) {
   const Value holds = e.cast(vector_at(e, 0), DType::boolean);
   e.give(all ? e.node("Not", {any(e, e.node("Not", {holds}))}) : any(e, holds));
 }
 
-void sorted(Emission& e) {
+void sorted_list(Emission& e) {
   const Value given = vector_at(e, 0), members = given.dtype == DType::boolean ? e.cast(given, DType::i32) : given;
   const List* list = operand_at(e, 0).list();
   const Value length = list ? e.integers({static_cast<std::int64_t>(list->items.size())}) : sizes_of(e, members);
@@ -236,24 +236,38 @@ void sorted(Emission& e) {
   e.give_vector(0, e.cast(e.node("Neg", {made}), given.dtype));
 }
 
+void contains(Emission& e) {
+  const Operand& list = e.operand("l");
+  const Value item = e.tensor("item");
+  Value whole;
+  if (const auto* vector = std::get_if<Vector>(&list.value))
+    whole = vector->value;
+  else if (list.list())
+    whole = vector_of(*list.list(), item.dtype, e.build);
+  else
+    throw Refusal{"'l' is no list of numbers"};
+  e.give(any(e, equal(e, whole, item)));
+}
+
 }  // namespace
 
 void register_sequence(Registry& registry) {
   for (const char* op : {"aten::__getitem__", "aten::select.t"}) registry.handler(op, item);
+  registry.handler("aten::__contains__", contains);
   registry.handler("aten::len", length);
   registry.handler("aten::len.Tensor", tensor_length);
-  registry.handler("aten::slice.t", slice);
-  for (const char* op : {"aten::list.t", "aten::Size"}) registry.handler(op, same);
+  registry.handler("aten::slice.t", slice_of_list);
+  for (const char* op : {"aten::list.t", "aten::Size"}) registry.handler(op, same_list);
   registry.handler("prim::tolist", tolist);
   registry.handler("aten::add.t", concatenate);
   registry.handler("aten::mul.left_t", repeat_left);
   registry.handler("aten::mul.right_", repeat_right);
   for (const char* op : {"aten::eq.int_list", "aten::eq.float_list", "aten::eq.bool_list"}) registry.handler(op, alike);
   for (const char* op : {"aten::ne.int_list", "aten::ne.float_list", "aten::ne.bool_list"}) registry.handler(op, different);
-  for (const char* op : {"aten::all.int", "aten::all.float", "aten::all.bool"}) registry.handler(op, truth<true>);
-  for (const char* op : {"aten::any.int", "aten::any.float", "aten::any.bool"}) registry.handler(op, truth<false>);
+  for (const char* op : {"aten::all.int", "aten::all.float", "aten::all.bool"}) registry.handler(op, all_or_any_of_list<true>);
+  for (const char* op : {"aten::any.int", "aten::any.float", "aten::any.bool"}) registry.handler(op, all_or_any_of_list<false>);
   for (const char* op : {"aten::count.int", "aten::count.float", "aten::count.bool"}) registry.handler(op, count);
-  for (const char* op : {"aten::sorted.int", "aten::sorted.float", "aten::sorted.bool"}) registry.handler(op, sorted);
+  for (const char* op : {"aten::sorted.int", "aten::sorted.float", "aten::sorted.bool"}) registry.handler(op, sorted_list);
 }
 
 }  // namespace compatcheck::handlers

@@ -4,10 +4,6 @@
 
 namespace compatcheck::handlers {
 
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
-Value plus(Emission& e, const Value& x, double number) { return add(e, x, constant(e, x, number)); }
-Value times(Emission& e, const Value& x, double number) { return multiply(e, x, constant(e, x, number)); }
-
 Value polynomial(Emission& e, const Value& x, std::span<const double> coefficients) {
   Value made = constant(e, x, coefficients.front());
   for (const double coefficient : coefficients.subspan(1)) made = plus(e, multiply(e, made, x), coefficient);

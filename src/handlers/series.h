@@ -1,4 +1,4 @@
-// Sums of powers and of Chebyshev's polynomials, with which special functions are computed, and arithmetic with numbers.
+// Sums of powers and of Chebyshev's polynomials, with which special functions are computed.
 #pragma once
 
 #include <span>
@@ -6,11 +6,6 @@
 #include "handlers/elementary.h"
 
 namespace compatcheck::handlers {
-
-// In the dtype of `like`.
-Value constant(Emission& e, const Value& like, double number);
-Value plus(Emission& e, const Value& x, double number);
-Value times(Emission& e, const Value& x, double number);
 
 // By Horner's rule; the coefficient of the highest power first.
 Value polynomial(Emission& e, const Value& x, std::span<const double> coefficients);

@@ -12,6 +12,7 @@ const Shape* known_shape(const Emission& e, std::string_view tensor);
 const Shape* known_output_shape(const Emission& e, std::size_t output = 0);
 bool all_numbers(const Shape& shape);
 std::optional<Ints> numbers_of(const Shape& shape);
+bool all_zero(const Ints& ints);
 // A size of which 0 can't be ruled out.
 bool may_be_zero(const Dim& dim);
 bool has_no_elements(const Shape& shape);  // for certain

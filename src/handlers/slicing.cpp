@@ -1,14 +1,14 @@
 // Parts of a tensor by position, and parts replaced.
 #include <algorithm>
-#include <limits>
 
 #include "handlers/families.h"
+#include "handlers/padding.h"
+#include "handlers/scatter.h"
 #include "handlers/sizes.h"
+#include "handlers/view_strided.h"
 
 namespace compatcheck::handlers {
 namespace {
-
-constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 // A bound of a Python slice: the same numbers mean the same to ONNX.
 Value bound(Emission& e, std::string_view argument, std::int64_t if_none) {
@@ -140,6 +140,77 @@ void slice_scatter(Emission& e) {
   e.give(around(e, axis, e.tensor("src"), start, end));
 }
 
+// ---- At positions known while converting
+
+// Of the flattened tensor.
+void give_at(Emission& e, const Ints& positions, std::string_view source) {
+  const Value self = e.build.reshape(e.tensor("self"), {-1}), updates = e.build.reshape(e.tensor(source, self.dtype), {-1});
+  if (positions.empty()) return e.give(e.tensor("self"));
+  const Writing w{.data = self,
+                  .index = e.integers(positions),
+                  .source = updates,
+                  .axis = 0,
+                  .shape = {symbolic::product(e.shape("self"))},
+                  .index_shape = {Dim(static_cast<std::int64_t>(positions.size()))}};
+  const Shape& shape = e.shape("self");
+  e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
+}
+
+// Of sizes that aren't known: each row (above the main diagonal; else each column) holds its element of the diagonal everywhere,
+// and a mask chooses the place.
+void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t offset) {
+  const std::int64_t rank = e.rank("self");
+  Ints order;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b) order.push_back(i);
+  order.insert(order.end(), {a, b});
+  const Value self = e.build.transpose(e.tensor("self"), order), source = e.tensor("src", self.dtype);
+  const Value rows = places_of(e, size_at(e, self, rank - 2)), columns = places_of(e, size_at(e, self, rank - 1));
+  const Value mask =
+      e.node("Equal", {difference(e, e.build.unsqueeze(columns, {0}), e.build.unsqueeze(rows, {1})), e.integers({offset})});
+  // Behind the diagonal's end the zero after it is read, of which the mask takes none.
+  const Value& along = offset >= 0 ? rows : columns;
+  const Value length = size_at(e, source, rank - 2);
+  const Value index = e.node("Where", {e.node("Less", {along, length}), along, length});
+  Ints none(static_cast<std::size_t>(rank) - 1, 0), after = none;
+  after.back() = 1;
+  const Value ended = padded(e, source, known_shape(e, "src"), none, after, e.scalar(self.dtype, 0));
+  const Value spread = e.build.unsqueeze(e.build.gather(ended, index, rank - 2), {offset >= 0 ? rank - 1 : rank - 2});
+  e.give(e.build.transpose(e.node("Where", {mask, spread, self}), inverse(order)));
+}
+
+void diagonal_scatter(Emission& e) {
+  if (!numbers_of(e.shape("self"))) return scatter_by_mask(e, e.axis("dim1"), e.axis("dim2"), e.integer("offset"));
+  const std::int64_t rank = e.rank("self"), a = e.axis("dim1"), b = e.axis("dim2"), offset = e.integer("offset");
+  Ints sizes(static_cast<std::size_t>(rank)), strides = sizes;
+  std::int64_t stride = 1;
+  for (std::int64_t i = rank; i-- > 0;) {
+    sizes[static_cast<std::size_t>(i)] = e.known_size("self", i);
+    strides[static_cast<std::size_t>(i)] = stride;
+    stride *= sizes[static_cast<std::size_t>(i)];
+  }
+  const auto at = [](const Ints& ints, std::int64_t i) { return ints[static_cast<std::size_t>(i)]; };
+  Ints kept, kept_strides;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (i != a && i != b) kept.push_back(at(sizes, i)), kept_strides.push_back(at(strides, i));
+  const std::int64_t length =
+      offset >= 0 ? std::min(at(sizes, a), at(sizes, b) - offset) : std::min(at(sizes, a) + offset, at(sizes, b));
+  kept.push_back(std::max<std::int64_t>(0, length));
+  kept_strides.push_back(at(strides, a) + at(strides, b));
+  give_at(e, strided_positions(kept, kept_strides, offset >= 0 ? offset * at(strides, b) : -offset * at(strides, a)), "src");
+}
+
+void as_strided_scatter(Emission& e) {
+  const symbolic::Layout self = layout_of_self(e);
+  if (!self.in_order || !self.offset.number())
+    throw Refusal{"strides count elements in memory, and the tensor doesn't lie there in order", "call .contiguous() before it"};
+  const Ints positions = strided_positions(e.ints("size"), e.ints("stride"), storage_offset(e, self) - *self.offset.number());
+  const auto count = symbolic::product(e.shape("self")).number();
+  if (std::ranges::any_of(positions, [&](std::int64_t at) { return at < 0 || (count && at >= *count); }))
+    throw Refusal{"what is written lies beyond the tensor's own elements"};
+  give_at(e, positions, "src");
+}
+
 }  // namespace
 
 void register_slicing(Registry& registry) {
@@ -148,6 +219,8 @@ void register_slicing(Registry& registry) {
   registry.handler("aten::narrow", narrow);
   registry.handler("aten::select_scatter", select_scatter);
   registry.handler("aten::slice_scatter", slice_scatter, {"scattered"});
+  registry.handler("aten::diagonal_scatter", diagonal_scatter);
+  registry.handler("aten::as_strided_scatter", as_strided_scatter);
 }
 
 }  // namespace compatcheck::handlers

@@ -1,7 +1,6 @@
-// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Others: bessel.cpp, gamma.cpp,
+// Special functions: exponentials, logarithms and error functions that ONNX has no operator for. Polynomials:
 // polynomial.cpp.
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <span>
 
@@ -13,15 +12,14 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-Value node(Emission& e, const char* op, const Value& x) { return e.node(op, {x}); }
 Value is_zero(Emission& e, const Value& x) { return equal(e, x, constant(e, x, 0)); }
 
 Value softplus_of_negative(Emission& e, const Value& x) {
   if (x.dtype != DType::f64) return node(e, "Softplus", x);
   return node(e, "Log", plus(e, node(e, "Exp", x), 1));
 }
+
+void erf(Emission& e) { e.give(error_function(e, single_operand(e))); }
 
 void log1p(Emission& e) { e.give(log_of_one_plus(e, single_operand(e))); }
 
@@ -200,6 +198,8 @@ void register_special(Registry& registry) {
   registry.handler("aten::log2", log2);
   registry.handler("aten::log10", log10);
   registry.handler("aten::logit", logit);
+  registry.handler("aten::erf", erf);
+  registry.number_handler("aten::erf", erf);
   registry.handler("aten::erfc", erfc);
   registry.handler("aten::special_ndtr", ndtr);
   registry.handler("aten::special_erfcx", erfcx);

@@ -44,7 +44,7 @@ std::optional<Values> split_pieces(Emission& e, const Value& value, std::int64_t
 }
 
 // By their bounds, which ONNX counts as Python does.
-Values between(Emission& e, const Value& value, std::int64_t axis, const Values& bounds) {
+Values pieces_between(Emission& e, const Value& value, std::int64_t axis, const Values& bounds) {
   Values pieces;
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) pieces.push_back(sliced(e, value, axis, bounds[i], bounds[i + 1]));
   return pieces;
@@ -97,7 +97,7 @@ void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::f
   const Value by = step();
   for (std::size_t i = 1; i < sizes->size(); ++i) bounds.push_back(product(e, e.integers({static_cast<std::int64_t>(i)}), by));
   bounds.push_back(end_of_all(e));
-  e.give_list(0, between(e, value, axis, bounds));
+  e.give_list(0, pieces_between(e, value, axis, bounds));
 }
 
 void give_sized(Emission& e, const Value& value, std::int64_t axis, std::string_view argument) {
@@ -109,7 +109,7 @@ void give_sized(Emission& e, const Value& value, std::int64_t axis, std::string_
   Values bounds{e.integers({0})};
   for (std::size_t i = 0; i < sizes->size(); ++i)
     bounds.push_back(sum(e, bounds.back(), e.build.gather(lengths, e.integers({static_cast<std::int64_t>(i)}), 0)));
-  e.give_list(0, between(e, value, axis, bounds));
+  e.give_list(0, pieces_between(e, value, axis, bounds));
 }
 
 void split(Emission& e) {
@@ -149,14 +149,14 @@ void give_sections(Emission& e, std::int64_t axis, std::int64_t count) {
     bounds.push_back(sum(e, product(e, e.integers({i}), least), e.build.reshape(more, {1})));
   }
   bounds.push_back(end_of_all(e));
-  e.give_list(0, between(e, e.tensor("self"), axis, bounds));
+  e.give_list(0, pieces_between(e, e.tensor("self"), axis, bounds));
 }
 
 void give_places(Emission& e, std::int64_t axis, const Value& places, std::size_t count) {
   Values bounds{e.integers({0})};
   for (std::size_t i = 0; i < count; ++i) bounds.push_back(e.build.gather(places, e.integers({static_cast<std::int64_t>(i)}), 0));
   bounds.push_back(end_of_all(e));
-  e.give_list(0, between(e, e.tensor("self"), axis, bounds));
+  e.give_list(0, pieces_between(e, e.tensor("self"), axis, bounds));
 }
 
 // Into as many parts as a tensor says when the model runs: a sequence.

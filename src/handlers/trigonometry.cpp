@@ -10,21 +10,11 @@
 namespace compatcheck::handlers {
 namespace {
 
-Value constant(Emission& e, const Value& like, double number) { return e.scalar(like.dtype, number); }
-
 void atan2(Emission& e) {
   const DType dtype = e.output_dtype();
   const auto [self, other] = operand_names(e);
   const Value y = e.number_value(self, dtype);
   e.give(angle_of(e, y, e.number_value(other, dtype)));
-}
-
-// 0 or pi of real numbers.
-void angle(Emission& e) {
-  const DType dtype = e.output_dtype();
-  const Value x = single_operand(e);
-  const Value made = where(e, less(e, x, constant(e, x, 0)), e.scalar(dtype, std::numbers::pi), e.scalar(dtype, 0));
-  e.give(may_be_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
 }
 
 // tanh(x) · cosh(x) is sinh without a difference. exp(|x|) in two factors ends where the result does.
@@ -75,16 +65,15 @@ Value angle_of(Emission& e, const Value& y, const Value& x) {
 
 void register_trigonometry(Registry& registry) {
   registry.handler("aten::atan2", atan2);
-  registry.handler("aten::angle", angle);
   registry.handler("aten::cosh", cosh, {"operator"});
   registry.handler("aten::sinh", sinh, {"operator"});
   for (const char* op : {"aten::rad2deg", "aten::degrees"}) registry.handler(op, degrees);
   for (const char* op : {"aten::deg2rad", "aten::radians"}) registry.handler(op, radians);
   const std::pair<const char*, Handler> functions[] = {
-      {"aten::tan", elementwise<tangent>},        {"aten::asin", elementwise<arc_sine>},
-      {"aten::acos", elementwise<arc_cosine>},    {"aten::atan", elementwise<arc_tangent>},
-      {"aten::asinh", elementwise<area_sine>},    {"aten::acosh", elementwise<area_cosine>},
-      {"aten::atanh", elementwise<area_tangent>}, {"aten::erf", elementwise<error_function>}};
+      {"aten::tan", elementwise<tangent>},       {"aten::asin", elementwise<arc_sine>},
+      {"aten::acos", elementwise<arc_cosine>},   {"aten::atan", elementwise<arc_tangent>},
+      {"aten::asinh", elementwise<area_sine>},   {"aten::acosh", elementwise<area_cosine>},
+      {"aten::atanh", elementwise<area_tangent>}};
   for (const auto& [op, handler] : functions) {
     registry.handler(op, handler);
     registry.number_handler(op, handler);

@@ -40,12 +40,10 @@ Runs runs_of(Emission& e, const Value& x, std::int64_t rank) {
   return {places, number, e.node("Sub", {fitting, places})};
 }
 
-Value nothing(Emission& e) { return e.build.constant({.dtype = DType::i64, .dims = {0}, .bytes = {}, .view = {}}); }
-
-bool asked(Emission& e, std::string_view argument) { return e.call.has(argument) && e.boolean(argument); }
+bool asks_for(Emission& e, std::string_view argument) { return e.call.has(argument) && e.boolean(argument); }
 
 void give_or_nothing(Emission& e, std::size_t output, bool given, const Value& value) {
-  if (e.output_used(output)) e.give(output, given ? value : nothing(e));
+  if (e.output_used(output)) e.give(output, given ? value : no_elements(e, DType::i64));
 }
 
 Value like_self(Emission& e, const Value& flat) {
@@ -61,16 +59,16 @@ void unique_by_order(Emission& e, bool all) {
   Dim count = 1;
   for (const Dim& dim : e.shape("self")) count = count * dim;
   const Value size = e.node("Shape", {x});
-  const Ordered sorted = first_in_order(e, x, {count}, 0, size, Direction::upwards);
+  const Ordered sorted = first_in_order(e, x, {count}, 0, size, Sorting::upwards);
   const Runs runs = runs_of(e, sorted.values, 1);
   e.give(0, e.build.gather(sorted.values, runs.places, 0));
   if (e.output_used(1)) {
-    const bool given = all || asked(e, "return_inverse");
+    const bool given = all || asks_for(e, "return_inverse");
     give_or_nothing(
         e, 1, given,
         given ? like_self(e, e.node("ScatterElements", {sorted.indices, sorted.indices, runs.number}, {{"axis", 0}})) : Value{});
   }
-  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, all || asked(e, "return_counts"), runs.counts);
+  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, all || asks_for(e, "return_counts"), runs.counts);
 }
 
 void unique(Emission& e) {
@@ -78,9 +76,9 @@ void unique(Emission& e) {
   const Value x = e.tensor("self");
   const auto made = e.nodes("Unique", {comparable(e, x)}, 4, {{"sorted", 1}});
   e.give(0, made[0]);
-  const bool inverse = asked(e, "return_inverse");
+  const bool inverse = asks_for(e, "return_inverse");
   if (e.output_used(1)) give_or_nothing(e, 1, inverse, inverse ? like_self(e, made[2]) : Value{});
-  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, asked(e, "return_counts"), made[3]);
+  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, asks_for(e, "return_counts"), made[3]);
 }
 
 void unique_dim(Emission& e) {
@@ -103,9 +101,9 @@ void unique_consecutive(Emission& e) {
   const Runs runs = runs_of(e, rows, along ? rank : 1);
   const Value kept = e.build.gather(along ? x : rows, runs.places, axis);
   e.give(0, kept);
-  const bool inverse = asked(e, "return_inverse");
+  const bool inverse = asks_for(e, "return_inverse");
   if (e.output_used(1)) give_or_nothing(e, 1, inverse, inverse && !along ? like_self(e, runs.number) : runs.number);
-  give_or_nothing(e, 2, asked(e, "return_counts"), runs.counts);
+  give_or_nothing(e, 2, asks_for(e, "return_counts"), runs.counts);
 }
 
 }  // namespace

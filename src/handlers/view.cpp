@@ -1,4 +1,4 @@
-// Views: the same elements under another shape or in another order of dimensions.
+// Views: the same elements under another shape or in another order of dimensions; sliding windows.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -9,7 +9,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-void identity(Emission& e) { e.give_operand(0, e.operand("self")); }
+void same_elements(Emission& e) { e.give_operand(0, e.operand("self")); }
 
 // ---- Shapes
 
@@ -123,7 +123,7 @@ void squeeze(Emission& e) {
 
 // Vectors stand between the dimensions that are put in front of and behind them.
 template <std::int64_t wanted>
-Value at_least(Emission& e, const Value& value, std::int64_t rank) {
+Value with_dimensions(Emission& e, const Value& value, std::int64_t rank) {
   if (rank >= wanted) return value;
   if (rank == 0) return e.build.reshape(value, Ints(static_cast<std::size_t>(wanted), 1));
   if (rank == 1) return e.build.unsqueeze(value, wanted == 2 ? Ints{0} : Ints{0, 2});
@@ -132,13 +132,13 @@ Value at_least(Emission& e, const Value& value, std::int64_t rank) {
 
 template <std::int64_t wanted>
 void atleast(Emission& e) {
-  if (e.call.has("self")) return e.give(at_least<wanted>(e, e.tensor("self"), e.rank("self")));
+  if (e.call.has("self")) return e.give(with_dimensions<wanted>(e, e.tensor("self"), e.rank("self")));
   Values tensors = e.tensors("tensors");
   const auto facts = e.call.list("tensors");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto* tensor = (*facts)[i]->tensor();
     if (!tensor || !tensor->shape) e.want("tensors", "the rank");
-    tensors[i] = at_least<wanted>(e, tensors[i], static_cast<std::int64_t>(tensor->shape->size()));
+    tensors[i] = with_dimensions<wanted>(e, tensors[i], static_cast<std::int64_t>(tensor->shape->size()));
   }
   e.give_list(0, tensors);
 }
@@ -199,22 +199,35 @@ void movedim(Emission& e) {
   e.give(e.build.transpose(e.tensor("self"), permutation));
 }
 
-// The channels as groups, and the groups' members side by side. Sizes after the channels are one meanwhile.
-void channel_shuffle(Emission& e) {
-  const std::int64_t groups = e.integer("groups");
+// ---- Windows
+
+// Where each window begins, and what is in it.
+Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::int64_t step) {
+  if (const auto whole = e.size("self", axis)) {
+    Ints positions;
+    const std::int64_t count = (*whole - size) / step + 1;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t k = 0; k < size; ++k) positions.push_back(i * step + k);
+    return e.build.reshape(e.integers(positions), {count, size});
+  }
+  if (!e.at_least(9)) e.want("self", "the size of dimension " + std::to_string(axis));
+  const Value count =
+      sum(e, quotient(e, difference(e, e.size_of("self", axis), e.integers({size})), e.integers({step})), e.integers({1}));
+  const Value starts = product(e, places_of(e, count), e.integers({step}));
+  return e.node("Add", {e.build.unsqueeze(starts, {1}), e.build.unsqueeze(places_of(e, e.integers({size})), {0})});
+}
+
+void unfold(Emission& e) {
+  const std::int64_t size = e.integer("size"), step = e.integer("step"), rank = e.rank("self");
   const Value self = e.tensor("self");
-  const Shape& shape = e.shape("self");
-  const Shape parts{shape[0], Dim(groups), floor_div(shape[1], Dim(groups)),
-                    std::accumulate(shape.begin() + 2, shape.end(), Dim(1), std::multiplies<>())};
-  const Value parted = reshape_to(e, self, &shape, &parts, [&] {
-    Values pixels;
-    for (std::int64_t axis = 2; axis < e.rank("self"); ++axis) pixels.push_back(e.size_of("self", axis));
-    const Value members = quotient(e, e.size_of("self", 1), e.integers({groups}));
-    return joined(e, {e.size_of("self", 0), e.integers({groups}), members, product_of(e, pixels)});
-  });
-  const Value swapped = e.build.transpose(parted, {0, 2, 1, 3});
-  const Shape exchanged{parts[0], parts[2], parts[1], parts[3]};
-  e.give(reshape_to(e, swapped, &exchanged, &shape, [&] { return e.shape_of("self"); }));
+  if (rank == 0) return e.give(size == 0 ? e.build.slice(e.build.reshape(self, {1}), {0}, {0}, {0}) : e.build.reshape(self, {1}));
+  const std::int64_t axis = e.axis("dimension");
+  const Value windows = e.build.gather(self, window_positions(e, axis, size, step), axis);
+  Ints order;
+  for (std::int64_t i = 0; i <= rank; ++i)
+    if (i != axis + 1) order.push_back(i);
+  order.push_back(axis + 1);
+  e.give(e.build.transpose(windows, order));
 }
 
 // ---- Broadcasts
@@ -249,7 +262,7 @@ void expand_as(Emission& e) {
 void register_view(Registry& registry) {
   for (const char* op : {"aten::clone", "aten::contiguous", "aten::detach", "aten::alias", "aten::lift", "aten::resolve_conj",
                          "aten::resolve_neg"})
-    registry.handler(op, identity);
+    registry.handler(op, same_elements);
   for (const char* op : {"aten::view", "aten::reshape", "aten::_reshape_copy", "aten::_reshape_alias"})
     registry.handler(op, view);
   registry.handler("aten::view_as", view_as);
@@ -269,7 +282,7 @@ void register_view(Registry& registry) {
   registry.handler("aten::mT", matrix_transpose);
   registry.handler("aten::numpy_T", reverse_dims);
   registry.handler("aten::movedim", movedim);
-  registry.handler("aten::channel_shuffle", channel_shuffle);
+  registry.handler("aten::unfold", unfold);
   registry.handler("aten::expand", expand);
   registry.handler("aten::broadcast_to", expand);
   registry.handler("aten::expand_as", expand_as);

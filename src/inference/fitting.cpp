@@ -6,8 +6,8 @@
 
 #include "compatcheck/error.h"
 #include "passes/assertions.h"
+#include "symbolic/cast.h"
 #include "symbolic/condition.h"
-#include "symbolic/scalar.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::inference {

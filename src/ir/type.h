@@ -94,5 +94,9 @@ inline const TypeRef& without_optional(const TypeRef& type) {
 }
 // The type itself, or what it is made of at whatever depth.
 bool holds(const Type& type, TypeKind kind);
+// Also true for a type that isn't known.
+inline bool may_hold_tensors(const TypeRef& type) {
+  return !type || holds(*type, TypeKind::tensor) || holds(*type, TypeKind::any);
+}
 
 }  // namespace compatcheck::ir

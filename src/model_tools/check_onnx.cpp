@@ -46,7 +46,7 @@ std::uint64_t elements_of(const ::onnx::TensorProto& tensor) {
   return count;
 }
 
-ModelInfo info_of(const ::onnx::ModelProto& model, const std::filesystem::path& path, std::uint64_t bytes) {
+ModelInfo model_info(const ::onnx::ModelProto& model, const std::filesystem::path& path, std::uint64_t bytes) {
   ModelInfo info;
   info.path = path.string();
   info.format = "onnx";
@@ -198,7 +198,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
   Report report = failure_report(path.string(), UsageError(""));  // for what it says of the tool
   report.error.reset();
   report.exit_code = exit_passed;
-  report.model = info_of(model, path, file->size());
+  report.model = model_info(model, path, file->size());
   if (options.hash) report.model.sha256 = frontend::sha256_of_file(path);
   report.opset = opset_of(model);
   summarize(model, report);

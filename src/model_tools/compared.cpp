@@ -3,7 +3,7 @@
 namespace compatcheck::model_tools {
 namespace {
 
-std::string spell(const TensorInfo& info) {
+std::string spell_type(const TensorInfo& info) {
   if (!info.shape) return info.dtype;
   std::string text = info.dtype + "[";
   for (std::size_t i = 0; i < info.shape->size(); ++i) text += (i ? "," : "") + (*info.shape)[i];
@@ -16,8 +16,8 @@ std::string word(Severity severity) {
 }
 std::string full_name(const std::string& op, const std::string& overload) { return overload.empty() ? op : op + "." + overload; }
 
-void add_tensors(Compared& side, const char* kind, const std::vector<TensorInfo>& tensors) {
-  for (const auto& tensor : tensors) side.properties.emplace_back(kind + tensor.name, spell(tensor));
+void add_types(Compared& side, const char* kind, const std::vector<TensorInfo>& tensors) {
+  for (const auto& tensor : tensors) side.properties.emplace_back(kind + tensor.name, spell_type(tensor));
 }
 
 // Findings that are one here have their nodes counted together.
@@ -41,8 +41,8 @@ Compared compared(const Report& report) {
   }
   side.opset = report.opset;
   side.properties = {{"opset", std::to_string(report.opset)}, {"verdict", word(report.verdict)}};
-  add_tensors(side, "input ", report.model.inputs);
-  add_tensors(side, "output ", report.model.outputs);
+  add_types(side, "input ", report.model.inputs);
+  add_types(side, "output ", report.model.outputs);
   for (const auto& op : report.operators)
     if (op.operator_class != OperatorClass::structural)
       side.operators[full_name(op.op, op.overload)] += static_cast<std::uint64_t>(op.nodes);
@@ -66,8 +66,8 @@ Compared compared(const Inspection& inspection) {
       side.properties.emplace_back("function " + full_name(function.domain + "::" + function.name, function.overload),
                                    std::to_string(function.nodes) + (function.nodes == 1 ? " node" : " nodes"));
   }
-  add_tensors(side, "input ", inspection.inputs);
-  add_tensors(side, "output ", inspection.outputs);
+  add_types(side, "input ", inspection.inputs);
+  add_types(side, "output ", inspection.outputs);
   std::uint64_t bytes = 0;
   for (const auto& tensor : inspection.tensors) bytes += tensor.bytes;
   side.properties.emplace_back("initializers",

@@ -22,7 +22,7 @@ constexpr std::uint64_t most_report_bytes = 256 << 20;
 
 enum class Kind : std::uint8_t { report, onnx, torchscript };
 
-struct Side {
+struct DiffSide {
   Kind kind = Kind::torchscript;
   std::vector<Compared> models;  // empty, until it is checked, of TorchScript
   std::optional<Model> model{};  // of TorchScript
@@ -37,14 +37,14 @@ Kind kind_of(const frontend::InputFile& file, const std::filesystem::path& path)
   return Kind::torchscript;
 }
 
-Side read(const std::filesystem::path& path) {
-  return frontend::naming(path.string(), [&]() -> Side {
+DiffSide read(const std::filesystem::path& path) {
+  return frontend::naming(path.string(), [&]() -> DiffSide {
     const frontend::InputFile file(path);
     const Kind kind = kind_of(file, path);
     if (kind != Kind::report) return {.kind = kind, .models = {}};
     if (file.size() > most_report_bytes) throw ModelError("is larger than a report can be");
     const auto bytes = file.head(file.size());
-    Side side{.kind = kind, .models = {}};
+    DiffSide side{.kind = kind, .models = {}};
     for (const Report& report : read_reports({reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
       side.models.push_back(model_tools::compared(report));
     if (side.models.empty()) throw ModelError("holds no report");
@@ -62,7 +62,7 @@ Compared read_onnx(const std::filesystem::path& path, const DiffOptions& options
 }
 
 // A TorchScript model is checked where the other side says, so that like is compared with like.
-void complete(Side& side, const Side& other, const std::filesystem::path& path, const DiffOptions& options) {
+void complete(DiffSide& side, const DiffSide& other, const std::filesystem::path& path, const DiffOptions& options) {
   if (side.kind == Kind::onnx) side.models = {read_onnx(path, options)};
   if (side.kind != Kind::torchscript) return;
   std::vector<int> opsets;
@@ -133,7 +133,7 @@ std::vector<FindingChange> compare_findings(const Compared& before, const Compar
   return changes;
 }
 
-ModelDifference compare(const Compared* before, const Compared* after, bool models) {
+ModelDifference compare_models(const Compared* before, const Compared* after, bool models) {
   const Compared nothing;
   ModelDifference made;
   if (before) made.before = label(*before);
@@ -149,7 +149,7 @@ ModelDifference compare(const Compared* before, const Compared* after, bool mode
 
 // By path and opset; what is left in order where both have the same opsets one after the other: the same models in another
 // folder.
-std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& before, const Side& after) {
+std::vector<std::pair<const Compared*, const Compared*>> pair_models(const DiffSide& before, const DiffSide& after) {
   if (before.models.size() == 1 && after.models.size() == 1) return {{&before.models[0], &after.models[0]}};
   std::vector<std::pair<const Compared*, const Compared*>> pairs;
   std::set<const Compared*> met;
@@ -178,7 +178,7 @@ std::vector<std::pair<const Compared*, const Compared*>> paired(const Side& befo
 }
 
 // What isn't told by counts and reports.
-void look_inside(const Side& was, const Side& is, const std::filesystem::path& before, const std::filesystem::path& after,
+void look_inside(const DiffSide& was, const DiffSide& is, const std::filesystem::path& before, const std::filesystem::path& after,
                  const ir::Watch& watch, ModelDifference& made) {
   if (was.model && is.model) model_tools::compare_torchscript(was.model->state(), is.model->state(), watch, made);
   if (was.kind != Kind::onnx || is.kind != Kind::onnx) return;
@@ -195,13 +195,13 @@ void look_inside(const Side& was, const Side& is, const std::filesystem::path& b
 Difference diff(const std::filesystem::path& before, const std::filesystem::path& after, const DiffOptions& options) {
   return analysis::guarded(before.string() + ", " + after.string(), [&] {
     const ir::Watch watch = analysis::watch_of(options.load.run, options.load.timeout_seconds);
-    Side was = read(before), is = read(after);
+    DiffSide was = read(before), is = read(after);
     complete(was, is, before, options);
     complete(is, was, after, options);
     Difference made{.before = before.string(), .after = after.string(), .models = {}};
     const bool models = was.kind != Kind::report && is.kind != Kind::report;
-    for (const auto& [a, b] : paired(was, is)) {
-      made.models.push_back(compare(a, b, models));
+    for (const auto& [a, b] : pair_models(was, is)) {
+      made.models.push_back(compare_models(a, b, models));
       if (made.models.size() == 1) look_inside(was, is, before, after, watch, made.models.back());
       if (made.models.back().something_new) made.exit_code = exit_findings;
     }

@@ -49,24 +49,24 @@ std::vector<std::size_t> nodes_of(const GraphIndex& graph, const char* option, c
 }
 
 // A name of a value, or of a module, as values.
-enum class Side : std::uint8_t { from, to };
-Names resolve(const GraphIndex& graph, const Names& given, Side side, const char* option) {
+enum class CutSide : std::uint8_t { from, to };
+Names resolve(const GraphIndex& graph, const Names& given, CutSide side, const char* option) {
   Names values;
   const auto add = [&](const std::string& value) {
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   };
   for (const std::string& name : given) {
     // An output is called as the module that gives it; nothing begins at an output.
-    const bool module = side == Side::from && graph.is_output(name) && !graph.is_input(name) && !graph.nodes_of(name).empty();
+    const bool module = side == CutSide::from && graph.is_output(name) && !graph.is_input(name) && !graph.nodes_of(name).empty();
     if (graph.is_value(name) && !module) {
       add(name);
       continue;
     }
     const auto nodes = nodes_of(graph, option, name);
-    const Names found = side == Side::from ? graph.read_by(nodes) : graph.given_by(nodes);
+    const Names found = side == CutSide::from ? graph.read_by(nodes) : graph.given_by(nodes);
     if (found.empty())
       throw UsageError(std::string(option) + " " + name + ": is a module that " +
-                       (side == Side::from ? "reads nothing that varies" : "gives nothing that others read"));
+                       (side == CutSide::from ? "reads nothing that varies" : "gives nothing that others read"));
     std::ranges::for_each(found, add);
   }
   return values;
@@ -116,11 +116,12 @@ class Extract {
 
   void choose() {
     const bool whole = options_.from.empty() && options_.to.empty();
-    from_ = options_.from.empty() ? index_.needed_inputs() : resolve(index_, options_.from, Side::from, "ExtractOptions::from");
+    from_ =
+        options_.from.empty() ? index_.needed_inputs() : resolve(index_, options_.from, CutSide::from, "ExtractOptions::from");
     if (options_.to.empty())
       for (const auto& output : original_.output()) to_.push_back(output.name());
     else
-      to_ = resolve(index_, options_.to, Side::to, "ExtractOptions::to");
+      to_ = resolve(index_, options_.to, CutSide::to, "ExtractOptions::to");
     for (const std::string& value : to_)
       if (std::ranges::find(from_, value) != from_.end() && !index_.is_output(value))
         throw UsageError("'" + value + "' is in both ExtractOptions::from and ExtractOptions::to: nothing lies between");

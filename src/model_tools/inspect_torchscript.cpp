@@ -16,7 +16,9 @@
 namespace compatcheck::model_tools {
 namespace {
 
-std::string full_name(const ir::Node& node) { return node.overload().empty() ? node.op() : node.op() + "." + node.overload(); }
+std::string operator_name(const ir::Node& node) {
+  return node.overload().empty() ? node.op() : node.op() + "." + node.overload();
+}
 
 // Constants and lists are no calls.
 bool is_call(const ir::Node& node) {
@@ -124,7 +126,7 @@ NodeContents describe(const ir::Node& node, std::uint32_t index) {
   Site site = analysis::site_of(node, index);
   NodeContents made;
   made.index = index;
-  made.op = full_name(node);
+  made.op = operator_name(node);
   made.overload = node.overload();
   for (const ir::Value* input : node.inputs()) made.inputs.push_back(input->name());
   for (const ir::Value* output : node.outputs()) made.outputs.push_back(output->name());
@@ -145,7 +147,7 @@ void add_nodes(const ir::Graph& graph, const InspectOptions& options, Inspection
     const std::uint32_t at = index++;
     if (!is_call(*node)) return;
     ++found.nodes;
-    if (++counts[full_name(*node)] == 1) operators.push_back(full_name(*node));
+    if (++counts[operator_name(*node)] == 1) operators.push_back(operator_name(*node));
     std::vector<std::string> own{node->module()};
     for (const ir::Value* output : node->outputs()) own.push_back(output->name());
     names.insert(names.end(), own.begin(), own.end());

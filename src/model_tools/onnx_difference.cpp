@@ -25,8 +25,8 @@ using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
 
-struct File {
-  File(const std::filesystem::path& file, const ir::Watch& watch)
+struct ComparedFile {
+  ComparedFile(const std::filesystem::path& file, const ir::Watch& watch)
       : path(file.string()),
         skeleton(
             frontend::naming(path, [&] { return Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch); })),
@@ -40,7 +40,7 @@ struct File {
 // Of two lists, what belongs together: by the first key that both have and that is each side's only one, or because they are the
 // same.
 template <class Items, class Keys>
-auto paired(const Items& before, const Items& after, const Keys& keys) {
+auto pair_by_keys(const Items& before, const Items& after, const Keys& keys) {
   using Item = typename Items::value_type;
   std::vector<std::pair<const Item*, const Item*>> pairs;
   std::set<const Item*> met;
@@ -85,7 +85,7 @@ std::string inside(const std::string& scope, const NodeProto& node) {
 
 class Comparing {
  public:
-  Comparing(File& before, File& after, const ir::Watch& watch) : before_(before), after_(after), watch_(watch) {}
+  Comparing(ComparedFile& before, ComparedFile& after, const ir::Watch& watch) : before_(before), after_(after), watch_(watch) {}
 
   InnerDifference run() {
     const auto &was = before_.skeleton.model, &is = after_.skeleton.model;
@@ -98,9 +98,9 @@ class Comparing {
  private:
   void graphs(const GraphProto& was, const GraphProto& is, const std::string& scope) {
     const std::array by_name{+[](const TensorProto& tensor) { return tensor.name(); }};
-    for (const auto& [a, b] : paired(was.initializer(), is.initializer(), by_name)) weight(a, b, scope);
+    for (const auto& [a, b] : pair_by_keys(was.initializer(), is.initializer(), by_name)) weight(a, b, scope);
     const std::array by_values{+[](const ::onnx::SparseTensorProto& tensor) { return tensor.values().name(); }};
-    for (const auto& [a, b] : paired(was.sparse_initializer(), is.sparse_initializer(), by_values)) sparse(a, b, scope);
+    for (const auto& [a, b] : pair_by_keys(was.sparse_initializer(), is.sparse_initializer(), by_values)) sparse(a, b, scope);
     nodes(was.node(), is.node(), scope);
   }
 
@@ -140,7 +140,7 @@ class Comparing {
     return differing(a, b, bits_of(is.data_type()), watch_);
   }
 
-  static const FarElements* far(File& file, const TensorProto& tensor, FarElements& outside) {
+  static const FarElements* far(ComparedFile& file, const TensorProto& tensor, FarElements& outside) {
     if (!is_external(tensor)) return file.skeleton.far(tensor);
     outside = frontend::naming(file.path, [&] { return file.externals.elements(tensor); });
     return &outside;
@@ -162,7 +162,7 @@ class Comparing {
   void nodes(const auto& was, const auto& is, const std::string& scope) {
     const std::array keys{+[](const NodeProto& node) { return node.name(); },
                           +[](const NodeProto& node) { return given_by(node); }};
-    for (const auto& [a, b] : paired(was, is, keys)) {
+    for (const auto& [a, b] : pair_by_keys(was, is, keys)) {
       watch_.step();
       NodeChange change{.scope = scope,
                         .name = title_of(b ? *b : *a),
@@ -180,7 +180,7 @@ class Comparing {
     note(what, "inputs", joined(was.input()), joined(is.input()));
     note(what, "outputs", joined(was.output()), joined(is.output()));
     const std::array by_name{+[](const AttributeProto& attribute) { return attribute.name(); }};
-    for (const auto& [a, b] : paired(was.attribute(), is.attribute(), by_name)) attribute(a, b, inside, what);
+    for (const auto& [a, b] : pair_by_keys(was.attribute(), is.attribute(), by_name)) attribute(a, b, inside, what);
   }
 
   static void note(std::vector<PropertyChange>& what, const std::string& name, const std::optional<std::string>& was,
@@ -226,14 +226,14 @@ class Comparing {
 
   void functions(const auto& was, const auto& is) {
     const std::array by_name{+[](const ::onnx::FunctionProto& function) { return title_of(function); }};
-    for (const auto& [a, b] : paired(was, is, by_name)) {
+    for (const auto& [a, b] : pair_by_keys(was, is, by_name)) {
       if (!a || !b) continue;  // told as properties of the model
       const std::string title = title_of(*b);
       note(made_.properties, title + ": inputs", joined(a->input()), joined(b->input()));
       note(made_.properties, title + ": outputs", joined(a->output()), joined(b->output()));
       note(made_.properties, title + ": attributes", joined(a->attribute()), joined(b->attribute()));
       const std::array name{+[](const AttributeProto& attribute) { return attribute.name(); }};
-      for (const auto& [x, y] : paired(a->attribute_proto(), b->attribute_proto(), name))
+      for (const auto& [x, y] : pair_by_keys(a->attribute_proto(), b->attribute_proto(), name))
         attribute(x, y, title, made_.properties);
       nodes(a->node(), b->node(), title);
     }
@@ -252,7 +252,7 @@ class Comparing {
     return copy.SerializeAsString();
   }
 
-  File &before_, &after_;
+  ComparedFile &before_, &after_;
   const ir::Watch& watch_;
   InnerDifference made_;
 };
@@ -260,7 +260,7 @@ class Comparing {
 }  // namespace
 
 InnerDifference compare_onnx(const std::filesystem::path& before, const std::filesystem::path& after, const ir::Watch& watch) {
-  File was(before, watch), is(after, watch);
+  ComparedFile was(before, watch), is(after, watch);
   return Comparing(was, is, watch).run();
 }
 

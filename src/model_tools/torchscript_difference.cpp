@@ -36,7 +36,7 @@ Tensors tensors_of(const Model::State& state) {
   return tensors;
 }
 
-std::string spell(const ir::TensorView& tensor) {
+std::string spell_view(const ir::TensorView& tensor) {
   std::string text = std::string(ir::name(tensor.dtype)) + "[";
   for (std::size_t i = 0; i < tensor.sizes.size(); ++i) text += (i ? "," : "") + std::to_string(tensor.sizes[i]);
   return text + "]" + (tensor.quantizer ? ", quantized" : "");
@@ -46,11 +46,11 @@ bool same_scale(const ir::TensorView& a, const ir::TensorView& b) {
   return !a.quantizer || !b.quantizer || *a.quantizer == *b.quantizer;
 }
 
-WeightChange compare(const std::string& name, const ir::TensorView* was, const ir::TensorView* is, const Model::State& before,
-                     const Model::State& after, const ir::Watch& watch) {
+WeightChange compare_weights(const std::string& name, const ir::TensorView* was, const ir::TensorView* is,
+                             const Model::State& before, const Model::State& after, const ir::Watch& watch) {
   WeightChange change{.scope = {}, .name = name, .before = {}, .after = {}};
-  if (was) change.before = spell(*was);
-  if (is) change.after = spell(*is);
+  if (was) change.before = spell_view(*was);
+  if (is) change.after = spell_view(*is);
   if (!was || !is || change.before != change.after) return change;
   change.elements = static_cast<std::uint64_t>(is->elements());
   try {
@@ -71,7 +71,7 @@ void add_weights(const Model::State& before, const Model::State& after, const ir
     return found == tensors.end() ? nullptr : found->second;
   };
   const auto add = [&](const std::string& name) {
-    WeightChange change = compare(name, of(was, name), of(is, name), before, after, watch);
+    WeightChange change = compare_weights(name, of(was, name), of(is, name), before, after, watch);
     if (change.before != change.after || change.changed > 0 || !change.problem.empty()) made.weights.push_back(std::move(change));
   };
   for (const auto& [name, tensor] : was) add(name);

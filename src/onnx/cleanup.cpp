@@ -65,25 +65,25 @@ bool is_random(const Node& node) {
 }
 
 template <class T>
-void put(std::string& key, const T& value) {
+void add_to_key(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 bool put_attribute(std::string& key, const AttributeValue& value) {
-  put(key, static_cast<char>('a' + value.index()));
+  add_to_key(key, static_cast<char>('a' + value.index()));
   if (const auto* integer = std::get_if<std::int64_t>(&value))
-    put(key, *integer);
+    add_to_key(key, *integer);
   else if (const auto* floating = std::get_if<double>(&value))
-    put(key, *floating);
+    add_to_key(key, *floating);
   else if (const auto* text = std::get_if<std::string>(&value))
     key += *text + '\0';
   else if (const auto* ints = std::get_if<std::vector<std::int64_t>>(&value)) {
-    for (const auto one : *ints) put(key, one);
+    for (const auto one : *ints) add_to_key(key, one);
   } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
-    for (const auto one : *floats) put(key, one);
+    for (const auto one : *floats) add_to_key(key, one);
   } else if (const auto* data = std::get_if<TensorData>(&value); data && !data->view) {
-    put(key, data->dtype);
-    for (const auto dim : data->dims) put(key, dim);
+    add_to_key(key, data->dtype);
+    for (const auto dim : data->dims) add_to_key(key, dim);
     key.append(reinterpret_cast<const char*>(data->bytes.data()), data->bytes.size());
   } else
     return false;
@@ -93,7 +93,7 @@ bool put_attribute(std::string& key, const AttributeValue& value) {
 std::string key_of(const Node& node) {
   if (is_random(node) || !node.domain.empty()) return {};
   std::string key = node.op + '\0' + std::to_string(node.outputs.size()) + '\0';
-  for (const ValueId input : node.inputs) put(key, input);
+  for (const ValueId input : node.inputs) add_to_key(key, input);
   for (const NodeAttribute& attribute : node.attributes) {
     key += '\0' + attribute.name + '=';
     if (!put_attribute(key, attribute.value)) return {};

@@ -14,9 +14,9 @@
 namespace compatcheck::onnx {
 namespace {
 
-class Guard {
+class FusionGuard {
  public:
-  explicit Guard(Model& model) : model_(model) {
+  explicit FusionGuard(Model& model) : model_(model) {
     for (const Initializer& initializer : model.initializers) constants_.emplace(initializer.value, &initializer.data);
     for_each_node(model.graph, [&](Node& node) {
       for (const ValueId output : node.outputs)
@@ -333,6 +333,6 @@ class Guard {
 
 }  // namespace
 
-void guard_fusions(Model& model) { Guard(model).run(); }
+void guard_fusions(Model& model) { FusionGuard(model).run(); }
 
 }  // namespace compatcheck::onnx

@@ -9,9 +9,9 @@
 namespace compatcheck::onnx {
 namespace {
 
-class Guard {
+class SliceGuard {
  public:
-  explicit Guard(Model& model) : model_(model) {
+  explicit SliceGuard(Model& model) : model_(model) {
     for (const Initializer& initializer : model.initializers) constants_.insert(initializer.value);
   }
 
@@ -59,7 +59,7 @@ class Guard {
 }  // namespace
 
 void guard_slices(Model& model) {
-  if (model.opset == 10 && has_open_sizes(model)) Guard(model).run(model.graph);
+  if (model.opset == 10 && has_open_sizes(model)) SliceGuard(model).run(model.graph);
 }
 
 }  // namespace compatcheck::onnx

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<DType, int>, 19> data_types{{
 }};
 
 template <class T>
-void put(std::vector<std::uint8_t>& bytes, T value) {
+void append_number(std::vector<std::uint8_t>& bytes, T value) {
   const auto* at = reinterpret_cast<const std::uint8_t*>(&value);
   bytes.insert(bytes.end(), at, at + sizeof(T));
 }
@@ -42,18 +42,18 @@ std::uint64_t bits(double value) { return static_cast<std::uint64_t>(to_integer(
 template <class Number>
 void put_as(std::vector<std::uint8_t>& bytes, DType dtype, Number number) {
   switch (dtype) {
-    case DType::f64: return put(bytes, static_cast<double>(number));
-    case DType::f32: return put(bytes, static_cast<float>(number));
-    case DType::f16: return put(bytes, ir::to_half(static_cast<double>(number)));
-    case DType::bf16: return put(bytes, ir::to_bfloat(static_cast<double>(number)));
-    case DType::boolean: return put(bytes, static_cast<std::uint8_t>(number != Number{0}));
+    case DType::f64: return append_number(bytes, static_cast<double>(number));
+    case DType::f32: return append_number(bytes, static_cast<float>(number));
+    case DType::f16: return append_number(bytes, ir::to_half(static_cast<double>(number)));
+    case DType::bf16: return append_number(bytes, ir::to_bfloat(static_cast<double>(number)));
+    case DType::boolean: return append_number(bytes, static_cast<std::uint8_t>(number != Number{0}));
     case DType::i64:
-    case DType::u64: return put(bytes, bits(number));
+    case DType::u64: return append_number(bytes, bits(number));
     case DType::i32:
-    case DType::u32: return put(bytes, static_cast<std::uint32_t>(bits(number)));
+    case DType::u32: return append_number(bytes, static_cast<std::uint32_t>(bits(number)));
     case DType::i16:
-    case DType::u16: return put(bytes, static_cast<std::uint16_t>(bits(number)));
-    default: return put(bytes, static_cast<std::uint8_t>(bits(number)));
+    case DType::u16: return append_number(bytes, static_cast<std::uint16_t>(bits(number)));
+    default: return append_number(bytes, static_cast<std::uint8_t>(bits(number)));
   }
 }
 

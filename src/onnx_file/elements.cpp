@@ -14,13 +14,13 @@
 #include "onnx/model.h"
 #include "onnx_file/data_types.h"
 #include "onnx_file/external_data.h"
+#include "onnx_file/raw_elements.h"
 
 namespace compatcheck::onnx_file {
 namespace {
 
 using Type = ::onnx::TensorProto;
 constexpr std::size_t chunk_bytes = 1 << 20;
-constexpr std::uint64_t most_gathered = 256 << 20;
 
 // Block by block (Chan, Golub, LeVeque 1979): a sum of squares would lose the deviation of weights far from 0.
 class Sums {
@@ -295,12 +295,6 @@ bool is_dense(const ir::TensorView& tensor) {
   for (std::size_t dim = 0; dim < tensor.sizes.size(); ++dim)
     if (tensor.sizes[dim] > 1 && tensor.strides[dim] <= 0) return false;
   return span_of(tensor) == static_cast<std::uint64_t>(tensor.elements());
-}
-
-template <class Take>
-void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
-  if (dim == tensor.sizes.size()) return take(at);
-  for (std::int64_t i = 0; i < tensor.sizes[dim]; ++i) visit_offsets(tensor, dim + 1, at + i * tensor.strides[dim], take);
 }
 
 }  // namespace

@@ -10,21 +10,21 @@ namespace {
 using Names = std::unordered_set<std::string>;
 
 // What a body and those around it define.
-struct Scope {
-  const Scope* outer = nullptr;
+struct BodyScope {
+  const BodyScope* outer = nullptr;
   Names names{};
 
   bool contains(const std::string& name) const {
-    for (const Scope* scope = this; scope; scope = scope->outer)
+    for (const BodyScope* scope = this; scope; scope = scope->outer)
       if (scope->names.contains(name)) return true;
     return false;
   }
 };
 
 // Names that are read and not defined in the scope.
-void collect_reads(const ::onnx::GraphProto& body, const Scope& outer, const auto& add);
+void collect_reads(const ::onnx::GraphProto& body, const BodyScope& outer, const auto& add);
 
-void collect_reads(const ::onnx::NodeProto& node, const Scope& scope, const auto& add) {
+void collect_reads(const ::onnx::NodeProto& node, const BodyScope& scope, const auto& add) {
   for (const auto& input : node.input())
     if (!input.empty() && !scope.contains(input)) add(input);
   for_each_body(node, [&](const ::onnx::GraphProto& body) { collect_reads(body, scope, add); });
@@ -37,8 +37,8 @@ void define(const ::onnx::GraphProto& body, Names& defined) {
   for (const auto& node : body.node()) defined.insert(node.output().begin(), node.output().end());
 }
 
-void collect_reads(const ::onnx::GraphProto& body, const Scope& outer, const auto& add) {
-  Scope scope{&outer};
+void collect_reads(const ::onnx::GraphProto& body, const BodyScope& outer, const auto& add) {
+  BodyScope scope{&outer};
   define(body, scope.names);
   for (const auto& node : body.node()) collect_reads(node, scope, add);
   for (const auto& output : body.output())
@@ -71,7 +71,7 @@ std::optional<std::string> module_of(const std::string& node) {
 std::vector<std::string> reads_of(const ::onnx::NodeProto& node) {
   std::vector<std::string> reads;
   Names seen;
-  collect_reads(node, Scope{}, [&](const std::string& name) {
+  collect_reads(node, BodyScope{}, [&](const std::string& name) {
     if (seen.insert(name).second) reads.push_back(name);
   });
   return reads;

@@ -12,7 +12,6 @@ namespace compatcheck::onnx_file {
 namespace {
 
 constexpr std::size_t piece_bytes = 1 << 20;
-constexpr std::uint64_t most_gathered = 256 << 20;
 
 void append(std::string& bytes, const void* value, std::size_t size) { bytes.append(static_cast<const char*>(value), size); }
 
@@ -26,12 +25,6 @@ std::string carried(const ::onnx::TensorProto& tensor, unsigned element_bytes) {
   for (const std::int64_t value : tensor.int64_data()) append(bytes, &value, sizeof value);
   for (const std::uint64_t value : tensor.uint64_data()) append(bytes, &value, element_bytes);
   return bytes;
-}
-
-template <class Take>
-void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
-  if (dim == tensor.sizes.size()) return take(at);
-  for (std::int64_t i = 0; i < tensor.sizes[dim]; ++i) visit_offsets(tensor, dim + 1, at + i * tensor.strides[dim], take);
 }
 
 }  // namespace

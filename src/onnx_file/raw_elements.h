@@ -13,6 +13,15 @@
 
 namespace compatcheck::onnx_file {
 
+constexpr std::uint64_t most_gathered = 256 << 20;  // bytes of a tensor that isn't dense
+
+// Calls `take` with the place of each element in the storage, in the order of the tensor.
+template <class Take>
+void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t at, Take&& take) {
+  if (dim == tensor.sizes.size()) return take(at);
+  for (std::int64_t i = 0; i < tensor.sizes[dim]; ++i) visit_offsets(tensor, dim + 1, at + i * tensor.strides[dim], take);
+}
+
 class RawElements {
  public:
   // Of what the tensor carries, or of `far`; both must outlive it. Strings have no such form.

@@ -22,7 +22,7 @@ bool writes_items(const ir::Node& node, std::size_t operand) {
 }
 
 // A value without memory of its own.
-bool is_plain(const ir::Constant& constant) {
+bool has_no_memory(const ir::Constant& constant) {
   return constant.is_none() || constant.get<std::int64_t>() || constant.get<double>() || constant.get<bool>() ||
          constant.get<std::complex<double>>() || constant.get<std::string>() || constant.get<ir::DeviceConstant>();
 }
@@ -280,7 +280,7 @@ LocationId Aliases::location_of(const ir::Constant& constant, const void* identi
   const LocationId id = add_location({MemoryLocation::Kind::constant, nullptr, {}, {}, {}, nullptr});
   constants_[key] = id;
   auto hold = [&](const ir::Constant& item) {
-    if (is_plain(item)) return;
+    if (has_no_memory(item)) return;
     const LocationId held = location_of(item, &item);
     insert(locations_[id].contents, held);
   };

@@ -14,8 +14,6 @@
 namespace compatcheck::passes {
 namespace {
 
-using Cell = std::pair<std::uint32_t, std::string_view>;  // an object's attribute
-
 const ir::ObjectConstant* object_of(const ir::Value* value) { return known<ir::ObjectConstant>(value); }
 
 const ir::Class* class_of(const ir::Program& program, std::uint32_t object) {
@@ -25,7 +23,7 @@ const ir::Class* class_of(const ir::Program& program, std::uint32_t object) {
 }
 
 struct AttributeWrites {
-  std::set<Cell> cells;
+  std::set<ObjectAttribute> cells;
   std::set<std::string_view> of_unknown_objects;
 
   explicit AttributeWrites(const ir::Graph& graph) {
@@ -38,7 +36,7 @@ struct AttributeWrites {
     });
   }
 
-  bool contains(const Cell& cell) const { return cells.contains(cell) || of_unknown_objects.contains(cell.second); }
+  bool contains(const ObjectAttribute& cell) const { return cells.contains(cell) || of_unknown_objects.contains(cell.second); }
 };
 
 bool is_placeless(const ir::Constant& constant) {  // a value without memory, or an object
@@ -121,13 +119,13 @@ namespace {
 // Without aliases only values without memory are taken.
 std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const Aliases* aliases, const ir::Watch& watch) {
   const AttributeWrites writes(graph);
-  std::map<Cell, std::pair<ir::Value*, ir::TypeRef>> made;  // and as what it was read
+  std::map<ObjectAttribute, std::pair<ir::Value*, ir::TypeRef>> made;  // and as what it was read
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::GetAttr")) continue;
     const auto* object = object_of(node->input(0));
     if (!object) continue;
-    const Cell cell{object->object, attribute_name(*node)};
+    const ObjectAttribute cell{object->object, attribute_name(*node)};
     if (writes.contains(cell)) continue;
     const ir::Constant* value = stored_attribute(program, object->object, attribute_name(*node));
     if (!value || value->get<ir::OpaqueConstant>()) continue;

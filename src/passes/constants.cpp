@@ -48,7 +48,7 @@ struct Hash {
   }
 };
 
-bool same(const ir::Value* a, const ir::Value* b) {
+bool same_constant(const ir::Value* a, const ir::Value* b) {
   return (a->type() == b->type() || (a->type() && b->type() && ir::equal(*a->type(), *b->type()))) &&
          ir::equal(*ir::constant_of(a), *ir::constant_of(b));
 }
@@ -77,7 +77,7 @@ std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch) {
     if (comparable(*ir::constant_of(value))) {
       const std::size_t hash = Hash()(*ir::constant_of(value));
       for (auto [at, end] = pool.equal_range(hash); at != end && !known; ++at)
-        if (same(at->second, value)) known = at->second;
+        if (same_constant(at->second, value)) known = at->second;
       if (!known) pool.emplace(hash, value);
     }
     if (known) {

@@ -22,9 +22,7 @@ std::optional<AttributeKey> key_of(const ir::Node& access) {
   return object ? std::optional(AttributeKey{object->object, std::string(attribute_name(access))}) : std::nullopt;
 }
 
-bool is_access(const ir::Node& node) { return node.is("prim::GetAttr") || node.is("prim::SetAttr"); }
-
-bool is_container(const ir::TypeRef& type) {
+bool is_container_type(const ir::TypeRef& type) {
   const ir::TypeRef& inner = ir::without_optional(type);
   return ir::is(inner, ir::TypeKind::list) || ir::is(inner, ir::TypeKind::dict);
 }
@@ -46,13 +44,13 @@ std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph,
   std::set<std::string_view> of_unknown_objects;
   std::vector<ir::Node*> reads;
   for (ir::Node* node : all_nodes(graph, watch)) {
-    if (!is_access(*node)) continue;
+    if (!is_attribute_access(*node)) continue;
     const auto key = key_of(*node);
     const ir::Node* maker = node->input(0)->producer();
     if (!key && !(maker && maker->is("prim::CreateObject"))) of_unknown_objects.insert(attribute_name(*node));
     if (!key) continue;
     if (node->is("prim::GetAttr")) reads.push_back(node);
-    if (node->is("prim::SetAttr") || is_container(node->output()->type())) keys.emplace(*key, parameter_name(*node));
+    if (node->is("prim::SetAttr") || is_container_type(node->output()->type())) keys.emplace(*key, parameter_name(*node));
   }
   if (keys.empty()) return keys;
   const Aliases aliases(graph, program, watch);
@@ -87,13 +85,13 @@ bool is_constructed(const ir::Value* value, int joins) {
   return loop && value->index() > 0 && is_joined(*loop, value->index() - 1, joins);
 }
 
-bool is_container_or_tuple(const ir::TypeRef& type) { return is_container(type) || ir::is(type, ir::TypeKind::tuple); }
+bool is_container_or_tuple(const ir::TypeRef& type) { return is_container_type(type) || ir::is(type, ir::TypeKind::tuple); }
 
 // Whether there is anything that the walk would do.
 bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
   const auto changes = [](const ir::Node& node) {
     return node.is("prim::SetAttr") || node.is("prim::CreateObject") || node.is("aten::dict") ||
-           (writes(node) && !node.inputs().empty() && is_container(node.input(0)->type()));
+           (writes(node) && !node.inputs().empty() && is_container_type(node.input(0)->type()));
   };
   const auto reads = [](const ir::Node& node) {
     if (node.is("prim::ListConstruct") || node.is("prim::DictConstruct") || node.is("prim::TupleConstruct") ||
@@ -110,7 +108,7 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
   };
   const auto cuts = [](const ir::Node& node) {
     return node.op().starts_with("aten::split") && node.inputs().size() > 1 && node.outputs().size() == 1 &&
-           is_container(node.input(1)->type()) &&
+           is_container_type(node.input(1)->type()) &&
            std::ranges::any_of(node.output()->uses(), [](const ir::Use& use) { return !use.user->is("prim::ListUnpack"); });
   };
   for (const ir::Node* node : all_nodes(graph, watch)) {

@@ -12,14 +12,17 @@
 namespace compatcheck::passes {
 
 using Arguments = std::span<const ir::Constant* const>;
-using Evaluator = std::optional<ir::Constant> (*)(const ir::Node& node, Arguments arguments);
+using Evaluated = std::optional<ir::Constant>;
+using Evaluator = Evaluated (*)(const ir::Node& node, Arguments arguments);
 using Evaluators = std::unordered_map<std::string_view, Evaluator>;
 
 // The node's only output for these arguments; nullopt if the operator isn't one of these, or would raise.
-std::optional<ir::Constant> evaluate(const ir::Node& node, Arguments arguments);
+Evaluated evaluate(const ir::Node& node, Arguments arguments);
 
 // Whether evaluate() may know the operator; cheap.
 bool can_evaluate(const ir::Node& node);
+
+inline const std::int64_t* as_int(const ir::Constant& constant) { return constant.get<std::int64_t>(); }
 
 const Evaluators& number_evaluators();
 const Evaluators& list_evaluators();

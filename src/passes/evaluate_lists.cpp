@@ -10,54 +10,52 @@ namespace {
 using ir::Constant;
 using ir::Constants;
 using ir::ListConstant;
-using Result = std::optional<Constant>;
 
 const ListConstant* as_list(const Constant& c) { return c.get<ListConstant>(); }
-const std::int64_t* as_int(const Constant& c) { return c.get<std::int64_t>(); }
 
-std::optional<double> number(const Constant& c) {
+std::optional<double> number_of(const Constant& c) {
   if (const auto* value = c.get<double>()) return *value;
   if (const auto* value = c.get<std::int64_t>()) return static_cast<double>(*value);
   if (const auto* value = c.get<bool>()) return *value ? 1.0 : 0.0;
   return std::nullopt;
 }
 
-Result length(const ir::Node&, Arguments in) {
+Evaluated length(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (const auto* list = as_list(*in[0])) return Constant{static_cast<std::int64_t>(list->items.size())};
   if (const auto* dict = in[0]->get<ir::DictConstant>()) return Constant{static_cast<std::int64_t>(dict->items.size())};
   return std::nullopt;
 }
 
-Result list_item(const ListConstant& list, std::int64_t index) {
+Evaluated list_item(const ListConstant& list, std::int64_t index) {
   const auto size = static_cast<std::int64_t>(list.items.size());
   if (index < 0) index += size;
   if (index < 0 || index >= size) return std::nullopt;
   return list.items[static_cast<std::size_t>(index)];
 }
 
-Result find(const ir::DictConstant& dict, const Constant& key) {
+Evaluated find_key(const ir::DictConstant& dict, const Constant& key) {
   for (const auto& [known, value] : dict.items)
     if (values_equal(known, key) == true) return value;
   return std::nullopt;
 }
 
-Result item(const ir::Node&, Arguments in) {
+Evaluated item(const ir::Node&, Arguments in) {
   if (in.size() != 2) return std::nullopt;
-  if (const auto* dict = in[0]->get<ir::DictConstant>()) return find(*dict, *in[1]);
+  if (const auto* dict = in[0]->get<ir::DictConstant>()) return find_key(*dict, *in[1]);
   return as_list(*in[0]) && as_int(*in[1]) ? list_item(*as_list(*in[0]), *as_int(*in[1])) : std::nullopt;
 }
 
 // dict.get(key, default=None)
-Result get(const ir::Node&, Arguments in) {
+Evaluated get(const ir::Node&, Arguments in) {
   const auto* dict = in.size() == 2 || in.size() == 3 ? in[0]->get<ir::DictConstant>() : nullptr;
   if (!dict) return std::nullopt;
-  if (Result found = find(*dict, *in[1])) return found;
+  if (Evaluated found = find_key(*dict, *in[1])) return found;
   return in.size() == 3 ? *in[2] : Constant{};
 }
 
 // The sizes of what two tensors broadcast to.
-Result broadcast_sizes(const ir::Node&, Arguments in) {
+Evaluated broadcast_sizes(const ir::Node&, Arguments in) {
   const auto *a = in.size() == 2 ? as_list(*in[0]) : nullptr, *b = a ? as_list(*in[1]) : nullptr;
   if (!b) return std::nullopt;
   ListConstant made = a->items.size() >= b->items.size() ? *a : *b;
@@ -71,7 +69,7 @@ Result broadcast_sizes(const ir::Node&, Arguments in) {
   return Constant{std::move(made)};
 }
 
-Result slice(const ir::Node&, Arguments in) {
+Evaluated slice(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 4 ? as_list(*in[0]) : nullptr;
   const auto is_bound = [](const Constant& at) { return at.is_none() || as_int(at); };
   if (!list || !as_int(*in[3]) || *as_int(*in[3]) == 0 || !is_bound(*in[1]) || !is_bound(*in[2])) return std::nullopt;
@@ -83,7 +81,7 @@ Result slice(const ir::Node&, Arguments in) {
   return Constant{std::move(part)};
 }
 
-Result concatenate(const ir::Node&, Arguments in) {
+Evaluated concatenate(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !as_list(*in[0]) || !as_list(*in[1]) ||
       as_list(*in[0])->items.size() + as_list(*in[1])->items.size() > most_items)
     return std::nullopt;
@@ -92,7 +90,7 @@ Result concatenate(const ir::Node&, Arguments in) {
   return Constant{std::move(both)};
 }
 
-Result repeat(const ir::Node&, Arguments in) {
+Evaluated repeat(const ir::Node&, Arguments in) {
   if (in.size() != 2) return std::nullopt;
   const auto* list = as_list(as_list(*in[0]) ? *in[0] : *in[1]);
   const auto* times = as_int(as_list(*in[0]) ? *in[1] : *in[0]);
@@ -104,9 +102,9 @@ Result repeat(const ir::Node&, Arguments in) {
   return Constant{std::move(all)};
 }
 
-Result contains(const ir::Node&, Arguments in) {
+Evaluated contains(const ir::Node&, Arguments in) {
   if (in.size() != 2) return std::nullopt;
-  auto holds = [&](const auto& items, auto&& key_of) -> Result {
+  auto holds = [&](const auto& items, auto&& key_of) -> Evaluated {
     for (const auto& entry : items) {
       const auto same = values_equal(key_of(entry), *in[1]);
       if (!same) return std::nullopt;
@@ -120,30 +118,30 @@ Result contains(const ir::Node&, Arguments in) {
   return std::nullopt;
 }
 
-Result equal_values(const ir::Node&, Arguments in) {
+Evaluated equal_values(const ir::Node&, Arguments in) {
   const auto same = in.size() == 2 ? values_equal(*in[0], *in[1]) : std::nullopt;
-  return same ? Result(Constant{*same}) : std::nullopt;
+  return same ? Evaluated(Constant{*same}) : std::nullopt;
 }
 
-Result different_values(const ir::Node&, Arguments in) {
+Evaluated different_values(const ir::Node&, Arguments in) {
   const auto same = in.size() == 2 ? values_equal(*in[0], *in[1]) : std::nullopt;
-  return same ? Result(Constant{!*same}) : std::nullopt;
+  return same ? Evaluated(Constant{!*same}) : std::nullopt;
 }
 
 // min, max of one list of numbers.
 template <bool smallest>
-Result extreme(const ir::Node&, Arguments in) {
+Evaluated extreme(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 1 ? as_list(*in[0]) : nullptr;
   if (!list || list->items.empty()) return std::nullopt;
   const Constant* best = nullptr;
   for (const Constant& entry : list->items) {
-    if (!number(entry)) return std::nullopt;
-    if (!best || (smallest ? *number(entry) < *number(*best) : *number(entry) > *number(*best))) best = &entry;
+    if (!number_of(entry)) return std::nullopt;
+    if (!best || (smallest ? *number_of(entry) < *number_of(*best) : *number_of(entry) > *number_of(*best))) best = &entry;
   }
   return *best;
 }
 
-Result sum(const ir::Node&, Arguments in) {
+Evaluated sum(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 1 ? as_list(*in[0]) : nullptr;
   if (!list) return std::nullopt;
   std::uint64_t total = 0;
@@ -155,17 +153,17 @@ Result sum(const ir::Node&, Arguments in) {
 }
 
 template <bool any>
-Result any_or_all(const ir::Node&, Arguments in) {
+Evaluated any_or_all(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 1 ? as_list(*in[0]) : nullptr;
   if (!list) return std::nullopt;
   for (const Constant& entry : list->items) {
-    if (!number(entry)) return std::nullopt;
-    if ((*number(entry) != 0) == any) return Constant{any};
+    if (!number_of(entry)) return std::nullopt;
+    if ((*number_of(entry) != 0) == any) return Constant{any};
   }
   return Constant{!any};
 }
 
-Result index_of(const ir::Node&, Arguments in) {
+Evaluated index_of(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 2 ? as_list(*in[0]) : nullptr;
   if (!list) return std::nullopt;
   for (std::size_t i = 0; i < list->items.size(); ++i)
@@ -173,10 +171,10 @@ Result index_of(const ir::Node&, Arguments in) {
   return std::nullopt;
 }
 
-Result copy(const ir::Node&, Arguments in) { return in.size() == 1 && as_list(*in[0]) ? Result(*in[0]) : std::nullopt; }
+Evaluated copy(const ir::Node&, Arguments in) { return in.size() == 1 && as_list(*in[0]) ? Evaluated(*in[0]) : std::nullopt; }
 
 template <bool keys>
-Result dict_side(const ir::Node& node, Arguments in) {
+Evaluated dict_side(const ir::Node& node, Arguments in) {
   const auto* dict = in.size() == 1 ? in[0]->get<ir::DictConstant>() : nullptr;
   if (!dict || !ir::is(node.output()->type(), ir::TypeKind::list)) return std::nullopt;
   ListConstant list{node.output()->type()->elements[0], {}};
@@ -185,7 +183,7 @@ Result dict_side(const ir::Node& node, Arguments in) {
 }
 
 // A list of constants made here. Tensors stay operands, so that each keeps its own node.
-Result construct(const ir::Node& node, Arguments in) {
+Evaluated construct(const ir::Node& node, Arguments in) {
   if (!ir::is(node.output()->type(), ir::TypeKind::list)) return std::nullopt;
   ListConstant list{node.output()->type()->elements[0], {}};
   for (const Constant* entry : in) {
@@ -198,13 +196,13 @@ Result construct(const ir::Node& node, Arguments in) {
   const Kind kind = list.element->kind;
   const bool plain =
       kind == Kind::integer || kind == Kind::floating || kind == Kind::boolean || kind == Kind::string || kind == Kind::number;
-  return plain ? Result(Constant{std::move(list)}) : std::nullopt;
+  return plain ? Evaluated(Constant{std::move(list)}) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<bool> values_equal(const Constant& a, const Constant& b) {
-  if (const auto x = number(a), y = number(b); x && y) {
+  if (const auto x = number_of(a), y = number_of(b); x && y) {
     if (as_int(a) && as_int(b)) return *as_int(a) == *as_int(b);
     return *x == *y;
   }

@@ -10,13 +10,11 @@ namespace compatcheck::passes {
 namespace {
 
 using ir::Constant;
-using Result = std::optional<Constant>;
 
 // Integers wrap around, as libtorch's do.
 std::int64_t wrap(std::uint64_t bits) { return static_cast<std::int64_t>(bits); }
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-const std::int64_t* as_int(const Constant& c) { return c.get<std::int64_t>(); }
 const bool* as_bool(const Constant& c) { return c.get<bool>(); }
 
 std::optional<double> as_double(const Constant& c) {
@@ -41,110 +39,110 @@ std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
 
 // a OP b for two ints, else for two numbers as doubles; `aten::add(a, b, alpha)` of scalars has alpha 1 only.
 template <class Ints, class Doubles>
-Result binary(Arguments in, Ints ints, Doubles doubles) {
+Evaluated binary(Arguments in, Ints ints, Doubles doubles) {
   if (in.size() == 3 && !(as_int(*in[2]) && *as_int(*in[2]) == 1)) return std::nullopt;
   if (in.size() != 2 && in.size() != 3) return std::nullopt;
   if (as_int(*in[0]) && as_int(*in[1])) {
     const std::optional<std::int64_t> result = ints(*as_int(*in[0]), *as_int(*in[1]));
-    return result ? Result(Constant{*result}) : std::nullopt;
+    return result ? Evaluated(Constant{*result}) : std::nullopt;
   }
   const auto a = as_double(*in[0]);
   const auto b = as_double(*in[1]);
-  return a && b ? Result(Constant{double(doubles(*a, *b))}) : std::nullopt;
+  return a && b ? Evaluated(Constant{double(doubles(*a, *b))}) : std::nullopt;
 }
 
-Result add(const ir::Node&, Arguments in) {
+Evaluated add(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return wrap(bits(a) + bits(b)); }, std::plus<double>());
 }
-Result subtract(const ir::Node&, Arguments in) {
+Evaluated subtract(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return wrap(bits(a) - bits(b)); }, std::minus<double>());
 }
-Result multiply(const ir::Node&, Arguments in) {
+Evaluated multiply(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return wrap(bits(a) * bits(b)); }, std::multiplies<double>());
 }
-Result floor_divide(const ir::Node&, Arguments in) {
+Evaluated floor_divide(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return floor_divide(a, b); }, [](double a, double b) { return std::floor(a / b); });
 }
-Result remainder(const ir::Node&, Arguments in) {
+Evaluated remainder(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return remainder(a, b); }, [](double a, double b) { return std::fmod(b + std::fmod(a, b), b); });
 }
-Result minimum(const ir::Node&, Arguments in) {
+Evaluated minimum(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return std::min(a, b); }, [](double a, double b) { return a < b ? a : b; });
 }
-Result maximum(const ir::Node&, Arguments in) {
+Evaluated maximum(const ir::Node&, Arguments in) {
   return binary(
       in, [](auto a, auto b) { return std::max(a, b); }, [](double a, double b) { return a > b ? a : b; });
 }
 
 // On doubles alone: true division, pow, fmod.
 template <class Doubles>
-Result on_doubles(Arguments in, Doubles doubles) {
+Evaluated on_doubles(Arguments in, Doubles doubles) {
   if (in.size() != 2) return std::nullopt;
   const auto a = as_double(*in[0]);
   const auto b = as_double(*in[1]);
-  return a && b ? Result(Constant{double(doubles(*a, *b))}) : std::nullopt;
+  return a && b ? Evaluated(Constant{double(doubles(*a, *b))}) : std::nullopt;
 }
-Result divide(const ir::Node&, Arguments in) { return on_doubles(in, std::divides<double>()); }
-Result fmod(const ir::Node&, Arguments in) {
+Evaluated divide(const ir::Node&, Arguments in) { return on_doubles(in, std::divides<double>()); }
+Evaluated fmod(const ir::Node&, Arguments in) {
   return on_doubles(in, [](double a, double b) { return std::fmod(a, b); });
 }
-Result power(const ir::Node& node, Arguments in) {
+Evaluated power(const ir::Node& node, Arguments in) {
   if (!ir::is(node.output()->type(), ir::TypeKind::floating)) return std::nullopt;
   return on_doubles(in, [](double a, double b) { return std::pow(a, b); });
 }
 
 template <class Compare>
-Result compare(Arguments in, Compare holds) {
+Evaluated compare(Arguments in, Compare holds) {
   if (in.size() != 2) return std::nullopt;
   if (as_int(*in[0]) && as_int(*in[1])) return Constant{bool(holds(*as_int(*in[0]), *as_int(*in[1])))};
   const auto a = as_double(*in[0]);
   const auto b = as_double(*in[1]);
-  return a && b ? Result(Constant{bool(holds(*a, *b))}) : std::nullopt;
+  return a && b ? Evaluated(Constant{bool(holds(*a, *b))}) : std::nullopt;
 }
-Result less(const ir::Node&, Arguments in) { return compare(in, std::less<>()); }
-Result less_equal(const ir::Node&, Arguments in) { return compare(in, std::less_equal<>()); }
-Result greater(const ir::Node&, Arguments in) { return compare(in, std::greater<>()); }
-Result greater_equal(const ir::Node&, Arguments in) { return compare(in, std::greater_equal<>()); }
+Evaluated less(const ir::Node&, Arguments in) { return compare(in, std::less<>()); }
+Evaluated less_equal(const ir::Node&, Arguments in) { return compare(in, std::less_equal<>()); }
+Evaluated greater(const ir::Node&, Arguments in) { return compare(in, std::greater<>()); }
+Evaluated greater_equal(const ir::Node&, Arguments in) { return compare(in, std::greater_equal<>()); }
 
 template <class Op>
-Result bitwise(Arguments in, Op op) {
+Evaluated bitwise(Arguments in, Op op) {
   if (in.size() != 2) return std::nullopt;
   if (as_bool(*in[0]) && as_bool(*in[1]))
     return Constant{op(std::int64_t{*as_bool(*in[0])}, std::int64_t{*as_bool(*in[1])}) != 0};
   if (as_int(*in[0]) && as_int(*in[1])) return Constant{std::int64_t{op(*as_int(*in[0]), *as_int(*in[1]))}};
   return std::nullopt;
 }
-Result bit_and(const ir::Node&, Arguments in) { return bitwise(in, std::bit_and<std::int64_t>()); }
-Result bit_or(const ir::Node&, Arguments in) { return bitwise(in, std::bit_or<std::int64_t>()); }
-Result bit_xor(const ir::Node&, Arguments in) { return bitwise(in, std::bit_xor<std::int64_t>()); }
+Evaluated bit_and(const ir::Node&, Arguments in) { return bitwise(in, std::bit_and<std::int64_t>()); }
+Evaluated bit_or(const ir::Node&, Arguments in) { return bitwise(in, std::bit_or<std::int64_t>()); }
+Evaluated bit_xor(const ir::Node&, Arguments in) { return bitwise(in, std::bit_xor<std::int64_t>()); }
 
 template <bool left>
-Result shift(const ir::Node&, Arguments in) {
+Evaluated shift(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !as_int(*in[0]) || !as_int(*in[1])) return std::nullopt;
   const std::int64_t by = *as_int(*in[1]);
   if (by < 0 || by > 63) return std::nullopt;
   return Constant{left ? wrap(bits(*as_int(*in[0])) << by) : *as_int(*in[0]) >> by};
 }
 
-Result logical_not(const ir::Node&, Arguments in) {
+Evaluated logical_not(const ir::Node&, Arguments in) {
   if (in.size() != 1 || !as_bool(*in[0])) return std::nullopt;
   return Constant{!*as_bool(*in[0])};
 }
 
-Result negative(const ir::Node&, Arguments in) {
+Evaluated negative(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (const auto* number = as_int(*in[0])) return Constant{wrap(0 - bits(*number))};
   if (const auto* number = in[0]->get<double>()) return Constant{-*number};
   return std::nullopt;
 }
 
-Result absolute(const ir::Node&, Arguments in) {
+Evaluated absolute(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (const auto* number = as_int(*in[0])) return Constant{*number < 0 ? wrap(0 - bits(*number)) : *number};
   if (const auto* number = in[0]->get<double>()) return Constant{std::fabs(*number)};
@@ -152,13 +150,13 @@ Result absolute(const ir::Node&, Arguments in) {
 }
 
 // What fits in an int exactly enough: libtorch raises for the rest, or gives what the machine gives.
-Result to_int(double number) {
+Evaluated to_int(double number) {
   if (!(std::fabs(number) < 9.2e18)) return std::nullopt;
   return Constant{static_cast<std::int64_t>(number)};
 }
 
 template <double (*function)(double)>
-Result round_to_int(const ir::Node&, Arguments in) {
+Evaluated round_to_int(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (as_int(*in[0])) return *in[0];
   const auto* number = in[0]->get<double>();
@@ -166,9 +164,9 @@ Result round_to_int(const ir::Node&, Arguments in) {
 }
 
 template <double (*function)(double)>
-Result real_function(const ir::Node&, Arguments in) {
+Evaluated real_function(const ir::Node&, Arguments in) {
   const auto number = in.size() == 1 ? as_double(*in[0]) : std::nullopt;
-  return number ? Result(Constant{function(*number)}) : std::nullopt;
+  return number ? Evaluated(Constant{function(*number)}) : std::nullopt;
 }
 
 double half_to_even(double number) { return std::nearbyint(number); }
@@ -181,7 +179,7 @@ std::optional<T> parse(const std::string& text) {
   return value;
 }
 
-Result int_of(const ir::Node&, Arguments in) {
+Evaluated int_of(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (as_int(*in[0])) return *in[0];
   if (const auto* flag = as_bool(*in[0])) return Constant{std::int64_t{*flag}};
@@ -191,7 +189,7 @@ Result int_of(const ir::Node&, Arguments in) {
   return std::nullopt;
 }
 
-Result float_of(const ir::Node&, Arguments in) {
+Evaluated float_of(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (const auto number = as_double(*in[0])) return Constant{*number};
   if (const auto* flag = as_bool(*in[0])) return Constant{*flag ? 1.0 : 0.0};
@@ -200,21 +198,21 @@ Result float_of(const ir::Node&, Arguments in) {
   return std::nullopt;
 }
 
-Result bool_of(const ir::Node&, Arguments in) {
+Evaluated bool_of(const ir::Node&, Arguments in) {
   if (in.size() != 1) return std::nullopt;
   if (as_bool(*in[0])) return *in[0];
   const auto number = as_double(*in[0]);
-  return number ? Result(Constant{*number != 0}) : std::nullopt;
+  return number ? Evaluated(Constant{*number != 0}) : std::nullopt;
 }
 
-Result greatest_divisor(const ir::Node&, Arguments in) {
+Evaluated greatest_divisor(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !as_int(*in[0]) || !as_int(*in[1])) return std::nullopt;
   const auto magnitude = [](std::int64_t number) { return number < 0 ? 0 - bits(number) : bits(number); };
   return Constant{wrap(std::gcd(magnitude(*as_int(*in[0])), magnitude(*as_int(*in[1]))))};
 }
 
 // range(low, high, step): its length, and its item at an index.
-Result range_length(const ir::Node&, Arguments in) {
+Evaluated range_length(const ir::Node&, Arguments in) {
   if (in.size() != 3 || !as_int(*in[0]) || !as_int(*in[1]) || !as_int(*in[2])) return std::nullopt;
   const std::int64_t low = *as_int(*in[0]);
   const std::int64_t high = *as_int(*in[1]);
@@ -222,17 +220,17 @@ Result range_length(const ir::Node&, Arguments in) {
   // Unsigned: the ends may be further apart than an int holds.
   if (step > 0 && low < high) return Constant{wrap(1 + (bits(high) - 1 - bits(low)) / bits(step))};
   if (step < 0 && low > high) return Constant{wrap(1 + (bits(low) - 1 - bits(high)) / (0 - bits(step)))};
-  return step == 0 ? std::nullopt : Result(Constant{std::int64_t{0}});
+  return step == 0 ? std::nullopt : Evaluated(Constant{std::int64_t{0}});
 }
 
-Result range_item(const ir::Node&, Arguments in) {
+Evaluated range_item(const ir::Node&, Arguments in) {
   if (in.size() != 3 || !as_int(*in[0]) || !as_int(*in[1]) || !as_int(*in[2])) return std::nullopt;
   return Constant{wrap(bits(*as_int(*in[1])) + bits(*as_int(*in[0])) * bits(*as_int(*in[2])))};
 }
 
 template <bool value>
-Result always(const ir::Node&, Arguments in) {
-  return in.empty() ? Result(Constant{value}) : std::nullopt;
+Evaluated always(const ir::Node&, Arguments in) {
+  return in.empty() ? Evaluated(Constant{value}) : std::nullopt;
 }
 
 }  // namespace

@@ -9,12 +9,11 @@ namespace compatcheck::passes {
 namespace {
 
 using ir::Constant;
-using Result = std::optional<Constant>;
 
 const ir::TensorView* tensor(Arguments in) { return in.empty() ? nullptr : in[0]->get<ir::TensorView>(); }
 
 // A size in int[] form or, with an index, one of them.
-Result size(const ir::Node&, Arguments in) {
+Evaluated size(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
   if (!view) return std::nullopt;
   if (in.size() == 1) {
@@ -30,39 +29,39 @@ Result size(const ir::Node&, Arguments in) {
   return Constant{view->sizes[static_cast<std::size_t>(at)]};
 }
 
-Result rank(const ir::Node&, Arguments in) {
+Evaluated rank(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 ? Result(Constant{static_cast<std::int64_t>(view->sizes.size())}) : std::nullopt;
+  return view && in.size() == 1 ? Evaluated(Constant{static_cast<std::int64_t>(view->sizes.size())}) : std::nullopt;
 }
 
-Result elements(const ir::Node&, Arguments in) {
+Evaluated elements(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 ? Result(Constant{view->elements()}) : std::nullopt;
+  return view && in.size() == 1 ? Evaluated(Constant{view->elements()}) : std::nullopt;
 }
 
-Result first_extent(const ir::Node&, Arguments in) {
+Evaluated first_extent(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 && !view->sizes.empty() ? Result(Constant{view->sizes[0]}) : std::nullopt;
+  return view && in.size() == 1 && !view->sizes.empty() ? Evaluated(Constant{view->sizes[0]}) : std::nullopt;
 }
 
-Result dtype(const ir::Node&, Arguments in) {
+Evaluated dtype(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 ? Result(Constant{static_cast<std::int64_t>(view->dtype)}) : std::nullopt;
+  return view && in.size() == 1 ? Evaluated(Constant{static_cast<std::int64_t>(view->dtype)}) : std::nullopt;
 }
 
-Result floating(const ir::Node&, Arguments in) {
+Evaluated floating(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 ? Result(Constant{ir::is_floating(view->dtype)}) : std::nullopt;
+  return view && in.size() == 1 ? Evaluated(Constant{ir::is_floating(view->dtype)}) : std::nullopt;
 }
 
-Result complex(const ir::Node&, Arguments in) {
+Evaluated complex(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 ? Result(Constant{ir::is_complex(view->dtype)}) : std::nullopt;
+  return view && in.size() == 1 ? Evaluated(Constant{ir::is_complex(view->dtype)}) : std::nullopt;
 }
 
-Result wants_gradient(const ir::Node&, Arguments in) {
+Evaluated wants_gradient(const ir::Node&, Arguments in) {
   const auto* view = tensor(in);
-  return view && in.size() == 1 ? Result(Constant{view->requires_grad}) : std::nullopt;
+  return view && in.size() == 1 ? Evaluated(Constant{view->requires_grad}) : std::nullopt;
 }
 
 // The only element of a tensor whose bytes are at hand.
@@ -76,8 +75,10 @@ std::optional<T> only_element(const ir::TensorView& view) {
   return value;
 }
 
-Result scalar(const ir::TensorView& view) {
-  auto widen = [](auto value) -> Result { return value ? Result(Constant{static_cast<std::int64_t>(*value)}) : std::nullopt; };
+Evaluated only_element_of(const ir::TensorView& view) {
+  auto widen = [](auto value) -> Evaluated {
+    return value ? Evaluated(Constant{static_cast<std::int64_t>(*value)}) : std::nullopt;
+  };
   switch (view.dtype) {
     case ir::DType::i64: return widen(only_element<std::int64_t>(view));
     case ir::DType::i32: return widen(only_element<std::int32_t>(view));
@@ -98,16 +99,16 @@ Result scalar(const ir::TensorView& view) {
 }
 
 // aten::Int, Float and Bool of a tensor.
-Result int_of(const ir::Node&, Arguments in) {
-  const Result value = tensor(in) && in.size() == 1 ? scalar(*tensor(in)) : std::nullopt;
+Evaluated element_as_int(const ir::Node&, Arguments in) {
+  const Evaluated value = tensor(in) && in.size() == 1 ? only_element_of(*tensor(in)) : std::nullopt;
   return value && value->get<std::int64_t>() ? value : std::nullopt;
 }
-Result float_of(const ir::Node&, Arguments in) {
-  const Result value = tensor(in) && in.size() == 1 ? scalar(*tensor(in)) : std::nullopt;
+Evaluated element_as_float(const ir::Node&, Arguments in) {
+  const Evaluated value = tensor(in) && in.size() == 1 ? only_element_of(*tensor(in)) : std::nullopt;
   return value && !value->get<bool>() ? value : std::nullopt;
 }
-Result bool_of(const ir::Node&, Arguments in) {
-  const Result value = tensor(in) && in.size() == 1 ? scalar(*tensor(in)) : std::nullopt;
+Evaluated element_as_bool(const ir::Node&, Arguments in) {
+  const Evaluated value = tensor(in) && in.size() == 1 ? only_element_of(*tensor(in)) : std::nullopt;
   return value && value->get<bool>() ? value : std::nullopt;
 }
 
@@ -126,7 +127,7 @@ bool never_none(const ir::TypeRef& type) {
 
 // `x is y` where one side is None.
 template <bool negated>
-Result identity(const ir::Node& node, Arguments in) {
+Evaluated identity(const ir::Node& node, Arguments in) {
   if (in.size() != 2) return std::nullopt;
   for (std::size_t one = 0; one < 2; ++one) {
     const std::size_t other = 1 - one;
@@ -161,7 +162,7 @@ std::string_view simple_name(const ir::Type& type) {
   }
 }
 
-Result is_instance(const ir::Node& node, Arguments in) {
+Evaluated is_instance(const ir::Node& node, Arguments in) {
   const ir::Constant* types = node.attribute("types");
   const auto* list = types ? types->get<ir::ListConstant>() : nullptr;
   if (in.size() != 1 || !list || !node.input(0)->type()) return std::nullopt;
@@ -193,11 +194,11 @@ const Evaluators& property_evaluators() {
                                    {"aten::is_floating_point", floating},
                                    {"aten::is_complex", complex},
                                    {"prim::requires_grad", wants_gradient},
-                                   {"aten::Int", int_of},
-                                   {"aten::IntImplicit", int_of},
-                                   {"aten::Float", float_of},
-                                   {"aten::FloatImplicit", float_of},
-                                   {"aten::Bool", bool_of},
+                                   {"aten::Int", element_as_int},
+                                   {"aten::IntImplicit", element_as_int},
+                                   {"aten::Float", element_as_float},
+                                   {"aten::FloatImplicit", element_as_float},
+                                   {"aten::Bool", element_as_bool},
                                    {"aten::__is__", identity<false>},
                                    {"aten::__isnot__", identity<true>},
                                    {"prim::isinstance", is_instance}};

@@ -8,22 +8,21 @@ namespace compatcheck::passes {
 namespace {
 
 using ir::Constant;
-using Result = std::optional<Constant>;
 
 const std::string* text(Arguments in, std::size_t i) { return i < in.size() ? in[i]->get<std::string>() : nullptr; }
 
-Result concatenate(const ir::Node&, Arguments in) {
+Evaluated concatenate_texts(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !text(in, 0) || !text(in, 1) || text(in, 0)->size() + text(in, 1)->size() > most_text)
     return std::nullopt;
   return Constant{*text(in, 0) + *text(in, 1)};
 }
 
-Result length(const ir::Node&, Arguments in) {  // bytes, as libtorch counts
-  return in.size() == 1 && text(in, 0) ? Result(Constant{static_cast<std::int64_t>(text(in, 0)->size())}) : std::nullopt;
+Evaluated length_of_text(const ir::Node&, Arguments in) {  // bytes, as libtorch counts
+  return in.size() == 1 && text(in, 0) ? Evaluated(Constant{static_cast<std::int64_t>(text(in, 0)->size())}) : std::nullopt;
 }
 
 template <int (*letter)(int)>
-Result change_case(const ir::Node&, Arguments in) {
+Evaluated change_case(const ir::Node&, Arguments in) {
   if (in.size() != 1 || !text(in, 0)) return std::nullopt;
   std::string changed = *text(in, 0);
   std::transform(changed.begin(), changed.end(), changed.begin(),
@@ -39,37 +38,37 @@ bool whole(Arguments in) {
   return from && to && *from == 0 && *to == -1;
 }
 
-Result starts_with(const ir::Node&, Arguments in) {
+Evaluated starts_with(const ir::Node&, Arguments in) {
   if (!text(in, 0) || !text(in, 1) || !whole(in)) return std::nullopt;
   return Constant{text(in, 0)->starts_with(*text(in, 1))};
 }
 
-Result ends_with(const ir::Node&, Arguments in) {
+Evaluated ends_with(const ir::Node&, Arguments in) {
   if (!text(in, 0) || !text(in, 1) || !whole(in)) return std::nullopt;
   return Constant{text(in, 0)->ends_with(*text(in, 1))};
 }
 
-Result contains(const ir::Node&, Arguments in) {
+Evaluated contains_text(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !text(in, 0) || !text(in, 1)) return std::nullopt;
   return Constant{text(in, 0)->find(*text(in, 1)) != std::string::npos};
 }
 
 // How "{}" shows a value; floats are left alone, libtorch writes them in its own way.
-std::optional<std::string> shown(const Constant& value) {
+std::optional<std::string> text_of_plain(const Constant& value) {
   if (const auto* string = value.get<std::string>()) return *string;
   if (const auto* number = value.get<std::int64_t>()) return std::to_string(*number);
   if (const auto* flag = value.get<bool>()) return *flag ? "True" : "False";
   return std::nullopt;
 }
 
-Result format(const ir::Node&, Arguments in) {
+Evaluated format(const ir::Node&, Arguments in) {
   if (!text(in, 0)) return std::nullopt;
   std::string result;
   std::size_t argument = 1;
   std::string_view rest = *text(in, 0);
   for (std::size_t at; (at = rest.find("{}")) != std::string_view::npos; rest.remove_prefix(at + 2)) {
     if (argument == in.size()) return std::nullopt;
-    const auto part = shown(*in[argument++]);
+    const auto part = text_of_plain(*in[argument++]);
     if (!part || result.size() + part->size() > most_text) return std::nullopt;
     result.append(rest.substr(0, at)).append(*part);
   }
@@ -77,9 +76,9 @@ Result format(const ir::Node&, Arguments in) {
   return Constant{result.append(rest)};
 }
 
-Result to_text(const ir::Node&, Arguments in) {
-  const auto result = in.size() == 1 ? shown(*in[0]) : std::nullopt;
-  return result ? Result(Constant{*result}) : std::nullopt;
+Evaluated to_text(const ir::Node&, Arguments in) {
+  const auto result = in.size() == 1 ? text_of_plain(*in[0]) : std::nullopt;
+  return result ? Evaluated(Constant{*result}) : std::nullopt;
 }
 
 ir::ListConstant texts() { return {ir::simple_type(ir::TypeKind::string), {}}; }
@@ -87,7 +86,7 @@ ir::ListConstant texts() { return {ir::simple_type(ir::TypeKind::string), {}}; }
 constexpr std::string_view white_space = " \t\n\r\v\f";
 
 // A limit on the number of parts isn't evaluated, nor an empty separator, which raises.
-Result split(const ir::Node&, Arguments in) {
+Evaluated split(const ir::Node&, Arguments in) {
   const auto* most = in.size() == 3 ? in[2]->get<std::int64_t>() : nullptr;
   if (!text(in, 0) || !most || *most != -1) return std::nullopt;
   ir::ListConstant parts = texts();
@@ -111,7 +110,7 @@ Result split(const ir::Node&, Arguments in) {
   return Constant{std::move(parts)};
 }
 
-Result join(const ir::Node&, Arguments in) {
+Evaluated join_texts(const ir::Node&, Arguments in) {
   const auto* list = in.size() == 2 && text(in, 0) ? in[1]->get<ir::ListConstant>() : nullptr;
   if (!list) return std::nullopt;
   std::string joined;
@@ -124,7 +123,7 @@ Result join(const ir::Node&, Arguments in) {
 }
 
 template <bool left, bool right>
-Result strip(const ir::Node&, Arguments in) {
+Evaluated strip(const ir::Node&, Arguments in) {
   if (in.size() != 2 || !text(in, 0) || !text(in, 1)) return std::nullopt;
   std::string_view rest = *text(in, 0);
   if (left) rest.remove_prefix(std::min(rest.find_first_not_of(*text(in, 1)), rest.size()));
@@ -132,7 +131,7 @@ Result strip(const ir::Node&, Arguments in) {
   return Constant{std::string(rest)};
 }
 
-Result replace_all(const ir::Node&, Arguments in) {
+Evaluated replace_text(const ir::Node&, Arguments in) {
   const auto* most = in.size() == 4 ? in[3]->get<std::int64_t>() : nullptr;
   if (!text(in, 0) || !text(in, 1) || !text(in, 2) || text(in, 1)->empty() || !most || *most != -1) return std::nullopt;
   std::string replaced;
@@ -144,13 +143,13 @@ Result replace_all(const ir::Node&, Arguments in) {
   return Constant{replaced.append(rest)};
 }
 
-Result find(const ir::Node&, Arguments in) {
+Evaluated find_text(const ir::Node&, Arguments in) {
   if (in.size() != 4 || !text(in, 0) || !text(in, 1) || !whole(in)) return std::nullopt;
   const std::size_t at = text(in, 0)->find(*text(in, 1));
   return Constant{at == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(at)};
 }
 
-Result letter(const ir::Node&, Arguments in) {
+Evaluated letter(const ir::Node&, Arguments in) {
   const auto* place = in.size() == 2 && text(in, 0) ? in[1]->get<std::int64_t>() : nullptr;
   if (!place) return std::nullopt;
   const auto size = static_cast<std::int64_t>(text(in, 0)->size());
@@ -159,28 +158,28 @@ Result letter(const ir::Node&, Arguments in) {
   return Constant{text(in, 0)->substr(static_cast<std::size_t>(at), 1)};
 }
 
-Result device(const ir::Node&, Arguments in) {
-  return in.size() == 1 && text(in, 0) ? Result(Constant{ir::DeviceConstant{*text(in, 0)}}) : std::nullopt;
+Evaluated device(const ir::Node&, Arguments in) {
+  return in.size() == 1 && text(in, 0) ? Evaluated(Constant{ir::DeviceConstant{*text(in, 0)}}) : std::nullopt;
 }
 
 }  // namespace
 
 const Evaluators& string_evaluators() {
-  static const Evaluators table = {{"aten::add", concatenate},
-                                   {"aten::len", length},
+  static const Evaluators table = {{"aten::add", concatenate_texts},
+                                   {"aten::len", length_of_text},
                                    {"aten::lower", change_case<std::tolower>},
                                    {"aten::upper", change_case<std::toupper>},
                                    {"aten::startswith", starts_with},
                                    {"aten::endswith", ends_with},
-                                   {"aten::__contains__", contains},
+                                   {"aten::__contains__", contains_text},
                                    {"aten::format", format},
                                    {"aten::split", split},
-                                   {"aten::join", join},
+                                   {"aten::join", join_texts},
                                    {"aten::strip", strip<true, true>},
                                    {"aten::lstrip", strip<true, false>},
                                    {"aten::rstrip", strip<false, true>},
-                                   {"aten::replace", replace_all},
-                                   {"aten::find", find},
+                                   {"aten::replace", replace_text},
+                                   {"aten::find", find_text},
                                    {"aten::__getitem__", letter},
                                    {"aten::str", to_text},
                                    {"aten::device", device}};

@@ -93,8 +93,6 @@ constexpr auto changes_nothing = std::to_array<std::string_view>({"aten::detach_
 // zero_, fill_ and copy_ have forms of their own.
 constexpr auto replaces_all = std::to_array<std::string_view>({"aten::copy_", "aten::fill_", "aten::zero_"});
 
-bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
-
 // The overload that takes the same arguments without the last `dropped` ones.
 const schema::Schema* pure_overload(const ir::Node& node, std::string_view name, std::size_t dropped,
                                     const schema::Registry& registry) {

@@ -8,10 +8,6 @@
 namespace compatcheck::passes {
 namespace {
 
-bool is_number(const ir::TypeRef& type) {
-  return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean);
-}
-
 bool takes_items_away(const ir::Node& change) { return change.is("aten::pop") || change.is("aten::Delete"); }
 
 // The number of a loop's trip, for example.

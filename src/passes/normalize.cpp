@@ -239,9 +239,9 @@ ir::Graph method_graph(const ir::Program& program, const std::string& method) {
 }
 
 // None, numbers, flags, texts, devices, and lists and tuples of these.
-bool is_plain(const ir::Constant& value) {
-  if (const auto* list = value.get<ir::ListConstant>()) return std::ranges::all_of(list->items, is_plain);
-  if (const auto* tuple = value.get<ir::TupleConstant>()) return std::ranges::all_of(tuple->items, is_plain);
+bool is_plain_default(const ir::Constant& value) {
+  if (const auto* list = value.get<ir::ListConstant>()) return std::ranges::all_of(list->items, is_plain_default);
+  if (const auto* tuple = value.get<ir::TupleConstant>()) return std::ranges::all_of(tuple->items, is_plain_default);
   return value.is_none() || value.get<bool>() || value.get<std::int64_t>() || value.get<double>() || value.get<std::string>() ||
          value.get<ir::DeviceConstant>();
 }
@@ -249,7 +249,8 @@ bool is_plain(const ir::Constant& value) {
 std::vector<std::pair<std::size_t, ir::Constant>> defaults_of(const ir::Function& method) {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   for (std::size_t i = 1; i < method.parameters.size(); ++i)
-    if (const auto& value = method.parameters[i].default_value; value && is_plain(*value)) defaults.emplace_back(i - 1, *value);
+    if (const auto& value = method.parameters[i].default_value; value && is_plain_default(*value))
+      defaults.emplace_back(i - 1, *value);
   return defaults;
 }
 

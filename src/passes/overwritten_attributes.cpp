@@ -16,12 +16,10 @@
 namespace compatcheck::passes {
 namespace {
 
-using Cell = std::pair<std::uint32_t, std::string_view>;
-
-std::optional<Cell> cell_read(const ir::Value* value) {
+std::optional<ObjectAttribute> cell_read(const ir::Value* value) {
   const ir::Node* read = value->producer();
   const auto* object = read && read->is("prim::GetAttr") ? known<ir::ObjectConstant>(read->input(0)) : nullptr;
-  return object ? std::optional(Cell{object->object, attribute_name(*read)}) : std::nullopt;
+  return object ? std::optional(ObjectAttribute{object->object, attribute_name(*read)}) : std::nullopt;
 }
 
 // In the top block, which runs once in every call.

@@ -38,23 +38,23 @@ std::vector<std::string_view> parts(std::string_view text) {
 }
 
 template <class Number>
-std::optional<Number> number(std::string_view text) {
+std::optional<Number> parsed_number(std::string_view text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 // As Python prints it; what isn't a number, a flag, None or a list of numbers is a string.
-Constant scalar(std::string_view text, int depth = 0) {
+Constant parsed_value(std::string_view text, int depth = 0) {
   if (text == "None") return {};
   if (text == "True" || text == "False") return {text == "True"};
-  if (const auto whole = number<std::int64_t>(text)) return {*whole};
-  if (const auto floating = number<double>(text)) return {*floating};
+  if (const auto whole = parsed_number<std::int64_t>(text)) return {*whole};
+  if (const auto floating = parsed_number<double>(text)) return {*floating};
   const bool list =
       text.size() >= 2 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
   if (!list || depth > deepest_list) return {std::string(text)};
   ir::ListConstant made;
-  for (const auto part : parts(text.substr(1, text.size() - 2))) made.items.push_back(scalar(part, depth + 1));
+  for (const auto part : parts(text.substr(1, text.size() - 2))) made.items.push_back(parsed_value(part, depth + 1));
   const bool floats = std::ranges::any_of(made.items, [](const Constant& item) { return item.get<double>(); });
   for (Constant& item : made.items) {
     if (!item.get<std::int64_t>() && !item.get<double>()) return {std::string(text)};
@@ -68,7 +68,7 @@ std::vector<Constant> scalars_of(const ir::Node& node) {
   const Constant* text = node.attribute("scalars");
   std::vector<Constant> made;
   if (text && text->get<std::string>())
-    for (const auto part : parts(*text->get<std::string>())) made.push_back(scalar(part));
+    for (const auto part : parts(*text->get<std::string>())) made.push_back(parsed_value(part));
   return made;
 }
 

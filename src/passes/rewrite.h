@@ -56,6 +56,18 @@ void replace(ir::Value* from, ir::Value* to);
 // The name of an attribute: of prim::GetAttr, prim::SetAttr, prim::CallMethod.
 std::string_view attribute_name(const ir::Node& node);
 
+// An object of the module and the name of one of its attributes.
+using ObjectAttribute = std::pair<std::uint32_t, std::string_view>;
+
+inline bool is_attribute_access(const ir::Node& node) { return node.is("prim::GetAttr") || node.is("prim::SetAttr"); }
+
+inline bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
+
+inline bool is_number(const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean);
+}
+
 // The integer, bool or string that the value is known to be; null if it isn't known.
 template <class T>
 const T* known(const ir::Value* value) {

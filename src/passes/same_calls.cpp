@@ -10,11 +10,11 @@
 namespace compatcheck::passes {
 namespace {
 
-bool only_computes(const ir::Node& node) {
+bool computes_the_same(const ir::Node& node) {
   if (has_effect(node) || writes(node) || is_random(node)) return false;
   for (const ir::Block* block : node.blocks())
     for (const ir::Node* inner : *block)
-      if (!only_computes(*inner)) return false;
+      if (!computes_the_same(*inner)) return false;
   return true;
 }
 
@@ -25,14 +25,14 @@ class Comparison {
     for (; second; second = second->next()) {
       if (second->is("prim::Constant")) continue;
       while (first != end && !same_node(*first, *second)) {
-        if (!only_computes(*first)) return false;
+        if (!computes_the_same(*first)) return false;
         first = first->next();
       }
       if (first == end) return false;
       first = first->next();
     }
     for (; first != end; first = first->next())
-      if (!only_computes(*first)) return false;
+      if (!computes_the_same(*first)) return false;
     return true;
   }
 

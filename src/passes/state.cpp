@@ -17,7 +17,7 @@ using ir::TypeKind;
 using Key = std::pair<std::uint32_t, std::string>;  // an object and its attribute
 
 // One attribute that the graph reads or writes.
-struct Cell {
+struct Accessed {
   const ir::Constant* stored = nullptr;
   ir::TypeRef type;  // as declared
   std::string path;
@@ -27,17 +27,11 @@ struct Cell {
   std::string obstacle{};
 };
 
-const ir::ObjectConstant* object_of(const ir::Node& access) { return known<ir::ObjectConstant>(access.input(0)); }
-
-bool is_access(const ir::Node& node) { return node.is("prim::GetAttr") || node.is("prim::SetAttr"); }
-
-bool is_number(const ir::TypeRef& type) {
-  return ir::is(type, TypeKind::integer) || ir::is(type, TypeKind::floating) || ir::is(type, TypeKind::boolean);
-}
+const ir::ObjectConstant* object_accessed(const ir::Node& access) { return known<ir::ObjectConstant>(access.input(0)); }
 
 // The attributes of all objects that the root leads to, by the first path that leads there.
-std::map<Key, Cell> attributes_of(const ir::Program& program) {
-  std::map<Key, Cell> cells;
+std::map<Key, Accessed> attributes_of(const ir::Program& program) {
+  std::map<Key, Accessed> cells;
   std::set<std::uint32_t> seen;
   std::size_t places = 0;
   struct Visit {
@@ -123,8 +117,8 @@ class State {
   void find_accesses() {
     ir::for_each_node(*graph_.top(), [&](ir::Node* node) {
       watch_.step();
-      if (!is_access(*node)) return;
-      const auto* object = object_of(*node);
+      if (!is_attribute_access(*node)) return;
+      const auto* object = object_accessed(*node);
       const auto cell = object ? cells_.find({object->object, std::string(attribute_name(*node))}) : cells_.end();
       if (cell != cells_.end())
         (node->is("prim::GetAttr") ? cell->second.reads : cell->second.sets).push_back(node);
@@ -139,13 +133,13 @@ class State {
   }
 
   // The tensors that it may hold when it is read.
-  std::vector<LocationId> memory_of(const Cell& cell) const {
+  std::vector<LocationId> memory_of(const Accessed& cell) const {
     if (cell.reads.empty() || !holds_memory(cell.type)) return {};
     return aliases_.reach(cell.reads.front()->output());
   }
 
   void find_obstacles(const Key& key) {
-    Cell& cell = cells_.at(key);
+    Accessed& cell = cells_.at(key);
     cell.obstacle = obstacle_of(*cell.stored, cell.type);
     if (cell.obstacle.empty() && of_unknown_objects_.contains(key.second))
       cell.obstacle = "an object that is known only when the model runs may hold it, too";
@@ -156,7 +150,7 @@ class State {
     if (cell.obstacle.empty()) cell.obstacle = sharing(key, cell);
   }
 
-  static std::string obstacle_of_set(const ir::Node& set, const Cell& cell) {
+  static std::string obstacle_of_set(const ir::Node& set, const Accessed& cell) {
     for (const ir::Block* block = set.owner(); block->owner(); block = block->parent())
       if (!block->owner()->is("prim::If") && !block->owner()->is("prim::Loop"))
         return "it is written inside of " + block->owner()->op();
@@ -167,7 +161,7 @@ class State {
 
   // The next call gets the value alone: nothing that it writes in place may be the memory of something else that the model, or
   // its caller, still holds.
-  std::string sharing(const Key& key, const Cell& cell) {
+  std::string sharing(const Key& key, const Accessed& cell) {
     for (const LocationId id : memory_of(cell)) {
       if (aliases_.writers_of(id).empty()) continue;
       const MemoryLocation& location = aliases_.location(id);
@@ -180,7 +174,7 @@ class State {
         if (!maker) continue;
         if (maker->is("prim::Constant") && !known<ir::ObjectConstant>(observer)) return "it shares memory with a constant";
         if (!maker->is("prim::GetAttr")) continue;
-        const auto* object = object_of(*maker);
+        const auto* object = object_accessed(*maker);
         const auto other = object ? cells_.find({object->object, std::string(attribute_name(*maker))}) : cells_.end();
         if (other == cells_.end()) {
           if (ir::is(observer->type(), TypeKind::named) || ir::is(observer->type(), TypeKind::module)) continue;
@@ -199,11 +193,11 @@ class State {
     for (bool any = true; any;) {
       any = false;
       for (const Key& key : written) {
-        Cell& cell = cells_.at(key);
+        Accessed& cell = cells_.at(key);
         if (!cell.obstacle.empty()) continue;
         for (const Key& other : written) {
           watch_.step();
-          const Cell& left = cells_.at(other);
+          const Accessed& left = cells_.at(other);
           const bool tied = std::ranges::any_of(
               cell.writes, [&](const ir::Node* write) { return std::ranges::find(left.writes, write) != left.writes.end(); });
           if (left.obstacle.empty() || !tied) continue;
@@ -215,7 +209,7 @@ class State {
     }
   }
 
-  static void leave(const Cell& cell) {
+  static void leave(const Accessed& cell) {
     for (const auto* nodes : {&cell.sets, &cell.writes})
       for (ir::Node* node : *nodes)
         if (!node->attribute(state_obstacle))
@@ -226,7 +220,7 @@ class State {
   // ---- The graph's inputs
 
   void add(const Key& key, std::vector<StateAttribute>& made, std::set<std::string>& taken) {
-    const Cell& cell = cells_.at(key);
+    const Accessed& cell = cells_.at(key);
     for (const Key& other : order_)  // another name of the same tensor
       if (cell.sets.empty() && cells_.at(other).sets.empty() && same_view(*cell.stored, *cells_.at(other).stored)) {
         same_as_.emplace(key, other);
@@ -247,7 +241,7 @@ class State {
   }
 
   // What is set may have any strides, of which nothing is known then in the next call.
-  static ir::TypeRef type_of_input(const Cell& cell) {
+  static ir::TypeRef type_of_input(const Accessed& cell) {
     const auto* view = cell.stored->get<ir::TensorView>();
     if (!view) return cell.type;
     ir::TensorType type{.dtype = view->dtype,
@@ -263,7 +257,7 @@ class State {
   // ---- Values instead of attributes
 
   std::optional<Key> state_of(const ir::Node& node) const {
-    const auto* object = is_access(node) ? object_of(node) : nullptr;
+    const auto* object = is_attribute_access(node) ? object_accessed(node) : nullptr;
     if (!object) return std::nullopt;
     Key key{object->object, std::string(attribute_name(node))};
     if (const auto other = same_as_.find(key); other != same_as_.end()) key = other->second;
@@ -327,7 +321,7 @@ class State {
   ir::Graph& graph_;
   const ir::Watch& watch_;
   Aliases aliases_;
-  std::map<Key, Cell> cells_;
+  std::map<Key, Accessed> cells_;
   std::set<std::string> of_unknown_objects_;
   std::vector<Key> order_;  // of those that become inputs
   std::map<Key, Key> same_as_;

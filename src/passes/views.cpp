@@ -47,23 +47,23 @@ constexpr auto splits =
     std::to_array<std::string_view>({"aten::chunk", "aten::split", "aten::split_with_sizes", "aten::tensor_split", "aten::unbind",
                                      "aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
 
-bool among(std::string_view op, std::span<const std::string_view> sorted) {
+bool is_listed(std::string_view op, std::span<const std::string_view> sorted) {
   return std::binary_search(sorted.begin(), sorted.end(), op);
 }
 
-bool is_tensor(const ir::Value* value) {
+bool may_be_tensor(const ir::Value* value) {
   const auto& type = value->type();
   return ir::is(type, ir::TypeKind::tensor) ||
          (ir::is(type, ir::TypeKind::optional) && !type->elements.empty() && ir::is(type->elements[0], ir::TypeKind::tensor));
 }
 
 bool is_split(const ir::Node& node) {
-  return node.schema() && among(node.op(), splits) && !node.inputs().empty() && is_tensor(node.input(0));
+  return node.schema() && is_listed(node.op(), splits) && !node.inputs().empty() && may_be_tensor(node.input(0));
 }
 
 // x.view(torch.int32) reads the same bytes as other numbers; x.narrow(0, start, 1) with a tensor as start reads it.
 bool is_view(const ir::Node& node) {
-  if (!among(node.op(), views) || node.inputs().empty() || !is_tensor(node.input(0))) return false;
+  if (!is_listed(node.op(), views) || node.inputs().empty() || !may_be_tensor(node.input(0))) return false;
   if (!node.schema() && !node.is("prim::unchecked_cast")) return false;
   if (node.is("aten::view")) return node.overload() != "dtype";
   return !node.is("aten::narrow") || node.overload() != "Tensor";
@@ -84,7 +84,7 @@ void Views::add(const ir::Block& block, const Aliases& aliases) {
 void Views::add(ir::Value* value, const Aliases& aliases) {
   Place& place = places_[value->id()];
   const ir::Node* node = value->producer();
-  if (node && is_tensor(value)) {
+  if (node && may_be_tensor(value)) {
     const bool of_parts = node->is("prim::ListUnpack") || node->is("aten::__getitem__");
     if (is_view(*node) || (of_parts && at(node->input(0)).source)) place.source = node->input(0);
   } else if (node && is_split(*node) && ir::is_tensor_list(value->type()) && !aliases.written(value)) {
@@ -92,13 +92,13 @@ void Views::add(ir::Value* value, const Aliases& aliases) {
   }
   if (place.source)
     place.root = root(place.source), place.depth = at(place.source).depth + 1;
-  else if (is_tensor(value) || ir::is(value->type(), ir::TypeKind::list))
+  else if (may_be_tensor(value) || ir::is(value->type(), ir::TypeKind::list))
     place.root = value;
 }
 
 ir::Value* Views::parent(const ir::Value* value) const {
   ir::Value* source = this->source(value);
-  return source && !is_tensor(source) ? this->source(source) : source;
+  return source && !may_be_tensor(source) ? this->source(source) : source;
 }
 
 bool is_whole(const ir::Node& view) {
@@ -274,8 +274,8 @@ bool reads_only_form(const ir::Node& node, std::size_t operand) {
        "prim::shape"});
   constexpr auto of_second =
       std::to_array<std::string_view>({"aten::expand_as", "aten::reshape_as", "aten::type_as", "aten::view_as"});
-  if (operand == 0) return among(node.op(), of_first);
-  return operand == 1 && among(node.op(), of_second);
+  if (operand == 0) return is_listed(node.op(), of_first);
+  return operand == 1 && is_listed(node.op(), of_second);
 }
 
 }  // namespace compatcheck::passes

@@ -12,17 +12,15 @@
 namespace compatcheck::passes {
 namespace {
 
-std::string shown(const ir::Value* value) { return ir::described(*value); }
+std::string described(const ir::Value* value) { return ir::described(*value); }
 
 // "the dict `losses`", "a dict".
 std::string named(const std::string& kind, const ir::Value* value) {
-  const std::string text = shown(value);
+  const std::string text = described(value);
   return text.starts_with("a ") || text.starts_with("the ") ? text : kind + " " + text;
 }
 
-bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
-
-bool is_container(const ir::Value* value) {
+bool is_container_value(const ir::Value* value) {
   using enum ir::TypeKind;
   return !is_tensor(value) && !ir::is(value->type(), generator) && !ir::is(value->type(), storage);
 }
@@ -151,16 +149,17 @@ std::string WritePlan::obstacle_of_target(const ir::Node& write, const ir::Value
   if (!written_by_form(write, registry_)) return "has no form that leaves its argument as it is";
   for (const ir::Value* view = target; views_.source(view); view = views_.parent(view))
     if (const auto why = put_back_obstacle(view); !why.empty())
-      return "writes to " + shown(target) + ", which is " + std::string(why);
+      return "writes to " + described(target) + ", which is " + std::string(why);
   const ir::Value* root = family(target);
   if (is_expanded_part(root))
-    return "writes to " + shown(target) + ", which may be an expanded view, whose elements share memory";
-  if (write.schema()->is_out() && target != root) return "writes its result to " + shown(target) + ", a view of " + shown(root);
+    return "writes to " + described(target) + ", which may be an expanded view, whose elements share memory";
+  if (write.schema()->is_out() && target != root)
+    return "writes its result to " + described(target) + ", a view of " + described(root);
   if (changes_its_sizes(write))
     if (std::string why = size_change_obstacle(write, target); !why.empty()) return why;
   for (const ir::Block* block = write.owner(); block != root->block(); block = block->parent())
     if (!block->owner()->is("prim::If") && !block->owner()->is("prim::Loop"))
-      return "writes to " + shown(target) + " inside of " + block->owner()->op();
+      return "writes to " + described(target) + " inside of " + block->owner()->op();
   return {};
 }
 
@@ -180,10 +179,11 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
 
 // x.t_() where nothing else leads to x's memory that could tell.
 std::string WritePlan::size_change_obstacle(const ir::Node& write, const ir::Value* target) const {
-  if (views_.source(target)) return "changes the sizes of " + shown(target) + ", which is a view";
-  if (write.owner() != target->block()) return "changes the sizes of " + shown(target) + ", which is made outside of this block";
+  if (views_.source(target)) return "changes the sizes of " + described(target) + ", which is a view";
+  if (write.owner() != target->block())
+    return "changes the sizes of " + described(target) + ", which is made outside of this block";
   const ir::Value* view = view_that_outlives(target, write);
-  return view ? "changes the sizes of " + shown(target) + ", of which " + shown(view) + " stays a view" : std::string();
+  return view ? "changes the sizes of " + described(target) + ", of which " + described(view) + " stays a view" : std::string();
 }
 
 // A view that was made before the write and is read after it, be it only of a view; null if there is none.
@@ -210,7 +210,7 @@ const ir::Value* WritePlan::view_that_outlives(const ir::Value* value, const ir:
 
 std::string WritePlan::container_obstacle(const ir::Value* target) const {
   if (!ir::is(target->type(), ir::TypeKind::dict) && !ir::is(target->type(), ir::TypeKind::list))
-    return "writes to " + shown(target) + ", which isn't a tensor";
+    return "writes to " + described(target) + ", which isn't a tensor";
   if (std::string why = memory_obstacle(target); !why.empty()) return why;
   if (ir::is(target->type(), ir::TypeKind::dict))
     return "changes " + named("the dict", target) + " in place, where its items aren't known or something else may hold it";
@@ -308,10 +308,10 @@ void WritePlan::check(LocationId id, const Writers& writers, const ir::Value* ob
     const ir::Value* target = write->input(written_operands(*write)[0]);
     const bool unsure = is_tensor(target) && is_tensor(made) && lifetimes_.made(made) < lifetimes_.made(target);
     block(other,
-          unsure ? "writes to " + shown(target) + ", which may or may not share memory with " + shown(made)
-                 : "writes to " + shown(target) + ", which is also read as " + shown(observer),
+          unsure ? "writes to " + described(target) + ", which may or may not share memory with " + described(made)
+                 : "writes to " + described(target) + ", which is also read as " + described(observer),
           observer->producer());
-    block(family, "writes to memory that is also written as " + shown(target), write);
+    block(family, "writes to memory that is also written as " + described(target), write);
   }
 }
 
@@ -330,7 +330,7 @@ bool WritePlan::may_hold(LocationId id, const ir::Value* made, const ir::Node* w
   const std::ptrdiff_t start = lifetimes_.made(made);
   // What a body makes anew each time is held by what was there before only after it was put into it.
   if (maker && written && written->producer() == maker && start < lifetimes_.place(maker)) {
-    if (!is_container(made)) return false;
+    if (!is_container_value(made)) return false;
     const auto puts = puts_.find(id);
     return puts != puts_.end() && std::any_of(puts->second.begin(), puts->second.end(), [&](const ir::Node* put) {
              return lifetimes_.place(put) < lifetimes_.place(write) || Lifetimes::repeated_without(put, write, maker->owner());

@@ -23,12 +23,6 @@ using Scope = std::tuple<std::string, int, std::string>;                   // mo
 using Counted = std::tuple<Scope, std::string, std::string, std::string>;  // rule, operator, module
 using Counts = std::map<Counted, int>;                                     // nodes
 
-struct Use {
-  bool judged = false;  // the run has a report of which the entry speaks
-  bool used = false;
-  bool in_shadow = false;  // an earlier entry took what it speaks of
-};
-
 std::string name_of(const AllowEntry& entry) {
   std::string name = entry.op;
   if (!entry.rule.empty()) name += (name.empty() ? "" : ", ") + entry.rule;
@@ -101,6 +95,12 @@ Counts counts_of(const Baseline& baseline) {
 }  // namespace
 
 struct Policy::State {
+  struct Use {
+    bool judged = false;  // the run has a report of which the entry speaks
+    bool used = false;
+    bool in_shadow = false;  // an earlier entry took what it speaks of
+  };
+
   PolicyOptions options;
   std::vector<Use> uses;          // of the allow entries
   Counts known, replaced, found;  // by the baselines, and in this run

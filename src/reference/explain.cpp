@@ -37,15 +37,15 @@ std::string rule_page(const analysis::Rule& rule, const ReferenceOptions& option
          ")\n\n" + std::string(rule.title) + "\n\n" + std::string(rule.page);
 }
 
-struct Subject {
+struct Explained {
   std::string name;                    // full
   const OperatorRows* rows = nullptr;  // after alias and in-place rules; null if there is none
   mapping::Validity valid;
   std::vector<std::string> schemas;
 };
 
-Subject subject_of(const std::string& name, const lint::InForce& in_force) {
-  Subject subject{.name = reference::full_name(name, in_force), .rows = nullptr, .valid = {}, .schemas = {}};
+Explained explained(const std::string& name, const lint::InForce& in_force) {
+  Explained subject{.name = reference::full_name(name, in_force), .rows = nullptr, .valid = {}, .schemas = {}};
   const auto dot = subject.name.find('.', subject.name.rfind("::"));
   const std::string op = subject.name.substr(0, dot), overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
   subject.rows = in_force.table.find(op, overload, mapping::highest_opset, in_force.schemas).op;
@@ -57,7 +57,7 @@ Subject subject_of(const std::string& name, const lint::InForce& in_force) {
 
 std::string place(const mapping::Place& place) { return place.file + ":" + std::to_string(place.line); }
 
-std::string row_lines(const Row& row, const ReferenceOptions& options) {
+std::string lines_of_row(const Row& row, const ReferenceOptions& options) {
   const report::Style style(options.color);
   const std::string indent(12, ' ');
   std::string lines = reference::spell_result(row) + style(report::Color::dim, "   " + place(row.place)) + "\n";
@@ -98,7 +98,7 @@ std::string onnx_schemas(const OperatorRows& rows) {
   return text;
 }
 
-std::string history_text(const Subject& subject, const ReferenceOptions& options) {
+std::string history_text(const Explained& subject, const ReferenceOptions& options) {
   const report::Style style(options.color);
   std::string page = style(report::Color::bold, subject.name) + "\n";
   if (!subject.schemas.empty()) page += "\ntorch\n";
@@ -113,7 +113,7 @@ std::string history_text(const Subject& subject, const ReferenceOptions& options
     if (options.opset && *options.opset < entry.opset) break;
     std::string lead = report::pad_left(std::to_string(entry.opset), 6) + "–    ";
     for (const Row& row : entry.rows) {
-      page += report::pad_right(lead, 12) + row_lines(row, options);
+      page += report::pad_right(lead, 12) + lines_of_row(row, options);
       lead.clear();
     }
   }
@@ -121,7 +121,7 @@ std::string history_text(const Subject& subject, const ReferenceOptions& options
   return page;
 }
 
-std::string history_json(const Subject& subject) {
+std::string history_json(const Explained& subject) {
   Json entries = Json::array();
   if (subject.rows)
     for (const auto& entry : subject.rows->history)
@@ -159,7 +159,7 @@ std::string page_of(const std::string& subject, const ReferenceOptions& options)
     if (auto page = reference::explain_target(subject, options)) return *std::move(page);
   const auto in_force = reference::in_force(options);
   if (options.scaffold != Scaffold::none) return reference::scaffold(subject, options, in_force);
-  const auto found = subject_of(subject, in_force);
+  const auto found = explained(subject, in_force);
   if (options.format == ReferenceFormat::json) return history_json(found);
   const std::string page = history_text(found, options);
   return options.format == ReferenceFormat::markdown ? "```\n" + page + "```\n" : page;

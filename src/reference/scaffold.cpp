@@ -10,7 +10,7 @@ namespace compatcheck::reference {
 namespace {
 
 // An operator, with the schema of one overload: the first that takes and gives tensors.
-struct Subject {
+struct ScaffoldSubject {
   std::string name, key;  // the key has the overload, if one is asked for
   schema::Schema schema;
   bool known = false;  // somebody ships the schema
@@ -22,7 +22,7 @@ struct Subject {
 constexpr std::string_view python_function = "prim::PythonOp.";
 
 // Of a Python function, its own name.
-std::string base_of(const std::string& key) {
+std::string bare_name(const std::string& key) {
   if (key.starts_with(python_function)) return key.substr(python_function.size());
   const std::string name = key.substr(0, key.find('.'));
   return name.substr(name.rfind(':') + 1);
@@ -57,8 +57,8 @@ bool is_custom(const std::string& name) {
          !name.starts_with("prim::");
 }
 
-Subject subject_of(const std::string& given, const ReferenceOptions& options, const lint::InForce& in_force) {
-  Subject subject;
+ScaffoldSubject scaffold_subject(const std::string& given, const ReferenceOptions& options, const lint::InForce& in_force) {
+  ScaffoldSubject subject;
   subject.opset = options.opset.value_or(default_opset);
   const bool function =
       given.starts_with(python_function) && !in_force.schemas.find("prim::PythonOp", given.substr(python_function.size()));
@@ -92,7 +92,7 @@ Subject subject_of(const std::string& given, const ReferenceOptions& options, co
   return subject;
 }
 
-std::string row_lines(const analysis::Bindings& bindings, const std::string& lead) {
+std::string binding_lines(const analysis::Bindings& bindings, const std::string& lead) {
   std::string lines;
   if (!bindings.inputs.empty()) lines += lead + "inputs: [" + mapping::joined(bindings.inputs) + "]\n";
   if (!bindings.attributes.empty()) lines += lead + "attributes: {" + mapping::joined(bindings.attributes) + "}\n";
@@ -121,13 +121,13 @@ std::string signature(const std::string& name, const schema::Schema& schema) {
 }
 
 // The word that the tables have for the operator; empty if they have none.
-std::string shipped_facts(const Subject& subject, const lint::InForce& in_force) {
+std::string shipped_facts(const ScaffoldSubject& subject, const lint::InForce& in_force) {
   return subject.known ? std::string(in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas))
                        : std::string();
 }
 
-std::string yaml(const Subject& subject, const lint::InForce& in_force) {
-  const std::string name = base_of(subject.key), opset = std::to_string(subject.opset);
+std::string yaml(const ScaffoldSubject& subject, const lint::InForce& in_force) {
+  const std::string name = bare_name(subject.key), opset = std::to_string(subject.opset);
   std::string text;
   for (const auto* schema : in_force.schemas.overloads(subject.name))
     if (subject.known) text += "# " + schema::to_string(*schema) + "\n";
@@ -151,14 +151,14 @@ std::string yaml(const Subject& subject, const lint::InForce& in_force) {
   if (subject.onnx)
     text += "\n  # ONNX's operator of that name, if it computes the same:\n  " +
             std::to_string(std::max(subject.onnx->since, lowest_opset)) + ":\n    to: " + std::string(subject.onnx->name) + "\n" +
-            row_lines(analysis::bindings_of(subject.schema, subject.onnx), "    ");
+            binding_lines(analysis::bindings_of(subject.schema, subject.onnx), "    ");
   const std::string comment = subject.onnx ? "  # " : "  ";
   text += "\n  # One node of a domain of your own, which your runtime registers:\n" + comment + opset + ":\n" + comment +
-          "  to: your.domain::" + name + "\n" + row_lines(own, comment + "  ");
+          "  to: your.domain::" + name + "\n" + binding_lines(own, comment + "  ");
   text += "\n  # Several nodes of ONNX, put into the graph; in ONNX's text notation:\n  # " + opset + ":\n" +
-          row_lines(own, "  #   ") + "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { " +
+          binding_lines(own, "  #   ") + "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { " +
           results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
-  text += "\n  # Or a function of these nodes, which the model carries:\n  # " + opset + ":\n" + row_lines(own, "  #   ") +
+  text += "\n  # Or a function of these nodes, which the model carries:\n  # " + opset + ":\n" + binding_lines(own, "  #   ") +
           "  #   function: |\n  #     <domain: \"your.domain\", opset_import: [\"\" : " + opset + "]>\n  #     " +
           signature(name, subject.schema) + "\n  #     { " + results_of(subject.schema) + " = YourOperators (" +
           mapping::joined(own.inputs) + ") }\n";
@@ -181,8 +181,8 @@ std::string reading(const schema::Argument& argument) {
   return word == "ints" || word == "floats" || word == "string" ? "e." + std::string(word) + quoted : "";
 }
 
-std::string plugin(const Subject& subject) {
-  const std::string name = base_of(subject.key);
+std::string plugin(const ScaffoldSubject& subject) {
+  const std::string name = bare_name(subject.key);
   std::string reads;
   for (const auto& argument : subject.schema.arguments)
     if (const auto read = reading(argument); !read.empty()) reads += "  //   " + read + "\n";
@@ -211,7 +211,7 @@ std::string plugin(const Subject& subject) {
 }  // namespace
 
 std::string scaffold(const std::string& name, const ReferenceOptions& options, const lint::InForce& in_force) {
-  const Subject subject = subject_of(name, options, in_force);
+  const ScaffoldSubject subject = scaffold_subject(name, options, in_force);
   if (const auto* listed = in_force.table.find_structural(subject.name))
     throw UsageError("there is no scaffold for " + subject.name + ": a structural operator (" + listed->why +
                      ") takes no rows; the converter handles it itself");

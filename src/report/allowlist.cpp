@@ -13,7 +13,7 @@ namespace compatcheck::report {
 namespace {
 
 // Plain where YAML reads it as this text; else in quotes. Letters of patterns stand for any one: there is no escape for them.
-std::string scalar(const std::string& text, bool pattern) {
+std::string yaml_scalar(const std::string& text, bool pattern) {
   const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':'; };
   const bool name = text.starts_with("CC") || (text.find("::") != text.npos && !text.ends_with(':') &&
                                                std::isalpha(static_cast<unsigned char>(text.front())));
@@ -61,9 +61,10 @@ std::string allowlist(std::span<const Report> reports) {
       "# Entries for compatcheck.yaml that let what was found pass. Each wants a reason: an empty one is refused.\nallow:\n";
   for (const auto& [key, entry] : entries) {
     const auto& [rule, op, target] = key;
-    text += "  # " + count(entry.nodes, "node") + ": " + printable(entry.message) + "\n  - rule: " + scalar(rule, true) + "\n";
-    if (!op.empty()) text += "    op: " + scalar(op, true) + "\n";
-    if (!target.empty()) text += "    target: " + scalar(target, false) + "\n";
+    text +=
+        "  # " + count(entry.nodes, "node") + ": " + printable(entry.message) + "\n  - rule: " + yaml_scalar(rule, true) + "\n";
+    if (!op.empty()) text += "    op: " + yaml_scalar(op, true) + "\n";
+    if (!target.empty()) text += "    target: " + yaml_scalar(target, false) + "\n";
     text += "    reason: \"\"   # why may this pass?\n";
   }
   return text;

@@ -25,7 +25,7 @@ void add_row(Table& table, std::size_t number, std::size_t all, TableRow row) {
     table.rows.push_back({{"", "… " + std::to_string(all - most_rows) + " more"}});
 }
 
-std::string place(const std::string& scope, const std::string& name) {
+std::string place_column(const std::string& scope, const std::string& name) {
   return printable((scope.empty() ? "" : scope + "/") + name);
 }
 
@@ -33,7 +33,7 @@ Table nodes_of(const ModelDifference& model, const std::string& suffix) {
   Table table{"nodes" + suffix, {"", "node", "operator", "changes"}, {}};
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
     const NodeChange& change = model.nodes[i];
-    TableRow row{{sign(change.before, change.after), place(change.scope, change.name), printable(change.op)}};
+    TableRow row{{sign(change.before, change.after), place_column(change.scope, change.name), printable(change.op)}};
     for (const auto& each : change.what)
       row.details.push_back(printable(each.name + ": " + each.before.value_or(nothing) + " → " + each.after.value_or(nothing)));
     add_row(table, i, model.nodes.size(), std::move(row));
@@ -51,7 +51,7 @@ Table weights_of(const ModelDifference& model, const std::string& suffix) {
                                      : "";
     add_row(
         table, i, model.weights.size(),
-        {{sign(change.before.has_value(), change.after.has_value()), place(change.scope, change.name),
+        {{sign(change.before.has_value(), change.after.has_value()), place_column(change.scope, change.name),
           printable(change.before.value_or(nothing)), "→ " + printable(change.after.value_or(nothing)), printable(elements)}});
   }
   return table;

@@ -51,7 +51,7 @@ class Annotations {
   std::size_t count_ = 0;
 };
 
-std::string properties(const SourceFiles::Place& place, const std::string& title) {
+std::string annotation_place(const SourceFiles::Place& place, const std::string& title) {
   return "file=" + escaped(place.file, true) + ",line=" + std::to_string(place.line) + ",title=" + escaped(title, true);
 }
 
@@ -68,7 +68,7 @@ std::string annotation_title(const Part& part, const Finding& finding) {
          (finding.target ? ", " + *finding.target : "") + ")";
 }
 
-std::string summary(const Report& report) {
+std::string summary_text(const Report& report) {
   const Summary& summary = report.summary;
   return verdict_name(report) + ": " + headline(report) + "\n" + spell(counts_of(report)) +
          "\noperators: " + number(summary.one_to_one) + " one-to-one · " + number(summary.one_to_many) + " one-to-many · " +
@@ -83,14 +83,15 @@ std::string github(std::span<const Report> reports, const RenderOptions& options
   for (const Part& part : parts_of(reports)) {
     if (part.target) continue;  // its findings are the report's
     const Report& report = *part.report;
-    if (report.error) errors.add(properties(files.place(report, nullptr), "not checked (" + part.name + ")"), *report.error);
+    if (report.error)
+      errors.add(annotation_place(files.place(report, nullptr), "not checked (" + part.name + ")"), *report.error);
     for (const Finding& finding : report.findings) {
       if (finding.suppressed || finding.severity == Severity::note) continue;
       const auto place = files.place(report, finding.sites.empty() ? nullptr : &finding.sites.front());
       (finding.severity == Severity::error ? errors : warnings)
-          .add(properties(place, annotation_title(part, finding)), sentence(finding) + "\n" + where(finding));
+          .add(annotation_place(place, annotation_title(part, finding)), sentence(finding) + "\n" + where(finding));
     }
-    if (!report.error) notices.add(properties(files.place(report, nullptr), part.title()), summary(report));
+    if (!report.error) notices.add(annotation_place(files.place(report, nullptr), part.title()), summary_text(report));
   }
   return errors.text("error") + warnings.text("warning") + notices.text("report");
 }

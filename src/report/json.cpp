@@ -56,7 +56,7 @@ Json states(const std::vector<StateInfo>& all) {
   return list;
 }
 
-Json model(const ModelInfo& info) {
+Json model_json(const ModelInfo& info) {
   Json json = {{"path", info.path}, {"identity", info.identity}};
   if (info.sha256) json["sha256"] = *info.sha256;
   json["format"] = info.format;
@@ -72,7 +72,7 @@ Json model(const ModelInfo& info) {
   return json;
 }
 
-Json summary(const Summary& summary, bool may_keep) {
+Json summary_json(const Summary& summary, bool may_keep) {
   Json json = {{"nodes", summary.nodes},
                {"operators", summary.operators},
                {"one_to_one", summary.one_to_one},
@@ -165,7 +165,7 @@ Json findings(const std::vector<Finding>& all) {
 
 namespace {
 
-Json target(const TargetSummary& summary) {
+Json target_json(const TargetSummary& summary) {
   Json operators = Json::array();
   for (const auto& op : summary.operators)
     operators.push_back({{"onnx", op.onnx}, {"support", word(op.support)}, {"nodes", op.nodes}});
@@ -185,7 +185,7 @@ Json target(const TargetSummary& summary) {
 }
 
 // A node is a list: there may be many.
-Json graph(const GraphSummary& graph) {
+Json graph_json(const GraphSummary& graph) {
   Json nodes = Json::array();
   for (const auto& node : graph.nodes) nodes.push_back(Json::array({node.op, node.module, word(node.outcome), node.inputs}));
   return {{"operators", graph.operators}, {"modules", graph.modules}, {"nodes", std::move(nodes)}};
@@ -231,19 +231,19 @@ Json object(const Report& report) {
   const bool may_keep = report.export_type != ExportType::onnx;
   Json json = {{"schema_version", Report::schema_version},
                {"tool", tool(report)},
-               {"model", model(report.model)},
+               {"model", model_json(report.model)},
                {"opset", report.opset}};
   if (may_keep) json["export_type"] = word(report.export_type);
   json["verdict"] = word(report.verdict);
-  json["summary"] = summary(report.summary, may_keep);
+  json["summary"] = summary_json(report.summary, may_keep);
   json["operators"] = operators(report.operators, may_keep);
   json["findings"] = findings(report.findings);
   if (!report.targets.empty()) {
     json["targets"] = Json::array();
-    for (const auto& each : report.targets) json["targets"].push_back(target(each));
+    for (const auto& each : report.targets) json["targets"].push_back(target_json(each));
     json["targets_lowest_opset"] = or_null(report.targets_lowest_opset);
   }
-  if (report.graph) json["graph"] = graph(*report.graph);
+  if (report.graph) json["graph"] = graph_json(*report.graph);
   json["gate"] = gate(report.gate);
   if (report.settings) json["settings"] = *report.settings;
   json["exit_code"] = report.exit_code;

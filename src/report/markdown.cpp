@@ -35,7 +35,7 @@ Table classes(const Report& report) {
   return table;
 }
 
-std::string state(const Finding& finding) {
+std::string state_of_finding(const Finding& finding) {
   if (finding.suppressed) return "allowed: " + finding.suppressed->reason + " (" + finding.suppressed->source + ")";
   std::string text(word(finding.severity));
   if (finding.baseline == BaselineState::added) text += ", new";
@@ -59,13 +59,13 @@ Table findings(const Report& report) {
     if (finding.available_from) what += " (from opset " + std::to_string(*finding.available_from) + ")";
     if (!finding.row.empty()) advice += " " + finding.row;
     table.rows.push_back(
-        {{finding.id, state(finding), full_name(finding.op, finding.overload), number(finding.nodes), what, advice},
+        {{finding.id, state_of_finding(finding), full_name(finding.op, finding.overload), number(finding.nodes), what, advice},
          places(finding)});
   }
   return table;
 }
 
-Table assumed(const Report& report) {
+Table assumed_table(const Report& report) {
   Table table{"Assumed inputs (--input overrides)", {"input", "because"}, {}};
   for (const AssumedInput& input : report.model.assumed) {
     std::string because;
@@ -95,7 +95,7 @@ Page page(const Report& report, const ModelNames& names) {
                        " (" + gate_options(report) + ").");
   if (report.targets.size() > 1)
     page.lines.push_back("All engines take it from opset: " + targets_lowest_opset_words(report) + ".");
-  page.tables = {classes(report), engines(report), findings(report), assumed(report)};
+  page.tables = {classes(report), engines(report), findings(report), assumed_table(report)};
   return page;
 }
 

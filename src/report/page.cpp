@@ -41,7 +41,7 @@ std::string row_text(const TableRow& row, const std::vector<Column>& all) {
 }
 
 // As GitHub and GitLab read it: nothing becomes markup, a link, or a word to somebody.
-std::string escaped(const std::string& cell) {
+std::string escaped_markdown(const std::string& cell) {
   std::string text;
   for (std::size_t i = 0; i < cell.size(); ++i) {
     const char c = cell[i];
@@ -62,9 +62,9 @@ std::string escaped(const std::string& cell) {
   return text;
 }
 
-std::string details(const TableRow& row, const Table& table) {
+std::string folded_details(const TableRow& row, const Table& table) {
   std::string joined;
-  for (const auto& detail : row.details) joined += (joined.empty() ? "" : "<br>") + escaped(detail);
+  for (const auto& detail : row.details) joined += (joined.empty() ? "" : "<br>") + escaped_markdown(detail);
   if (table.folded.empty() || joined.empty()) return joined;
   return "<details><summary>" + count(static_cast<long long>(row.details.size()), table.folded) + "</summary>" + joined +
          "</details>";
@@ -92,22 +92,22 @@ std::string text(const Page& page, const RenderOptions& options) {
 }
 
 std::string markdown(const Page& page) {
-  std::string all = "# " + escaped(page.title) + "\n";
-  for (const auto& line : page.lines) all += "\n" + escaped(line) + "\n";
+  std::string all = "# " + escaped_markdown(page.title) + "\n";
+  for (const auto& line : page.lines) all += "\n" + escaped_markdown(line) + "\n";
   for (const Table& table : page.tables) {
     if (table.rows.empty()) continue;
     const bool has_details = std::ranges::any_of(table.rows, [](const TableRow& row) { return !row.details.empty(); });
-    all += "\n## " + escaped(table.title) + "\n\n|";
-    for (const auto& column : table.columns) all += " " + escaped(column) + " |";
+    all += "\n## " + escaped_markdown(table.title) + "\n\n|";
+    for (const auto& column : table.columns) all += " " + escaped_markdown(column) + " |";
     if (has_details) all += " |";
     all += "\n|";
     for (std::size_t i = 0; i < table.columns.size() + has_details; ++i) all += "---|";
     all += "\n";
     for (const TableRow& row : table.rows) {
       all += "|";
-      for (const auto& cell : row.cells) all += " " + escaped(cell) + " |";
+      for (const auto& cell : row.cells) all += " " + escaped_markdown(cell) + " |";
       for (std::size_t i = row.cells.size(); i < table.columns.size(); ++i) all += " |";
-      if (has_details) all += " " + details(row, table) + " |";
+      if (has_details) all += " " + folded_details(row, table) + " |";
       all += "\n";
     }
   }

@@ -39,7 +39,7 @@ std::string dimension(const JsonPlace& dim) {
   return dim.json().is_string() ? dim.text() : std::to_string(dim.count<std::int64_t>());
 }
 
-TensorInfo tensor(const JsonPlace& json, std::string_view name) {
+TensorInfo read_tensor(const JsonPlace& json, std::string_view name) {
   TensorInfo info{.name = json.at(name).text(), .dtype = json.at("dtype").text(), .shape = {}};
   if (const auto assumed = json.maybe("assumed")) info.assumed = assumed->boolean();
   const auto shape = json.maybe("shape");
@@ -51,12 +51,12 @@ TensorInfo tensor(const JsonPlace& json, std::string_view name) {
 
 std::vector<TensorInfo> tensors(const JsonPlace& list) {
   std::vector<TensorInfo> all;
-  list.each([&](const JsonPlace& each) { all.push_back(tensor(each, "name")); });
+  list.each([&](const JsonPlace& each) { all.push_back(read_tensor(each, "name")); });
   return all;
 }
 
 StateInfo state_info(const JsonPlace& json) {
-  return {.attribute = json.at("attribute").text(), .input = tensor(json, "input"), .output = json.at("output").text()};
+  return {.attribute = json.at("attribute").text(), .input = read_tensor(json, "input"), .output = json.at("output").text()};
 }
 
 std::vector<AssumedInput> assumed_inputs(const JsonPlace& list) {
@@ -77,7 +77,7 @@ std::vector<AssumedInput> assumed_inputs(const JsonPlace& list) {
   return all;
 }
 
-ModelInfo model(const JsonPlace& json) {
+ModelInfo read_model(const JsonPlace& json) {
   ModelInfo info;
   info.path = json.at("path").text();
   info.identity = json.at("identity").text();
@@ -96,7 +96,7 @@ ModelInfo model(const JsonPlace& json) {
   return info;
 }
 
-Summary summary(const JsonPlace& json) {
+Summary read_summary(const JsonPlace& json) {
   Summary summary;
   summary.nodes = json.at("nodes").count();
   summary.operators = json.at("operators").count();
@@ -184,7 +184,7 @@ Finding finding(const JsonPlace& json) {
   return made;
 }
 
-TargetSummary target(const JsonPlace& json) {
+TargetSummary read_target(const JsonPlace& json) {
   TargetSummary summary;
   summary.target = json.at("target").text();
   summary.engine = json.at("engine").text();
@@ -210,7 +210,7 @@ std::uint32_t index_below(const JsonPlace& json, std::size_t end) {
   return index;
 }
 
-GraphSummary graph(const JsonPlace& json) {
+GraphSummary read_graph(const JsonPlace& json) {
   GraphSummary made{.operators = texts(json.at("operators")), .modules = texts(json.at("modules")), .nodes = {}};
   const JsonPlace nodes = json.at("nodes");
   nodes.each([&](const JsonPlace& each) {
@@ -224,17 +224,17 @@ GraphSummary graph(const JsonPlace& json) {
 }
 
 void read_checked(const JsonPlace& json, Report& report) {
-  report.model = model(json.at("model"));
+  report.model = read_model(json.at("model"));
   report.opset = json.at("opset").count();
   if (const auto type = json.maybe("export_type")) report.export_type = word_at<ExportType>(*type);
   report.verdict = word_at<Verdict>(json.at("verdict"));
-  report.summary = summary(json.at("summary"));
+  report.summary = read_summary(json.at("summary"));
   json.at("operators").each([&](const JsonPlace& op) { report.operators.push_back(operator_summary(op)); });
   json.at("findings").each([&](const JsonPlace& each) { report.findings.push_back(finding(each)); });
   if (const auto targets = json.maybe("targets"))
-    targets->each([&](const JsonPlace& each) { report.targets.push_back(target(each)); });
+    targets->each([&](const JsonPlace& each) { report.targets.push_back(read_target(each)); });
   report.targets_lowest_opset = opset_or_null(json.maybe("targets_lowest_opset"));
-  if (const auto nodes = json.maybe("graph")) report.graph = graph(*nodes);
+  if (const auto nodes = json.maybe("graph")) report.graph = read_graph(*nodes);
   const JsonPlace gate = json.at("gate");
   report.gate = {.passed = gate.at("passed").boolean(),
                  .fail_on = word_at<FailOn>(gate.at("fail_on")),

@@ -67,7 +67,7 @@ Json suppressions(const Finding& finding) {
                                              (suppressed.expires ? ", until " + *suppressed.expires : "") + ")"}}});
 }
 
-Json properties(const Report& report, const Occurrence& occurrence) {
+Json property_bag(const Report& report, const Occurrence& occurrence) {
   const Finding& finding = *occurrence.finding;
   Json json = {{"finding", occurrence.number},
                {"model", report.model.path},
@@ -143,7 +143,7 @@ class Run {
                  {"partialFingerprints", {{"compatcheck/v1", fingerprints_.of(part, occurrence)}}},
                  {"suppressions", suppressions(finding)}};
     if (finding.baseline) made["baselineState"] = baseline_state(*finding.baseline);
-    made["properties"] = report::properties(*part.report, occurrence);
+    made["properties"] = property_bag(*part.report, occurrence);
     return made;
   }
 

@@ -113,7 +113,7 @@ std::string users_rows(const Report& report, const Style& style) {
 }
 
 // The verdict is about the model with such inputs.
-std::string assumed(const Report& report, const RenderOptions& options, const Style& style) {
+std::string assumed_lines(const Report& report, const RenderOptions& options, const Style& style) {
   if (report.model.assumed.empty()) return {};
   std::string lines = "\n" + style(Color::bold, "assumed") + style(Color::dim, "  --input overrides") + "\n";
   const std::size_t room = std::max<std::size_t>(options.width, 40);
@@ -126,7 +126,7 @@ std::string assumed(const Report& report, const RenderOptions& options, const St
 }
 
 // What a caller passes from call to call.
-std::string state(const Report& report, const Style& style) {
+std::string state_lines(const Report& report, const Style& style) {
   if (report.model.state.empty()) return {};
   std::string lines = "\n" + style(Color::bold, "state") +
                       style(Color::dim, "  pass the output of each call as the input of the next call") + "\n";
@@ -154,7 +154,7 @@ std::string counts_line(const Report& report, const Style& style) {
   return report.findings.empty() ? std::string() : style(Color::dim, spell(counts_of(report))) + "\n";
 }
 
-std::string last_line(const Report& report) {
+std::string exit_line(const Report& report) {
   return "exit " + std::to_string(report.exit_code) + " (" + gate_options(report) + ")\n";
 }
 
@@ -189,10 +189,10 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
   const std::string title = report_title(report, names, style) + " · opset " + std::to_string(report.opset) + export_type(report);
   std::string page = wrap(title, options.width, 2) + "\n\n  " + verdict + wrap(headline(report), room, beside) + "\n";
   if (options.quiet)
-    return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + last_line(report);
+    return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + exit_line(report);
   page += (is_onnx(report) ? std::string() : "\n" + bars(report, options, style)) + targets_table(report, options, style) +
-          findings(report, options, style) + allowed(report, options, style) + assumed(report, options, style) +
-          state(report, style) + users_rows(report, style);
+          findings(report, options, style) + allowed(report, options, style) + assumed_lines(report, options, style) +
+          state_lines(report, style) + users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, options, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))
@@ -201,7 +201,7 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
                   wrap(count(rows, "operator") + " by table row alone: no handler has proved the row yet (verified: false)",
                        options.width, 0)) +
             "\n";
-  return page + "\n" + counts_line(report, style) + last_line(report);
+  return page + "\n" + counts_line(report, style) + exit_line(report);
 }
 
 }  // namespace compatcheck::report

@@ -10,8 +10,6 @@
 namespace compatcheck::report {
 namespace {
 
-constexpr std::size_t finding_indent = 9;
-
 std::size_t name_width(const RenderOptions& options) { return options.width < 80 ? 20 : 30; }
 
 // One line, or two where the file and line leave no room for the rest. `more` stands at the end.
@@ -29,7 +27,7 @@ std::string site_lines(const Site& site, const std::string& more, std::size_t ro
          style(Color::dim, fit(rest, std::max<std::size_t>(room - columns(more), 22) - 2) + more) + "\n";
 }
 
-std::string sites(const Finding& finding, const RenderOptions& options, const Style& style) {
+std::string lines_of_sites(const Finding& finding, const RenderOptions& options, const Style& style) {
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
   const std::size_t shown = options.verbosity > 0 ? finding.sites.size() : std::min<std::size_t>(finding.sites.size(), 1);
   std::string lines;
@@ -41,7 +39,7 @@ std::string sites(const Finding& finding, const RenderOptions& options, const St
   return lines;
 }
 
-Color color_of(Severity severity) {
+Color color_of_severity(Severity severity) {
   return severity == Severity::error ? Color::red : severity == Severity::warning ? Color::magenta : Color::dim;
 }
 
@@ -67,10 +65,10 @@ std::string finding_lines(const Finding& finding, const RenderOptions& options, 
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
   const std::string name = name_of(finding);
   const std::string nodes = finding.nodes ? " " + pad_left(count(finding.nodes, "node"), 10) : "";
-  std::string lines = "  " + style(color_of(finding.severity), finding.id) + "  " +
+  std::string lines = "  " + style(color_of_severity(finding.severity), finding.id) + "  " +
                       style(Color::bold, nodes.empty() ? name : pad_right(name, name_width(options))) + nodes + when(finding) +
                       "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
-  lines += sites(finding, options, style);
+  lines += lines_of_sites(finding, options, style);
   if (!finding.help.empty()) lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
   if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";  // to be pasted: not broken
   return lines;

@@ -33,7 +33,7 @@ std::string table_header(const RenderOptions& options, const Style& style) {
          "\n";
 }
 
-Color color_of(const Report& report) {
+Color color_of_verdict(const Report& report) {
   return report.verdict == Verdict::yes ? Color::green : report.verdict == Verdict::no ? Color::red : Color::magenta;
 }
 
@@ -42,8 +42,9 @@ std::string table_row(const Report& report, const RenderOptions& options, const 
   const auto converted = static_cast<long long>(std::llround(summary.coverage_nodes * summary.nodes));
   const std::string classes =
       wide(options) ? pad_left(number(summary.one_to_one), 11) + pad_left(number(summary.one_to_many), 13) : "";
-  return "  " + pad_left(std::to_string(report.opset), 5) + "  " + pad_right(style(color_of(report), verdict_name(report)), 16) +
-         classes + pad_left(number(summary.missing), 9) + pad_left(number(summary.refused), 9) +
+  return "  " + pad_left(std::to_string(report.opset), 5) + "  " +
+         pad_right(style(color_of_verdict(report), verdict_name(report)), 16) + classes + pad_left(number(summary.missing), 9) +
+         pad_left(number(summary.refused), 9) +
          pad_left(number(converted) + " / " + number(summary.nodes), wide(options) ? 20 : 17) + "\n";
 }
 
@@ -87,7 +88,7 @@ std::string lowest_line(const Model& model) {
   return decided ? "converts whole at no opset" : "from which opset it converts whole isn't known";
 }
 
-std::string last_line(const Model& reports) {
+std::string exit_line_of_models(const Model& reports) {
   const auto judged = std::ranges::find_if(reports, [](const Report* report) { return !report->error; });
   return "exit " + std::to_string(analysis::exit_code_of(reports)) +
          (judged == reports.end() ? "" : " (" + gate_options(**judged) + ")") + "\n";
@@ -100,7 +101,7 @@ bool passes(const Model& model) {
 }
 
 // Of the opsets that count for the gate, what is in the way.
-std::string details(const Model& model, const RenderOptions& options, const Style& style) {
+std::string details_of_model(const Model& model, const RenderOptions& options, const Style& style) {
   const bool one = model.front()->gate.one_opset_is_enough;
   std::string pages;
   for (const Report* report : one ? Model{&deciding(model)} : model) {
@@ -115,8 +116,8 @@ std::string model_page(const Model& model, const ModelNames& names, const Render
   std::string page =
       report_title(*model.front(), names, style) + export_type(*model.front()) + "\n\n" + table_header(options, style);
   for (const Report* report : model) page += table_row(*report, options, style);
-  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" + details(model, options, style) + "\n" +
-         last_line(model);
+  return page + "\n" + ladder(model, options, style) + "  " + lowest_line(model) + "\n" +
+         details_of_model(model, options, style) + "\n" + exit_line_of_models(model);
 }
 
 std::string missing_table(const Totals& totals, const Style& style) {
@@ -151,7 +152,7 @@ std::string text(std::span<const Report> given, const RenderOptions& options) {
   const auto models = models_of(reports);
   for (const Model& model : models) {
     if (options.quiet && passes(model)) {
-      if (models.size() == 1 && !options.one_of_several) return last_line(model);
+      if (models.size() == 1 && !options.one_of_several) return exit_line_of_models(model);
       continue;
     }
     if (!pages.empty()) pages += "\n";
@@ -164,7 +165,7 @@ std::string totals(std::span<const Report> reports, const RenderOptions& options
   const Totals sums = totals_of(reports);
   Model all;
   for (const Report& report : reports) all.push_back(&report);
-  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums) + last_line(all);
+  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums) + exit_line_of_models(all);
 }
 
 }  // namespace compatcheck::report

@@ -8,11 +8,11 @@
 namespace compatcheck::report {
 namespace {
 
-Color color_of(Support support) {
+Color color_of_support(Support support) {
   return support == Support::yes ? Color::green : support == Support::no ? Color::red : Color::magenta;
 }
 
-std::string nodes(const TargetSummary& target) {
+std::string supported_nodes(const TargetSummary& target) {
   return number(target.supported) + " of " + count(target.nodes, "node") +
          (target.unknown ? ", " + number(target.unknown) + " unknown" : "");
 }
@@ -26,19 +26,19 @@ std::string targets_table(const Report& report, const RenderOptions& options, co
   std::size_t name_width = 0, nodes_width = 0;
   for (const auto& target : report.targets) {
     name_width = std::max(name_width, columns(target.target));
-    nodes_width = std::max(nodes_width, columns(nodes(target)));
+    nodes_width = std::max(nodes_width, columns(supported_nodes(target)));
   }
   std::string lines = "\n" + style(Color::bold, "targets") + "\n";
   for (const auto& target : report.targets) {
     const std::string lead = "  " + pad_right(target.target, name_width) + "  " +
-                             style(color_of(target.support), pad_right(word(target.support), 7)) + "  ";
+                             style(color_of_support(target.support), pad_right(word(target.support), 7)) + "  ";
     const std::string opset = is_onnx(report) ? std::string() : lowest(lowest_opset_words(report, target));
-    const std::string rest = pad_left(nodes(target), nodes_width) + "   " + pad_left(count(target.partitions, "partition"), 13) +
-                             (opset.empty() ? "" : "   " + opset);
+    const std::string rest = pad_left(supported_nodes(target), nodes_width) + "   " +
+                             pad_left(count(target.partitions, "partition"), 13) + (opset.empty() ? "" : "   " + opset);
     const bool fits = name_width + 13 + columns(rest) <= options.width;
     lines += lead +
              (fits ? rest
-                   : "\n" + wrap("    " + nodes(target) + " · " + count(target.partitions, "partition") +
+                   : "\n" + wrap("    " + supported_nodes(target) + " · " + count(target.partitions, "partition") +
                                      (opset.empty() ? "" : " · " + opset),
                                  options.width, 4)) +
              "\n";

@@ -8,14 +8,13 @@
 #include "report/assumed.h"
 #include "report/json_parts.h"
 #include "report/style.h"
+#include "report/text_parts.h"
 #include "verify/conclusion.h"
 
 namespace compatcheck::report {
 namespace {
 
-constexpr std::size_t finding_indent = 9;
-
-std::string word(VerifyFailOn fail_on) {
+std::string verify_word(VerifyFailOn fail_on) {
   switch (fail_on) {
     case VerifyFailOn::error: return "unconvertible";
     case VerifyFailOn::mismatch: return "mismatch";
@@ -28,7 +27,7 @@ std::string word(VerifyFailOn fail_on) {
   return {};
 }
 
-const char* word(NamedDimension::Variation variation) {
+const char* verify_word(NamedDimension::Variation variation) {
   switch (variation) {
     case NamedDimension::Variation::alone: return "alone";
     case NamedDimension::Variation::together: return "together";
@@ -90,7 +89,7 @@ std::string output_lines(const Verification& verification, const Style& style) {
   return lines;
 }
 
-std::string finding_lines(const Verification& verification, const RenderOptions& options, const Style& style) {
+std::string verification_findings(const Verification& verification, const RenderOptions& options, const Style& style) {
   std::string lines;
   for (const auto& finding : verification.findings) {
     if (options.quiet && !verification::violates(finding, verification)) continue;
@@ -126,8 +125,9 @@ std::string first_bad_lines(const Verification& verification, const Style& style
   return lines.empty() ? lines : "\n" + lines;
 }
 
-std::string last_line(const Verification& verification) {
-  const std::string asked = verification.fail_on == VerifyFailOn::error ? "" : " (--fail-on " + word(verification.fail_on) + ")";
+std::string verification_exit_line(const Verification& verification) {
+  const std::string asked =
+      verification.fail_on == VerifyFailOn::error ? "" : " (--fail-on " + verify_word(verification.fail_on) + ")";
   return "exit " + std::to_string(verification.exit_code) + asked + "\n";
 }
 
@@ -170,7 +170,7 @@ Json runs(const Verification& verification) {
 Json dimensions(const Verification& verification) {
   Json list = Json::array();
   for (const auto& dimension : verification.dimensions) {
-    Json made = {{"name", dimension.name}, {"variation", word(dimension.variation)}, {"sizes", dimension.sizes}};
+    Json made = {{"name", dimension.name}, {"variation", verify_word(dimension.variation)}, {"sizes", dimension.sizes}};
     if (!dimension.reason.empty()) made["reason"] = dimension.reason;
     list.push_back(std::move(made));
   }
@@ -182,7 +182,7 @@ Json dimensions(const Verification& verification) {
 std::string text(const Verification& verification, const RenderOptions& options) {
   const Style style(options.color);
   if (options.quiet && verification.report) return render(*verification.report, Format::text, options);
-  if (options.quiet) return finding_lines(verification, options, style) + last_line(verification);
+  if (options.quiet) return verification_findings(verification, options, style) + verification_exit_line(verification);
   std::string page = printable(verification.model) + (verification.onnx.empty() ? "" : " · " + printable(verification.onnx)) +
                      (verification.opset ? " · opset " + std::to_string(*verification.opset) : "") + "\n\n";
   std::string line = "  " + verdict(verification, style);
@@ -196,11 +196,11 @@ std::string text(const Verification& verification, const RenderOptions& options)
   for (const AssumedInput& input : verification.assumed)
     page += "\n  assumed " + wrap(printable(assumption(input)), options.width - 2, 4) + "   (--input overrides)\n";
   if (!verification.outputs.empty()) page += "\n" + output_lines(verification, style);
-  if (!verification.findings.empty()) page += "\n" + finding_lines(verification, options, style);
+  if (!verification.findings.empty()) page += "\n" + verification_findings(verification, options, style);
   if (!verification.note.empty()) page += "\n  note: " + wrap(verification.note, options.width - 2, 2) + "\n";
   page += first_bad_lines(verification, style);
   if (verification.dumped > 0) page += "\n  " + count(static_cast<long long>(verification.dumped), "value") + " saved\n";
-  return page + "\n" + last_line(verification);
+  return page + "\n" + verification_exit_line(verification);
 }
 
 std::string json(const Verification& verification, bool on_one_line) {
@@ -223,8 +223,9 @@ std::string json(const Verification& verification, bool on_one_line) {
     object["bisection"] = {
         {"compared", bisection->compared}, {"runs", bisection->runs}, {"bytes", bisection->bytes}, {"note", bisection->note}};
   if (verification.report) object["report"] = report::object(*verification.report);
-  object["gate"] = {
-      {"passed", verification.violations == 0}, {"fail_on", word(verification.fail_on)}, {"violations", verification.violations}};
+  object["gate"] = {{"passed", verification.violations == 0},
+                    {"fail_on", verify_word(verification.fail_on)},
+                    {"violations", verification.violations}};
   object["exit_code"] = verification.exit_code;
   return object.dump(on_one_line ? -1 : 2, ' ', false, replace_bad_utf8) + "\n";
 }

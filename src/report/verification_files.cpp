@@ -15,14 +15,14 @@
 namespace compatcheck::report {
 namespace {
 
-struct Case {
+struct SuiteCase {
   std::string name;
   std::vector<const Finding*> failures, printed;
 };
 
 // Findings tell what they are about at the front of their message.
-std::vector<Case> cases_of(const Verification& made) {
-  std::vector<Case> cases;
+std::vector<SuiteCase> cases_of(const Verification& made) {
+  std::vector<SuiteCase> cases;
   std::vector<std::string> leads;
   for (const auto& output : made.outputs) {
     cases.push_back({"output " + output.name, {}, {}});
@@ -40,7 +40,7 @@ std::vector<Case> cases_of(const Verification& made) {
       cases.push_back({finding.id, {}, {}});
       leads.push_back(finding.message);
     }
-    Case& place = cases[number];
+    SuiteCase& place = cases[number];
     (verification::violates(finding, made) ? place.failures : place.printed).push_back(&finding);
   }
   if (made.report) {
@@ -73,7 +73,7 @@ std::string variation(const NamedDimension& dimension) {
   return {};
 }
 
-Table outputs(const Verification& made) {
+Table output_table(const Verification& made) {
   Table table{"Outputs", {"output", "type", "passes", "max abs", "max rel", "cosine", "noise", "difference"}, {}};
   for (const auto& output : made.outputs) {
     std::vector<std::string> sizes;
@@ -85,7 +85,7 @@ Table outputs(const Verification& made) {
   return table;
 }
 
-Table dimensions(const Verification& made) {
+Table dimension_table(const Verification& made) {
   Table table{"Named dimensions", {"dimension", "sizes", "varies"}, {}};
   for (const auto& dimension : made.dimensions) {
     std::string sizes;
@@ -116,7 +116,7 @@ std::string junit(const Verification& made) {
   std::string cases;
   int tests = 0, failures = 0;
   const std::string title = made.model + (made.onnx.empty() ? "" : " " + made.onnx) + " verify";
-  for (const Case& each : cases_of(made)) {
+  for (const SuiteCase& each : cases_of(made)) {
     ++tests;
     std::string inner;
     if (!each.failures.empty()) {
@@ -148,7 +148,7 @@ std::string markdown(const Verification& made) {
   if (made.first_bad)
     page.lines.push_back("First bad value: " + printable(made.first_bad->op) + ", " + printable(place(made.first_bad->site)) +
                          ": " + printable(made.first_bad->difference));
-  page.tables = {outputs(made), dimensions(made), findings_of(made)};
+  page.tables = {output_table(made), dimension_table(made), findings_of(made)};
   return markdown(page);
 }
 

@@ -1,4 +1,4 @@
-// Attention and embeddings: facts.
+// Attention: facts.
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
@@ -47,26 +47,6 @@ Facts native_multi_head(const Call& call) {
 
 Facts encoder_layer(const Call& call) { return {like(tensor_of(call, "src"))}; }
 
-Facts embedding(const Call& call) {
-  const TensorFact &weight = tensor_of(call, "weight"), &indices = tensor_of(call, "indices");
-  if (!indices.shape) return {tensor_fact(weight.dtype, std::nullopt)};
-  Shape shape = *indices.shape;
-  shape.push_back(size_at(weight, 1));
-  return {tensor_fact(weight.dtype, std::move(shape))};
-}
-
-// (bags, and three tensors that backward wants, of which nothing is stated).
-Facts embedding_bag(const Call& call) {
-  const TensorFact &weight = tensor_of(call, "weight"), &offsets = tensor_of(call, "offsets");
-  const auto last = call.boolean("include_last_offset");
-  Dim bags = size_at(offsets, 0);
-  if (const auto* indices = call.tensor("indices"); indices && indices->shape && indices->shape->size() == 2)
-    bags = indices->shape->front();
-  else
-    bags = last ? bags - Dim(*last ? 1 : 0) : Dim::unknown();
-  return {tensor_fact(weight.dtype, Shape{bags, size_at(weight, 1)})};
-}
-
 }  // namespace
 
 void register_attention(Registry& registry) {
@@ -77,9 +57,6 @@ void register_attention(Registry& registry) {
     registry.facts(op, attention);
   registry.facts("aten::_native_multi_head_attention", native_multi_head);
   registry.facts("aten::_transformer_encoder_layer_fwd", encoder_layer);
-  registry.facts("aten::embedding", embedding);
-  for (const char* op : {"aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only"})
-    registry.facts(op, embedding_bag);
 }
 
 }  // namespace compatcheck::symbolic

@@ -4,7 +4,7 @@ namespace compatcheck::symbolic {
 namespace {
 
 const Fact nothing_known{};
-const Fact none{.value = NoneFact{}};
+const Fact none_fact{.value = NoneFact{}};
 
 std::optional<std::int64_t> small_integer(const Fact& fact) {
   if (const auto* number = fact.number(); number && number->integer) return number->integer->number();
@@ -59,7 +59,7 @@ const ir::Value* Call::value(std::string_view argument) const {
 const Fact& Call::fact(std::string_view argument) const {
   if (const ir::Value* given = value(argument)) return facts_.of(given);
   if (!node_.schema()) return nothing_known;  // no arguments by name
-  return none;
+  return none_fact;
 }
 
 const Fact& Call::input(std::size_t i) const { return i < node_.inputs().size() ? facts_.of(node_.input(i)) : nothing_known; }

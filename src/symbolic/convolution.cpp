@@ -67,12 +67,12 @@ Facts named_padding(const Call& call, const std::string& padding) {
   return {result(call, std::move(shape))};
 }
 
-Facts forward(const Call& call) {
+Facts convolution(const Call& call) {
   if (const auto padding = call.string("padding")) return named_padding(call, *padding);
   return {result(call, convolved(tensor_of(call, "input"), tensor_of(call, "weight"), windows_of(call)))};
 }
 
-Facts transposed(const Call& call) {
+Facts transposed_convolution(const Call& call) {
   Windows windows = windows_of(call);
   windows.transposed = true;
   return {result(call, convolved(tensor_of(call, "input"), tensor_of(call, "weight"), windows))};
@@ -81,19 +81,19 @@ Facts transposed(const Call& call) {
 Facts either(const Call& call) {
   const auto direction = call.boolean("transposed");
   if (!direction) return {result(call, std::nullopt)};
-  return *direction ? transposed(call) : forward(call);
+  return *direction ? transposed_convolution(call) : convolution(call);
 }
 
 // (time, batch, channels) with weight (width, in, out).
 Facts time_batch_channels(const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &weight = tensor_of(call, "weight");
+  const TensorFact &self = self_of(call), &weight = tensor_of(call, "weight");
   const Dim length = size_at(self, 0) + Dim(2) * call.dim("pad").value_or(Dim::unknown()) - size_at(weight, 0) + Dim(1);
   return {tensor_fact(self.dtype, Shape{length, size_at(self, 1), size_at(weight, 2)})};
 }
 
 // (batch, channels, height, width) → (batch, channels · window, places); the batch may be missing.
 Facts im2col(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   if (!self.shape || self.shape->size() < 3) return {tensor_fact(self.dtype, std::nullopt)};
   const Shape kernel = sizes_of(call.dims("kernel_size"), 2), dilation = sizes_of(call.dims("dilation"), 2);
   const Shape padding = sizes_of(call.dims("padding"), 2), stride = sizes_of(call.dims("stride"), 2);
@@ -109,7 +109,7 @@ Facts im2col(const Call& call) {
 }
 
 Facts col2im(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   if (!self.shape || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
   Shape shape(self.shape->begin(), self.shape->end() - 1);
   shape.back() = floor_div(shape.back(), product(sizes_of(call.dims("kernel_size"), 2)));
@@ -219,7 +219,7 @@ Verdict columns_fit(const Call& call) {
   Demands demands;
   demands.rank(call, "self", 3, 4);
   demand_pairs(demands, call, {"kernel_size", "dilation", "padding", "stride"});
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   if (self.shape && self.shape->size() >= 3) demand_windows(demands, places(call, {self.shape->end() - 2, self.shape->end()}), 2);
   return demands.verdict();
 }
@@ -228,7 +228,7 @@ Verdict folded_columns_fit(const Call& call) {
   Demands demands;
   demands.rank(call, "self", 2, 3);
   demand_pairs(demands, call, {"output_size", "kernel_size", "dilation", "padding", "stride"});
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   const Shape counts = places(call, sizes_of(call.dims("output_size"), 2));
   demand_windows(demands, counts, 2);
   if (!self.shape || self.shape->size() < 2) return demands.verdict();
@@ -243,9 +243,9 @@ Verdict folded_columns_fit(const Call& call) {
 void register_convolution(Registry& registry) {
   for (const char* op : {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution_mode", "aten::mkldnn_convolution",
                          "aten::cudnn_convolution", "aten::thnn_conv2d", "aten::_slow_conv2d_forward", "aten::slow_conv3d"})
-    registry.facts(op, forward);
+    registry.facts(op, convolution);
   for (const char* op : {"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"})
-    registry.facts(op, transposed);
+    registry.facts(op, transposed_convolution);
   for (const char* op : {"aten::_convolution", "aten::convolution", "aten::convolution_overrideable"}) registry.facts(op, either);
   registry.facts("aten::conv_tbc", time_batch_channels);
   registry.condition("convolution_fits", convolution_fits);

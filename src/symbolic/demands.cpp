@@ -101,4 +101,34 @@ Verdict Demands::verdict() const {
   return broken_ ? Verdict{.truth = Truth::no, .message = *broken_} : Verdict{.truth = Truth::yes};
 }
 
+void demand_equal(const Dim& size, const Dim& wanted, std::string_view what) {
+  Demands demands;
+  demands.equal(size, wanted, what);
+  demands.hold();
+}
+
+void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
+  Demands demands;
+  demands.rank(call, argument, least, most);
+  demands.hold();
+}
+
+void demand_broadcast(const std::optional<Shape>& from, const Shape& to, std::string_view what) {
+  Demands demands;
+  if (from) demands.broadcasts(*from, to, what);
+  demands.hold();
+}
+
+void demand_no_bools(const Call& call, std::initializer_list<const char*> arguments) {
+  for (const char* argument : arguments)
+    if (call.dtype_of(argument) == ir::DType::boolean)
+      throw Impossible{"bools aren't subtracted: '" + std::string(argument) + "'"};
+}
+
+void demand_floating(const Call& call, const char* argument) {
+  const auto dtype = call.dtype_of(argument);
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype))
+    throw Impossible{"'" + std::string(argument) + "' is " + std::string(ir::name(*dtype)) + ", and must be floating"};
+}
+
 }  // namespace compatcheck::symbolic

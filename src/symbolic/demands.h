@@ -42,4 +42,11 @@ class Demands {
   std::optional<std::pair<ir::DType, std::string>> dtype_;  // of the first tensor, and its name
 };
 
+// One of them, for functions that state facts: throw Impossible.
+void demand_equal(const Dim& size, const Dim& wanted, std::string_view what);
+void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
+void demand_broadcast(const std::optional<Shape>& from, const Shape& to, std::string_view what);  // where `from` is known
+void demand_no_bools(const Call& call, std::initializer_list<const char*> arguments);
+void demand_floating(const Call& call, const char* argument);
+
 }  // namespace compatcheck::symbolic

@@ -33,11 +33,6 @@ std::size_t text_of(const Terms& terms) {
   return text;
 }
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-
 // False on overflow.
 bool add_term(Terms& terms, const std::vector<std::string>& monomial, std::int64_t coefficient) {
   auto& sum = terms[monomial];
@@ -46,7 +41,7 @@ bool add_term(Terms& terms, const std::vector<std::string>& monomial, std::int64
   return true;
 }
 
-std::optional<Terms> product(const Terms& a, const Terms& b) {
+std::optional<Terms> multiplied_terms(const Terms& a, const Terms& b) {
   Terms result;
   for (const auto& [am, ac] : a) {
     for (const auto& [bm, bc] : b) {
@@ -64,14 +59,14 @@ std::optional<Terms> product(const Terms& a, const Terms& b) {
 bool is_quotient(const std::string& atom) { return atom.find("//") != std::string::npos; }
 
 // A quotient in a product stands in parentheses.
-std::string join(const std::vector<std::string>& atoms, bool alone) {
+std::string join_atoms(const std::vector<std::string>& atoms, bool alone) {
   if (alone && atoms.size() == 1) return atoms.front();
   std::string text;
   for (const auto& atom : atoms) text += (text.empty() ? "" : "*") + (is_quotient(atom) ? "(" + atom + ")" : atom);
   return text;
 }
 
-std::string spell(const Terms& terms) {
+std::string spell_terms(const Terms& terms) {
   std::string text;
   // Numbers last, as people write them.
   auto append = [&](const std::vector<std::string>& atoms, std::int64_t coefficient) {
@@ -82,7 +77,7 @@ std::string spell(const Terms& terms) {
     if (atoms.empty())
       text += magnitude;
     else
-      text += (one ? "" : magnitude + "*") + join(atoms, one && !(leads && coefficient < 0));
+      text += (one ? "" : magnitude + "*") + join_atoms(atoms, one && !(leads && coefficient < 0));
   };
   for (const auto& [atoms, coefficient] : terms)
     if (!atoms.empty()) append(atoms, coefficient);
@@ -90,8 +85,8 @@ std::string spell(const Terms& terms) {
   return text.empty() ? "0" : text;
 }
 
-std::string operand(const Terms& terms) {
-  const std::string text = spell(terms);
+std::string spell_operand(const Terms& terms) {
+  const std::string text = spell_terms(terms);
   return terms.size() == 1 && text.find_first_of("*-/%") == std::string::npos ? text : "(" + text + ")";
 }
 
@@ -130,7 +125,7 @@ bool Dim::is_unknown() const { return !number_ && !expression_; }
 std::optional<std::int64_t> Dim::number() const { return number_; }
 
 std::string Dim::to_string() const {
-  std::string text = is_unknown() ? "?" : spell(DimTerms::of(*this));
+  std::string text = is_unknown() ? "?" : spell_terms(DimTerms::of(*this));
   std::erase(text, any_mark);
   return text;
 }
@@ -152,7 +147,7 @@ Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
-  auto terms = product(DimTerms::of(a), DimTerms::of(b));
+  auto terms = multiplied_terms(DimTerms::of(a), DimTerms::of(b));
   return terms ? DimTerms::make(std::move(*terms)) : Dim::unknown();
 }
 
@@ -205,6 +200,8 @@ std::optional<Dim> nested_quotient(const Terms& numerator, const Dim& by) {
 
 }  // namespace
 
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+
 Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown() || b.number() == 0) return Dim::unknown();
   if (b.number() == -1) return Dim(-1) * a;  // INT64_MIN / -1 overflows
@@ -218,7 +215,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
   const Dim rest = DimTerms::make(division.rest);
   if (rest.is_number() && b.is_number()) return whole + floor_div(rest, b);
   if (const auto nested = nested_quotient(division.rest, b)) return whole + *nested;
-  return whole + Dim::symbol(operand(division.rest) + "//" + operand(denominator));
+  return whole + Dim::symbol(spell_operand(division.rest) + "//" + spell_operand(denominator));
 }
 
 Dim modulo(const Dim& a, const Dim& b) { return a - floor_div(a, b) * b; }
@@ -263,7 +260,7 @@ bool provably_different(const Dim& a, const Dim& b) {
 namespace {
 
 // Where nothing is subtracted but a number, a sum is least with every name at its least.
-bool at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
+bool terms_at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
   std::int64_t least = 0;
   for (const auto& [atoms, coefficient] : terms) {
     const bool named =
@@ -277,10 +274,20 @@ bool at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
 
 }  // namespace
 
-bool provably_at_least(const Dim& a, std::int64_t bound) { return !a.is_unknown() && at_least(DimTerms::of(a), bound, false); }
+bool provably_at_least(const Dim& a, std::int64_t bound) {
+  return !a.is_unknown() && terms_at_least(DimTerms::of(a), bound, false);
+}
 
 bool provably_at_least_if_empty(const Dim& a, std::int64_t bound) {
-  return !a.is_unknown() && at_least(DimTerms::of(a), bound, true);
+  return !a.is_unknown() && terms_at_least(DimTerms::of(a), bound, true);
+}
+
+Dim larger(const Dim& a, const Dim& b) {
+  return provably_at_least_if_empty(a - b, 0) ? a : provably_at_least_if_empty(b - a, 0) ? b : Dim::unknown();
+}
+
+Dim smaller(const Dim& a, const Dim& b) {
+  return provably_at_least_if_empty(a - b, 0) ? b : provably_at_least_if_empty(b - a, 0) ? a : Dim::unknown();
 }
 
 }  // namespace compatcheck::symbolic

@@ -10,8 +10,9 @@
 namespace compatcheck::symbolic {
 namespace {
 
-constexpr std::array<std::string_view, 13> names = {"dim",   "dims",   "dim0",        "dim1",      "dim2",    "axis",     "axis0",
-                                                    "axis1", "source", "destination", "start_dim", "end_dim", "dimension"};
+constexpr std::array<std::string_view, 13> dim_names = {"dim",       "dims",    "dim0",     "dim1",   "dim2",
+                                                        "axis",      "axis0",   "axis1",    "source", "destination",
+                                                        "start_dim", "end_dim", "dimension"};
 
 // Those that count the dimensions of a result that has one more.
 constexpr std::array<std::string_view, 6> add_one = {"aten::unsqueeze", "aten::unsqueeze_", "aten::unsqueeze_copy",
@@ -62,7 +63,8 @@ Verdict dimensions_exist(const Call& call) {
   if (!schema || !follows_names(call.op())) return {.truth = Truth::yes};
   std::optional<std::size_t> rank;
   for (const schema::Argument& argument : schema->arguments) {
-    if (std::ranges::find(names, argument.name) == names.end() || !counts(argument.type) || call.is_none(argument.name)) continue;
+    if (std::ranges::find(dim_names, argument.name) == dim_names.end() || !counts(argument.type) || call.is_none(argument.name))
+      continue;
     ir::CheckedVector<std::int64_t> dims;
     if (const auto one = call.integer(argument.name))
       dims.push_back(*one);

@@ -9,8 +9,6 @@
 namespace compatcheck::symbolic {
 namespace {
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
-
 struct NoValue {};  // a name without a size, or beyond 64 bits
 
 template <class Operation>

@@ -16,7 +16,7 @@ std::int64_t read_as(const std::uint8_t* bytes) {
   return static_cast<std::int64_t>(value);
 }
 
-std::optional<std::int64_t> element(const ir::TensorView& view, std::int64_t position) {
+std::optional<std::int64_t> stored_element(const ir::TensorView& view, std::int64_t position) {
   const std::size_t size = ir::element_bytes(view.dtype);
   const auto& data = view.storage->data;
   if (position < 0 || size == 0 || static_cast<std::size_t>(position) >= data.size() / size) return std::nullopt;
@@ -39,10 +39,10 @@ std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
   std::vector<Dim> contents;
   std::vector<std::int64_t> index(view.sizes.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {
-    auto position = static_cast<std::uint64_t>(view.offset);  // wraps instead of overflowing; element() looks
+    auto position = static_cast<std::uint64_t>(view.offset);  // wraps instead of overflowing; stored_element() looks
     for (std::size_t d = 0; d < index.size(); ++d)
       position += static_cast<std::uint64_t>(index[d]) * static_cast<std::uint64_t>(view.strides[d]);
-    const auto value = element(view, static_cast<std::int64_t>(position));
+    const auto value = stored_element(view, static_cast<std::int64_t>(position));
     if (!value) return std::nullopt;
     contents.emplace_back(*value);
     for (std::size_t d = index.size(); d-- > 0;) {
@@ -73,7 +73,7 @@ std::optional<double> only_number(const ir::TensorView& view) {
   return std::nullopt;
 }
 
-Fact tensor_fact(const ir::TensorView& view) {
+Fact view_fact(const ir::TensorView& view) {
   TensorFact tensor{.dtype = view.dtype,
                     .shape = Shape(view.sizes.begin(), view.sizes.end()),
                     .contents = small_contents(view),
@@ -165,7 +165,7 @@ Fact fact_of(const ir::Constant& constant) {
     return {.value = NumberFact{.kind = NumberFact::Kind::floating, .floating = *floating}};
   if (auto* boolean = constant.get<bool>())
     return {.value = NumberFact{.kind = NumberFact::Kind::boolean, .integer = Dim(*boolean ? 1 : 0)}};
-  if (auto* view = constant.get<ir::TensorView>()) return tensor_fact(*view);
+  if (auto* view = constant.get<ir::TensorView>()) return view_fact(*view);
   if (auto* list = constant.get<ir::ListConstant>()) return items_fact(list->items);
   if (auto* tuple = constant.get<ir::TupleConstant>()) return items_fact(tuple->items);
   return {.value = ConstantFact{constant}};
@@ -254,7 +254,7 @@ bool same_value(const ObjectFact& a, const ObjectFact& b) { return a.parts == b.
 
 constexpr int deepest_fact = 64;
 
-std::size_t footprint(const Fact& fact, int depth) {
+std::size_t nested_footprint(const Fact& fact, int depth) {
   if (depth > deepest_fact) return most_fact + 1;
   std::size_t bytes = sizeof(Fact) + fact.wants.size() * sizeof(std::uint32_t);
   const auto add = [&](const std::optional<std::vector<Dim>>& dims) {
@@ -266,8 +266,8 @@ std::size_t footprint(const Fact& fact, int depth) {
     add(tensor->contents);
   } else if (const auto* list = fact.list()) {
     if (list->items)
-      for (const Fact& item : *list->items) bytes += footprint(item, depth + 1);
-    if (list->element) bytes += footprint(*list->element, depth + 1);
+      for (const Fact& item : *list->items) bytes += nested_footprint(item, depth + 1);
+    if (list->element) bytes += nested_footprint(*list->element, depth + 1);
   } else if (const auto* number = fact.number()) {
     if (number->integer) bytes += number->integer->footprint();
   } else if (const auto* constant = std::get_if<ConstantFact>(&fact.value)) {
@@ -283,7 +283,7 @@ bool same(const Fact& a, const Fact& b) {
   return std::visit([&](const auto& x) { return same_value(x, std::get<std::decay_t<decltype(x)>>(b.value)); }, a.value);
 }
 
-std::size_t footprint(const Fact& fact) { return footprint(fact, 0); }
+std::size_t footprint(const Fact& fact) { return nested_footprint(fact, 0); }
 
 bool holds_exactly(ir::DType dtype, const std::vector<Dim>& contents) {
   using enum ir::DType;

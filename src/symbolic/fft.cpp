@@ -1,4 +1,4 @@
-// Fourier transforms and complex numbers: facts.
+// Fourier transforms: facts.
 #include <algorithm>
 
 #include "symbolic/demands.h"
@@ -9,23 +9,7 @@
 namespace compatcheck::symbolic {
 namespace {
 
-using ir::DType;
-
-const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
-
-std::optional<DType> complex_of(std::optional<DType> dtype) {
-  if (!dtype || ir::is_complex(*dtype)) return dtype;
-  switch (to_float(*dtype)) {
-    case DType::f16: return DType::c32;
-    case DType::f32: return DType::c64;
-    case DType::f64: return DType::c128;
-    default: return std::nullopt;
-  }
-}
-
-std::optional<DType> real_of(std::optional<DType> dtype) {
-  return dtype ? std::optional(real_part(to_float(*dtype))) : std::nullopt;
-}
+std::optional<ir::DType> real_of(std::optional<ir::DType> dtype) { return as_real(as_float(dtype)); }
 
 // The dimensions that are transformed and their sizes, −1 where the input's is kept: `n` and `dim`, or `s` and `dim`.
 struct Transformed {
@@ -58,10 +42,10 @@ std::optional<Transformed> transformed(const Call& call, const Shape& shape) {
   return result;
 }
 
-enum class Kind : std::uint8_t { complex, to_half, from_half };
+enum class Spectrum : std::uint8_t { complex, to_half, from_half };
 
 // Half of the spectrum stands for a real signal: n/2 + 1 values of the last transformed dimension.
-std::optional<Shape> spectrum(const Call& call, Kind kind) {
+std::optional<Shape> spectrum(const Call& call, Spectrum kind) {
   if (!self_of(call).shape) return std::nullopt;
   Shape shape = *self_of(call).shape;
   const auto asked = transformed(call, shape);
@@ -69,27 +53,25 @@ std::optional<Shape> spectrum(const Call& call, Kind kind) {
   for (std::size_t i = 0; i < asked->dims.size(); ++i) {
     Dim& size = shape[asked->dims[i]];
     const bool last = i + 1 == asked->dims.size(), given = asked->sizes[i].number() != -1;
-    if (last && kind == Kind::from_half)
+    if (last && kind == Spectrum::from_half)
       size = given ? asked->sizes[i] : Dim(2) * (size - Dim(1));
     else if (given)
       size = asked->sizes[i];
-    if (last && kind == Kind::to_half) size = floor_div(size, 2) + Dim(1);
+    if (last && kind == Spectrum::to_half) size = floor_div(size, 2) + Dim(1);
   }
   return shape;
 }
 
-Facts to_complex(const Call& call) { return {tensor_fact(complex_of(self_of(call).dtype), spectrum(call, Kind::complex))}; }
-Facts real_to_half(const Call& call) { return {tensor_fact(complex_of(self_of(call).dtype), spectrum(call, Kind::to_half))}; }
-Facts half_to_real(const Call& call) { return {tensor_fact(real_of(self_of(call).dtype), spectrum(call, Kind::from_half))}; }
+Facts to_complex(const Call& call) { return {tensor_fact(as_complex(self_of(call).dtype), spectrum(call, Spectrum::complex))}; }
+Facts real_to_half(const Call& call) { return {tensor_fact(as_complex(self_of(call).dtype), spectrum(call, Spectrum::to_half))}; }
+Facts half_to_real(const Call& call) { return {tensor_fact(real_of(self_of(call).dtype), spectrum(call, Spectrum::from_half))}; }
 
 // (frequencies, frames), a batch in front, real and imaginary parts behind where the result isn't complex.
 Facts stft(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto points = call.dim("n_fft");
   const auto window = call.is_none("win_length") ? points : call.dim("win_length");
-  Demands demands;
-  if (window && call.tensor("window")) demands.equal(size_at(tensor_of(call, "window"), 0), *window, "the length of window");
-  demands.hold();
+  if (window && call.tensor("window")) demand_equal(size_at(tensor_of(call, "window"), 0), *window, "the length of window");
   const auto hop =
       call.is_none("hop_length") ? (points ? std::optional(floor_div(*points, 4)) : std::nullopt) : call.dim("hop_length");
   const auto center = call.has("center") ? call.boolean("center") : std::optional(false);
@@ -105,7 +87,7 @@ Facts stft(const Call& call) {
   shape.push_back(*one_sided ? floor_div(*points, 2) + Dim(1) : *points);
   shape.push_back(floor_div(length - *points, *hop) + Dim(1));
   if (!*complex) shape.emplace_back(2);
-  return {tensor_fact(*complex ? complex_of(self.dtype) : real_of(self.dtype), std::move(shape))};
+  return {tensor_fact(*complex ? as_complex(self.dtype) : real_of(self.dtype), std::move(shape))};
 }
 
 // [batch, frequencies, frames] → [batch, samples]
@@ -128,7 +110,7 @@ Facts istft(const Call& call) {
 
 // ---- The forms in which torch.export writes transforms: without sizes, but for the last one's
 
-Facts inner_to_complex(const Call& call) { return {tensor_fact(complex_of(self_of(call).dtype), self_of(call).shape)}; }
+Facts inner_to_complex(const Call& call) { return {tensor_fact(as_complex(self_of(call).dtype), self_of(call).shape)}; }
 
 Facts inner_to_half(const Call& call) {
   std::optional<Shape> shape = self_of(call).shape;
@@ -137,7 +119,7 @@ Facts inner_to_half(const Call& call) {
   const auto last = shape && !shape->empty() && dims && !dims->empty() ? wrap_dim(dims->back(), shape->size()) : std::nullopt;
   if (!half || !last) shape.reset();
   if (shape && *half) (*shape)[*last] = floor_div((*shape)[*last], 2) + Dim(1);
-  return {tensor_fact(complex_of(self_of(call).dtype), std::move(shape))};
+  return {tensor_fact(as_complex(self_of(call).dtype), std::move(shape))};
 }
 
 Facts inner_to_real(const Call& call) {
@@ -150,34 +132,11 @@ Facts inner_to_real(const Call& call) {
   return {tensor_fact(real_of(self_of(call).dtype), std::move(shape))};
 }
 
-// ---- Complex numbers and their parts
-
-Facts complex(const Call& call) {
-  const bool polar = call.has("angle");
-  const TensorFact &a = tensor_of(call, polar ? "abs" : "real"), &b = tensor_of(call, polar ? "angle" : "imag");
-  return {tensor_fact(complex_of(a.dtype), broadcast(a.shape, b.shape))};
+Facts frequencies(const Call& call) {
+  const Dim n = call.dim("n").value_or(Dim::unknown());
+  const bool half = call.op() == "aten::fft_rfftfreq";
+  return {tensor_fact(dtype_or(call, default_float), Shape{half ? floor_div(n, 2) + Dim(1) : n})};
 }
-
-Facts view_as_real(const Call& call) {
-  const TensorFact& self = self_of(call);
-  std::optional<Shape> shape = self.shape;
-  if (shape) shape->emplace_back(2);
-  return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, std::move(shape))};
-}
-
-Facts view_as_complex(const Call& call) {
-  const TensorFact& self = self_of(call);
-  std::optional<Shape> shape = self.shape;
-  if (shape && !shape->empty()) shape->pop_back();
-  return {tensor_fact(complex_of(self.dtype), std::move(shape))};
-}
-
-Facts part(const Call& call) {
-  const TensorFact& self = self_of(call);
-  return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, self.shape)};
-}
-
-Facts angle(const Call& call) { return {tensor_fact(real_of(self_of(call).dtype), self_of(call).shape)}; }
 
 }  // namespace
 
@@ -196,12 +155,7 @@ void register_fft(Registry& registry) {
   registry.facts("aten::_fft_c2c", inner_to_complex);
   registry.facts("aten::_fft_r2c", inner_to_half);
   registry.facts("aten::_fft_c2r", inner_to_real);
-  registry.facts("aten::complex", complex);
-  registry.facts("aten::polar", complex);
-  registry.facts("aten::view_as_real", view_as_real);
-  registry.facts("aten::view_as_complex", view_as_complex);
-  for (const char* op : {"aten::real", "aten::imag"}) registry.facts(op, part);
-  registry.facts("aten::angle", angle);
+  registry.facts("aten::fft_fftfreq", frequencies);
 }
 
 }  // namespace compatcheck::symbolic

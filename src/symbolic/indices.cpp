@@ -7,22 +7,22 @@
 namespace compatcheck::symbolic {
 namespace {
 
-using Kind = IndexArgument::Kind;
+using IndexKind = IndexArgument::Kind;
 
-bool among(std::string_view name, std::initializer_list<std::string_view> names) {
+bool one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
 
-class Finder {
+class IndexFinder {
  public:
-  explicit Finder(const Call& call) : call_(call), op_(call.op()) {
+  explicit IndexFinder(const Call& call) : call_(call), op_(call.op()) {
     if (op_.ends_with('_') && !op_.ends_with("__")) op_.remove_suffix(1);
   }
 
   std::vector<IndexArgument> find() {
-    if (among(op_, {"aten::index", "aten::index_put", "aten::_index_put_impl"}))
+    if (one_of(op_, {"aten::index", "aten::index_put", "aten::_index_put_impl"}))
       members("indices");
-    else if (among(op_, {"aten::embedding", "aten::embedding_bag"}))
+    else if (one_of(op_, {"aten::embedding", "aten::embedding_bag"}))
       rows_of_weight();
     else if (op_ == "aten::take")
       indices("index", size_of(call_.fact("self"), -1));
@@ -30,16 +30,16 @@ class Finder {
       indices("indices", along_dim());
     else if (op_ == "aten::one_hot")
       indices("self", call_.dim("num_classes"));
-    else if (among(op_, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::nll_loss_forward",
-                         "aten::nll_loss2d_forward", "aten::multi_margin_loss"}))
+    else if (one_of(op_, {"aten::nll_loss", "aten::nll_loss_nd", "aten::nll_loss2d", "aten::nll_loss_forward",
+                          "aten::nll_loss2d_forward", "aten::multi_margin_loss"}))
       indices("target", size_of(call_.fact("self"), call_.rank("self") == 1 ? 0 : 1));
     else if (op_.starts_with("torch_nn::_linear_cross_entropy"))
       indices("target", size_of(call_.fact("linear_weight"), 0));
-    else if (among(op_, {"aten::masked_fill", "aten::masked_select", "aten::masked_scatter"}))
-      add(Kind::masks, call_.value("mask"), std::nullopt);
+    else if (one_of(op_, {"aten::masked_fill", "aten::masked_select", "aten::masked_scatter"}))
+      add(IndexKind::masks, call_.value("mask"), std::nullopt);
     else if (op_ == "aten::where" && call_.has("self") && call_.has("condition"))
-      add(Kind::masks, call_.value("condition"), std::nullopt);
-    else if (op_.starts_with("aten::bitwise_") || among(op_, {"aten::__and__", "aten::__or__", "aten::__xor__"}))
+      add(IndexKind::masks, call_.value("condition"), std::nullopt);
+    else if (op_.starts_with("aten::bitwise_") || one_of(op_, {"aten::__and__", "aten::__or__", "aten::__xor__"}))
       bits();
     else if (is_indexing())
       indices("index", along_dim());
@@ -58,7 +58,7 @@ class Finder {
     return size_of(call_.fact("self"), call_.has("dim") ? call_.integer("dim") : std::nullopt);
   }
 
-  void indices(std::string_view argument, std::optional<Dim> below) { add(Kind::indices, call_.value(argument), below); }
+  void indices(std::string_view argument, std::optional<Dim> below) { add(IndexKind::indices, call_.value(argument), below); }
 
   // Bags begin at places among the indices.
   void rows_of_weight() {
@@ -66,7 +66,7 @@ class Finder {
     if (call_.has("offsets") && !call_.is_none("offsets")) indices("offsets", std::nullopt);
   }
 
-  void add(Kind kind, const ir::Value* value, std::optional<Dim> below) {
+  void add(IndexKind kind, const ir::Value* value, std::optional<Dim> below) {
     if (value) found_.push_back({.kind = kind, .value = value, .below = std::move(below)});
   }
 
@@ -76,12 +76,12 @@ class Finder {
     const ir::Node* maker = list ? list->producer() : nullptr;
     if (!maker || !maker->is("prim::ListConstruct")) return;
     for (std::size_t i = 0; i < maker->inputs().size(); ++i)
-      add(Kind::indices_or_masks, maker->input(i), size_of(call_.fact("self"), static_cast<std::int64_t>(i)));
+      add(IndexKind::indices_or_masks, maker->input(i), size_of(call_.fact("self"), static_cast<std::int64_t>(i)));
   }
 
   void bits() {
     for (const ir::Value* value : call_.node().inputs())
-      if (call_.facts().of(value).tensor()) add(Kind::bits, value, std::nullopt);
+      if (call_.facts().of(value).tensor()) add(IndexKind::bits, value, std::nullopt);
   }
 
   const Call& call_;
@@ -89,23 +89,23 @@ class Finder {
   std::vector<IndexArgument> found_;
 };
 
-bool takes(Kind kind, ir::DType dtype) {
+bool takes(IndexKind kind, ir::DType dtype) {
   const bool whole = ir::is_integral(dtype), truth = dtype == ir::DType::boolean;
   switch (kind) {
-    case Kind::indices: return whole;
-    case Kind::masks: return truth || dtype == ir::DType::u8;
-    case Kind::indices_or_masks:
-    case Kind::bits: return whole || truth;
+    case IndexKind::indices: return whole;
+    case IndexKind::masks: return truth || dtype == ir::DType::u8;
+    case IndexKind::indices_or_masks:
+    case IndexKind::bits: return whole || truth;
   }
   return true;
 }
 
-std::string_view wanted(Kind kind) {
+std::string_view wanted(IndexKind kind) {
   switch (kind) {
-    case Kind::indices: return "indices must be whole numbers, and are ";
-    case Kind::masks: return "a mask must be bool, and is ";
-    case Kind::indices_or_masks: return "indices must be whole numbers or bool, and are ";
-    case Kind::bits: return "an operator on bits takes whole numbers or bool, and not ";
+    case IndexKind::indices: return "indices must be whole numbers, and are ";
+    case IndexKind::masks: return "a mask must be bool, and is ";
+    case IndexKind::indices_or_masks: return "indices must be whole numbers or bool, and are ";
+    case IndexKind::bits: return "an operator on bits takes whole numbers or bool, and not ";
   }
   return {};
 }
@@ -122,7 +122,7 @@ std::optional<Dim> size_of(const Fact& fact, std::optional<std::int64_t> dim) {
 }
 
 std::vector<IndexArgument> index_arguments(const Call& call) {
-  return call.node().schema() ? Finder(call).find() : std::vector<IndexArgument>();
+  return call.node().schema() ? IndexFinder(call).find() : std::vector<IndexArgument>();
 }
 
 Verdict indices_have_dtypes(const Call& call) {

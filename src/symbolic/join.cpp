@@ -1,4 +1,4 @@
-// Joining tensors: facts.
+// Joining tensors: facts and conditions.
 #include "symbolic/join.h"
 
 #include <algorithm>
@@ -133,7 +133,7 @@ Facts stack(const Call& call) {
 
 // hstack, vstack, dstack, column_stack: a minimal rank first, then cat.
 using Widen = void (*)(Shape&);
-Facts widened(const Call& call, Widen widen, std::optional<std::int64_t> dim) {
+Facts joined_wide(const Call& call, Widen widen, std::optional<std::int64_t> dim) {
   auto tensors = tensor_list(call, "tensors");
   if (!tensors) return {tensor_fact(std::nullopt, std::nullopt)};
   if (std::any_of(tensors->begin(), tensors->end(), [](const auto& tensor) { return !tensor.shape; }))
@@ -161,10 +161,10 @@ void to_column(Shape& shape) {
   shape.emplace_back(1);
 }
 
-Facts hstack(const Call& call) { return widened(call, to_vector, std::nullopt); }
-Facts vstack(const Call& call) { return widened(call, to_row, 0); }
-Facts dstack(const Call& call) { return widened(call, to_layer, 2); }
-Facts column_stack(const Call& call) { return widened(call, to_column, 1); }
+Facts hstack(const Call& call) { return joined_wide(call, to_vector, std::nullopt); }
+Facts vstack(const Call& call) { return joined_wide(call, to_row, 0); }
+Facts dstack(const Call& call) { return joined_wide(call, to_layer, 2); }
+Facts column_stack(const Call& call) { return joined_wide(call, to_column, 1); }
 
 Facts broadcast_tensors(const Call& call) {
   const auto tensors = tensor_list(call, "tensors");
@@ -273,6 +273,14 @@ Facts chunk_cat(const Call& call) {
   return {tensor_fact(promoted(*tensors), std::move(shape))};
 }
 
+// A list of tensors that is a sequence while the model runs.
+Verdict list_of_unknown_length(const Call& call) {
+  const auto* list = call.input(0).list();
+  if (!list) return {.truth = Truth::no, .message = "nothing is known of the list"};
+  if (list->items) return {.truth = Truth::no, .message = "the list has " + std::to_string(list->items->size()) + " members"};
+  return {.truth = Truth::yes};
+}
+
 }  // namespace
 
 void register_join(Registry& registry) {
@@ -288,6 +296,7 @@ void register_join(Registry& registry) {
   registry.facts("aten::pad_sequence", pad_sequence);
   registry.facts("aten::cartesian_prod", cartesian_prod);
   registry.facts("aten::_chunk_cat", chunk_cat);
+  registry.condition("list_of_unknown_length", list_of_unknown_length);
 }
 
 }  // namespace compatcheck::symbolic

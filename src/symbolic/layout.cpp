@@ -76,7 +76,7 @@ static_assert(std::ranges::is_sorted(same_tensor) && std::ranges::is_sorted(drop
               std::ranges::is_sorted(in_order_but_images) && std::ranges::is_sorted(iterates));
 
 template <std::size_t n>
-bool among(std::string_view op, const std::array<std::string_view, n>& sorted) {
+bool listed(std::string_view op, const std::array<std::string_view, n>& sorted) {
   return std::ranges::binary_search(sorted, op);
 }
 
@@ -118,7 +118,7 @@ Placement Layouts::state(const ir::Value* value) {
   const ir::Node* node = value->producer();
   if (!node) return value->block()->owner() || ir::has_open_strides(value->type()) ? open(value) : fresh(value);
   if (ir::constant_of(value)) return constant(value);
-  if (among(node->op(), same_tensor)) return of(node->input(0));
+  if (listed(node->op(), same_tensor)) return of(node->input(0));
   if (node->is("prim::ListUnpack")) return part(value, *node->input(0)->producer(), value->index());
   if (node->attribute("written")) return written(value);
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
@@ -168,13 +168,13 @@ Placement Layouts::called(const ir::Value* value) {
     return call.has("dtype") ? open(value) : reshaped(value, call);
   if (op == "aten::contiguous" || op == "aten::ravel") return in_order(value, call);
   if (op == "aten::clone" || op == "aten::to" || op == "aten::_to_copy" || op == "aten::type_as") return copied(value, call);
-  if (among(op, dropouts)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
-  if (among(op, always_in_order) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor)))
+  if (listed(op, dropouts)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
+  if (listed(op, always_in_order) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor)))
     return fresh(value);
   const Shape* to = sizes(value);
-  if (to && !is_image(to->size()) && (among(op, in_order_but_images) || pads(call))) return fresh(value);
-  if (among(op, kept_in_order)) return kept(value);
-  if (among(op, iterates) && preserves(call)) return iterated(value);
+  if (to && !is_image(to->size()) && (listed(op, in_order_but_images) || pads(call))) return fresh(value);
+  if (listed(op, kept_in_order)) return kept(value);
+  if (listed(op, iterates) && preserves(call)) return iterated(value);
   return open(value);
 }
 

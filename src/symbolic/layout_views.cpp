@@ -12,7 +12,7 @@ namespace {
 using View = std::optional<Viewed>;
 using Order = std::vector<std::size_t>;
 
-std::optional<std::size_t> dim_of(const Call& call, std::string_view argument, std::size_t rank) {
+std::optional<std::size_t> dim_below(const Call& call, std::string_view argument, std::size_t rank) {
   const auto dim = call.integer(argument);
   const auto index = dim ? wrap_dim(*dim, rank) : std::nullopt;
   return index && *index < rank ? index : std::nullopt;
@@ -27,7 +27,7 @@ View permuted(const Viewed& self, const Order& order) {
   return view;
 }
 
-View permute(const Call& call, const Viewed& self) {
+View permute_view(const Call& call, const Viewed& self) {
   const auto dims = call.ints("dims");
   if (!dims || dims->size() != self.sizes.size()) return std::nullopt;
   Order order;
@@ -48,25 +48,25 @@ View swapped(const Viewed& self, std::optional<std::size_t> a, std::optional<std
   return permuted(self, order);
 }
 
-View transpose(const Call& call, const Viewed& self) {
+View transpose_view(const Call& call, const Viewed& self) {
   const std::size_t rank = self.sizes.size();
-  if (call.has("dim0")) return swapped(self, dim_of(call, "dim0", rank), dim_of(call, "dim1", rank));
-  return swapped(self, dim_of(call, "axis0", rank), dim_of(call, "axis1", rank));
+  if (call.has("dim0")) return swapped(self, dim_below(call, "dim0", rank), dim_below(call, "dim1", rank));
+  return swapped(self, dim_below(call, "axis0", rank), dim_below(call, "axis1", rank));
 }
 
-View t(const Call&, const Viewed& self) { return self.sizes.size() == 2 ? swapped(self, 0, 1) : View(self); }
-View last_transposed(const Call&, const Viewed& self) {
+View t_view(const Call&, const Viewed& self) { return self.sizes.size() == 2 ? swapped(self, 0, 1) : View(self); }
+View last_transposed_view(const Call&, const Viewed& self) {
   const std::size_t rank = self.sizes.size();
   return rank < 2 ? std::nullopt : swapped(self, rank - 2, rank - 1);
 }
 
-View reversed(const Call&, const Viewed& self) {
+View reversed_view(const Call&, const Viewed& self) {
   Order order(self.sizes.size());
   std::iota(order.rbegin(), order.rend(), 0);
   return permuted(self, order);
 }
 
-View move_dims(const Call& call, const Viewed& self) {
+View move_dims_view(const Call& call, const Viewed& self) {
   const auto from = call.ints("source"), to = call.ints("destination");
   const std::size_t rank = self.sizes.size();
   if (!from || !to || from->size() != to->size()) return std::nullopt;
@@ -115,8 +115,8 @@ const Shape* output_sizes(const Call& call) {
   return tensor && tensor->shape ? &*tensor->shape : nullptr;
 }
 
-View select(const Call& call, const Viewed& self) {
-  const auto dim = dim_of(call, "dim", self.sizes.size());
+View select_view(const Call& call, const Viewed& self) {
+  const auto dim = dim_below(call, "dim", self.sizes.size());
   const auto index = call.dim("index");
   if (!dim || !index) return std::nullopt;
   const bool from_end = index->number() && *index->number() < 0;
@@ -124,8 +124,8 @@ View select(const Call& call, const Viewed& self) {
   return without(*cut(self, *dim, from_end ? self.sizes[*dim] + *index : *index, 1), *dim);
 }
 
-View slice(const Call& call, const Viewed& self) {
-  const auto dim = dim_of(call, "dim", self.sizes.size());
+View slice_view(const Call& call, const Viewed& self) {
+  const auto dim = dim_below(call, "dim", self.sizes.size());
   const auto step = call.integer("step");
   const Shape* sizes = output_sizes(call);
   if (!dim || !step || !sizes || sizes->size() != self.sizes.size()) return std::nullopt;
@@ -133,14 +133,14 @@ View slice(const Call& call, const Viewed& self) {
   return start ? cut(self, *dim, *start, (*sizes)[*dim], *step) : std::nullopt;
 }
 
-View narrow(const Call& call, const Viewed& self) {
-  const auto dim = dim_of(call, "dim", self.sizes.size());
+View narrow_view(const Call& call, const Viewed& self) {
+  const auto dim = dim_below(call, "dim", self.sizes.size());
   const auto start = dim ? start_of(call, self.sizes[*dim]) : std::nullopt;
   const auto length = call.dim("length");
   return start && length ? cut(self, *dim, *start, *length) : std::nullopt;
 }
 
-View expand(const Call& call, const Viewed& self) {
+View expand_view(const Call& call, const Viewed& self) {
   const Shape* sizes = output_sizes(call);
   if (!sizes || sizes->size() < self.sizes.size()) return std::nullopt;
   const std::size_t added = sizes->size() - self.sizes.size();
@@ -154,8 +154,8 @@ View expand(const Call& call, const Viewed& self) {
   return view;
 }
 
-View unsqueeze(const Call& call, const Viewed& self) {
-  const auto dim = dim_of(call, "dim", self.sizes.size() + 1);
+View unsqueeze_view(const Call& call, const Viewed& self) {
+  const auto dim = dim_below(call, "dim", self.sizes.size() + 1);
   if (!dim) return std::nullopt;
   Viewed view = self;
   const auto at = static_cast<std::ptrdiff_t>(*dim);
@@ -164,7 +164,7 @@ View unsqueeze(const Call& call, const Viewed& self) {
   return view;
 }
 
-View squeeze(const Call& call, const Viewed& self) {
+View squeeze_view(const Call& call, const Viewed& self) {
   std::vector<bool> asked(self.sizes.size(), !call.has("dim"));
   if (call.has("dim")) {
     auto dims = call.ints("dim");
@@ -186,8 +186,8 @@ View squeeze(const Call& call, const Viewed& self) {
   return view;
 }
 
-View diagonal(const Call& call, const Viewed& self) {
-  const auto a = dim_of(call, "dim1", self.sizes.size()), b = dim_of(call, "dim2", self.sizes.size());
+View diagonal_view(const Call& call, const Viewed& self) {
+  const auto a = dim_below(call, "dim1", self.sizes.size()), b = dim_below(call, "dim2", self.sizes.size());
   const auto offset = call.integer("offset");
   const Shape* sizes = output_sizes(call);
   if (!a || !b || *a == *b || !offset || !sizes || sizes->empty()) return std::nullopt;
@@ -199,8 +199,8 @@ View diagonal(const Call& call, const Viewed& self) {
   return view;
 }
 
-View unfold(const Call& call, const Viewed& self) {
-  const auto dim = dim_of(call, "dimension", self.sizes.size());
+View unfold_view(const Call& call, const Viewed& self) {
+  const auto dim = dim_below(call, "dimension", self.sizes.size());
   const auto size = call.dim("size"), step = call.dim("step");
   const Shape* sizes = output_sizes(call);
   if (!dim || !size || !step || !sizes || sizes->size() != self.sizes.size() + 1) return std::nullopt;
@@ -210,7 +210,7 @@ View unfold(const Call& call, const Viewed& self) {
   return view;
 }
 
-View as_strided(const Call& call, const Viewed& self) {
+View as_strided_view(const Call& call, const Viewed& self) {
   const auto sizes = call.dims("size"), strides = call.dims("stride");
   const auto offset = call.is_none("storage_offset") ? std::optional(self.offset) : call.dim("storage_offset");
   if (!sizes || !strides || sizes->size() != strides->size() || !offset) return std::nullopt;
@@ -220,26 +220,26 @@ View as_strided(const Call& call, const Viewed& self) {
 using Rule = View (*)(const Call&, const Viewed&);
 
 Rule rule_of(std::string_view op) {
-  static const std::map<std::string_view, Rule> rules = {{"aten::as_strided", as_strided},
-                                                         {"aten::broadcast_to", expand},
-                                                         {"aten::diagonal", diagonal},
-                                                         {"aten::expand", expand},
-                                                         {"aten::expand_as", expand},
-                                                         {"aten::mT", last_transposed},
-                                                         {"aten::moveaxis", move_dims},
-                                                         {"aten::movedim", move_dims},
-                                                         {"aten::narrow", narrow},
-                                                         {"aten::numpy_T", reversed},
-                                                         {"aten::permute", permute},
-                                                         {"aten::select", select},
-                                                         {"aten::slice", slice},
-                                                         {"aten::squeeze", squeeze},
-                                                         {"aten::swapaxes", transpose},
-                                                         {"aten::swapdims", transpose},
-                                                         {"aten::t", t},
-                                                         {"aten::transpose", transpose},
-                                                         {"aten::unfold", unfold},
-                                                         {"aten::unsqueeze", unsqueeze}};
+  static const std::map<std::string_view, Rule> rules = {{"aten::as_strided", as_strided_view},
+                                                         {"aten::broadcast_to", expand_view},
+                                                         {"aten::diagonal", diagonal_view},
+                                                         {"aten::expand", expand_view},
+                                                         {"aten::expand_as", expand_view},
+                                                         {"aten::mT", last_transposed_view},
+                                                         {"aten::moveaxis", move_dims_view},
+                                                         {"aten::movedim", move_dims_view},
+                                                         {"aten::narrow", narrow_view},
+                                                         {"aten::numpy_T", reversed_view},
+                                                         {"aten::permute", permute_view},
+                                                         {"aten::select", select_view},
+                                                         {"aten::slice", slice_view},
+                                                         {"aten::squeeze", squeeze_view},
+                                                         {"aten::swapaxes", transpose_view},
+                                                         {"aten::swapdims", transpose_view},
+                                                         {"aten::t", t_view},
+                                                         {"aten::transpose", transpose_view},
+                                                         {"aten::unfold", unfold_view},
+                                                         {"aten::unsqueeze", unsqueeze_view}};
   const auto found = rules.find(op);
   return found == rules.end() ? nullptr : found->second;
 }
@@ -253,7 +253,7 @@ View view_of(const Call& call, const Viewed& self) { return rule_of(call.op())(c
 // Where each part begins follows from the sizes of those before it.
 View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
   static constexpr std::string_view splits[] = {"aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split"};
-  const auto dim = dim_of(split, "dim", self.sizes.size());
+  const auto dim = dim_below(split, "dim", self.sizes.size());
   if (!dim) return std::nullopt;
   if (split.op() == "aten::unbind") return without(*cut(self, *dim, static_cast<std::int64_t>(part), 1), *dim);
   const auto* parts = split.facts().of(split.node().output()).list();

@@ -1,181 +1,21 @@
-// Decompositions and solvers, on matrices with any batch in front: facts.
-#include <algorithm>
-
+// Determinants, products of vectors, distances, powers as columns: facts and conditions.
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
+#include "symbolic/matrix.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
-using ir::DType;
-
-// A batch of matrices. Absent while nothing is known of its rank.
-struct Matrix {
-  std::optional<DType> dtype;
-  Shape batch;
-  Dim rows, columns;
-
-  Dim smaller() const {
-    if (rows.is_number() && columns.is_number()) return std::min(*rows.number(), *columns.number());
-    return provably_equal(rows, columns) ? rows : Dim::unknown();
-  }
-  Fact with(std::optional<DType> type, std::initializer_list<Dim> last) const {
-    Shape shape = batch;
-    shape.insert(shape.end(), last);
-    return tensor_fact(type, std::move(shape));
-  }
-  Fact with(std::initializer_list<Dim> last) const { return with(dtype, last); }
-  std::optional<DType> real() const { return dtype ? std::optional(real_part(*dtype)) : std::nullopt; }
-  std::optional<DType> complex() const {
-    if (!dtype) return dtype;
-    return *dtype == DType::f32 ? DType::c64 : *dtype == DType::f64 ? DType::c128 : *dtype;
-  }
-};
-
-std::optional<Matrix> matrix(const TensorFact& tensor) {
-  if (!tensor.shape || tensor.shape->size() < 2) return std::nullopt;
-  const Shape& shape = *tensor.shape;
-  return Matrix{tensor.dtype, Shape(shape.begin(), shape.end() - 2), shape[shape.size() - 2], shape.back()};
-}
-
-std::optional<Matrix> argument(const Call& call) {
-  for (const char* name : {"A", "self", "input", "LU"})
-    if (call.has(name)) return matrix(tensor_of(call, name));
-  return std::nullopt;
-}
-
-// A rule for a call whose first matrix is known; else nothing is stated but that there are tensors.
-template <Facts (*rule)(const Call&, const Matrix&)>
-Facts of_matrix(const Call& call) {
-  const auto known = argument(call);
-  return known ? rule(call, *known) : Facts{};
-}
-
-Facts same(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns})}; }
-Facts same_and_info(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns}), a.with(DType::i32, {})}; }
-Facts number(const Call&, const Matrix& a) { return {a.with({})}; }
-Facts sign_and_number(const Call&, const Matrix& a) { return {a.with({}), a.with(a.real(), {})}; }
-Facts eigen_complex(const Call&, const Matrix& a) {
-  return {a.with(a.complex(), {a.rows}), a.with(a.complex(), {a.rows, a.rows})};
-}
-Facts eigen_real(const Call&, const Matrix& a) { return {a.with(a.real(), {a.rows}), a.with({a.rows, a.rows})}; }
-Facts singular_values(const Call&, const Matrix& a) { return {a.with(a.real(), {a.smaller()})}; }
-Facts transposed(const Call&, const Matrix& a) { return {a.with({a.columns, a.rows})}; }
-Facts rank(const Call&, const Matrix& a) { return {a.with(DType::i64, {})}; }
-Facts factor(const Call&, const Matrix& a) {
-  return {a.with({a.rows, a.columns}), a.with(DType::i32, {a.smaller()}), a.with(DType::i32, {})};
-}
-
-Facts lu(const Call& call, const Matrix& a) {
-  const auto pivot = call.boolean("pivot");
-  return {!pivot   ? tensor_fact(a.dtype, std::nullopt)
-          : *pivot ? a.with({a.rows, a.rows})
-                   : tensor_fact(a.dtype, Shape{0}),
-          a.with({a.rows, a.smaller()}), a.with({a.smaller(), a.columns})};
-}
-
-Facts qr(const Call& call, const Matrix& a) {
-  std::optional<std::string> mode = call.string("mode");
-  if (call.has("some")) {
-    const auto reduced = call.boolean("some");
-    if (reduced) mode = *reduced ? "reduced" : "complete";
-  }
-  if (!mode) return {};
-  if (*mode == "complete") return {a.with({a.rows, a.rows}), a.with({a.rows, a.columns})};
-  return {*mode == "r" ? tensor_fact(a.dtype, Shape{0}) : a.with({a.rows, a.smaller()}), a.with({a.smaller(), a.columns})};
-}
-
-Facts svd(const Call& call, const Matrix& a) {
-  const bool old = call.has("some");  // torch.svd gives V, not its transpose
-  auto full = call.boolean(old ? "some" : "full_matrices");
-  const auto vectors = old ? call.boolean("compute_uv") : std::optional(true);
-  if (!full || !vectors) return {};
-  if (old) full = !*full || !*vectors;
-  const Dim rows = *full ? a.rows : a.smaller(), columns = *full ? a.columns : a.smaller();
-  return {a.with({a.rows, rows}), a.with(a.real(), {a.smaller()}),
-          old ? a.with({a.columns, columns}) : a.with({columns, a.columns})};
-}
-
-Facts reflectors(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns}), a.with({a.smaller()})}; }
-
-// lu_unpack(LU_data, LU_pivots): P, L, U.
-Facts lu_unpack(const Call& call) {
-  const auto a = matrix(tensor_of(call, "LU_data"));
-  const auto data = call.boolean("unpack_data"), pivots = call.boolean("unpack_pivots");
-  if (!a || !data || !pivots) return {};
-  const Fact empty = tensor_fact(a->dtype, Shape{0});
-  return {*pivots ? a->with({a->rows, a->rows}) : empty, *data ? a->with({a->rows, a->smaller()}) : empty,
-          *data ? a->with({a->smaller(), a->columns}) : empty};
-}
-
-// ---- Solving A·X = B
-
-// B is a vector if it has one dimension, or one less than A with A's batch; nullopt where the sizes don't tell.
-std::optional<bool> is_vector(const TensorFact& a, const TensorFact& b) {
-  if (b.shape->size() == 1) return true;
-  if (a.shape->size() != b.shape->size() + 1) return false;
-  bool all_equal = true;
-  for (std::size_t i = 0; i < b.shape->size(); ++i) {
-    if (provably_different((*a.shape)[i], (*b.shape)[i])) return false;
-    all_equal &= provably_equal((*a.shape)[i], (*b.shape)[i]);
-  }
-  return all_equal ? std::optional(true) : std::nullopt;
-}
-
-// (solution, info), or only the solution.
-Facts solve(const Call& call) {
-  const TensorFact &a = tensor_of(call, "A"), &b = tensor_of(call, "B");
-  if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->empty()) return {};
-  const Shape batch(a.shape->begin(), a.shape->end() - 2);
-  const Fact info = tensor_fact(DType::i32, batch);
-  const auto vector = is_vector(a, b);
-  if (!vector) return {tensor_fact(b.dtype, std::nullopt), info};
-  if (*vector) {
-    Shape shape = batch;
-    shape.push_back(b.shape->back());
-    return {tensor_fact(b.dtype, std::move(shape)), info};
-  }
-  auto shape = broadcast(batch, Shape(b.shape->begin(), b.shape->end() - 2));
-  shape->insert(shape->end(), b.shape->end() - 2, b.shape->end());
-  return {tensor_fact(b.dtype, std::move(shape)), info};
-}
-
-// (solution, LU, pivots, info)
-Facts solve_with_factors(const Call& call) {
-  const Facts found = solve(call), factors = of_matrix<factor>(call);
-  if (found.empty() || factors.empty()) return {};
-  return {found.front(), factors.at(0), factors.at(1), found.at(1)};
-}
-
-// Right-hand side `b` of a factored or triangular `a`, batches broadcast.
-Facts solved(const TensorFact& a, const TensorFact& b) {
-  if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() < 2) return {};
-  auto shape = broadcast(Shape(a.shape->begin(), a.shape->end() - 2), Shape(b.shape->begin(), b.shape->end() - 2));
-  Shape factor = *shape;
-  shape->insert(shape->end(), b.shape->end() - 2, b.shape->end());
-  factor.insert(factor.end(), a.shape->end() - 2, a.shape->end());
-  return {tensor_fact(b.dtype, std::move(shape)), tensor_fact(a.dtype, std::move(factor))};
-}
-
-Facts lu_solve(const Call& call) {
-  return call.has("LU") ? solved(tensor_of(call, "LU"), tensor_of(call, "B"))
-                        : solved(tensor_of(call, "LU_data"), tensor_of(call, "self"));
-}
-Facts ldl_solve(const Call& call) { return solved(tensor_of(call, "LD"), tensor_of(call, "B")); }
-Facts solve_triangular(const Call& call) { return solved(tensor_of(call, "self"), tensor_of(call, "B")); }
-Facts triangular_solve(const Call& call) { return solved(tensor_of(call, "A"), tensor_of(call, "self")); }
-Facts cholesky_solve(const Call& call) { return solved(tensor_of(call, "input2"), tensor_of(call, "self")); }
-Facts ormqr(const Call& call) { return {like(tensor_of(call, "input3"))}; }
-
-// ---- Others
+Facts determinant(const Call&, const Matrix& a) { return {a.with({})}; }
+Facts sign_and_logarithm(const Call&, const Matrix& a) { return {a.with({}), a.with(a.real(), {})}; }
 
 Facts cross(const Call& call) {
   Promotion promotion;
   promotion.add(call.fact("self"));
   promotion.add(call.fact("other"));
-  const auto &self = tensor_of(call, "self").shape, &other = tensor_of(call, "other").shape;
+  const auto &self = self_of(call).shape, &other = tensor_of(call, "other").shape;
   const Fact product = tensor_fact(promotion.result(), broadcast(self, other));
   Demands demands;
   if (self && self->empty()) demands.broken("self has no dimensions");
@@ -186,31 +26,42 @@ Facts cross(const Call& call) {
   return {product};
 }
 
-// The dimensions from `ind` on come first.
-Facts tensorinv(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
-  const auto ind = call.integer("ind");
-  if (!self.shape || !ind || *ind < 0 || static_cast<std::size_t>(*ind) > self.shape->size())
-    return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape(self.shape->begin() + *ind, self.shape->end());
-  shape.insert(shape.end(), self.shape->begin(), self.shape->begin() + *ind);
-  return {tensor_fact(self.dtype, std::move(shape))};
+// Rows of x1 against rows of x2, batches broadcast.
+Facts cdist(const Call& call) {
+  const TensorFact &a = tensor_of(call, "x1"), &b = tensor_of(call, "x2");
+  if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() < 2) return {tensor_fact(a.dtype, std::nullopt)};
+  demand_equal(b.shape->back(), a.shape->back(), "the last dimension of x2");
+  auto shape = broadcast(Shape(a.shape->begin(), a.shape->end() - 2), Shape(b.shape->begin(), b.shape->end() - 2));
+  shape->push_back((*a.shape)[a.shape->size() - 2]);
+  shape->push_back((*b.shape)[b.shape->size() - 2]);
+  return {tensor_fact(a.dtype, std::move(shape))};
 }
 
-// self · x = other: x has the dimensions of self that other lacks; `dims` are moved to the end first.
-Facts tensorsolve(const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
-  if (!self.shape || !other.shape || self.shape->empty() || other.shape->size() > self.shape->size())
-    return {tensor_fact(self.dtype, std::nullopt)};
-  if (call.is_none("dims"))
-    return {tensor_fact(self.dtype,
-                        Shape(self.shape->begin() + static_cast<std::ptrdiff_t>(other.shape->size()), self.shape->end()))};
-  const auto dims = call.ints("dims");
-  if (!dims) return {tensor_fact(self.dtype, std::nullopt)};
-  auto moved = reduce_shape(*self.shape, dims, false);
-  if (!moved) return {tensor_fact(self.dtype, std::nullopt)};
-  for (const std::int64_t dim : *dims) moved->push_back((*self.shape)[*wrap_dim(dim, self.shape->size())]);
-  return {tensor_fact(self.dtype, Shape(moved->begin() + static_cast<std::ptrdiff_t>(other.shape->size()), moved->end()))};
+Facts pdist(const Call& call) {
+  demand_floating(call, "self");
+  const Dim n = size_at(self_of(call), 0);
+  return {tensor_fact(call.dtype_of("self"), Shape{floor_div(n * (n - Dim(1)), 2)})};
+}
+
+Facts dist(const Call& call) {
+  demand_no_bools(call, {"self", "other"});
+  Promotion promotion;
+  promotion.add(call.fact("self"));
+  promotion.add(call.fact("other"));
+  const auto dtype = promotion.result();
+  if (dtype && ir::is_integral(*dtype)) throw Impossible{"there is no norm of integers"};
+  return {tensor_fact(dtype, Shape{})};
+}
+
+// Powers of a vector as columns.
+Facts vander(const Call& call) {
+  const TensorFact& x = tensor_of(call, "x");
+  const bool whole = x.dtype && !ir::is_floating(*x.dtype) && !ir::is_complex(*x.dtype);
+  const auto dtype = whole ? std::optional(ir::DType::i64) : x.dtype;
+  if (!x.shape) return {tensor_fact(dtype, std::nullopt)};
+  Shape shape = x.shape->empty() ? Shape{1} : *x.shape;  // a number counts as one sample
+  shape.push_back(call.is_none("N") ? shape.back() : call.dim("N").value_or(Dim::unknown()));
+  return {tensor_fact(dtype, std::move(shape))};
 }
 
 // PyTorch takes Euclidean distances from products where there are many rows, or where it is told to.
@@ -225,43 +76,41 @@ Verdict distances_by_product(const Call& call) {
   return {.truth = by_product ? Truth::yes : Truth::no, .message = by_product ? "" : "the distances are taken one by one"};
 }
 
+// Doubles, whose determinants are computed step by step: a row of the matrix each.
+Verdict doubles_of_few_rows(const Call& call) {
+  constexpr std::int64_t most = 32;
+  const TensorFact& matrices = tensor_of(call, call.has("A") ? "A" : "self");
+  if (matrices.dtype && *matrices.dtype != ir::DType::f64) return {.truth = Truth::no, .message = "it isn't of doubles"};
+  const auto rows = matrices.shape && matrices.shape->size() >= 2 ? matrices.shape->back().number() : std::nullopt;
+  const bool few = matrices.dtype && rows && *rows >= 1 && *rows <= most;
+  return few ? Verdict{.truth = Truth::yes}
+             : Verdict{.truth = Truth::no, .message = "the number of rows isn't known, or above 32"};
+}
+
+Verdict matrices_are_square(const Call& call) {
+  Demands demands;
+  const auto& shape = tensor_of(call, call.has("A") ? "A" : "self").shape;
+  if (shape && shape->size() < 2) demands.broken("a matrix has at least 2 dimensions");
+  if (shape && shape->size() >= 2)
+    demands.equal((*shape)[shape->size() - 1], (*shape)[shape->size() - 2], "the number of columns");
+  return demands.verdict();
+}
+
 }  // namespace
 
 void register_linalg(Registry& registry) {
-  registry.condition("distances_by_product", distances_by_product);
-  for (const char* op : {"aten::linalg_inv", "aten::linalg_cholesky", "aten::cholesky", "aten::cholesky_inverse",
-                         "aten::linalg_matrix_exp", "aten::linalg_matrix_power", "aten::linalg_householder_product",
-                         "aten::inverse", "aten::matrix_exp", "aten::matrix_power", "aten::orgqr"})
-    registry.facts(op, of_matrix<same>);
-  for (const char* op : {"aten::linalg_inv_ex", "aten::linalg_cholesky_ex"}) registry.facts(op, of_matrix<same_and_info>);
   for (const char* op : {"aten::linalg_det", "aten::_linalg_det", "aten::det", "aten::logdet"})
-    registry.facts(op, of_matrix<number>);
+    registry.facts(op, of_matrix<determinant>);
   for (const char* op : {"aten::linalg_slogdet", "aten::_linalg_slogdet", "aten::slogdet"})
-    registry.facts(op, of_matrix<sign_and_number>);
-  for (const char* op : {"aten::linalg_eig", "aten::linalg_eigvals"}) registry.facts(op, of_matrix<eigen_complex>);
-  for (const char* op : {"aten::linalg_eigh", "aten::linalg_eigvalsh"}) registry.facts(op, of_matrix<eigen_real>);
-  registry.facts("aten::linalg_svdvals", of_matrix<singular_values>);
-  for (const char* op : {"aten::linalg_pinv", "aten::pinverse"}) registry.facts(op, of_matrix<transposed>);
-  registry.facts("aten::linalg_matrix_rank", of_matrix<rank>);
-  for (const char* op : {"aten::linalg_lu_factor", "aten::linalg_lu_factor_ex", "aten::_lu_with_info", "aten::linalg_ldl_factor",
-                         "aten::linalg_ldl_factor_ex"})
-    registry.facts(op, of_matrix<factor>);
-  registry.facts("aten::linalg_lu", of_matrix<lu>);
-  for (const char* op : {"aten::linalg_qr", "aten::qr"}) registry.facts(op, of_matrix<qr>);
-  for (const char* op : {"aten::linalg_svd", "aten::svd"}) registry.facts(op, of_matrix<svd>);
-  registry.facts("aten::geqrf", of_matrix<reflectors>);
-  registry.facts("aten::lu_unpack", lu_unpack);
-  for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.facts(op, solve);
-  registry.facts("aten::_linalg_solve_ex", solve_with_factors);
-  for (const char* op : {"aten::lu_solve", "aten::linalg_lu_solve"}) registry.facts(op, lu_solve);
-  registry.facts("aten::linalg_ldl_solve", ldl_solve);
-  registry.facts("aten::linalg_solve_triangular", solve_triangular);
-  registry.facts("aten::triangular_solve", triangular_solve);
-  registry.facts("aten::cholesky_solve", cholesky_solve);
-  registry.facts("aten::ormqr", ormqr);
+    registry.facts(op, of_matrix<sign_and_logarithm>);
   for (const char* op : {"aten::cross", "aten::linalg_cross"}) registry.facts(op, cross);
-  registry.facts("aten::linalg_tensorinv", tensorinv);
-  registry.facts("aten::linalg_tensorsolve", tensorsolve);
+  registry.facts("aten::cdist", cdist);
+  registry.facts("aten::pdist", pdist);
+  registry.facts("aten::dist", dist);
+  for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.facts(op, vander);
+  registry.condition("distances_by_product", distances_by_product);
+  registry.condition("doubles_of_few_rows", doubles_of_few_rows);
+  registry.condition("matrices_are_square", matrices_are_square);
 }
 
 }  // namespace compatcheck::symbolic

@@ -1,4 +1,4 @@
-// Losses and distances: facts.
+// Losses, distances and backward operators: facts.
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
@@ -11,13 +11,11 @@ namespace {
 using ir::DType;
 
 // `reduction`: 0 none, 1 mean, 2 sum.
-Facts reduced(const Call& call, std::optional<DType> dtype, std::optional<Shape> unreduced) {
+Facts reduced_loss(const Call& call, std::optional<DType> dtype, std::optional<Shape> unreduced) {
   const auto reduction = call.integer("reduction");
   if (!reduction) return {tensor_fact(dtype, std::nullopt)};
   return {tensor_fact(dtype, *reduction == 0 ? std::move(unreduced) : std::optional(Shape{}))};
 }
-
-std::optional<DType> as_float(std::optional<DType> dtype) { return dtype ? std::optional(to_float(*dtype)) : std::nullopt; }
 
 // Of several tensor arguments that broadcast; with a margin, a float, integers become floats.
 Facts elementwise(const Call& call, std::initializer_list<const char*> arguments, bool margin = false) {
@@ -28,30 +26,13 @@ Facts elementwise(const Call& call, std::initializer_list<const char*> arguments
     promotion.add(call.fact(argument));
     shape = broadcast(shape, tensor_of(call, argument).shape);
   }
-  return reduced(call, margin ? as_float(promotion.result()) : promotion.result(), std::move(shape));
-}
-
-void demand_no_bool(const Call& call, std::initializer_list<const char*> arguments) {
-  Demands demands;
-  for (const char* argument : arguments)
-    if (call.dtype_of(argument) == DType::boolean) demands.broken("bools aren't subtracted: '" + std::string(argument) + "'");
-  demands.hold();
-}
-
-void demand_floating(const Call& call, const char* argument) {
-  const auto dtype = call.dtype_of(argument);
-  Demands demands;
-  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype))
-    demands.broken("'" + std::string(argument) + "' is " + std::string(ir::name(*dtype)) + ", and must be floating");
-  demands.hold();
+  return reduced_loss(call, margin ? as_float(promotion.result()) : promotion.result(), std::move(shape));
 }
 
 // Of integers there is no mean, and their sum is i64.
 std::optional<DType> reduced_dtype(const Call& call, std::optional<DType> dtype) {
   if (!dtype || !ir::is_integral(*dtype) || call.integer("reduction").value_or(0) == 0) return dtype;
-  Demands demands;
-  if (call.integer("reduction") == 1) demands.broken("there is no mean of integers");
-  demands.hold();
+  if (call.integer("reduction") == 1) throw Impossible{"there is no mean of integers"};
   return DType::i64;
 }
 
@@ -64,7 +45,7 @@ Facts kl_div(const Call& call) {
 }
 
 Facts l1(const Call& call) {
-  demand_no_bool(call, {"self", "target"});
+  demand_no_bools(call, {"self", "target"});
   Facts facts = between(call);
   auto* tensor = std::get_if<TensorFact>(&facts.front().value);
   tensor->dtype = reduced_dtype(call, tensor->dtype);
@@ -90,7 +71,7 @@ Facts with_logits(const Call& call) {
 }
 
 Facts hinge(const Call& call) {
-  demand_no_bool(call, {"self"});
+  demand_no_bools(call, {"self"});
   Facts facts = as_argument(call, {"self", "target"}, "self");
   auto* tensor = std::get_if<TensorFact>(&facts.front().value);
   tensor->dtype = reduced_dtype(call, tensor->dtype);
@@ -101,8 +82,8 @@ Facts hinge(const Call& call) {
 Facts poisson(const Call& call) {
   const TensorFact& input = tensor_of(call, "input");
   if (call.dtype_of("target") == DType::boolean && (input.dtype == DType::boolean || call.boolean("full") == true))
-    demand_no_bool(call, {"target"});
-  if (call.boolean("log_input") == false) demand_no_bool(call, {"input"});
+    demand_no_bools(call, {"target"});
+  if (call.boolean("log_input") == false) demand_no_bools(call, {"input"});
   const auto shape = broadcast(input.shape, tensor_of(call, "target").shape);
   Promotion product, promotion;
   // The logarithm of the input is a float before it meets the target.
@@ -110,20 +91,20 @@ Facts poisson(const Call& call) {
   product.add(call.fact("target"));
   promotion.add(tensor_fact(as_float(input.dtype), input.shape));
   promotion.add(tensor_fact(product.result(), shape));
-  return reduced(call, promotion.result(), shape);
+  return reduced_loss(call, promotion.result(), shape);
 }
 
 Facts margin_ranking(const Call& call) {
-  demand_no_bool(call, {"input1", "input2", "target"});
+  demand_no_bools(call, {"input1", "input2", "target"});
   return elementwise(call, {"input1", "input2", "target"}, true);
 }
 
-Facts of_self(const Call& call) { return reduced(call, call.dtype_of("self"), tensor_of(call, "self").shape); }
+Facts of_self(const Call& call) { return reduced_loss(call, self_of(call).dtype, self_of(call).shape); }
 
 // Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; cross_entropy_loss takes a
 // target of the scores' own shape for probabilities.
 void demand_classes(const Call& call) {
-  const auto &self = tensor_of(call, "self").shape, &target = tensor_of(call, "target").shape;
+  const auto &self = self_of(call).shape, &target = tensor_of(call, "target").shape;
   const bool pictures = call.op().starts_with("aten::nll_loss2d"), entropy = call.op() == "aten::cross_entropy_loss";
   Demands demands;
   if (!entropy && call.op() != "aten::nll_loss_nd") demands.rank(call, "self", pictures ? 4 : 1, pictures ? 4 : 2);
@@ -161,10 +142,10 @@ void demand_classes(const Call& call) {
 // One loss for each class index: the dimension of the classes goes.
 Facts by_class(const Call& call) {
   demand_classes(call);
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   std::optional<Shape> shape = self.shape;
   if (shape && !shape->empty()) shape->erase(shape->begin() + (shape->size() == 1 ? 0 : 1));
-  Facts facts = reduced(call, self.dtype, std::move(shape));
+  Facts facts = reduced_loss(call, self.dtype, std::move(shape));
   if (call.node().outputs().size() > 1) facts.push_back(tensor_fact(self.dtype, Shape{}));
   return facts;
 }
@@ -191,22 +172,22 @@ Facts linear_entropy(const Call& call) {
 
 // One loss for each row of (batch, classes), or for one vector.
 Facts by_row(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   std::optional<Shape> shape = self.shape;
   if (shape && !shape->empty()) shape->pop_back();
-  return reduced(call, self.dtype, std::move(shape));
+  return reduced_loss(call, self.dtype, std::move(shape));
 }
 
 // One loss for each index of a class, in the indices' shape.
 Facts multi_margin(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   const auto& target = tensor_of(call, "target").shape;
   Demands demands;
   demands.rank(call, "target", 0, 1);
   if (target && self.shape)
     demands.equal(product(*target), self.shape->size() < 2 ? Dim(1) : self.shape->front(), "the number of classes in 'target'");
   demands.hold();
-  return reduced(call, self.dtype, target);
+  return reduced_loss(call, self.dtype, target);
 }
 
 Facts cosine_embedding(const Call& call) {
@@ -229,11 +210,11 @@ Facts cosine_embedding(const Call& call) {
   // One loss for each row, which a target of one broadcasts to.
   auto rows = broadcast(tensor_of(call, "input1").shape, tensor_of(call, "input2").shape);
   if (rows && !rows->empty()) rows->pop_back();
-  return reduced(call, promotion.result(), broadcast(std::move(rows), tensor_of(call, "target").shape));
+  return reduced_loss(call, promotion.result(), broadcast(std::move(rows), tensor_of(call, "target").shape));
 }
 
 Facts triplet(const Call& call) {
-  demand_no_bool(call, {"anchor", "positive", "negative"});
+  demand_no_bools(call, {"anchor", "positive", "negative"});
   // Distances are floats before one is subtracted from the other.
   std::optional<DType> dtype;
   bool known = true;
@@ -249,14 +230,14 @@ Facts triplet(const Call& call) {
   auto shape =
       broadcast(broadcast(tensor_of(call, "anchor").shape, tensor_of(call, "positive").shape), tensor_of(call, "negative").shape);
   if (shape && !shape->empty()) shape->pop_back();
-  return reduced(call, dtype, std::move(shape));
+  return reduced_loss(call, dtype, std::move(shape));
 }
 
 Facts ctc(const Call& call) {
   const TensorFact& scores = tensor_of(call, "log_probs");
   std::optional<Shape> shape;
   if (scores.shape) shape = scores.shape->size() == 3 ? Shape{(*scores.shape)[1]} : Shape{};
-  return reduced(call, scores.dtype, std::move(shape));
+  return reduced_loss(call, scores.dtype, std::move(shape));
 }
 
 // ---- Distances
@@ -274,53 +255,35 @@ Facts cosine_similarity(const Call& call) {
   const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
   const auto a = call.dtype_of("x1"), b = call.dtype_of("x2");
   const auto dtype = a && b ? promote_types(*a, *b) : std::nullopt;
-  Demands demands;
-  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) demands.broken("one of the two must be floating");
-  demands.hold();
+  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) throw Impossible{"one of the two must be floating"};
   return {tensor_fact(dtype, dim && shape ? reduce_shape(*shape, std::vector{*dim}, false) : std::nullopt)};
 }
 
 Facts pairwise_distance(const Call& call) {
-  demand_no_bool(call, {"x1", "x2"});
+  demand_no_bools(call, {"x1", "x2"});
   const auto keep = call.boolean("keepdim");
   const auto shape = broadcast(tensor_of(call, "x1").shape, tensor_of(call, "x2").shape);
   return {tensor_fact(float_of(call, "x1", "x2"),
                       keep && shape ? reduce_shape(*shape, std::vector<std::int64_t>{-1}, *keep) : std::nullopt)};
 }
 
-// Rows of x1 against rows of x2, batches broadcast.
-Facts cdist(const Call& call) {
-  const TensorFact &a = tensor_of(call, "x1"), &b = tensor_of(call, "x2");
-  if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() < 2) return {tensor_fact(a.dtype, std::nullopt)};
-  Demands demands;
-  demands.equal(b.shape->back(), a.shape->back(), "the last dimension of x2");
-  demands.hold();
-  auto shape = broadcast(Shape(a.shape->begin(), a.shape->end() - 2), Shape(b.shape->begin(), b.shape->end() - 2));
-  shape->push_back((*a.shape)[a.shape->size() - 2]);
-  shape->push_back((*b.shape)[b.shape->size() - 2]);
-  return {tensor_fact(a.dtype, std::move(shape))};
+// ---- Backward
+
+// grad · mask · scale, a float.
+Facts dropout_backward(const Call& call) {
+  const TensorFact& grad = tensor_of(call, "grad_output");
+  return {tensor_fact(as_float(grad.dtype), grad.shape)};
 }
 
-Facts pdist(const Call& call) {
-  demand_floating(call, "self");
-  const Dim n = size_at(tensor_of(call, "self"), 0);
-  return {tensor_fact(call.dtype_of("self"), Shape{floor_div(n * (n - Dim(1)), 2)})};
+Facts softmax_backward(const Call& call) {
+  return {tensor_fact(call.dtype("input_dtype"), tensor_of(call, "grad_output").shape)};
 }
 
-Facts dist(const Call& call) {
-  demand_no_bool(call, {"self", "other"});
-  Promotion promotion;
-  promotion.add(call.fact("self"));
-  promotion.add(call.fact("other"));
-  Demands demands;
-  if (const auto dtype = promotion.result(); dtype && ir::is_integral(*dtype)) demands.broken("there is no norm of integers");
-  demands.hold();
-  return {tensor_fact(promotion.result(), Shape{})};
-}
+// ---- Conditions
 
 // ONNX's losses of classes are functions, whose Reshape finds out a size beside the batch's: ONNX Runtime fails for a batch of 0.
 Verdict has_a_batch(const Call& call) {
-  const auto& shape = tensor_of(call, "self").shape;
+  const auto& shape = self_of(call).shape;
   bool has = true;
   for (std::size_t i = 0; shape && i < shape->size(); ++i)
     has &= shape->size() == 1 || i == 1 || provably_at_least_if_empty((*shape)[i], 1);
@@ -351,9 +314,9 @@ void register_loss(Registry& registry) {
   registry.facts("aten::ctc_loss", ctc);
   registry.facts("aten::cosine_similarity", cosine_similarity);
   registry.facts("aten::pairwise_distance", pairwise_distance);
-  registry.facts("aten::cdist", cdist);
-  registry.facts("aten::pdist", pdist);
-  registry.facts("aten::dist", dist);
+  registry.facts("aten::max_pool2d_with_indices_backward", like_self);
+  registry.facts("aten::native_dropout_backward", dropout_backward);
+  registry.facts("aten::_softmax_backward_data", softmax_backward);
   registry.condition("has_a_batch", has_a_batch);
 }
 

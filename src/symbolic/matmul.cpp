@@ -7,28 +7,16 @@
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
+#include "symbolic/matrix.h"
 #include "symbolic/promotion.h"
-#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
 using ir::DType;
 
-std::optional<DType> dtype_of(const Call& call, std::string_view argument) {
+std::optional<DType> product_dtype(const Call& call, std::string_view argument) {
   return call.is_none("out_dtype") ? call.dtype_of(argument) : call.dtype("out_dtype");
-}
-
-void demand_equal(const Dim& size, const Dim& wanted, const char* what) {
-  Demands demands;
-  demands.equal(size, wanted, what);
-  demands.hold();
-}
-
-void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
-  Demands demands;
-  demands.rank(call, argument, least, most);
-  demands.hold();
 }
 
 constexpr const char* rows_of_second = "the number of rows of the second matrix";
@@ -49,40 +37,32 @@ std::optional<Shape> multiplied(const std::optional<Shape>& a, const std::option
 Facts matmul(const Call& call) {
   const bool named_other = call.has("other");
   const char* second = named_other ? "other" : call.has("mat2") ? "mat2" : "vec";
-  const auto &self = tensor_of(call, "self"), &other = tensor_of(call, second);
+  const auto &self = self_of(call), &other = tensor_of(call, second);
   if (!named_other) {
     const std::size_t rank = call.op().starts_with("aten::bmm") ? 3 : 2;
     demand_rank(call, "self", rank, rank);
     demand_rank(call, second, call.has("mat2") ? rank : 1, call.has("mat2") ? rank : 1);
   }
-  return {tensor_fact(dtype_of(call, "self"), multiplied(self.shape, other.shape))};
+  return {tensor_fact(product_dtype(call, "self"), multiplied(self.shape, other.shape))};
 }
 
 Facts dot(const Call& call) {
   const char* other = call.has("tensor") ? "tensor" : "other";
   demand_rank(call, "self", 1, 1);
   demand_rank(call, other, 1, 1);
-  demand_equal(size_at(tensor_of(call, "self"), 0), size_at(tensor_of(call, other), 0), "the length of 'self'");
+  demand_equal(size_at(self_of(call), 0), size_at(tensor_of(call, other), 0), "the length of 'self'");
   return {tensor_fact(call.dtype_of("self") ? call.dtype_of("self") : call.dtype_of(other), Shape{})};
-}
-
-void demand_expands(const TensorFact& tensor, const Shape& to, const char* what) {
-  if (!tensor.shape) return;
-  Demands demands;
-  demands.broadcasts(*tensor.shape, to, what);
-  demands.hold();
 }
 
 Facts linear(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
-  const TensorFact& bias = tensor_of(call, "bias");
   demand_rank(call, "weight", 1, 2);
   if (input.shape && input.shape->empty()) throw Impossible{"'input' has no dimensions"};
   if (!input.shape || !weight.shape || input.shape->empty()) return {tensor_fact(input.dtype, std::nullopt)};
   demand_equal(input.shape->back(), size_at(weight, weight.shape->size() - 1), "the last dimension of 'input'");
   Shape shape(input.shape->begin(), input.shape->end() - 1);
   if (weight.shape->size() == 2) shape.push_back(weight.shape->front());
-  demand_expands(bias, shape, "'bias'");
+  demand_broadcast(tensor_of(call, "bias").shape, shape, "'bias'");
   return {tensor_fact(input.dtype, std::move(shape))};
 }
 
@@ -94,8 +74,8 @@ Facts added(const Call& call, const char* a, std::size_t row, const char* b, std
   if (row == 1) demand_equal(size_at(second, 0), size_at(first, 0), "the number of matrices");
   demand_equal(size_at(second, row), size_at(first, column), rows_of_second);
   Shape product{size_at(first, row), size_at(second, column)};
-  demand_expands(tensor_of(call, "self"), product, "'self'");
-  return {tensor_fact(dtype_of(call, a), std::move(product))};
+  demand_broadcast(self_of(call).shape, product, "'self'");
+  return {tensor_fact(product_dtype(call, a), std::move(product))};
 }
 
 Facts addmm(const Call& call) { return added(call, "mat1", 0, "mat2", 1); }
@@ -105,7 +85,7 @@ Facts addmv(const Call& call) {
   demand_rank(call, "vec", 1, 1);
   demand_equal(size_at(tensor_of(call, "vec"), 0), size_at(tensor_of(call, "mat"), 1), "the length of 'vec'");
   Shape product{size_at(tensor_of(call, "mat"), 0)};
-  demand_expands(tensor_of(call, "self"), product, "'self'");
+  demand_broadcast(self_of(call).shape, product, "'self'");
   return {tensor_fact(call.dtype_of("vec"), std::move(product))};
 }
 
@@ -115,10 +95,10 @@ Facts outer_product(const Call& call, bool with_self) {
   demand_rank(call, "vec2", 1, 1);
   Shape product{size_at(tensor_of(call, a), 0), size_at(tensor_of(call, "vec2"), 0)};
   Promotion promotion;  // self is expanded first
-  promotion.add(with_self ? tensor_fact(tensor_of(call, "self").dtype, product) : call.fact("self"));
+  promotion.add(with_self ? tensor_fact(self_of(call).dtype, product) : call.fact("self"));
   if (with_self) promotion.add(call.fact("vec1"));
   promotion.add(call.fact("vec2"));
-  if (with_self) demand_expands(tensor_of(call, "self"), product, "'self'");
+  if (with_self) demand_broadcast(self_of(call).shape, product, "'self'");
   return {tensor_fact(promotion.result(), std::move(product))};
 }
 
@@ -131,13 +111,13 @@ Facts baddbmm(const Call& call) {
   demand_rank(call, "batch2", 3, 3);
   demand_equal(size_at(b, 1), size_at(a, 2), rows_of_second);
   Shape product{agreed_dim(size_at(a, 0), size_at(b, 0)), size_at(a, 1), size_at(b, 2)};
-  demand_expands(tensor_of(call, "self"), product, "'self'");
-  return {tensor_fact(dtype_of(call, "batch1"), std::move(product))};
+  demand_broadcast(self_of(call).shape, product, "'self'");
+  return {tensor_fact(product_dtype(call, "batch1"), std::move(product))};
 }
 
 // Sums over the last dimensions; a 0-d operand scales the other.
 Facts inner(const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
+  const TensorFact &self = self_of(call), &other = tensor_of(call, "other");
   if (!self.shape || !other.shape) return {tensor_fact(self.dtype, std::nullopt)};
   if (self.shape->empty() || other.shape->empty()) {
     Promotion promotion;
@@ -156,7 +136,7 @@ Facts inner(const Call& call) {
 
 // Both get dimensions before they are multiplied.
 Facts kron(const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
+  const TensorFact &self = self_of(call), &other = tensor_of(call, "other");
   const auto dtype = self.dtype && other.dtype ? promote_types(*self.dtype, *other.dtype) : std::nullopt;
   if (!self.shape || !other.shape) return {tensor_fact(dtype, std::nullopt)};
   Shape shape(std::max(self.shape->size(), other.shape->size()), Dim(1));
@@ -169,7 +149,7 @@ Facts kron(const Call& call) {
 }
 
 Facts tensordot(const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
+  const TensorFact &self = self_of(call), &other = tensor_of(call, "other");
   const auto first = call.ints("dims_self"), second = call.ints("dims_other");
   if (!self.shape || !other.shape || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
   auto shape = reduce_shape(*self.shape, first, false);
@@ -245,6 +225,8 @@ Facts bilinear(const Call& call) {
   }
   return {tensor_fact(input.dtype, std::move(shape))};
 }
+
+Facts matrix_power(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns})}; }
 
 // ---- einsum
 
@@ -394,34 +376,12 @@ Verdict einsum_has_elements(const Call& call) {
   return {.truth = has ? Truth::yes : Truth::no, .message = has ? "" : "an operand may be empty"};
 }
 
-// Doubles, whose determinants are computed step by step: a row of the matrix each.
-Verdict doubles_of_few_rows(const Call& call) {
-  constexpr std::int64_t most = 32;
-  const TensorFact& matrices = tensor_of(call, call.has("A") ? "A" : "self");
-  if (matrices.dtype && *matrices.dtype != DType::f64) return {.truth = Truth::no, .message = "it isn't of doubles"};
-  const auto rows = matrices.shape && matrices.shape->size() >= 2 ? matrices.shape->back().number() : std::nullopt;
-  const bool few = matrices.dtype && rows && *rows >= 1 && *rows <= most;
-  return few ? Verdict{.truth = Truth::yes}
-             : Verdict{.truth = Truth::no, .message = "the number of rows isn't known, or above 32"};
-}
-
-Verdict matrices_are_square(const Call& call) {
-  Demands demands;
-  const auto& shape = tensor_of(call, call.has("A") ? "A" : "self").shape;
-  if (shape && shape->size() < 2) demands.broken("a matrix has at least 2 dimensions");
-  if (shape && shape->size() >= 2)
-    demands.equal((*shape)[shape->size() - 1], (*shape)[shape->size() - 2], "the number of columns");
-  return demands.verdict();
-}
-
 }  // namespace
 
 void register_matmul(Registry& registry) {
   for (const char* op : {"aten::matmul", "aten::mm", "aten::bmm", "aten::mv", "aten::linalg_matmul"}) registry.facts(op, matmul);
   for (const char* op : {"aten::dot", "aten::vdot"}) registry.facts(op, dot);
-  registry.condition("matrices_are_square", matrices_are_square);
   registry.condition("einsum_has_elements", einsum_has_elements);
-  registry.condition("doubles_of_few_rows", doubles_of_few_rows);
   registry.facts("aten::linear", linear);
   registry.facts("aten::addmm", addmm);
   registry.facts("aten::_addmm_activation", addmm);
@@ -435,6 +395,7 @@ void register_matmul(Registry& registry) {
   registry.facts("aten::kron", kron);
   registry.facts("aten::tensordot", tensordot);
   registry.facts("aten::linalg_vecdot", vecdot);
+  registry.facts("aten::linalg_matrix_power", of_matrix<matrix_power>);
   registry.facts("aten::linalg_multi_dot", chain);
   registry.facts("aten::chain_matmul", chain);
   registry.facts("aten::bilinear", bilinear);

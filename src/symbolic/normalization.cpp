@@ -1,10 +1,9 @@
-// Normalizations that also give their statistics, softmax, dropout with its mask: facts, and what PyTorch demands.
+// Normalizations that also give their statistics: facts, and what PyTorch demands.
 #include <algorithm>
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
-#include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -75,18 +74,6 @@ Facts norm_except_dim(const Call& call) { return {length_except(call)}; }
 Facts weight_norm(const Call& call) { return {like(tensor_of(call, "v"))}; }
 Facts weight_and_norm(const Call& call) { return {like(tensor_of(call, "v")), length_except(call)}; }
 
-Facts softmax(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
-  if (!call.has("half_to_float")) return {tensor_fact(dtype_or(call, self.dtype), self.shape)};
-  const auto widen = call.boolean("half_to_float");
-  return {tensor_fact(widen ? (*widen ? std::optional(DType::f32) : self.dtype) : std::nullopt, self.shape)};
-}
-
-Facts native_dropout(const Call& call) {
-  const TensorFact& input = tensor_of(call, "input");
-  return {like(input), tensor_fact(DType::boolean, input.shape)};
-}
-
 // ---- Demands
 
 Verdict groups_fit(const Call& call) {
@@ -121,20 +108,6 @@ Verdict channels_fit(const Call& call) {
   return demands.verdict();
 }
 
-// prelu's weight: one number for all, or one of each channel. What has less than two dimensions has one channel.
-Verdict slopes_fit(const Call& call) {
-  Demands demands;
-  const auto &self = tensor_of(call, "self").shape, &weight = tensor_of(call, "weight").shape;
-  demands.rank(call, "weight", 0, 1);
-  if (!weight || weight->size() != 1 || weight->front().number() == 1 || !self) return demands.verdict();
-  const Dim channels = self->size() < 2 ? Dim(1) : (*self)[1];
-  if (weight->front().is_number())
-    demands.equal(channels, weight->front(), "the number of channels");
-  else
-    demand(weight->front(), channels, true);
-  return demands.verdict();
-}
-
 // The sizes of the last dimensions.
 Verdict normalized_shape_fits(const Call& call) {
   Demands demands;
@@ -161,7 +134,6 @@ void register_normalization(Registry& registry) {
   registry.facts("aten::native_group_norm", native_group_norm);
   registry.condition("groups_fit", groups_fit);
   registry.condition("channels_fit", channels_fit);
-  registry.condition("slopes_fit", slopes_fit);
   registry.condition("normalized_shape_fits", normalized_shape_fits);
   for (const char* op :
        {"aten::native_batch_norm", "aten::_native_batch_norm_legit", "aten::_native_batch_norm_legit_no_training",
@@ -171,9 +143,6 @@ void register_normalization(Registry& registry) {
   registry.facts("aten::_weight_norm", weight_norm);
   registry.facts("aten::_weight_norm_interface", weight_and_norm);
   registry.facts("aten::norm_except_dim", norm_except_dim);
-  for (const char* op : {"aten::softmax", "aten::log_softmax", "aten::_softmax", "aten::_log_softmax", "aten::_safe_softmax"})
-    registry.facts(op, softmax);
-  registry.facts("aten::native_dropout", native_dropout);
 }
 
 }  // namespace compatcheck::symbolic

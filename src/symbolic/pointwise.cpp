@@ -1,12 +1,9 @@
-// Elementwise operators: facts of those that no rule word says, and which word says the others that the tables don't list.
 #include "symbolic/pointwise.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
-#include "symbolic/families.h"
 #include "symbolic/promotion.h"
 
 namespace compatcheck::symbolic {
@@ -76,13 +73,6 @@ Dim truncated_quotient(const Dim& a, const Dim& b) {
   if (a.is_number() && b.is_number() && b.number() != 0 && b.number() != -1) return Dim(*a.number() / *b.number());
   return Dim::unknown();
 }
-Dim larger(const Dim& a, const Dim& b) {
-  return provably_at_least_if_empty(a - b, 0) ? a : provably_at_least_if_empty(b - a, 0) ? b : Dim::unknown();
-}
-Dim smaller(const Dim& a, const Dim& b) {
-  return provably_at_least_if_empty(a - b, 0) ? b : provably_at_least_if_empty(b - a, 0) ? a : Dim::unknown();
-}
-
 Operation operation_of(const Call& call) {
   std::string_view op = call.op();
   if (op.ends_with('_')) op.remove_suffix(1);
@@ -155,116 +145,6 @@ Fact pointwise_fact(const Call& call, Operands operands) {
   if (floats && !result.contents && product(*result.shape).number() == 1)
     if (const auto number = computed_number(call, *result.dtype)) set_number(result, *number);
   return {.value = std::move(result)};
-}
-
-// ---- Operators
-
-namespace {
-
-const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
-
-// rounding_mode=None is true division.
-Facts div(const Call& call) {
-  Operands operands = pointwise_operands(call);
-  if (call.is_none("rounding_mode")) {
-    if (operands.dtype) operands.dtype = to_float(*operands.dtype);
-  } else if (!call.string("rounding_mode")) {
-    operands.dtype.reset();
-  }
-  return {pointwise_fact(call, std::move(operands))};
-}
-
-Facts magnitude(const Call& call) {
-  const TensorFact& self = tensor_of(call, call.has("self") ? "self" : "x");
-  return {tensor_fact(self.dtype ? std::optional(real_part(*self.dtype)) : std::nullopt, self.shape)};
-}
-
-// floor, ceil …: whole numbers stay what they are.
-template <double (*round)(double)>
-Facts rounded(const Call& call) {
-  const TensorFact& self = self_of(call);
-  TensorFact result{.dtype = self.dtype, .shape = self.shape, .contents = self.contents};
-  if (self.fraction) set_number(result, round(*self.fraction));
-  return {{.value = std::move(result)}};
-}
-
-Facts float_power(const Call& call) {
-  const Operands operands = pointwise_operands(call);
-  const auto dtype = !operands.dtype                   ? operands.dtype
-                     : ir::is_complex(*operands.dtype) ? std::optional(DType::c128)
-                                                       : std::optional(DType::f64);
-  return {tensor_fact(dtype, operands.shape)};
-}
-
-// x · 2^other, where the power is a float.
-Facts ldexp(const Call& call) {
-  Promotion promotion;
-  const TensorFact &self = self_of(call), &other = tensor_of(call, "other");
-  const auto shape = broadcast(self.shape, other.shape);
-  // Whole exponents are read in the dtype of a floating tensor.
-  if (self.dtype && ir::is_floating(*self.dtype) && other.dtype && !ir::is_floating(*other.dtype) &&
-      !ir::is_complex(*other.dtype))
-    return {tensor_fact(self.dtype, shape)};
-  promotion.add(call.fact("self"));
-  promotion.add(tensor_fact(other.dtype ? std::optional(to_float(*other.dtype)) : std::nullopt, other.shape));
-  return {tensor_fact(promotion.result(), shape)};
-}
-
-Facts frexp(const Call& call) { return {like(self_of(call)), tensor_fact(DType::i32, self_of(call).shape)}; }
-
-// Half of a dimension gates the other half.
-Facts glu(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto dim = dim_index(call, "dim", self);
-  if (!dim || self.shape->empty()) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape = *self.shape;
-  Demands demands;
-  demands.multiple(shape[*dim], 2, "the size that is halved");
-  demands.hold();
-  shape[*dim] = floor_div(shape[*dim], 2);
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
-// As pow(self, 2): bool becomes an integer.
-Facts square(const Call& call) {
-  const TensorFact& self = self_of(call);
-  return {tensor_fact(self.dtype == DType::boolean ? std::optional(DType::i64) : self.dtype, self.shape)};
-}
-
-Facts like_argument(const Call& call, const char* argument) { return {like(tensor_of(call, argument))}; }
-Facts like_self(const Call& call) { return like_argument(call, "self"); }
-// grad · mask · scale, a float.
-Facts dropout_backward(const Call& call) {
-  const TensorFact& grad = tensor_of(call, "grad_output");
-  return {tensor_fact(grad.dtype ? std::optional(to_float(*grad.dtype)) : std::nullopt, grad.shape)};
-}
-Facts softmax_backward(const Call& call) {
-  return {tensor_fact(call.dtype("input_dtype"), tensor_of(call, "grad_output").shape)};
-}
-
-// In-place operators and the like whose functional form has no row.
-const std::initializer_list<const char*> like_first = {"aten::normal_", "aten::normal_functional", "aten::fix", "aten::copy_",
-                                                       "aten::conj_physical_"};
-
-}  // namespace
-
-void register_pointwise(Registry& registry) {
-  for (const char* op :
-       {"aten::div.Tensor_mode", "aten::div.Scalar_mode", "aten::divide.Tensor_mode", "aten::divide.Scalar_mode"})
-    registry.facts(op, div);
-  for (const char* op : {"aten::abs", "aten::absolute", "prim::abs"}) registry.facts(op, magnitude);
-  registry.facts("aten::floor", rounded<std::floor>);
-  registry.facts("aten::ceil", rounded<std::ceil>);
-  registry.facts("aten::trunc", rounded<std::trunc>);
-  registry.facts("aten::float_power", float_power);
-  registry.facts("aten::ldexp", ldexp);
-  registry.facts("aten::frexp.Tensor", frexp);
-  registry.facts("aten::glu", glu);
-  registry.facts("aten::square", square);
-  registry.facts("aten::max_pool2d_with_indices_backward", like_self);
-  registry.facts("aten::native_dropout_backward", dropout_backward);
-  registry.facts("aten::_softmax_backward_data", softmax_backward);
-  for (const char* op : like_first) registry.facts(op, registry.find_fact_word("same"));
 }
 
 }  // namespace compatcheck::symbolic

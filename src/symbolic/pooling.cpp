@@ -1,10 +1,11 @@
 // Pooling: facts, conditions, and what PyTorch demands.
+#include "symbolic/pooling.h"
+
 #include <algorithm>
 
 #include "symbolic/convolution.h"
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
-#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -38,11 +39,9 @@ Pool pool_of(const Call& call, std::size_t dims) {
           .ceil = call.boolean("ceil_mode")};
 }
 
-const TensorFact& pooled_tensor(const Call& call) { return tensor_of(call, call.has("qx") ? "qx" : "self"); }
+}  // namespace
 
-template <std::size_t dims>
-std::optional<Shape> pooled(const Call& call) {
-  const TensorFact& self = pooled_tensor(call);
+std::optional<Shape> pooled(const Call& call, const TensorFact& self, std::size_t dims) {
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   const Pool pool = pool_of(call, dims);
   Shape shape = *self.shape;
@@ -54,21 +53,23 @@ std::optional<Shape> pooled(const Call& call) {
   return shape;
 }
 
+namespace {
+
 template <std::size_t dims>
 Facts pool(const Call& call) {
-  return {tensor_fact(pooled_tensor(call).dtype, pooled<dims>(call))};
+  return {tensor_fact(self_of(call).dtype, pooled(call, self_of(call), dims))};
 }
 
 template <std::size_t dims>
 Facts pool_with_indices(const Call& call) {
-  const auto shape = pooled<dims>(call);
+  const auto shape = pooled(call, self_of(call), dims);
   return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
 }
 
 // The last dimensions become `output_size`.
 template <std::size_t dims>
-std::optional<Shape> sized(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
+std::optional<Shape> adapted(const Call& call) {
+  const TensorFact& self = self_of(call);
   if (!self.shape || self.shape->size() < dims) return std::nullopt;
   Shape shape = *self.shape;
   const Shape sizes = sizes_of(call.dims("output_size"), dims);
@@ -78,12 +79,12 @@ std::optional<Shape> sized(const Call& call) {
 
 template <std::size_t dims>
 Facts adaptive(const Call& call) {
-  return {tensor_fact(call.dtype_of("self"), sized<dims>(call))};
+  return {tensor_fact(call.dtype_of("self"), adapted<dims>(call))};
 }
 
 template <std::size_t dims>
 Facts adaptive_with_indices(const Call& call) {
-  const auto shape = sized<dims>(call);
+  const auto shape = adapted<dims>(call);
   return {tensor_fact(call.dtype_of("self"), shape), tensor_fact(DType::i64, shape)};
 }
 
@@ -97,7 +98,7 @@ std::optional<std::size_t> pooled_dims(const Call& call) {
 Verdict adaptive_output_divides(const Call& call) {
   const auto dims = pooled_dims(call);
   const Fact& self = call.fact("self");
-  const TensorFact& tensor = tensor_of(call, "self");
+  const TensorFact& tensor = self_of(call);
   const auto given = call.dims("output_size");
   const auto open = [](const Fact& fact, std::string message) {
     return Verdict{.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
@@ -161,7 +162,7 @@ Verdict ceil_padding_narrow(const Call& call) {
 
 // ---- Demands
 
-void demand_sizes(Demands& demands, const Call& call, std::size_t dims, std::int64_t least) {
+void demand_result(Demands& demands, const Call& call, std::size_t dims, std::int64_t least) {
   const auto* result = call.facts().of(call.node().output(0)).tensor();
   if (!result || !result->shape) return;
   const Shape& shape = *result->shape;
@@ -179,9 +180,8 @@ Verdict pool_fits(const Call& call) {
   const Pool pool = pool_of(call, *dims);
   for (std::size_t i = 0; i < *dims; ++i)
     demands.at_most(pool.padding[i], floor_div(pool.dilation[i] * (pool.kernel[i] - Dim(1)) + Dim(1), 2), "padding");
-  demand_sizes(demands, call, *dims, 1);
-  if (const TensorFact& self = tensor_of(call, "self");
-      call.op() == "aten::avg_pool3d" && self.shape && self.shape->size() >= *dims)
+  demand_result(demands, call, *dims, 1);
+  if (const TensorFact& self = self_of(call); call.op() == "aten::avg_pool3d" && self.shape && self.shape->size() >= *dims)
     for (std::size_t i = 0; i < *dims; ++i)
       demands.at_most(pool.kernel[i], self.shape->end()[static_cast<std::ptrdiff_t>(i) - 3], "kernel_size");
   return demands.verdict();
@@ -189,7 +189,7 @@ Verdict pool_fits(const Call& call) {
 
 // One for each element.
 void demand_indices(Demands& demands, const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &indices = tensor_of(call, "indices");
+  const TensorFact &self = self_of(call), &indices = tensor_of(call, "indices");
   if (!self.shape || !indices.shape) return;
   demands.rank(call, "indices", self.shape->size(), self.shape->size());
   for (std::size_t i = 0; i < std::min(self.shape->size(), indices.shape->size()); ++i)
@@ -204,7 +204,7 @@ Verdict pooled_size_fits(const Call& call) {
   demands.rank(call, "self", *dims + 1, *dims + 2);
   if (const auto size = call.list("output_size"); size && size->size() != *dims)
     demands.broken("the length of output_size must be " + std::to_string(*dims));
-  demand_sizes(demands, call, *dims, 0);
+  demand_result(demands, call, *dims, 0);
   if (call.has("indices")) demand_indices(demands, call);
   return demands.verdict();
 }
@@ -221,9 +221,6 @@ void register_pooling(Registry& registry) {
   registry.facts("aten::avg_pool1d", pool<1>);
   registry.facts("aten::avg_pool2d", pool<2>);
   registry.facts("aten::avg_pool3d", pool<3>);
-  registry.facts("aten::quantized_max_pool1d", pool<1>);
-  registry.facts("aten::quantized_max_pool2d", pool<2>);
-  registry.facts("quantized::max_pool1d", pool<1>);
   registry.facts("aten::adaptive_avg_pool1d", adaptive<1>);
   registry.facts("aten::adaptive_avg_pool2d", adaptive<2>);
   registry.facts("aten::adaptive_avg_pool3d", adaptive<3>);

@@ -89,6 +89,22 @@ DType real_part(DType dtype) {
   }
 }
 
+std::optional<DType> as_float(std::optional<DType> dtype) { return dtype ? std::optional(to_float(*dtype)) : std::nullopt; }
+
+std::optional<DType> as_real(std::optional<DType> dtype) { return dtype ? std::optional(real_part(*dtype)) : std::nullopt; }
+
+std::optional<DType> as_complex(std::optional<DType> dtype) {
+  if (!dtype || ir::is_complex(*dtype)) return dtype;
+  switch (to_float(*dtype)) {
+    case DType::f16: return DType::c32;
+    case DType::f32: return DType::c64;
+    case DType::f64: return DType::c128;
+    default: return std::nullopt;
+  }
+}
+
+Fact real_fact(const TensorFact& tensor) { return {.value = TensorFact{.dtype = as_real(tensor.dtype), .shape = tensor.shape}}; }
+
 Fact part_of(Fact fact) {
   if (auto* tensor = std::get_if<TensorFact>(&fact.value); tensor && tensor->dtype && ir::is_complex(*tensor->dtype))
     *tensor = {.dtype = real_part(*tensor->dtype), .shape = std::move(tensor->shape)};

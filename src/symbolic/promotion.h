@@ -19,6 +19,12 @@ ir::DType to_float(ir::DType dtype);
 // The dtype of the real and imaginary parts.
 ir::DType real_part(ir::DType dtype);
 
+// Of a dtype that may not be known: to_float and real_part, and the complex dtype whose parts are so precise.
+std::optional<ir::DType> as_float(std::optional<ir::DType> dtype);
+std::optional<ir::DType> as_real(std::optional<ir::DType> dtype);
+std::optional<ir::DType> as_complex(std::optional<ir::DType> dtype);
+
+Fact real_fact(const TensorFact& tensor);  // of its shape, in the dtype of its parts
 // Of complex tensors, also in lists, the real or imaginary parts: nothing else is known of these.
 Fact part_of(Fact fact);
 

@@ -15,10 +15,6 @@ using ir::DType;
 Fact dtype_fact(std::optional<DType> dtype) {
   return integer_fact(dtype ? Dim(static_cast<std::int64_t>(*dtype)) : Dim::unknown());
 }
-Fact perhaps(std::optional<bool> value) {
-  return value ? boolean_fact(*value) : Fact{.value = NumberFact{.kind = NumberFact::Kind::boolean}};
-}
-
 std::optional<DType> asked_dtype(const Call& call) {
   return call.input(0).tensor() ? call.input(0).tensor()->dtype : std::nullopt;
 }
@@ -28,7 +24,7 @@ Facts dtype(const Call& call) { return {dtype_fact(asked_dtype(call))}; }
 template <bool (*is)(DType)>
 Facts dtype_is(const Call& call) {
   const auto known = asked_dtype(call);
-  return {perhaps(known ? std::optional(is(*known)) : std::nullopt)};
+  return {boolean_fact(known ? std::optional(is(*known)) : std::nullopt)};
 }
 
 bool is_signed(DType dtype) {
@@ -41,15 +37,15 @@ Facts element_size(const Call& call) {
 }
 
 Facts is_same_size(const Call& call) {
-  const TensorFact &self = tensor_of(call, "self"), &other = tensor_of(call, "other");
-  if (!self.shape || !other.shape) return {perhaps(std::nullopt)};
-  if (self.shape->size() != other.shape->size()) return {perhaps(false)};
+  const TensorFact &self = self_of(call), &other = tensor_of(call, "other");
+  if (!self.shape || !other.shape) return {boolean_fact(std::nullopt)};
+  if (self.shape->size() != other.shape->size()) return {boolean_fact(false)};
   bool same = true;
   for (std::size_t i = 0; i < self.shape->size(); ++i) {
-    if (provably_different((*self.shape)[i], (*other.shape)[i])) return {perhaps(false)};
+    if (provably_different((*self.shape)[i], (*other.shape)[i])) return {boolean_fact(false)};
     same = same && provably_equal((*self.shape)[i], (*other.shape)[i]);
   }
-  return {perhaps(same ? std::optional(true) : std::nullopt)};
+  return {boolean_fact(same ? std::optional(true) : std::nullopt)};
 }
 
 Facts result_type(const Call& call) {
@@ -58,7 +54,7 @@ Facts result_type(const Call& call) {
   return {dtype_fact(promotion.result())};
 }
 
-Facts promoted(const Call& call) {
+Facts promoted_types(const Call& call) {
   const auto a = call.dtype("type1"), b = call.dtype("type2");
   return {dtype_fact(a && b ? promote_types(*a, *b) : std::nullopt)};
 }
@@ -66,11 +62,11 @@ Facts promoted(const Call& call) {
 // To a kind of numbers that holds more of them, never back: bool, integers, floats, complex.
 Facts can_cast(const Call& call) {
   const auto from = call.dtype("from_"), to = call.dtype("to");
-  if (!from || !to) return {perhaps(std::nullopt)};
+  if (!from || !to) return {boolean_fact(std::nullopt)};
   const auto kind = [](DType dtype) {
     return ir::is_complex(dtype) ? 3 : ir::is_floating(dtype) ? 2 : dtype == DType::boolean ? 0 : 1;
   };
-  return {perhaps(kind(*from) <= kind(*to))};
+  return {boolean_fact(kind(*from) <= kind(*to))};
 }
 
 // What TorchScript calls the value's type, where a word says it; empty otherwise.
@@ -87,7 +83,7 @@ Facts is_instance(const Call& call) {
   const ir::Constant* attribute = call.node().attribute("types");
   const auto* types = attribute ? attribute->get<ir::ListConstant>() : nullptr;
   const std::string_view own = type_word(call.input(0));
-  if (!types || own.empty()) return {perhaps(std::nullopt)};
+  if (!types || own.empty()) return {boolean_fact(std::nullopt)};
   bool told_apart = true;
   for (const ir::Constant& type : types->items) {
     const auto* opaque = type.get<ir::OpaqueConstant>();
@@ -95,13 +91,13 @@ Facts is_instance(const Call& call) {
     const std::string_view name = text     ? std::string_view(*text)
                                   : opaque ? std::string_view(opaque->type_name)
                                            : std::string_view();
-    if (name == own) return {perhaps(true)};
+    if (name == own) return {boolean_fact(true)};
     constexpr std::string_view words[] = {"Tensor", "NoneType", "int", "float", "bool", "str", "complex", "Device"};
     const bool container =
         name.starts_with("List[") || name.starts_with("Dict[") || name.starts_with("Tuple[") || name.ends_with("[]");
     told_apart = told_apart && (container || std::find(std::begin(words), std::end(words), name) != std::end(words));
   }
-  return {perhaps(told_apart ? std::optional(false) : std::nullopt)};
+  return {boolean_fact(told_apart ? std::optional(false) : std::nullopt)};
 }
 
 // Tensors of ONNX: on the CPU as loaded, strided, in order, without gradients.
@@ -120,7 +116,7 @@ constexpr std::int64_t strided = 0, on_cpu = -1;  // c10::Layout::Strided, Tenso
 bool is_known_apart(const Call& call) {
   Layouts layouts(call.facts());
   const auto& layout = layouts.of(call.value("self")).layout;
-  const TensorFact& self = tensor_of(call, "self");
+  const TensorFact& self = self_of(call);
   return layout && !layout->in_order && self.shape && layout->strides.size() == self.shape->size() &&
          lies_in_order({*self.shape, layout->strides}) == Truth::no;
 }
@@ -128,7 +124,7 @@ bool is_known_apart(const Call& call) {
 // In the order of its sizes, which is what memory_format=torch.contiguous_format (0) asks too.
 Facts is_contiguous(const Call& call) {
   const auto format = call.has("memory_format") ? call.integer("memory_format") : 0;
-  return {perhaps(format == 0 ? std::optional(!is_known_apart(call)) : std::nullopt)};
+  return {boolean_fact(format == 0 ? std::optional(!is_known_apart(call)) : std::nullopt)};
 }
 
 }  // namespace
@@ -143,7 +139,7 @@ void register_properties(Registry& registry) {
   registry.facts("aten::element_size", element_size);
   registry.facts("aten::is_same_size", is_same_size);
   registry.facts("aten::result_type", result_type);
-  registry.facts("aten::promote_types", promoted);
+  registry.facts("aten::promote_types", promoted_types);
   registry.facts("aten::can_cast", can_cast);
   registry.facts("aten::is_contiguous", is_contiguous);
   registry.facts("prim::layout", constant<strided>);

@@ -5,7 +5,7 @@
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/join.h"
-#include "symbolic/shapes.h"
+#include "symbolic/pooling.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -44,21 +44,27 @@ Facts int_repr(const Call& call) {
   }
 }
 
-Facts fake_quantized_with_mask(const Call& call) { return {like(first(call)), with_dtype(first(call), DType::boolean)}; }
+Facts fake_quantized_with_mask(const Call& call) { return like_and(first(call), DType::boolean); }
 
 Facts binary(const Call& call) {
   const TensorFact &a = tensor_of(call, "qa"), &b = tensor_of(call, "qb");
   return {tensor_fact(a.dtype, call.has("qb") ? broadcast(a.shape, b.shape) : a.shape)};
 }
 
-Facts cat(const Call& call) {
+Facts quantized_cat(const Call& call) {
   const auto tensors = tensor_list(call, "qx");
   const auto dim = call.integer("dim");
   if (!tensors || tensors->empty()) return {tensor_fact(std::nullopt, std::nullopt)};
   return {tensor_fact(tensors->front().dtype, dim ? concatenated(*tensors, *dim) : std::nullopt)};
 }
 
-Facts matmul(const Call& call) {
+template <std::size_t dims>
+Facts quantized_pool(const Call& call) {
+  const TensorFact self = first(call);
+  return {tensor_fact(self.dtype, pooled(call, self, dims))};
+}
+
+Facts quantized_matmul(const Call& call) {
   const TensorFact &a = tensor_of(call, "qa"), &b = tensor_of(call, "qb");
   if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->size() != a.shape->size())
     return {tensor_fact(a.dtype, std::nullopt)};
@@ -166,7 +172,7 @@ std::optional<Bounds> bounds_of(std::optional<DType> dtype) {
 }
 
 // A number, or a tensor with that one element.
-std::optional<double> number(const Call& call, std::string_view argument) {
+std::optional<double> number_in(const Call& call, std::string_view argument) {
   const Fact& fact = call.fact(argument);
   if (const auto* tensor = fact.tensor()) {
     if (tensor->fraction) return tensor->fraction;
@@ -184,7 +190,7 @@ Verdict verdict(bool holds, std::string_view otherwise) {
 // quant_min and quant_max are what the dtype holds, so that ONNX's saturation is PyTorch's.
 Verdict whole_range(const Call& call) {
   const auto bounds = bounds_of(call.has("dtype") ? call.dtype("dtype") : std::nullopt);
-  const bool whole = bounds && number(call, "quant_min") == bounds->least && number(call, "quant_max") == bounds->greatest;
+  const bool whole = bounds && number_in(call, "quant_min") == bounds->least && number_in(call, "quant_max") == bounds->greatest;
   return verdict(whole, "quant_min and quant_max are narrower than the dtype, or aren't known");
 }
 
@@ -194,7 +200,7 @@ Verdict range_fits_dtype(const Call& call) {
   const auto dtype = call.dtype("dtype");
   const auto bounds = bounds_of(dtype);
   if (dtype && !bounds) demands.broken("PyTorch doesn't quantize to " + std::string(ir::name(*dtype)));
-  const auto least = number(call, "quant_min"), greatest = number(call, "quant_max");
+  const auto least = number_in(call, "quant_min"), greatest = number_in(call, "quant_max");
   if (bounds && ((least && *least < bounds->least) || (greatest && *greatest > bounds->greatest)))
     demands.broken("quant_min and quant_max must be within the range of " + std::string(ir::name(*dtype)));
   return demands.verdict();
@@ -240,14 +246,14 @@ std::optional<DType> layer_dtype(const Call& call, const TensorFact& input) {
   return call.op().find("_dynamic") != std::string_view::npos ? std::optional(DType::f32) : input.dtype;
 }
 
-Facts linear(const Call& call) {
+Facts quantized_linear(const Call& call) {
   const TensorFact input = first(call);
   std::optional<Shape> shape = input.shape;
   if (shape && !shape->empty()) shape->back() = size_at(packed_weight(call, "W_prepack"), 0);
   return {tensor_fact(layer_dtype(call, input), std::move(shape))};
 }
 
-std::optional<std::vector<Dim>> numbers(const Fact& fact) {
+std::optional<std::vector<Dim>> numbers_of(const Fact& fact) {
   const auto* list = fact.list();
   if (!list || !list->items) return std::nullopt;
   std::vector<Dim> result;
@@ -265,7 +271,7 @@ void drop_first_dimension(TensorFact& weight, Windows& windows) {
     if (*list && (*list)->size() == 2) (*list)->erase((*list)->begin());
 }
 
-Facts convolution(const Call& call) {
+Facts quantized_convolution(const Call& call) {
   const TensorFact input = first(call);
   const char* argument = call.has("packed_weight") ? "packed_weight" : "weight";
   const Fact& packed = call.fact(argument);
@@ -274,10 +280,10 @@ Facts convolution(const Call& call) {
   const auto dtype = layer_dtype(call, input);
   if (!weight.shape || !groups || !groups->integer || !transposed || !transposed->integer)
     return {tensor_fact(dtype, std::nullopt)};
-  Windows windows{.stride = numbers(part_of(packed, "stride")),
-                  .padding = numbers(part_of(packed, "padding")),
-                  .dilation = numbers(part_of(packed, "dilation")),
-                  .output_padding = numbers(part_of(packed, "output_padding")),
+  Windows windows{.stride = numbers_of(part_of(packed, "stride")),
+                  .padding = numbers_of(part_of(packed, "padding")),
+                  .dilation = numbers_of(part_of(packed, "dilation")),
+                  .output_padding = numbers_of(part_of(packed, "output_padding")),
                   .groups = *groups->integer,
                   .transposed = transposed->integer->number() != 0};
   if (call.op().find("1d") != std::string_view::npos && weight.shape->size() == 4) drop_first_dimension(weight, windows);
@@ -316,16 +322,18 @@ void register_quantized(Registry& registry) {
   registry.condition("channel_scales_fit", channel_scales_fit);
   registry.condition("zero_points_even", zero_points_even);
   for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
-  registry.facts("quantized::matmul", matmul);
-  for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), cat);
+  for (const char* op : {"aten::quantized_max_pool1d", "quantized::max_pool1d"}) registry.facts(op, quantized_pool<1>);
+  registry.facts("aten::quantized_max_pool2d", quantized_pool<2>);
+  registry.facts("quantized::matmul", quantized_matmul);
+  for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), quantized_cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
                          "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})
-    registry.facts("quantized::" + std::string(op), linear);
-  for (const char* op : {"conv2d_add", "conv2d_add_relu"}) registry.facts("quantized::" + std::string(op), convolution);
+    registry.facts("quantized::" + std::string(op), quantized_linear);
+  for (const char* op : {"conv2d_add", "conv2d_add_relu"}) registry.facts("quantized::" + std::string(op), quantized_convolution);
   for (const std::string dims : {"1d", "2d", "3d"}) {
     for (const std::string& kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {
-      registry.facts("quantized::" + kind, convolution);
-      if (!kind.ends_with("_relu")) registry.facts("quantized::" + kind + "_dynamic", convolution);
+      registry.facts("quantized::" + kind, quantized_convolution);
+      if (!kind.ends_with("_relu")) registry.facts("quantized::" + kind + "_dynamic", quantized_convolution);
     }
   }
 }

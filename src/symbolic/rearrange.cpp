@@ -1,30 +1,11 @@
-// Padding, rotation, pixels and channels moved about: facts, and what PyTorch demands.
+// Elements moved about or repeated: facts, and what PyTorch demands.
 #include <algorithm>
 
 #include "symbolic/demands.h"
-#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
-#include "symbolic/promotion.h"
-#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
-
-const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
-
-// (before, after) pairs, the last dimension first; named for some operators.
-Facts pad(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto amounts = call.dims(call.has("pad") ? "pad" : "padding");
-  if (!self.shape || !amounts || amounts->size() % 2 || amounts->size() / 2 > self.shape->size())
-    return {tensor_fact(self.dtype, self.shape ? std::optional(unknown_sizes(self.shape->size())) : std::nullopt)};
-  Shape shape = *self.shape;
-  for (std::size_t i = 0; i < amounts->size() / 2; ++i) {
-    Dim& size = shape[shape.size() - 1 - i];
-    size = size + (*amounts)[2 * i] + (*amounts)[2 * i + 1];
-  }
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
 
 Facts rot90(const Call& call) {
   const TensorFact& self = self_of(call);
@@ -79,47 +60,55 @@ Facts combinations(const Call& call) {
   return {tensor_fact(self.dtype, Shape{rows, *r})};
 }
 
-// Powers of a vector as columns.
-Facts vander(const Call& call) {
-  const TensorFact& x = tensor_of(call, "x");
-  const bool whole = x.dtype && !ir::is_floating(*x.dtype) && !ir::is_complex(*x.dtype);
-  const auto dtype = whole ? std::optional(ir::DType::i64) : x.dtype;
-  if (!x.shape) return {tensor_fact(dtype, std::nullopt)};
-  Shape shape = x.shape->empty() ? Shape{1} : *x.shape;  // a number counts as one sample
-  shape.push_back(call.is_none("N") ? shape.back() : call.dim("N").value_or(Dim::unknown()));
-  return {tensor_fact(dtype, std::move(shape))};
-}
-
-Facts covariance(const Call& call, bool floats) {
+Facts repeat_interleave(const Call& call) {
   const TensorFact& self = self_of(call);
-  auto dtype = self.dtype ? std::optional(to_float(*self.dtype)) : std::nullopt;
-  if (floats && dtype && !ir::is_complex(*dtype) && !call.is_none("aweights")) {
-    const auto weights = call.dtype_of("aweights");
-    dtype = weights ? promote_types(*dtype, *weights) : std::nullopt;
+  if (call.fact("repeats").tensor()) {
+    Demands demands;
+    demands.rank(call, "repeats", call.has("self") ? 0 : 1, 1);
+    if (const auto dtype = call.dtype_of("repeats"); dtype && !ir::is_integral(*dtype))
+      demands.broken("repeats must be integers");
+    demands.hold();
   }
-  if (!self.shape) return {tensor_fact(dtype, std::nullopt)};
-  const Dim variables = self.shape->size() < 2 ? Dim(1) : (*self.shape)[0];  // sizes of 1 are squeezed
-  if (!variables.is_number()) return {tensor_fact(dtype, std::nullopt)};
-  return {tensor_fact(dtype, variables.number() == 1 ? Shape{} : Shape(2, variables))};
+  const auto total = call.is_none("output_size") ? std::nullopt : call.dim("output_size");
+  if (!call.has("self")) return {tensor_fact(call.dtype_of("repeats"), Shape{total.value_or(Dim::unknown())})};
+  const bool flat = call.is_none("dim");
+  if (!self.shape) return {tensor_fact(self.dtype, flat ? std::optional(unknown_sizes(1)) : std::nullopt)};
+  Shape shape = flat ? Shape{product(*self.shape)} : *self.shape;
+  const auto dim = flat ? std::optional<std::size_t>(0) : dim_index(call, "dim", self);
+  if (!dim || shape.empty()) return {tensor_fact(self.dtype, std::nullopt)};
+  Dim& size = shape[*dim];
+  const TensorFact* repeats = call.tensor("repeats");
+  if (repeats && repeats->shape && repeats->shape->size() == 1 && repeats->shape->front().number() != 1) {
+    demand_equal(repeats->shape->front(), size, "the length of 'repeats'");
+  }
+  if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1)))
+    size = size * *each;
+  else if (repeats && repeats->contents) {
+    size = 0;
+    for (const Dim& times : *repeats->contents) size = size + times;
+  } else
+    size = Dim::unknown();
+  if (total) {
+    demand_equal(*total, size, "output_size");
+    size = *total;
+  }
+  return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-// A weight for each observation.
-Facts cov(const Call& call) {
-  Demands demands;
-  demands.rank(call, "self", 0, 2);
-  const TensorFact& self = self_of(call);
-  const Dim observations = !self.shape ? Dim::unknown() : self.shape->empty() ? Dim(1) : self.shape->back();
-  for (const char* weights : {"fweights", "aweights"}) {
-    if (call.is_none(weights)) continue;
-    demands.rank(call, weights, 0, 1);
-    if (const auto& shape = tensor_of(call, weights).shape)
-      demands.equal(product(*shape), observations, "the number of " + std::string(weights));
+std::optional<Shape> tiled(const TensorFact& self, const std::optional<std::vector<Dim>>& repeats) {
+  if (!self.shape || !repeats) return std::nullopt;
+  const std::size_t rank = std::max(self.shape->size(), repeats->size());
+  Shape shape(rank, Dim(1));
+  std::copy_backward(self.shape->begin(), self.shape->end(), shape.end());
+  for (std::size_t i = 0; i < repeats->size(); ++i) {
+    Dim& size = shape[rank - repeats->size() + i];
+    size = size * (*repeats)[i];
   }
-  demands.hold();
-  return covariance(call, true);
+  return shape;
 }
-Facts corrcoef(const Call& call) { return covariance(call, false); }
 
+Facts repeat(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("repeats")))}; }
+Facts tile(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("dims")))}; }
 // ---- Demands
 
 Verdict pixels_fit(const Call& call) {
@@ -143,73 +132,37 @@ Verdict channels_shuffle(const Call& call) {
   return demands.verdict();
 }
 
-// What a circular pad repeats comes from what its negative widths leave; PyTorch copies the margins from each other, or from
-// memory that nothing filled, if that is less.
-void circle_fits(const std::vector<const Fact*>& widths, const Shape& shape, Demands& demands) {
-  for (std::size_t i = 0; i + 1 < widths.size(); i += 2) {
-    std::int64_t most = 0, cropped = 0;
-    for (const std::size_t side : {i, i + 1}) {
-      const auto* width = widths[side]->number();
-      if (!width || !width->integer || !width->integer->is_number()) continue;
-      most = std::max(most, *width->integer->number());
-      cropped += std::min<std::int64_t>(*width->integer->number(), 0);
-    }
-    if (most > 0 && cropped < 0)
-      demands.at_least(shape[shape.size() - 1 - i / 2] + Dim(cropped), most, "what a negative width leaves of a dimension");
-  }
-}
-
-// Widths are pairs, for the last dimensions. What stands in the margin comes from inside of pictures alone, with a batch or
-// without.
-Verdict widths_fit(const Call& call) {
+Verdict dim_exists(const Call& call) {
   Demands demands;
-  const auto widths = call.list("pad");
-  const auto& shape = tensor_of(call, "self").shape;
-  if (!widths) return demands.verdict();
-  const std::size_t padded = widths->size() / 2;
-  if (widths->size() % 2) demands.broken("the number of pad widths must be even");
-  if (shape && padded > shape->size()) demands.broken("there must be no more than two pad widths for each dimension");
-  const auto mode = call.has("mode") ? call.string("mode") : std::nullopt;
-  if (!mode || *mode == "constant") return demands.verdict();
-  const std::string what =
-      *mode +
-      " pads the last dimension of a tensor of rank 2 or 3, the last two of rank 3 or 4, or the last three of rank 4 or 5";
-  if (padded < 1 || padded > 3) demands.broken(what);
-  if (shape && shape->size() != padded + 1 && shape->size() != padded + 2) demands.broken(what);
-  if (!shape || padded > shape->size() || *mode == "replicate") return demands.verdict();
-  for (std::size_t i = 0; i < 2 * padded; ++i) {
-    const auto* width = (*widths)[i]->number();
-    const Dim& size = (*shape)[shape->size() - 1 - i / 2];
-    if (width && width->integer) demands.at_most(*width->integer, *mode == "reflect" ? size - Dim(1) : size, "a pad width");
-  }
-  if (*mode == "circular") circle_fits(*widths, *shape, demands);
+  const auto dim = call.integer("dim");
+  const auto rank = call.rank("self");
+  if (dim && rank && !wrap_dim(*dim, *rank)) demands.broken("self has no dimension " + std::to_string(*dim));
   return demands.verdict();
 }
 
-Verdict may_have_no_elements(const Call& call) {
-  const auto& shape = tensor_of(call, "self").shape;
-  const bool may = shape && std::ranges::any_of(*shape, [](const Dim& size) { return !provably_at_least_if_empty(size, 1); });
-  return {.truth = may ? Truth::yes : Truth::no, .message = may ? "" : "no dimension may be empty"};
+Verdict repeats_fit(const Call& call) {
+  Demands demands;
+  const auto rank = call.rank("self");
+  const auto repeats = call.list("repeats");
+  if (rank && repeats)
+    demands.at_least(Dim(static_cast<std::int64_t>(repeats->size())), static_cast<std::int64_t>(*rank), "the length of repeats");
+  return demands.verdict();
 }
 
 }  // namespace
 
 void register_rearrange(Registry& registry) {
-  for (const char* op :
-       {"aten::pad", "aten::constant_pad_nd", "aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d",
-        "aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d", "aten::_pad_circular"})
-    registry.facts(op, pad);
   registry.facts("aten::rot90", rot90);
-  registry.condition("may_have_no_elements", may_have_no_elements);
-  registry.condition("pixels_fit", pixels_fit);
-  registry.condition("widths_fit", widths_fit);
-  registry.condition("channels_shuffle", channels_shuffle);
   registry.facts("aten::pixel_shuffle", pixel_shuffle);
   registry.facts("aten::pixel_unshuffle", pixel_unshuffle);
   registry.facts("aten::combinations", combinations);
-  for (const char* op : {"aten::vander", "aten::linalg_vander"}) registry.facts(op, vander);
-  registry.facts("aten::cov", cov);
-  registry.facts("aten::corrcoef", corrcoef);
+  registry.facts("aten::repeat_interleave", repeat_interleave);
+  registry.facts("aten::repeat", repeat);
+  registry.facts("aten::tile", tile);
+  registry.condition("pixels_fit", pixels_fit);
+  registry.condition("channels_shuffle", channels_shuffle);
+  registry.condition("dim_exists", dim_exists);
+  registry.condition("repeats_fit", repeats_fit);
 }
 
 }  // namespace compatcheck::symbolic

@@ -41,13 +41,13 @@ std::optional<Shape> last_state(const Call& call, std::size_t i) {
 }
 
 // A weight among `params`, where it is a matrix: (gates · hidden, features) or (gates · hidden, hidden).
-const Shape* matrix(const Call& call, std::size_t i) {
+const Shape* weight_matrix(const Call& call, std::size_t i) {
   const auto weights = call.list("params");
   const auto* weight = weights && i < weights->size() ? (*weights)[i]->tensor() : nullptr;
   return weight && weight->shape && weight->shape->size() == 2 ? &*weight->shape : nullptr;
 }
 
-void demand_rank(Demands& demands, const TensorFact& tensor, std::size_t least, std::size_t most, const char* what) {
+void demand_rank_of(Demands& demands, const TensorFact& tensor, std::size_t least, std::size_t most, const char* what) {
   if (!tensor.shape || (tensor.shape->size() >= least && tensor.shape->size() <= most)) return;
   demands.broken("the rank of " + std::string(what) + " doesn't fit, and is " + std::to_string(tensor.shape->size()));
 }
@@ -55,7 +55,7 @@ void demand_rank(Demands& demands, const TensorFact& tensor, std::size_t least, 
 // (layers · directions, batch, hidden), without a batch where the input has none.
 void demand_state(Demands& demands, const Call& call, std::size_t i, const TensorFact& input, std::size_t rank) {
   const TensorFact hidden = state(call, i);
-  demand_rank(demands, hidden, rank, rank, "hx");
+  demand_rank_of(demands, hidden, rank, rank, "hx");
   if (!hidden.shape || hidden.shape->size() != rank) return;
   const auto both = call.boolean("bidirectional");
   const auto layers = call.dim("num_layers");
@@ -64,7 +64,7 @@ void demand_state(Demands& demands, const Call& call, std::size_t i, const Tenso
   const auto batch_first = call.has("batch_first") ? call.boolean("batch_first") : std::nullopt;
   if (rank == 3 && batch_first && input.shape && input.shape->size() == 3)
     demand((*hidden.shape)[1], (*input.shape)[*batch_first ? 0 : 1]);
-  const Shape* recurrent = matrix(call, 1);
+  const Shape* recurrent = weight_matrix(call, 1);
   constexpr std::int64_t gates = 4;  // of an LSTM, which alone has a second state
   if (recurrent && i == 0) demands.equal(hidden.shape->back(), (*recurrent)[1], "the size of the state");
   if (recurrent && i == 1) demand(hidden.shape->back(), floor_div((*recurrent)[0], gates));
@@ -74,8 +74,8 @@ void demand_fitting(const Call& call) {
   Demands demands;
   const bool packed = call.has("data");
   const TensorFact& input = tensor_of(call, packed ? "data" : "input");
-  demand_rank(demands, input, 2, packed ? 2 : 3, packed ? "data" : "input");
-  const Shape* weight = matrix(call, 0);
+  demand_rank_of(demands, input, 2, packed ? 2 : 3, packed ? "data" : "input");
+  const Shape* weight = weight_matrix(call, 0);
   if (weight && input.shape && !input.shape->empty()) demands.equal(input.shape->back(), (*weight)[1], "the number of features");
   const std::size_t rank = packed ? 3 : input.shape ? input.shape->size() : 0;
   for (std::size_t i = 0; i < 2 && (rank == 2 || rank == 3); ++i) demand_state(demands, call, i, input, rank);
@@ -93,12 +93,12 @@ Facts layers(const Call& call) {
 Facts cell(const Call& call) {
   Demands demands;
   const TensorFact& input = tensor_of(call, "input");
-  demand_rank(demands, input, 1, 2, "input");
+  demand_rank_of(demands, input, 1, 2, "input");
   if (input.shape && !input.shape->empty())
     demands.equal(input.shape->back(), size_at(tensor_of(call, "w_ih"), 1), "the number of features");
   for (std::size_t i = 0; i < 2 && input.shape; ++i) {
     const TensorFact hidden = state(call, i);
-    demand_rank(demands, hidden, input.shape->size(), input.shape->size(), "hx");
+    demand_rank_of(demands, hidden, input.shape->size(), input.shape->size(), "hx");
     if (!hidden.shape || hidden.shape->empty() || input.shape->size() != hidden.shape->size()) continue;
     demands.equal(hidden.shape->back(), size_at(tensor_of(call, "w_hh"), 1), "the size of the state");
     if (input.shape->size() == 2) demand(hidden.shape->front(), input.shape->front());
@@ -111,7 +111,7 @@ Facts cell(const Call& call) {
 }
 
 // (time, batch, …) and lengths → (steps of all sequences, …) and the batch size at each step.
-Facts pack(const Call& call) {
+Facts pack_padded(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &lengths = tensor_of(call, "lengths");
   Demands demands;
   demands.rank(call, "lengths", 1, 1);
@@ -142,7 +142,7 @@ Facts pack(const Call& call) {
   return {tensor_fact(input.dtype, std::move(data)), tensor_fact(DType::i64, Shape{longest})};
 }
 
-Facts unpack(const Call& call) {
+Facts pad_packed(const Call& call) {
   const TensorFact& data = tensor_of(call, "data");
   Demands demands;
   demands.rank(call, "batch_sizes", 1, 1);
@@ -189,8 +189,8 @@ void register_recurrent(Registry& registry) {
     registry.facts(op, layers);
   for (const char* op : {"aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell"})
     registry.facts(op, cell);
-  registry.facts("aten::_pack_padded_sequence", pack);
-  registry.facts("aten::_pad_packed_sequence", unpack);
+  registry.facts("aten::_pack_padded_sequence", pack_padded);
+  registry.facts("aten::_pad_packed_sequence", pad_packed);
   registry.condition("lstm_without_projection", without_projection);
 }
 

@@ -7,7 +7,7 @@ namespace compatcheck::symbolic {
 namespace {
 
 template <class Map, class Function>
-void add(Map& map, std::string_view name, Function function, const char* what) {
+void add_new(Map& map, std::string_view name, Function function, const char* what) {
   if (!map.emplace(std::string(name), std::move(function)).second)
     throw InternalError(std::string(what) + " of " + std::string(name) + " registered twice");
 }
@@ -19,7 +19,7 @@ auto find(const Map& map, std::string_view name) -> typename Map::mapped_type {
 }
 
 template <class Map>
-std::vector<std::string_view> names(const Map& map) {
+std::vector<std::string_view> keys_of(const Map& map) {
   std::vector<std::string_view> result;
   for (const auto& entry : map) result.push_back(entry.first);
   return result;
@@ -27,13 +27,13 @@ std::vector<std::string_view> names(const Map& map) {
 
 }  // namespace
 
-void Registry::facts(std::string_view op, FactFunction function) { add(facts_, op, function, "facts"); }
-void Registry::number_facts(std::string_view op, FactFunction function) { add(numbers_, op, function, "facts of numbers"); }
+void Registry::facts(std::string_view op, FactFunction function) { add_new(facts_, op, function, "facts"); }
+void Registry::number_facts(std::string_view op, FactFunction function) { add_new(numbers_, op, function, "facts of numbers"); }
 void Registry::fact_word(std::string_view word, FactFunction function, ConditionFunction demand) {
-  add(words_, word, function, "fact word");
+  add_new(words_, word, function, "fact word");
   if (demand) demands_.emplace(word, demand);
 }
-void Registry::condition(std::string_view name, ConditionFunction function) { add(conditions_, name, function, "condition"); }
+void Registry::condition(std::string_view name, ConditionFunction function) { add_new(conditions_, name, function, "condition"); }
 
 void Registry::replace_facts(std::string_view op, const FactFunction& function) {
   facts_.insert_or_assign(std::string(op), function);
@@ -50,7 +50,7 @@ FactFunction Registry::find_facts(std::string_view op, std::string_view overload
   return function ? function : find(facts_, op);
 }
 FactFunction Registry::find_number_facts(std::string_view op) const { return find(numbers_, op); }
-std::vector<std::string_view> Registry::fact_names() const { return names(facts_); }
+std::vector<std::string_view> Registry::fact_names() const { return keys_of(facts_); }
 
 FactFunction Registry::find_fact_word(std::string_view word) const {
   const auto words = words_of_results(word);
@@ -80,7 +80,7 @@ ConditionFunction Registry::find_word_demand(std::string_view word) const {
 }
 
 ConditionFunction Registry::find_condition(std::string_view name) const { return find(conditions_, name); }
-std::vector<std::string_view> Registry::condition_names() const { return names(conditions_); }
-std::vector<std::string_view> Registry::fact_words() const { return names(words_); }
+std::vector<std::string_view> Registry::condition_names() const { return keys_of(conditions_); }
+std::vector<std::string_view> Registry::fact_words() const { return keys_of(words_); }
 
 }  // namespace compatcheck::symbolic

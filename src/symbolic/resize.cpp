@@ -1,4 +1,4 @@
-// Interpolation to a size or by a scale, sampling at a grid: facts, conditions, and what PyTorch demands.
+// Interpolation to a size or by a scale: facts, conditions, and what PyTorch demands.
 #include <cmath>
 
 #include "symbolic/demands.h"
@@ -52,30 +52,6 @@ Facts upsample(const Call& call) {
 }
 Facts interpolate(const Call& call) { return {resized(call, tensor_of(call, "input"), "size", "scale_factor")}; }
 
-// Pictures or volumes, and places in as many dimensions.
-void demand_places(const TensorFact& input, const TensorFact& grid) {
-  Demands demands;
-  for (const auto& [shape, name] : {std::pair(&input.shape, "input"), std::pair(&grid.shape, "grid")})
-    if (*shape && (*shape)->size() != 4 && (*shape)->size() != 5)
-      demands.broken("the rank of " + std::string(name) + " must be 4 or 5, and is " + std::to_string((*shape)->size()));
-  demands.hold();
-  if (input.shape && grid.shape && input.shape->size() != grid.shape->size())
-    demands.broken("the ranks of input and grid must be the same");
-  if (grid.shape) demands.equal(grid.shape->back(), static_cast<std::int64_t>(grid.shape->size()) - 2, "the last size of grid");
-  if (input.shape && grid.shape) demands.equal(grid.shape->front(), input.shape->front(), "the batch of grid");
-  demands.hold();
-}
-
-// Batch and channels of the input, places of the grid.
-Facts grid_sampler(const Call& call) {
-  const TensorFact &input = tensor_of(call, "input"), &grid = tensor_of(call, "grid");
-  demand_places(input, grid);
-  if (!grid.shape || grid.shape->size() < 3) return {tensor_fact(input.dtype, std::nullopt)};
-  Shape shape{agreed_dim(size_at(input, 0), size_at(grid, 0)), size_at(input, 1)};
-  shape.insert(shape.end(), grid.shape->begin() + 1, grid.shape->end() - 1);
-  return {tensor_fact(input.dtype, std::move(shape))};
-}
-
 // ---- Conditions
 
 // Matrices and positions are computed while converting: from and to sizes that are numbers.
@@ -87,7 +63,7 @@ Verdict resized_sizes_known(const Call& call) {
 // ---- Demands
 
 // Sizes or scales, one a dimension that is resized, and something left in each.
-Verdict demand_sizes(const Call& call, const char* input, const char* sizes, const char* scales, std::size_t dims) {
+Verdict resizing_fits(const Call& call, const char* input, const char* sizes, const char* scales, std::size_t dims) {
   Demands demands;
   demands.rank(call, input, dims + 2, dims + 2);
   for (const char* name : {sizes, scales})
@@ -106,13 +82,13 @@ Verdict demand_sizes(const Call& call, const char* input, const char* sizes, con
 Verdict upsampling_fits(const Call& call) {
   const auto digit = call.op().find_last_of("123");
   if (digit == std::string_view::npos) return Demands().verdict();
-  return demand_sizes(call, call.has("input") ? "input" : "self", "output_size", "scale_factors",
-                      static_cast<std::size_t>(call.op()[digit] - '0'));
+  return resizing_fits(call, call.has("input") ? "input" : "self", "output_size", "scale_factors",
+                       static_cast<std::size_t>(call.op()[digit] - '0'));
 }
 
 Verdict interpolation_fits(const Call& call) {
   const auto rank = call.rank("input");
-  return rank ? demand_sizes(call, "input", "size", "scale_factor", *rank < 3 ? 1 : *rank - 2) : Demands().verdict();
+  return rank ? resizing_fits(call, "input", "size", "scale_factor", *rank < 3 ? 1 : *rank - 2) : Demands().verdict();
 }
 
 }  // namespace
@@ -128,8 +104,6 @@ void register_resize(Registry& registry) {
   registry.condition("resized_sizes_known", resized_sizes_known);
   registry.condition("upsampling_fits", upsampling_fits);
   registry.condition("interpolation_fits", interpolation_fits);
-  for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::cudnn_grid_sampler"})
-    registry.facts(op, grid_sampler);
 }
 
 }  // namespace compatcheck::symbolic

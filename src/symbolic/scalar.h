@@ -1,11 +1,16 @@
-// Tensors that become Python's numbers.
+// Python's numbers.
 #pragma once
 
-#include <string_view>
+#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 
-// int(x), bool(x), x.item(): of exactly one element.
-bool takes_one_element(std::string_view op, std::string_view overload);
+NumberFact number_at(const Call& call, std::size_t i);  // an int, a float, a bool, or a tensor's only element
+std::optional<double> as_double(const NumberFact& number);
+
+// int(x), float(x) and bool(x) of the first argument.
+Facts to_int(const Call& call);
+Facts to_floating(const Call& call);
+Facts to_boolean(const Call& call);
 
 }  // namespace compatcheck::symbolic

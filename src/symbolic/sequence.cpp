@@ -51,7 +51,7 @@ Facts construct(const Call& call) {
   return {list_fact(std::move(items))};
 }
 
-Facts unpack(const Call& call) {
+Facts unpack_list(const Call& call) {
   const std::size_t count = call.node().outputs().size();
   if (const auto& items = items_of(call, 0)) return items->size() == count ? *items : Facts{};
   const Fact common = common_item(call, 0);
@@ -75,9 +75,14 @@ Facts length(const Call& call) {
   return {integer_fact(items ? Dim(static_cast<std::int64_t>(items->size())) : Dim::unknown())};
 }
 
+Facts first_size(const Call& call) {
+  const auto* tensor = call.input(0).tensor();
+  return {integer_fact(tensor ? size_at(*tensor, 0) : Dim::unknown())};
+}
+
 Facts copy(const Call& call) { return {call.input(0)}; }
 
-Facts slice(const Call& call) {
+Facts slice_list(const Call& call) {
   const auto& items = items_of(call, 0);
   const auto step = integer(call, 3);
   const bool whole_start = call.input(1).is_none(), whole_end = call.input(2).is_none();
@@ -123,7 +128,7 @@ Facts repeated(const Call& call, std::size_t list, std::size_t number) {
   for (std::int64_t i = 0; i < *count; ++i) all.insert(all.end(), items->begin(), items->end());
   return {list_fact(std::move(all))};
 }
-Facts repeat(const Call& call) { return repeated(call, 0, 1); }
+Facts repeat_list(const Call& call) { return repeated(call, 0, 1); }
 Facts repeat_right(const Call& call) { return repeated(call, 1, 0); }
 
 // The same numbers in another order.
@@ -184,8 +189,8 @@ Facts compared(const Call& call, bool wanted) {
   }
   return {all_equal ? boolean_fact(wanted) : Fact{}};
 }
-Facts equal(const Call& call) { return compared(call, true); }
-Facts different(const Call& call) { return compared(call, false); }
+Facts lists_equal(const Call& call) { return compared(call, true); }
+Facts lists_differ(const Call& call) { return compared(call, false); }
 
 // Whether an int is in a list of them.
 Facts contains(const Call& call) {
@@ -232,36 +237,28 @@ Verdict one_list_of_known_length(const Call& call) {
   return {.truth = Truth::no, .message = "both lists have a length that is known only when the model runs"};
 }
 
-// A list of tensors that is a sequence while the model runs.
-Verdict list_of_unknown_length(const Call& call) {
-  const auto* list = call.input(0).list();
-  if (!list) return {.truth = Truth::no, .message = "nothing is known of the list"};
-  if (list->items) return {.truth = Truth::no, .message = "the list has " + std::to_string(list->items->size()) + " members"};
-  return {.truth = Truth::yes};
-}
-
 }  // namespace
 
 void register_sequence(Registry& registry) {
   for (const char* op : {"prim::ListConstruct", "prim::TupleConstruct"}) registry.facts(op, construct);
-  for (const char* op : {"prim::ListUnpack", "prim::TupleUnpack"}) registry.facts(op, unpack);
+  for (const char* op : {"prim::ListUnpack", "prim::TupleUnpack"}) registry.facts(op, unpack_list);
   for (const char* op : {"prim::TupleIndex", "aten::__getitem__.t", "aten::select.t"}) registry.facts(op, item);
   for (const char* op : {"aten::len.t", "aten::len.any"}) registry.facts(op, length);
+  registry.facts("aten::len.Tensor", first_size);
   for (const char* op : {"aten::list.t", "aten::Size", "prim::unchecked_cast"}) registry.facts(op, copy);
-  registry.facts("aten::slice.t", slice);
+  registry.facts("aten::slice.t", slice_list);
   registry.facts("aten::add.t", concatenate);
-  registry.facts("aten::mul.left_t", repeat);
+  registry.facts("aten::mul.left_t", repeat_list);
   registry.facts("aten::mul.right_", repeat_right);
   for (const char* op : {"aten::sorted.int", "aten::sorted.float", "aten::sorted.bool"}) registry.facts(op, sorted);
-  registry.facts("aten::eq.int_list", equal);
-  registry.facts("aten::ne.int_list", different);
+  registry.facts("aten::eq.int_list", lists_equal);
+  registry.facts("aten::ne.int_list", lists_differ);
   registry.facts("aten::__contains__.int_list", contains);
   registry.facts("aten::append.t", append);
   registry.facts("prim::StackAppend", stack_append);
   registry.facts("prim::tolist", tolist);
   registry.condition("list_of_numbers", list_of_numbers);
   registry.condition("one_list_of_known_length", one_list_of_known_length);
-  registry.condition("list_of_unknown_length", list_of_unknown_length);
 }
 
 }  // namespace compatcheck::symbolic

@@ -88,13 +88,23 @@ Fact integer_fact(Dim value) {
   return {.value = std::move(number)};
 }
 
-Fact boolean_fact(bool value) { return {.value = NumberFact{.kind = NumberFact::Kind::boolean, .integer = Dim(value ? 1 : 0)}}; }
+Fact floating_fact(std::optional<double> value) {
+  return {.value = NumberFact{.kind = NumberFact::Kind::floating, .floating = value}};
+}
+
+Fact boolean_fact(std::optional<bool> value) {
+  NumberFact number{.kind = NumberFact::Kind::boolean};
+  if (value) number.integer = Dim(*value ? 1 : 0);
+  return {.value = std::move(number)};
+}
 
 Fact list_fact(Facts items) { return {.value = ListFact{.items = std::move(items)}}; }
 
 Fact list_of(Fact element) {
   return {.value = ListFact{.items = std::nullopt, .element = std::make_shared<Fact>(std::move(element))}};
 }
+
+Facts like_and(const TensorFact& tensor, ir::DType dtype) { return {like(tensor), tensor_fact(dtype, tensor.shape)}; }
 
 namespace {
 
@@ -120,6 +130,8 @@ const TensorFact& tensor_of(const Call& call, std::string_view argument) {
   const auto* tensor = call.tensor(argument);
   return tensor ? *tensor : nothing;
 }
+
+Facts like_self(const Call& call) { return {like(self_of(call))}; }
 
 std::optional<std::size_t> dim_index(const Call& call, std::string_view argument, const TensorFact& tensor) {
   const auto dim = call.integer(argument);

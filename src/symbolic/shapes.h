@@ -47,14 +47,20 @@ inline Dim spread_at(const std::vector<Dim>& list, std::size_t i) {
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape);
 Fact like(const TensorFact& tensor);  // dtype and shape
 Fact integer_fact(Dim value);
-Fact boolean_fact(bool value);
+Fact floating_fact(std::optional<double> value);
+Fact boolean_fact(std::optional<bool> value);
 Fact list_fact(Facts items);
 Fact list_of(Fact element);  // of unknown length
+
+// Two outputs: like the tensor, and of its shape in another dtype.
+Facts like_and(const TensorFact& tensor, ir::DType dtype);
 
 // The first tensor argument of a call that is given, in a list too; null if there is none or nothing is known.
 const TensorFact* first_tensor(const Call& call);
 // An argument as a tensor; of which nothing is known if it isn't one.
 const TensorFact& tensor_of(const Call& call, std::string_view argument);
+inline const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
+Facts like_self(const Call& call);
 // An int argument that names a dimension of `tensor`; throws Impossible where it has none such.
 std::optional<std::size_t> dim_index(const Call& call, std::string_view argument, const TensorFact& tensor);
 // The `dtype` argument, or else.

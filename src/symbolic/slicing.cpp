@@ -1,17 +1,15 @@
-// Parts of a tensor by position: slices, single rows, diagonals, windows; and what is written there: facts.
+// Parts of a tensor by position, and what is written there: facts.
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "symbolic/demands.h"
+#include "symbolic/diagonal.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
-#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
-
-const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
 
 // A place within 0 … size, as Python wraps and clamps; unknown where that isn't proved for a named size.
 Dim place_in(const Dim& place, const Dim& size) {
@@ -109,77 +107,6 @@ Facts narrow(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-Dim diagonal_length(const Dim& rows, const Dim& columns, std::int64_t offset) {
-  if (rows.is_number() && columns.is_number()) {
-    const Dim m = offset < 0 ? rows + Dim(offset) : rows, n = offset > 0 ? columns - Dim(offset) : columns;
-    if (m.is_number() && n.is_number()) return Dim(std::max<std::int64_t>(0, std::min(*m.number(), *n.number())));
-    return Dim::unknown();
-  }
-  return offset == 0 && provably_equal(rows, columns) ? rows : Dim::unknown();
-}
-
-// Of a diagonal from the main one.
-Dim distance(std::int64_t offset) { return offset < 0 ? Dim(-1) * Dim(offset) : Dim(offset); }
-
-// dim1 and dim2 give way to their diagonal, at the end.
-Facts diagonal(const Call& call) {
-  const TensorFact& self = call.has("A") ? tensor_of(call, "A") : self_of(call);
-  const auto offset = call.integer("offset"), first = call.integer("dim1"), second = call.integer("dim2");
-  if (!self.shape || !offset || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
-  const auto a = wrap_dim(*first, self.shape->size()), b = wrap_dim(*second, self.shape->size());
-  if (!a || !b || self.shape->size() < 2) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape;
-  for (std::size_t i = 0; i < self.shape->size(); ++i)
-    if (i != *a && i != *b) shape.push_back((*self.shape)[i]);
-  shape.push_back(diagonal_length((*self.shape)[*a], (*self.shape)[*b], *offset));
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
-// Sliding windows of `size` at every `step`: their number in place of the dimension, their size at the end.
-Facts unfold(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto dim = call.integer("dimension"), size = call.integer("size"), step = call.integer("step");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  if (!index || !size || !step) return {tensor_fact(self.dtype, std::nullopt)};
-  Shape shape = *self.shape;
-  if (shape.empty()) return {tensor_fact(self.dtype, Shape{*size})};
-  shape[*index] = floor_div(shape[*index] - Dim(*size), Dim(*step)) + Dim(1);
-  shape.push_back(Dim(*size));
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
-// Square matrices with the last dimension on a diagonal.
-Facts diag_embed(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto offset = call.integer("offset"), first = call.integer("dim1"), second = call.integer("dim2");
-  if (!self.shape || self.shape->empty() || !offset || !first || !second) return {tensor_fact(self.dtype, std::nullopt)};
-  const std::size_t rank = self.shape->size() + 1;
-  const auto a = wrap_dim(*first, rank), b = wrap_dim(*second, rank);
-  if (!a || !b || *a == *b) return {tensor_fact(self.dtype, std::nullopt)};
-  const Dim side = self.shape->back() + distance(*offset);
-  Shape shape;
-  auto next = self.shape->begin();
-  for (std::size_t i = 0; i < rank; ++i) shape.push_back(i == *a || i == *b ? side : *next++);
-  return {tensor_fact(self.dtype, std::move(shape))};
-}
-
-// Of a vector the matrix, of a matrix the diagonal.
-Facts diag(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto offset = call.integer("diagonal");
-  if (!self.shape || !offset) return {tensor_fact(self.dtype, std::nullopt)};
-  if (self.shape->size() == 1) return {tensor_fact(self.dtype, Shape(2, (*self.shape)[0] + distance(*offset)))};
-  if (self.shape->size() != 2) return {tensor_fact(self.dtype, std::nullopt)};
-  return {tensor_fact(self.dtype, Shape{diagonal_length((*self.shape)[0], (*self.shape)[1], *offset)})};
-}
-
-Facts diagflat(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto offset = call.integer("offset");
-  const Dim side = self.shape && offset ? product(*self.shape) + distance(*offset) : Dim::unknown();
-  return {tensor_fact(self.dtype, Shape{side, side})};
-}
-
 // ---- self with a part replaced
 
 // `src` has the part's sizes.
@@ -200,37 +127,16 @@ Facts replaced(const Call& call) {
   return {like(self_of(call))};
 }
 
-Facts replaced_strided(const Call& call) { return {like(self_of(call))}; }
-
-Verdict unfolding_fits(const Call& call) {
-  Demands demands;
-  const TensorFact& self = self_of(call);
-  const auto dim = call.integer("dimension");
-  if (!dim || !self.shape) return demands.verdict();
-  const auto index = wrap_dim(*dim, self.shape->size());
-  if (!index)
-    demands.broken("self has no dimension " + std::to_string(*dim));
-  else
-    demands.at_most(call.dim("size").value_or(Dim::unknown()), self.shape->empty() ? Dim(1) : (*self.shape)[*index], "size");
-  return demands.verdict();
-}
-
 }  // namespace
 
 void register_slicing(Registry& registry) {
   for (const char* op : {"aten::slice.Tensor", "aten::slice_copy"}) registry.facts(op, slice);
   for (const char* op : {"aten::select.int", "aten::select_copy"}) registry.facts(op, select);
   for (const char* op : {"aten::narrow", "aten::narrow_copy"}) registry.facts(op, narrow);
-  for (const char* op : {"aten::diagonal", "aten::diagonal_copy", "aten::linalg_diagonal"}) registry.facts(op, diagonal);
-  for (const char* op : {"aten::unfold", "aten::unfold_copy"}) registry.facts(op, unfold);
-  registry.condition("unfolding_fits", unfolding_fits);
-  registry.facts("aten::diag_embed", diag_embed);
-  registry.facts("aten::diag", diag);
-  registry.facts("aten::diagflat", diagflat);
   registry.facts("aten::select_scatter", replaced<select>);
   registry.facts("aten::slice_scatter", replaced<slice>);
   registry.facts("aten::diagonal_scatter", replaced<diagonal>);
-  registry.facts("aten::as_strided_scatter", replaced_strided);
+  registry.facts("aten::as_strided_scatter", like_self);
 }
 
 }  // namespace compatcheck::symbolic

@@ -66,10 +66,8 @@ struct Cut {
 };
 
 Cut cut_of(const Call& call) {
-  const TensorFact& self = tensor_of(call, "self");
-  Demands demands;
-  if (self.shape && self.shape->empty()) demands.broken("a tensor without dimensions can't be cut");
-  demands.hold();
+  const TensorFact& self = self_of(call);
+  if (self.shape && self.shape->empty()) throw Impossible{"a tensor without dimensions can't be cut"};
   return {self, dim_index(call, "dim", self), unpacked_into(call)};
 }
 
@@ -161,7 +159,7 @@ Facts tensor_split(const Call& call) { return {cut_by(call, cut_of(call))}; }
 
 // A number of parts divides the size.
 Facts split_evenly(const Call& call, std::optional<std::size_t> dim) {
-  const Cut cut{tensor_of(call, "self"), dim, unpacked_into(call)};
+  const Cut cut{self_of(call), dim, unpacked_into(call)};
   if (const auto count = call.has("sections") ? call.dim("sections") : std::nullopt) {
     Demands demands;
     demands.at_least(*count, 1, "sections");
@@ -173,7 +171,7 @@ Facts split_evenly(const Call& call, std::optional<std::size_t> dim) {
 
 // Along the second dimension, of vectors the first.
 Facts hsplit(const Call& call) {
-  const auto& shape = tensor_of(call, "self").shape;
+  const auto& shape = self_of(call).shape;
   return split_evenly(call, shape ? std::optional<std::size_t>(shape->size() == 1 ? 0 : 1) : std::nullopt);
 }
 Facts vsplit(const Call& call) { return split_evenly(call, 0); }

@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-std::optional<Ints> numbers(const Shape& dims) {
+std::optional<Ints> known_numbers(const Shape& dims) {
   Ints all;
   for (const Dim& dim : dims) {
     if (!dim.is_number()) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<Ints> numbers(const Shape& dims) {
 // What depends on a comparison that names leave open.
 struct Open {};
 
-bool equal(const Dim& a, const Dim& b) {
+bool proved_equal(const Dim& a, const Dim& b) {
   if (provably_equal(a, b)) return true;
   if (provably_different(a, b)) return false;
   throw Open{};
@@ -45,14 +45,14 @@ std::optional<Shape> view_strides(const Strided& tensor, const Shape& sizes) {
   Dim chunk_stride = tensor.strides.back(), chunk = 1, filled = 1;
   for (std::size_t d = tensor.sizes.size(); d-- > 0;) {
     chunk = chunk * tensor.sizes[d];
-    if (d > 0 && (equal(tensor.sizes[d - 1], 1) || equal(tensor.strides[d - 1], chunk * chunk_stride))) continue;
+    if (d > 0 && (proved_equal(tensor.sizes[d - 1], 1) || proved_equal(tensor.strides[d - 1], chunk * chunk_stride))) continue;
     for (; at >= 0; --at) {
       const Dim& size = sizes[static_cast<std::size_t>(at)];
-      if (!below(filled, chunk) && !equal(size, 1)) break;
+      if (!below(filled, chunk) && !proved_equal(size, 1)) break;
       strides[static_cast<std::size_t>(at)] = filled * chunk_stride;
       filled = filled * size;
     }
-    if (!equal(filled, chunk)) return std::nullopt;
+    if (!proved_equal(filled, chunk)) return std::nullopt;
     if (d > 0) chunk_stride = tensor.strides[d - 1], chunk = 1, filled = 1;
   }
   return at == -1 ? std::optional(strides) : std::nullopt;
@@ -93,14 +93,14 @@ Shape packed(const Ints& sizes, const std::vector<std::size_t>& order) {
 
 // By TensorIterator's rules: dimensions that it lacks or stretches have no stride.
 std::optional<Ints> stretched(const Strided& operand, const Ints& sizes) {
-  const auto own = numbers(operand.sizes), strides = numbers(operand.strides);
+  const auto own = known_numbers(operand.sizes), strides = known_numbers(operand.strides);
   if (!own || !strides || own->size() > sizes.size()) return std::nullopt;
   Ints all(sizes.size() - own->size(), 0);
   for (std::size_t i = 0; i < own->size(); ++i) all.push_back((*own)[i] == 1 && sizes[all.size()] != 1 ? 0 : (*strides)[i]);
   return all;
 }
 
-bool same(const Shape& a, const Shape& b) {
+bool are_equal(const Shape& a, const Shape& b) {
   return std::ranges::equal(a, b, [](const Dim& one, const Dim& other) { return provably_equal(one, other); });
 }
 
@@ -148,8 +148,8 @@ std::optional<Shape> iterated_strides(const Shape& sizes, std::span<const Stride
     return strides_in_order(sizes);
   // The first that has dimensions tells of any two which comes first, unless it is stretched.
   const auto whole = std::ranges::find_if(operands, [](const Strided& operand) { return !operand.sizes.empty(); });
-  if (whole != operands.end() && same(whole->sizes, sizes) && dense_order(*whole)) return whole->strides;
-  const auto known = numbers(sizes);
+  if (whole != operands.end() && are_equal(whole->sizes, sizes) && dense_order(*whole)) return whole->strides;
+  const auto known = known_numbers(sizes);
   if (!known || has(sizes, 0)) return std::nullopt;
   std::vector<Ints> strides;
   for (const Strided& operand : operands) {

@@ -1,63 +1,23 @@
-// Sizes, views and rearrangements: facts, and what PyTorch demands.
+// Views: facts, and what PyTorch demands.
+#include "symbolic/view.h"
+
 #include <algorithm>
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
-#include "symbolic/shapes.h"
 #include "symbolic/size_demands.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
-using ir::DType;
-
-const TensorFact& self_of(const Call& call) { return tensor_of(call, "self"); }
-
 // The same elements in another shape: what is known of them stays.
 Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
-  return {.value = TensorFact{.dtype = self.dtype,
-                              .shape = std::move(shape),
-                              .contents = self.contents,
-                              .fraction = self.fraction,
-                              .known_constant = self.known_constant}};
+  TensorFact result = self;
+  result.shape = std::move(shape);
+  return {.value = std::move(result)};
 }
 
-Facts identity(const Call& call) { return {reshaped(self_of(call), self_of(call).shape)}; }
-
-Facts size(const Call& call) {
-  const TensorFact& self = self_of(call);
-  if (!call.has("dim")) {
-    ListFact list{.items = std::nullopt, .element = std::make_shared<Fact>(integer_fact(Dim::unknown()))};
-    if (self.shape) {
-      list.items.emplace();
-      for (const Dim& dim : *self.shape) list.items->push_back(integer_fact(dim));
-    }
-    return {{.value = std::move(list)}};
-  }
-  const auto dim = call.integer("dim");
-  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
-  return {integer_fact(index && *index < self.shape->size() ? (*self.shape)[*index] : Dim::unknown())};
-}
-
-Facts rank(const Call& call) {
-  const auto known = call.rank("self");
-  return {integer_fact(known ? Dim(static_cast<std::int64_t>(*known)) : Dim::unknown())};
-}
-
-// The sizes as a vector.
-Facts shape_as_tensor(const Call& call) {
-  const TensorFact& self = self_of(call);
-  if (!self.shape) return {tensor_fact(DType::i64, unknown_sizes(1))};
-  TensorFact result{.dtype = DType::i64, .shape = Shape{static_cast<std::int64_t>(self.shape->size())}};
-  const bool known = std::none_of(self.shape->begin(), self.shape->end(), [](const Dim& dim) { return dim.is_unknown(); });
-  if (known) result.contents = *self.shape;
-  return {{.value = std::move(result)}};
-}
-
-Facts numel(const Call& call) {
-  const TensorFact& self = self_of(call);
-  return {integer_fact(self.shape ? product(*self.shape) : Dim::unknown())};
-}
+Facts identity(const Call& call) { return {{.value = self_of(call)}}; }
 
 // One size may be −1, or not known: what is left of the elements.
 std::optional<Shape> view_shape(const TensorFact& self, const std::vector<Dim>& sizes) {
@@ -130,29 +90,7 @@ Facts ravel(const Call& call) {
   return {reshaped(self, Shape{self.shape ? product(*self.shape) : Dim::unknown()})};
 }
 
-Facts sized(const Call& call) { return {tensor_fact(self_of(call).dtype, call.dims("size"))}; }
-
-// A sum, of integers i64, unless the sizes are the same already.
-Facts sum_to_size(const Call& call) {
-  const TensorFact& self = self_of(call);
-  const auto size = call.dims("size");
-  Demands demands;
-  if (size && self.shape) demands.broadcasts(*size, *self.shape, "size");
-  demands.hold();
-  auto dtype = self.dtype;
-  if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype)) {
-    const auto equal = [](const Dim& a, const Dim& b) { return provably_equal(a, b); };
-    // Without dimensions it is a sum, too.
-    const bool unchanged = size && self.shape && !size->empty() &&
-                           std::equal(size->begin(), size->end(), self.shape->begin(), self.shape->end(), equal);
-    const bool summed = size && self.shape &&
-                        (size->empty() || size->size() != self.shape->size() ||
-                         !std::equal(size->begin(), size->end(), self.shape->begin(),
-                                     [](const Dim& a, const Dim& b) { return !provably_different(a, b); }));
-    if (!unchanged) dtype = summed ? std::optional(DType::i64) : std::nullopt;
-  }
-  return {tensor_fact(dtype, size)};
-}
+Facts as_strided(const Call& call) { return {tensor_fact(self_of(call).dtype, call.dims("size"))}; }
 
 Facts unflatten(const Call& call) {
   const TensorFact& self = self_of(call);
@@ -250,6 +188,8 @@ void demand_matrix(const Call& call, std::size_t rank) {
   }
 }
 
+}  // namespace
+
 Facts matrix_transpose(const Call& call) {
   const TensorFact& self = self_of(call);
   if (!self.shape) return {tensor_fact(self.dtype, std::nullopt)};
@@ -258,6 +198,8 @@ Facts matrix_transpose(const Call& call) {
   if (shape.size() >= 2) std::swap(shape[shape.size() - 2], shape[shape.size() - 1]);
   return {tensor_fact(self.dtype, std::move(shape))};
 }
+
+namespace {
 
 Facts reverse_dims(const Call& call) {
   const TensorFact& self = self_of(call);
@@ -322,32 +264,13 @@ Facts expand(const Call& call) {
 
 Facts expand_as(const Call& call) {
   const auto* other = call.tensor("other");
-  if (other && other->shape && self_of(call).shape) {
-    Demands demands;
-    demands.broadcasts(*self_of(call).shape, *other->shape, "self");
-    demands.hold();
-  }
+  if (other && other->shape) demand_broadcast(self_of(call).shape, *other->shape, "self");
   return {tensor_fact(self_of(call).dtype, other ? other->shape : std::nullopt)};
 }
 
-std::optional<Shape> tiled(const TensorFact& self, const std::optional<std::vector<Dim>>& repeats) {
-  if (!self.shape || !repeats) return std::nullopt;
-  const std::size_t rank = std::max(self.shape->size(), repeats->size());
-  Shape shape(rank, Dim(1));
-  std::copy_backward(self.shape->begin(), self.shape->end(), shape.end());
-  for (std::size_t i = 0; i < repeats->size(); ++i) {
-    Dim& size = shape[rank - repeats->size() + i];
-    size = size * (*repeats)[i];
-  }
-  return shape;
-}
-
-Facts repeat(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("repeats")))}; }
-Facts tile(const Call& call) { return {tensor_fact(self_of(call).dtype, tiled(self_of(call), call.dims("dims")))}; }
-
 // self with at least `rank` dimensions.
 template <std::size_t rank>
-Fact widened(const TensorFact& self) {
+Fact with_rank(const TensorFact& self) {
   if (!self.shape) return reshaped(self, std::nullopt);
   Shape shape = *self.shape;
   if (rank >= 1 && shape.empty()) shape = {1};
@@ -357,16 +280,42 @@ Fact widened(const TensorFact& self) {
 }
 
 template <std::size_t rank>
-Facts at_least(const Call& call) {
-  if (call.has("self")) return {widened<rank>(self_of(call))};
+Facts at_least_rank(const Call& call) {
+  if (call.has("self")) return {with_rank<rank>(self_of(call))};
   const auto tensors = call.list("tensors");
   if (!tensors) return {list_of(tensor_fact(std::nullopt, std::nullopt))};
   Facts items;
-  for (const Fact* item : *tensors) items.push_back(widened<rank>(item->tensor() ? *item->tensor() : TensorFact{}));
+  for (const Fact* item : *tensors) items.push_back(with_rank<rank>(item->tensor() ? *item->tensor() : TensorFact{}));
   return {list_fact(std::move(items))};
 }
 
+// Sliding windows of `size` at every `step`: their number in place of the dimension, their size at the end.
+Facts unfold(const Call& call) {
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dimension"), size = call.integer("size"), step = call.integer("step");
+  const auto index = dim && self.shape ? wrap_dim(*dim, self.shape->size()) : std::nullopt;
+  if (!index || !size || !step) return {tensor_fact(self.dtype, std::nullopt)};
+  Shape shape = *self.shape;
+  if (shape.empty()) return {tensor_fact(self.dtype, Shape{*size})};
+  shape[*index] = floor_div(shape[*index] - Dim(*size), Dim(*step)) + Dim(1);
+  shape.push_back(Dim(*size));
+  return {tensor_fact(self.dtype, std::move(shape))};
+}
+
 // ---- Demands
+
+Verdict unfolding_fits(const Call& call) {
+  Demands demands;
+  const TensorFact& self = self_of(call);
+  const auto dim = call.integer("dimension");
+  if (!dim || !self.shape) return demands.verdict();
+  const auto index = wrap_dim(*dim, self.shape->size());
+  if (!index)
+    demands.broken("self has no dimension " + std::to_string(*dim));
+  else
+    demands.at_most(call.dim("size").value_or(Dim::unknown()), self.shape->empty() ? Dim(1) : (*self.shape)[*index], "size");
+  return demands.verdict();
+}
 
 // Sizes lead on the left; −1 keeps one that is there, others must be its size unless that is 1.
 Verdict expansion_fits(const Call& call) {
@@ -414,38 +363,13 @@ Verdict elements_fit(const Call& call) {
   return demands.verdict();
 }
 
-// `src` takes the sizes of `self`.
-Verdict source_fits(const Call& call) {
-  Demands demands;
-  const auto &self = self_of(call).shape, &source = tensor_of(call, "src").shape;
-  if (!self || !source) return demands.verdict();
-  if (source->size() > self->size()) demands.broken("src has more dimensions than self");
-  for (std::size_t i = 0; i < source->size() && source->size() <= self->size(); ++i)
-    if ((*source)[i].is_number() && (*source)[i].number() != 1)
-      demands.equal((*source)[i], (*self)[self->size() - source->size() + i], "dimension " + std::to_string(i) + " of src");
-  return demands.verdict();
-}
-
-Verdict repeats_fit(const Call& call) {
-  Demands demands;
-  const auto rank = call.rank("self");
-  const auto repeats = call.list("repeats");
-  if (rank && repeats)
-    demands.at_least(Dim(static_cast<std::int64_t>(repeats->size())), static_cast<std::int64_t>(*rank), "the length of repeats");
-  return demands.verdict();
-}
-
 }  // namespace
 
 void register_view(Registry& registry) {
   for (const char* op :
        {"aten::contiguous", "aten::detach", "aten::alias", "aten::clone", "aten::lift_fresh_copy", "aten::lift_fresh",
-        "aten::lift", "aten::resolve_conj", "aten::resolve_neg", "aten::positive", "aten::detach_copy", "aten::alias_copy"})
+        "aten::lift", "aten::resolve_conj", "aten::resolve_neg", "aten::detach_copy", "aten::alias_copy"})
     registry.facts(op, identity);
-  registry.facts("aten::size", size);
-  registry.facts("aten::dim", rank);
-  registry.facts("aten::numel", numel);
-  registry.facts("aten::_shape_as_tensor", shape_as_tensor);
   for (const char* op :
        {"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::view_copy", "aten::_reshape_alias", "aten::_reshape_copy"})
     registry.facts(op, view);
@@ -454,8 +378,7 @@ void register_view(Registry& registry) {
   registry.facts("aten::reshape_as", like_other);
   registry.facts("aten::flatten", flatten);
   registry.facts("aten::ravel", ravel);
-  for (const char* op : {"aten::as_strided", "aten::as_strided_copy"}) registry.facts(op, sized);
-  registry.facts("aten::sum_to_size", sum_to_size);
+  for (const char* op : {"aten::as_strided", "aten::as_strided_copy"}) registry.facts(op, as_strided);
   registry.facts("aten::unflatten", unflatten);
   registry.condition("parts_fit", parts_fit);
   registry.facts("aten::unsqueeze", unsqueeze);
@@ -464,8 +387,7 @@ void register_view(Registry& registry) {
   registry.facts("aten::squeeze_copy", squeeze);
   for (const char* op : {"aten::transpose", "aten::swapaxes", "aten::swapdims", "aten::transpose_copy"})
     registry.facts(op, transpose);
-  for (const char* op : {"aten::t", "aten::mT", "aten::mH", "aten::adjoint", "aten::matrix_H", "aten::t_copy"})
-    registry.facts(op, matrix_transpose);
+  for (const char* op : {"aten::t", "aten::mT", "aten::t_copy"}) registry.facts(op, matrix_transpose);
   registry.facts("aten::numpy_T", reverse_dims);
   registry.facts("aten::permute", permute);
   registry.facts("aten::permute_copy", permute);
@@ -475,15 +397,13 @@ void register_view(Registry& registry) {
   registry.facts("aten::expand_copy", expand);
   registry.facts("aten::broadcast_to", expand);
   registry.facts("aten::expand_as", expand_as);
+  for (const char* op : {"aten::unfold", "aten::unfold_copy"}) registry.facts(op, unfold);
+  registry.condition("unfolding_fits", unfolding_fits);
   registry.condition("expansion_fits", expansion_fits);
-  registry.condition("source_fits", source_fits);
   registry.condition("elements_fit", elements_fit);
-  registry.condition("repeats_fit", repeats_fit);
-  registry.facts("aten::repeat", repeat);
-  registry.facts("aten::tile", tile);
-  registry.facts("aten::atleast_1d", at_least<1>);
-  registry.facts("aten::atleast_2d", at_least<2>);
-  registry.facts("aten::atleast_3d", at_least<3>);
+  registry.facts("aten::atleast_1d", at_least_rank<1>);
+  registry.facts("aten::atleast_2d", at_least_rank<2>);
+  registry.facts("aten::atleast_3d", at_least_rank<3>);
 }
 
 }  // namespace compatcheck::symbolic

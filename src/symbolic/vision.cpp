@@ -1,7 +1,8 @@
-// torchvision's operators: facts.
+// Sampling at a grid, and torchvision's operators: facts and conditions.
 #include <algorithm>
 
 #include "symbolic/convolution.h"
+#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 
@@ -18,17 +19,17 @@ Shape regions(const Call& call, Dim channels) {
           call.dim("pooled_width").value_or(Dim::unknown())};
 }
 
-Facts pooled(const Call& call, Dim channels) {
+Facts pooled_regions(const Call& call, Dim channels) {
   const Shape shape = regions(call, std::move(channels));
   return {tensor_fact(call.dtype_of("input"), shape), tensor_fact(DType::i32, shape)};
 }
 
-Facts roi(const Call& call) { return pooled(call, size_at(tensor_of(call, "input"), 1)); }
+Facts roi(const Call& call) { return pooled_regions(call, size_at(tensor_of(call, "input"), 1)); }
 
 // Each place of the window has channels of its own.
 Facts position_sensitive(const Call& call) {
   const Dim places = call.dim("pooled_height").value_or(Dim::unknown()) * call.dim("pooled_width").value_or(Dim::unknown());
-  return pooled(call, floor_div(size_at(tensor_of(call, "input"), 1), places));
+  return pooled_regions(call, floor_div(size_at(tensor_of(call, "input"), 1), places));
 }
 
 Facts deform_conv2d(const Call& call) {
@@ -43,6 +44,30 @@ Facts deform_conv2d(const Call& call) {
                                               .output_padding = {}}))};
 }
 
+// Pictures or volumes, and places in as many dimensions.
+void demand_places(const TensorFact& input, const TensorFact& grid) {
+  Demands demands;
+  for (const auto& [shape, name] : {std::pair(&input.shape, "input"), std::pair(&grid.shape, "grid")})
+    if (*shape && (*shape)->size() != 4 && (*shape)->size() != 5)
+      demands.broken("the rank of " + std::string(name) + " must be 4 or 5, and is " + std::to_string((*shape)->size()));
+  demands.hold();
+  if (input.shape && grid.shape && input.shape->size() != grid.shape->size())
+    demands.broken("the ranks of input and grid must be the same");
+  if (grid.shape) demands.equal(grid.shape->back(), static_cast<std::int64_t>(grid.shape->size()) - 2, "the last size of grid");
+  if (input.shape && grid.shape) demands.equal(grid.shape->front(), input.shape->front(), "the batch of grid");
+  demands.hold();
+}
+
+// Batch and channels of the input, places of the grid.
+Facts grid_sampler(const Call& call) {
+  const TensorFact &input = tensor_of(call, "input"), &grid = tensor_of(call, "grid");
+  demand_places(input, grid);
+  if (!grid.shape || grid.shape->size() < 3) return {tensor_fact(input.dtype, std::nullopt)};
+  Shape shape{agreed_dim(size_at(input, 0), size_at(grid, 0)), size_at(input, 1)};
+  shape.insert(shape.end(), grid.shape->begin() + 1, grid.shape->end() - 1);
+  return {tensor_fact(input.dtype, std::move(shape))};
+}
+
 // With corners aligned all places of an axis of one cell are that cell, but those that are no finite number.
 Verdict axis_may_be_single(const Call& call) {
   const auto& shape = tensor_of(call, "input").shape;
@@ -54,6 +79,8 @@ Verdict axis_may_be_single(const Call& call) {
 }  // namespace
 
 void register_vision(Registry& registry) {
+  for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d", "aten::cudnn_grid_sampler"})
+    registry.facts(op, grid_sampler);
   registry.condition("axis_may_be_single", axis_may_be_single);
   registry.facts("torchvision::nms", nms);
   registry.facts("torchvision::roi_align", roi);

@@ -13,26 +13,27 @@ namespace compatcheck::verification {
 namespace {
 
 using analysis::BakedIn;
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
-Names failed_names(const Verification& made) {
-  Names names;
+NameSet failed_names(const Verification& made) {
+  NameSet names;
   for (const NamedDimension& dimension : made.dimensions)
     if (!dimension.reason.empty()) names.insert(dimension.name);
   return names;
 }
 
-std::string place_of(const BakedIn& one) {
+std::string place_of_finding(const BakedIn& one) {
   return one.finding.sites.empty() ? "" : one.finding.op + analysis::place_text(one.finding.sites.front());
 }
 
-void report_sure(const BakedIn& one, Names& settled, Verification& made) {
+void report_sure(const BakedIn& one, NameSet& settled, Verification& made) {
   for (const std::string& name : one.names) {
     const auto dimension = std::ranges::find(made.dimensions, name, &NamedDimension::name);
     if (dimension == made.dimensions.end() || !settled.insert(name).second) continue;
     dimension->variation = NamedDimension::Variation::none;
-    dimension->reason = "the dimension '" + name + "' can't vary: " + place_of(one) + " reads the constant " + one.number + ", " +
-                        one.origin + " when the model was traced; other sizes run, with results that keep this one";
+    dimension->reason = "the dimension '" + name + "' can't vary: " + place_of_finding(one) + " reads the constant " +
+                        one.number + ", " + one.origin +
+                        " when the model was traced; other sizes run, with results that keep this one";
     Finding& finding = add_finding(made, "CC205", Severity::error, dimension->reason,
                                    std::string(without_int) + "; --dim " + name + "=" + std::to_string(dimension->sizes.front()) +
                                        " verifies this size alone");
@@ -43,7 +44,7 @@ void report_sure(const BakedIn& one, Names& settled, Verification& made) {
 }
 
 void report_possible(const BakedIn& one, Verification& made) {
-  const std::string place = place_of(one);
+  const std::string place = place_of_finding(one);
   Finding& finding =
       add_finding(made, one.finding.id, Severity::warning, (place.empty() ? "" : place + ": ") + one.finding.message,
                   place.empty() ? one.finding.help
@@ -58,14 +59,14 @@ void report_possible(const BakedIn& one, Verification& made) {
 }  // namespace
 
 void report_baked_in(const std::vector<BakedIn>& found, const VerifyOptions& options, Verification& made) {
-  Names settled = failed_names(made);
+  NameSet settled = failed_names(made);
   for (const std::string& dim : options.convert.dims)
     if (const auto [name, size] = analysis::named_size(dim); analysis::is_number(size)) settled.insert(name);
   for (const BakedIn& one : found)
     if (one.surely) report_sure(one, settled, made);
 
   // The same number of the same node may be the size of several names; one error explains it.
-  const Names failed = failed_names(made);
+  const NameSet failed = failed_names(made);
   std::set<std::pair<std::uint32_t, std::string>> explained;
   for (const BakedIn& one : found)
     if (std::ranges::any_of(one.names, [&](const std::string& name) { return failed.contains(name); }))

@@ -71,7 +71,7 @@ bool is_moved(const ir::Value* value, const ir::Value* from) {
 }
 
 // "aten::gelu at net.py:7 in layers.1"
-std::string place_of(const ir::Value* value) {
+std::string place_of_value(const ir::Value* value) {
   const ir::Node& node = *value->producer();
   const Site site = analysis::site_of(node, 0);
   return node.op() + analysis::place_text(site) + (site.module.empty() ? "" : " in " + site.module);
@@ -79,13 +79,13 @@ std::string place_of(const ir::Value* value) {
 
 std::string places_of(const std::vector<const ir::Value*>& values) {
   std::string text;
-  for (std::size_t i = 0; i < values.size() && i < most_listed; ++i) text += (i ? ", " : "") + place_of(values[i]);
+  for (std::size_t i = 0; i < values.size() && i < most_listed; ++i) text += (i ? ", " : "") + place_of_value(values[i]);
   return text + (values.size() > most_listed ? " and " + std::to_string(values.size() - most_listed) + " more" : "");
 }
 
-class Search {
+class FaultSearch {
  public:
-  Search(const BisectInput& in, const NamedValues& inputs, const PairedOutputs& outputs)
+  FaultSearch(const BisectInput& in, const NamedValues& inputs, const PairedOutputs& outputs)
       : in_(in), outputs_(outputs), pairs_(in, inputs) {}
 
   BisectedByValue run() {
@@ -302,7 +302,7 @@ class Search {
       note += "; the fault may also be in " + places_of(others) + ", because the file doesn't hold their values";
     for (const ir::Value* before : region.before)
       if (before->producer() && pairs_.is_even(before))
-        note += "; the result of " + place_of(before) + " has equal elements only, so its pair is uncertain";
+        note += "; the result of " + place_of_value(before) + " has equal elements only, so its pair is uncertain";
     made_.found.bad = std::move(bad);
   }
 
@@ -334,7 +334,7 @@ class Search {
 }  // namespace
 
 BisectedByValue bisect_by_value(const BisectInput& input, const NamedValues& inputs, const PairedOutputs& outputs) {
-  return Search(input, inputs, outputs).run();
+  return FaultSearch(input, inputs, outputs).run();
 }
 
 }  // namespace compatcheck::verification

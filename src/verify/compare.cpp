@@ -136,13 +136,7 @@ class Comparing {
   std::vector<float> differences_;
 };
 
-std::string spell(const std::vector<std::int64_t>& numbers) {
-  std::string text = "[";
-  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-  return text + "]";
-}
-
-std::vector<std::int64_t> place_of(std::uint64_t index, const std::vector<std::int64_t>& sizes) {
+std::vector<std::int64_t> index_to_place(std::uint64_t index, const std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> place(sizes.size());
   for (std::size_t dim = sizes.size(); dim-- > 0;) {
     const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[dim], 1));
@@ -153,6 +147,12 @@ std::vector<std::int64_t> place_of(std::uint64_t index, const std::vector<std::i
 }
 
 }  // namespace
+
+std::string spell(const std::vector<std::int64_t>& numbers) {
+  std::string text = "[";
+  for (const std::int64_t number : numbers) text += (text.size() > 1 ? ", " : "") + std::to_string(number);
+  return text + "]";
+}
 
 Tolerance tolerance_of(DType dtype) {
   switch (dtype) {
@@ -191,7 +191,7 @@ std::string describe(const Comparison& comparison) {
   const std::uint64_t parts = ir::is_complex(comparison.expected_dtype) ? 2 : 1;
   return std::to_string(comparison.mismatched) + " of " + std::to_string(comparison.elements) + " values, " +
          ir::plainly(comparison.found_there) + " for " + ir::plainly(comparison.expected_there) + " at " +
-         spell(place_of(comparison.first_mismatch / parts, comparison.expected_sizes));
+         spell(index_to_place(comparison.first_mismatch / parts, comparison.expected_sizes));
 }
 
 }  // namespace compatcheck::verification

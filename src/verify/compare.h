@@ -38,6 +38,8 @@ struct Comparison {
   bool passed() const { return same_form() && mismatched == 0; }
 };
 
+std::string spell(const std::vector<std::int64_t>& sizes);  // "[2, 3]"
+
 // Both contiguous with their bytes. Of other dtypes or sizes nothing but these is compared.
 Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance);
 

@@ -13,9 +13,9 @@ namespace {
 
 using symbolic::Call;
 using symbolic::size_of;
-using Names = std::initializer_list<std::string_view>;
+using ArgumentNames = std::initializer_list<std::string_view>;
 
-bool among(std::string_view name, Names names) { return std::ranges::find(names, name) != names.end(); }
+bool among(std::string_view name, ArgumentNames names) { return std::ranges::find(names, name) != names.end(); }
 
 // Of what holds the same elements, or some of them.
 bool passes_elements_on(const ir::Node& node) {
@@ -30,9 +30,9 @@ bool passes_elements_on(const ir::Node& node) {
   return names.contains(node.op());
 }
 
-class Search {
+class DomainSearch {
  public:
-  explicit Search(const symbolic::FactTable& facts) : facts_(facts) {}
+  explicit DomainSearch(const symbolic::FactTable& facts) : facts_(facts) {}
 
   Domain of(const ir::Value* input) {
     waiting_.push_back(input);
@@ -91,6 +91,6 @@ class Search {
 
 }  // namespace
 
-Domain domain_of(const ir::Value* input, const symbolic::FactTable& facts) { return Search(facts).of(input); }
+Domain domain_of(const ir::Value* input, const symbolic::FactTable& facts) { return DomainSearch(facts).of(input); }
 
 }  // namespace compatcheck::verification

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t first_values = 8;  // at a time, before anything is known of their sizes
+constexpr std::size_t first_dumped = 8;  // at a time, before anything is known of their sizes
 constexpr const char* table_file = "values.tsv";
 constexpr const char* table_head = "file\tvalue\tnode\tdtype\tshape\tmin\tmax\tmean\tstd\tzeros\tnan\tinf";
 
@@ -163,9 +163,9 @@ std::uint64_t bytes_of(const ir::Constant& value) {
 }
 
 // Values that nodes behind read, kept for them.
-class Held {
+class HeldValues {
  public:
-  Held(const NamedValues& inputs, std::uint64_t most_bytes) : inputs_(inputs), most_bytes_(most_bytes) {}
+  HeldValues(const NamedValues& inputs, std::uint64_t most_bytes) : inputs_(inputs), most_bytes_(most_bytes) {}
 
   OnnxGraph::Request request(std::vector<std::string> wanted) const {
     return {std::move(wanted), names_, dtypes_, sequences_, {}};
@@ -226,9 +226,9 @@ class Held {
 std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime& runtime, const NamedValues& inputs,
                    std::uint64_t memory, const ir::Watch& watch) {
   Folder into(folder, watch);
-  Held held(inputs, memory / 2);
+  HeldValues held(inputs, memory / 2);
   const std::vector<MainValue> values = onnx.main_values();
-  std::size_t together = first_values;
+  std::size_t together = first_dumped;
   for (std::size_t at = 0; at < values.size();) {
     watch.look();
     const std::size_t end = std::min(values.size(), at + together);

@@ -9,19 +9,14 @@
 #include "analysis/input_spec.h"
 #include "analysis/site.h"
 #include "ir/constant.h"
+#include "verify/compare.h"
 
 namespace compatcheck::verification {
 namespace {
 
 constexpr std::size_t most_visited = 10'000;
 
-std::string spell(const std::vector<std::int64_t>& sizes) {
-  std::string text = "[";
-  for (const std::int64_t size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
-
-bool contains(const std::vector<std::int64_t>& sizes, std::int64_t size) { return std::ranges::find(sizes, size) != sizes.end(); }
+bool has_size(const std::vector<std::int64_t>& sizes, std::int64_t size) { return std::ranges::find(sizes, size) != sizes.end(); }
 
 // The nodes that the reason speaks of.
 std::vector<std::pair<const ir::Node*, std::uint32_t>> failing(const std::string& reason, const ir::Graph& graph) {
@@ -35,9 +30,9 @@ std::vector<std::pair<const ir::Node*, std::uint32_t>> failing(const std::string
   return nodes;
 }
 
-class Search {
+class CauseSearch {
  public:
-  Search(const std::string& name, std::int64_t size, const analysis::Prepared& prepared)
+  CauseSearch(const std::string& name, std::int64_t size, const analysis::Prepared& prepared)
       : name_(name), size_(size), prepared_(prepared) {}
 
   // Breadth first: the nearest is the likeliest.
@@ -67,7 +62,7 @@ class Search {
   std::string constant_cause(const ir::Constant& constant, const ir::Node& reader) const {
     const std::string had = std::to_string(size_) + ", the size that '" + name_ + "' had";
     if (const auto* tensor = constant.get<ir::TensorView>())
-      return contains(tensor->sizes, size_) ? analysis::place_text(reader) + " reads a constant of the file with the shape " +
+      return has_size(tensor->sizes, size_) ? analysis::place_text(reader) + " reads a constant of the file with the shape " +
                                                   spell(tensor->sizes) + ", which holds " + had
                                             : "";
     std::vector<std::int64_t> numbers;
@@ -77,7 +72,7 @@ class Search {
         if (const auto* number = item.get<std::int64_t>()) numbers.push_back(*number);
     const auto multiple =
         std::ranges::find_if(numbers, [&](std::int64_t number) { return number != size_ && number > 0 && number % size_ == 0; });
-    if (contains(numbers, size_))
+    if (has_size(numbers, size_))
       return analysis::place_text(reader) + " reads the constant " + had + " when the model was traced: " + without_int;
     if (numbers.size() > 0 && multiple != numbers.end())
       return analysis::place_text(reader) + " reads the constant " + std::to_string(*multiple) + ", a multiple of " + had +
@@ -122,7 +117,7 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   if (nodes.empty() && tie) nodes.emplace_back(tie->reader, 0);
   for (const auto& [node, index] : nodes) frozen.sites.push_back(analysis::site_of(*node, index));
   // The number 1 stands everywhere and tells nothing.
-  if (size > 1) frozen.help = Search(name, size, prepared).run(nodes);
+  if (size > 1) frozen.help = CauseSearch(name, size, prepared).run(nodes);
   if (frozen.help.empty() && tie)
     frozen.help =
         analysis::place_text(*tie->reader) + " needs this equation; its number comes from a constant or a tensor in the file";

@@ -18,7 +18,7 @@ ir::TensorView carrying(const onnx::TensorData& data) {
           .quantizer = nullptr};
 }
 
-struct Numbers {
+struct GivenNumbers {
   std::vector<double> floats;
   std::vector<std::int64_t> ints;
   ir::DType dtype = ir::DType::i64;  // of Python's numbers
@@ -124,7 +124,7 @@ Matched match(const ir::Constant& expected, const ir::Constants& found, const st
 
 std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside) {
   if (const auto* view = value.get<ir::TensorView>()) return *view;
-  Numbers numbers;
+  GivenNumbers numbers;
   if (numbers.add(value)) return numbers.tensor({}, beside);
   const auto* list = value.get<ir::ListConstant>();
   if (!list) return std::nullopt;

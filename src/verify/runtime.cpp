@@ -215,7 +215,7 @@ namespace {
 constexpr std::uint8_t nothing = 0;  // a place for tensors without elements
 
 // One, of rank 0, or a list of them.
-struct Numbers {
+struct PythonNumbers {
   std::vector<std::int64_t> dims, integers;
   std::vector<double> floats;
   bool whole = true;
@@ -232,8 +232,8 @@ struct Numbers {
   }
 };
 
-std::optional<Numbers> numbers_of(const ir::Constant& value) {
-  Numbers numbers;
+std::optional<PythonNumbers> numbers_of(const ir::Constant& value) {
+  PythonNumbers numbers;
   const auto* list = value.get<ir::ListConstant>();
   if (!list) return numbers.add(value) ? std::optional(std::move(numbers)) : std::nullopt;
   numbers.dims = {static_cast<std::int64_t>(list->items.size())};

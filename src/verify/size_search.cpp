@@ -13,15 +13,15 @@ namespace {
 using symbolic::Dim;
 using Relation = symbolic::SizeDemand::Relation;
 
-constexpr std::int64_t largest = 4096;      // that is tried
-constexpr std::int64_t small_numbers = 12;  // all up to it are
-constexpr std::size_t most_sizes = 64;      // of one name
+constexpr std::int64_t largest_size = 4096;  // that is tried
+constexpr std::int64_t small_numbers = 12;   // all up to it are
+constexpr std::size_t most_sizes = 64;       // of one name
 constexpr std::size_t most_names = 6;
 // Demands that are evaluated for sizes which are tried: in one search, in all.
 constexpr int most_looks = 50'000;
 constexpr int most_looks_in_all = 500'000;
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
+bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -66,7 +66,7 @@ SizeSearch::SizeSearch(const std::vector<inference::Heard>& heard, std::vector<s
   for (const auto& [size, reader, for_sure] : heard) {
     std::vector<std::string> names = symbolic::names_in(size.size);
     for (std::string& name : symbolic::names_in(size.other))
-      if (!contains(names, name)) names.push_back(std::move(name));
+      if (!has_name(names, name)) names.push_back(std::move(name));
     const std::string text = size.size.to_string() + "|" + size.other.to_string() + "|" +
                              std::to_string(static_cast<int>(size.relation)) + (size.may_stretch ? "s" : "") +
                              (for_sure ? "!" : "");
@@ -103,14 +103,14 @@ class SizeSearch::Search {
     settled_.resize(free_.size());
     for (const Demand* demand : demands_) {
       const auto last =
-          std::find_if(free_.rbegin(), free_.rend(), [&](const auto& name) { return contains(demand->names, name); });
+          std::find_if(free_.rbegin(), free_.rend(), [&](const auto& name) { return has_name(demand->names, name); });
       if (last != free_.rend())
         settled_[static_cast<std::size_t>(free_.rend() - last) - 1].push_back(demand);
       else if (!holds(*demand, sizes_))
         return std::nullopt;
     }
     for (const auto& [name, size] : sizes_)
-      if (is_avoided(name, size) && !contains(free_, name)) return std::nullopt;
+      if (is_avoided(name, size) && !has_name(free_, name)) return std::nullopt;
     return settle(0) ? std::optional(sizes_) : std::nullopt;
   }
 
@@ -125,7 +125,7 @@ class SizeSearch::Search {
   // What broken demands hang on, and what hangs together with that.
   void find_free() {
     const auto add = [&](const std::string& name) {
-      if (contains(names_, name) && !contains(free_, name) && free_.size() < most_names) free_.push_back(name);
+      if (has_name(names_, name) && !has_name(free_, name) && free_.size() < most_names) free_.push_back(name);
     };
     for (const auto& [name, size] : avoided_)
       if (const auto now = sizes_.find(name); now != sizes_.end() && now->second == size) add(name);
@@ -134,7 +134,7 @@ class SizeSearch::Search {
     for (std::size_t before = 0; before != free_.size();) {
       before = free_.size();
       for (const Demand* demand : demands_)
-        if (std::ranges::any_of(demand->names, [&](const std::string& name) { return contains(free_, name); }))
+        if (std::ranges::any_of(demand->names, [&](const std::string& name) { return has_name(free_, name); }))
           std::ranges::for_each(demand->names, add);
     }
   }
@@ -143,16 +143,16 @@ class SizeSearch::Search {
   std::vector<std::int64_t> choices(const std::string& name) const {
     std::set<std::int64_t> found;
     const auto add = [&](std::int64_t size) {
-      if (size > 1 && size <= largest && !is_avoided(name, size)) found.insert(size);
+      if (size > 1 && size <= largest_size && !is_avoided(name, size)) found.insert(size);
     };
     const std::int64_t likely = sizes_.at(name);
     for (std::int64_t size = 2; size <= small_numbers; ++size) add(size), add(likely + size - 1);
     for (const Demand* demand : demands_) {
-      if (!contains(demand->names, name)) continue;
+      if (!has_name(demand->names, name)) continue;
       for (const Dim& side : {demand->size.size, demand->size.other})
         for (const std::int64_t number : numbers_in(side)) {
           add(2 * number), add(3 * number);
-          for (std::int64_t divisor = 1; divisor <= largest && divisor * divisor <= number; ++divisor)
+          for (std::int64_t divisor = 1; divisor <= largest_size && divisor * divisor <= number; ++divisor)
             if (number % divisor == 0) add(divisor), add(number / divisor);
         }
     }
@@ -209,7 +209,7 @@ std::optional<Sizes> SizeSearch::fit(const Sizes& likely, const std::vector<std:
 
 std::string SizeSearch::tie_of(const std::string& name) const {
   for (const Demand& demand : demands_) {
-    if (demand.names.size() < 2 || !contains(demand.names, name) || demand.size.relation != Relation::equal) continue;
+    if (demand.names.size() < 2 || !has_name(demand.names, name) || demand.size.relation != Relation::equal) continue;
     const Dim &size = demand.size.size, &other = demand.size.other;
     return (size.is_number() ? other : size).to_string() + " must be " + (size.is_number() ? size : other).to_string();
   }

@@ -10,9 +10,9 @@
 namespace compatcheck::verification {
 namespace {
 
-constexpr std::uint64_t sketched = 64;    // elements
-constexpr std::size_t most_partners = 8;  // of the file, for a value that often stands there
-constexpr std::size_t first_values = 16;  // of the file at a time, before anything is known of their sizes
+constexpr std::uint64_t sketched = 64;      // elements
+constexpr std::size_t most_partners = 8;    // of the file, for a value that often stands there
+constexpr std::size_t first_compared = 16;  // of the file at a time, before anything is known of their sizes
 constexpr int most_failures = 16;
 constexpr double rounding_of_largest = 1e-4;  // small elements of sums of large ones
 
@@ -150,7 +150,7 @@ std::uint64_t ValuePairs::sketch_names(const std::vector<std::string>& wanted) {
 void ValuePairs::sketch_file() {
   const std::vector<MainValue> all = in_.onnx.main_values();
   for (const MainValue& value : all) order_.push_back(value.name);
-  std::size_t together = first_values;
+  std::size_t together = first_compared;
   for (std::size_t at = 0; at < all.size();) {
     in_.watch.look();
     const std::size_t end = std::min(all.size(), at + together);

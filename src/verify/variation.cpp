@@ -14,7 +14,7 @@ using Variation = NamedDimension::Variation;
 using Names = std::vector<std::string>;
 
 // As the user knows it: names that were assumed stand for a dimension of an input.
-std::string place_of(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
+std::string spell_dimension(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
   const auto spell = [](std::size_t dim, const std::string& input) {
     return "dimension " + std::to_string(dim) + " of " + input;
   };
@@ -113,7 +113,7 @@ class Varying {
     return compare_(*expected) ? Outcome::ran : Outcome::differs;
   }
 
-  std::string place_of(const std::string& name) const { return verification::place_of(name, reference_, prepared_); }
+  std::string place_of(const std::string& name) const { return spell_dimension(name, reference_, prepared_); }
 
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) {  // the file promises nothing
@@ -166,9 +166,10 @@ void vary(Reference& reference, const VerifyOptions& options, Expected first, co
 
 void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made) {
   for (const auto& [name, fixed, traced, reason] : reference.misfits())
-    tell_frozen(made,
-                place_of(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
-                explain_frozen(reason, name, traced, prepared));
+    tell_frozen(
+        made,
+        spell_dimension(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
+        explain_frozen(reason, name, traced, prepared));
 }
 
 }  // namespace compatcheck::verification

@@ -13,7 +13,7 @@ namespace {
 using ir::TypeKind;
 
 // What a reader of a kind of argument is given.
-struct Argument {
+struct CallArgument {
   Arguments& arguments;
   NodeWriter& nodes;
   std::string_view tag;
@@ -25,9 +25,9 @@ struct Argument {
   ir::TypeRef element() const { return list_type() ? list_type()->elements.front() : nullptr; }
 };
 
-ir::Constant integer(const Json& given) { return {given.integer()}; }
+ir::Constant integer_argument(const Json& given) { return {given.integer()}; }
 ir::Constant real(const Json& given) { return {given.real()}; }
-ir::Constant boolean(const Json& given) { return {given.boolean()}; }
+ir::Constant boolean_argument(const Json& given) { return {given.boolean()}; }
 ir::Constant text(const Json& given) { return {std::string(given.text())}; }
 
 using ReadItem = ir::Constant (*)(const Json&);
@@ -38,90 +38,91 @@ ir::Constant constant_list(const Json& given, TypeKind kind, ReadItem read) {
   return {std::move(list)};
 }
 
-ir::Value* none(const Argument& a) { return a.nodes.constant({}); }
-ir::Value* named(const Argument& a) { return a.arguments.named(a.given); }
-ir::Value* symbolic(const Argument& a) { return a.arguments.symbolic(a.given); }
-ir::Value* tensors(const Argument& a) { return a.arguments.tensors(a.given, a.formal); }
-ir::Value* text(const Argument& a) { return a.nodes.constant(text(a.given)); }
-ir::Value* boolean(const Argument& a) { return a.nodes.constant(boolean(a.given)); }
-ir::Value* real(const Argument& a) { return a.nodes.constant(real(a.given)); }
+ir::Value* none(const CallArgument& a) { return a.nodes.constant({}); }
+ir::Value* named(const CallArgument& a) { return a.arguments.named(a.given); }
+ir::Value* symbolic(const CallArgument& a) { return a.arguments.symbolic(a.given); }
+ir::Value* tensors_argument(const CallArgument& a) { return a.arguments.tensors(a.given, a.formal); }
+ir::Value* text(const CallArgument& a) { return a.nodes.constant(text(a.given)); }
+ir::Value* boolean_argument(const CallArgument& a) { return a.nodes.constant(boolean_argument(a.given)); }
+ir::Value* real(const CallArgument& a) { return a.nodes.constant(real(a.given)); }
 
-ir::Value* integer(const Argument& a) {
-  if (a.given.is(Json::Kind::boolean)) return boolean(a);  // torch 2.4 and 2.5
+ir::Value* integer_argument(const CallArgument& a) {
+  if (a.given.is(Json::Kind::boolean)) return boolean_argument(a);  // torch 2.4 and 2.5
   return ir::is(a.type(), TypeKind::floating) ? a.nodes.constant({static_cast<double>(a.given.integer())})
-                                              : a.nodes.constant(integer(a.given));
+                                              : a.nodes.constant(integer_argument(a.given));
 }
 
-ir::Value* complex(const Argument& a) {
+ir::Value* complex(const CallArgument& a) {
   return a.nodes.constant({std::complex<double>(a.given.at("real").real(), a.given.at("imag").real())});
 }
 
 template <TypeKind kind, ReadItem read>
-ir::Value* list(const Argument& a) {
+ir::Value* list(const CallArgument& a) {
   return a.nodes.constant(constant_list(a.given, kind, read), a.list_type());
 }
 
-ir::Value* integers(const Argument& a) {
-  return ir::is(a.element(), TypeKind::floating) ? list<TypeKind::floating, real>(a) : list<TypeKind::integer, integer>(a);
+ir::Value* integers(const CallArgument& a) {
+  return ir::is(a.element(), TypeKind::floating) ? list<TypeKind::floating, real>(a)
+                                                 : list<TypeKind::integer, integer_argument>(a);
 }
 
 template <TypeKind kind, ReadItem read>
-ir::Value* lists(const Argument& a) {
+ir::Value* lists(const CallArgument& a) {
   Values lists;
   for (const Json& member : a.given.members()) lists.push_back(a.nodes.constant(constant_list(member, kind, read)));
   return a.nodes.list(lists, ir::list_of(ir::simple_type(kind)));
 }
 
-ir::Value* lists_of_tensors(const Argument& a) {
+ir::Value* lists_of_tensors(const CallArgument& a) {
   Values lists;
   for (const Json& member : a.given.members()) lists.push_back(a.arguments.tensors(member, nullptr));
   return a.nodes.list(lists, ir::list_of(ir::tensor_type()));
 }
 
-ir::Value* symbolic_list(const Argument& a) {
+ir::Value* symbolic_list(const CallArgument& a) {
   Values items;
   for (const Json& member : a.given.members()) items.push_back(a.arguments.symbolic(member));
   return a.nodes.list(items, number_type(a.tag));
 }
 
-ir::Value* code(const Argument& a, std::optional<std::int64_t> known, std::string_view what) {
+ir::Value* code(const CallArgument& a, std::optional<std::int64_t> known, std::string_view what) {
   if (!known) a.given.fail("is " + std::to_string(a.given.integer()) + ", a " + std::string(what) + " that isn't known");
   return a.nodes.constant({*known});
 }
 
-ir::Value* dtype(const Argument& a) {
+ir::Value* dtype_argument(const CallArgument& a) {
   const auto known = dtype_of(a.given.integer());
   return code(a, known ? std::optional(static_cast<std::int64_t>(*known)) : std::nullopt, "dtype");
 }
-ir::Value* layout(const Argument& a) { return code(a, layout_of(a.given.integer()), "layout"); }
-ir::Value* memory_format(const Argument& a) { return code(a, memory_format_of(a.given.integer()), "memory format"); }
-ir::Value* device(const Argument& a) { return a.nodes.constant({ir::DeviceConstant{device_name(a.given)}}); }
+ir::Value* layout(const CallArgument& a) { return code(a, layout_of(a.given.integer()), "layout"); }
+ir::Value* memory_format(const CallArgument& a) { return code(a, memory_format_of(a.given.integer()), "memory format"); }
+ir::Value* device(const CallArgument& a) { return a.nodes.constant({ir::DeviceConstant{device_name(a.given)}}); }
 
-using Read = ir::Value* (*)(const Argument&);
+using Read = ir::Value* (*)(const CallArgument&);
 
 // Source: Argument of torch/_export/serde/schema.py (torch 2.13). Frequent ones first.
 constexpr auto kinds = std::to_array<std::pair<std::string_view, Read>>({
     {"as_tensor", named},
-    {"as_int", integer},
+    {"as_int", integer_argument},
     {"as_ints", integers},
     {"as_none", none},
-    {"as_bool", boolean},
+    {"as_bool", boolean_argument},
     {"as_float", real},
     {"as_sym_int", symbolic},
     {"as_sym_ints", symbolic_list},
-    {"as_tensors", tensors},
-    {"as_optional_tensors", tensors},
+    {"as_tensors", tensors_argument},
+    {"as_optional_tensors", tensors_argument},
     {"as_nested_tensors", lists_of_tensors},
-    {"as_scalar_type", dtype},
+    {"as_scalar_type", dtype_argument},
     {"as_layout", layout},
     {"as_memory_format", memory_format},
     {"as_device", device},
     {"as_string", text},
     {"as_complex", complex},
     {"as_floats", list<TypeKind::floating, real>},
-    {"as_bools", list<TypeKind::boolean, boolean>},
+    {"as_bools", list<TypeKind::boolean, boolean_argument>},
     {"as_strings", list<TypeKind::string, text>},
-    {"as_int_lists", lists<TypeKind::integer, integer>},
+    {"as_int_lists", lists<TypeKind::integer, integer_argument>},
     {"as_float_lists", lists<TypeKind::floating, real>},
     {"as_sym_float", symbolic},
     {"as_sym_bool", symbolic},
@@ -181,9 +182,9 @@ ir::Value* Arguments::named(const Json& argument) const { return find(value_name
 ir::Value* Arguments::symbolic(const Json& argument) {
   const Tagged held = tagged(argument);
   if (held.tag == "as_name") return find(held.value.text(), held.value);
-  if (held.tag == "as_int") return nodes_.constant(integer(held.value));
+  if (held.tag == "as_int") return nodes_.constant(integer_argument(held.value));
   if (held.tag == "as_float") return nodes_.constant(real(held.value));
-  if (held.tag == "as_bool") return nodes_.constant(boolean(held.value));
+  if (held.tag == "as_bool") return nodes_.constant(boolean_argument(held.value));
   argument.fail("is of the unknown kind \"" + std::string(held.tag) + "\"");
 }
 

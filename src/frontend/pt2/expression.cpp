@@ -12,10 +12,10 @@ namespace compatcheck::frontend::pt2 {
 namespace {
 
 using Number = Expression::Number;
-using Kind = Expression::Kind;
+using ExpressionKind = Expression::Kind;
 
 constexpr std::size_t longest = 64 << 10;
-constexpr int deepest = 100, most_operators = 1000;
+constexpr int deepest_expression = 100, most_operators = 1000;
 
 // sympy's and torch's names of one function.
 constexpr auto same_functions = std::to_array<std::pair<std::string_view, std::string_view>>({{"StrictGreaterThan", "Gt"},
@@ -48,7 +48,7 @@ constexpr auto same_functions = std::to_array<std::pair<std::string_view, std::s
                                                                                               {"math.sqrt", "Sqrt"},
                                                                                               {"torch._sym_sqrt", "Sqrt"}});
 
-Expression number(Number value) { return {.kind = Kind::number, .value = value}; }
+Expression number_expression(Number value) { return {.kind = ExpressionKind::number, .value = value}; }
 
 class Parser {
  public:
@@ -64,7 +64,7 @@ class Parser {
  private:
   struct Nesting {
     explicit Nesting(Parser& in) : parser(in) {
-      if (++parser.depth_ > deepest) throw ModelError("an expression of sizes is nested more than 100 deep");
+      if (++parser.depth_ > deepest_expression) throw ModelError("an expression of sizes is nested more than 100 deep");
     }
     ~Nesting() { --parser.depth_; }
     Parser& parser;
@@ -80,7 +80,7 @@ class Parser {
   // Bounded, because what comes after walks expressions by recursion.
   Expression call(std::string name, std::vector<Expression> arguments) {
     if (++operators_ > most_operators) throw ModelError("an expression of sizes has more than 1,000 operators");
-    return {.kind = Kind::call, .name = std::move(name), .arguments = std::move(arguments)};
+    return {.kind = ExpressionKind::call, .name = std::move(name), .arguments = std::move(arguments)};
   }
 
   [[noreturn]] void fail() const {
@@ -146,7 +146,7 @@ class Parser {
       if (accept("+"))
         left = call("Add", std::move(left), term());
       else if (accept("-"))
-        left = call("Add", std::move(left), call("Mul", number(std::int64_t{-1}), term()));
+        left = call("Add", std::move(left), call("Mul", number_expression(std::int64_t{-1}), term()));
       else
         return left;
     }
@@ -170,9 +170,9 @@ class Parser {
     const Nesting nesting(*this);
     if (accept("-")) {
       Expression negated = factor();
-      if (negated.kind == Kind::number)
-        if (const auto* whole = std::get_if<std::int64_t>(&negated.value)) return number(-*whole);
-      return call("Mul", number(std::int64_t{-1}), std::move(negated));
+      if (negated.kind == ExpressionKind::number)
+        if (const auto* whole = std::get_if<std::int64_t>(&negated.value)) return number_expression(-*whole);
+      return call("Mul", number_expression(std::int64_t{-1}), std::move(negated));
     }
     Expression base = primary();
     return accept("**") ? call("Pow", std::move(base), factor()) : base;
@@ -188,9 +188,9 @@ class Parser {
     if (is_digit(text_[at_])) return literal();
     std::string name = dotted_name();
     if (name == "L" && peek("[")) return source();
-    if (name == "True" || name == "true") return number(true);
-    if (name == "False" || name == "false") return number(false);
-    if (!peek("(")) return {.kind = Kind::symbol, .name = std::move(name)};
+    if (name == "True" || name == "true") return number_expression(true);
+    if (name == "False" || name == "false") return number_expression(false);
+    if (!peek("(")) return {.kind = ExpressionKind::symbol, .name = std::move(name)};
     return function(std::move(name));
   }
   Expression literal() {
@@ -204,7 +204,7 @@ class Parser {
     }
     const std::string_view digits = text_.substr(at_, end - at_);
     at_ = end;
-    return real ? number(parsed<double>(digits)) : number(parsed<std::int64_t>(digits));
+    return real ? number_expression(parsed<double>(digits)) : number_expression(parsed<std::int64_t>(digits));
   }
   template <class Value>
   Value parsed(std::string_view digits) const {
@@ -230,7 +230,7 @@ class Parser {
   }
   // L['d']['k'][0].size()[1]
   Expression source() {
-    Expression made{.kind = Kind::source, .value = std::int64_t{-1}};
+    Expression made{.kind = ExpressionKind::source, .value = std::int64_t{-1}};
     while (accept("[")) {
       skip();
       const bool is_key = at_ < text_.size() && !is_digit(text_[at_]);
@@ -261,7 +261,8 @@ class Parser {
       while (accept(",")) named_argument();
       expect(")");
       if (name == "Symbol" && (text.empty() || is_digit(text.front()) || !std::ranges::all_of(text, is_word))) fail();
-      return name == "Symbol" ? Expression{.kind = Kind::symbol, .name = text} : number(parsed<double>(text));
+      return name == "Symbol" ? Expression{.kind = ExpressionKind::symbol, .name = text}
+                              : number_expression(parsed<double>(text));
     }
     std::vector<Expression> arguments;
     while (!accept(")")) {
@@ -381,8 +382,8 @@ Expression parse_expression(std::string_view text) {
 }
 
 std::optional<Number> evaluate(const Expression& expression, const ValueOf& value_of) {
-  if (expression.kind == Kind::number) return expression.value;
-  if (expression.kind != Kind::call) return value_of(expression);
+  if (expression.kind == ExpressionKind::number) return expression.value;
+  if (expression.kind != ExpressionKind::call) return value_of(expression);
   std::vector<Number> values;
   for (const Expression& argument : expression.arguments) {
     const auto value = evaluate(argument, value_of);
@@ -412,14 +413,14 @@ std::optional<Number> evaluate(const Expression& expression, const ValueOf& valu
 }
 
 void for_each_leaf(const Expression& expression, const std::function<void(const Expression&)>& visit) {
-  if (expression.kind == Kind::symbol || expression.kind == Kind::source) visit(expression);
+  if (expression.kind == ExpressionKind::symbol || expression.kind == ExpressionKind::source) visit(expression);
   for (const Expression& argument : expression.arguments) for_each_leaf(argument, visit);
 }
 
 std::set<std::string> symbols_of(const Expression& expression) {
   std::set<std::string> symbols;
   for_each_leaf(expression, [&](const Expression& leaf) {
-    if (leaf.kind == Kind::symbol) symbols.insert(leaf.name);
+    if (leaf.kind == ExpressionKind::symbol) symbols.insert(leaf.name);
   });
   return symbols;
 }

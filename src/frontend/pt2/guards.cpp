@@ -8,7 +8,7 @@
 namespace compatcheck::frontend::pt2 {
 namespace {
 
-using Kind = Expression::Kind;
+using ExpressionKind = Expression::Kind;
 using Sizes = std::map<std::string, std::int64_t>;
 
 constexpr std::int64_t tried_sizes = 64;  // from the least one on, and around the example's
@@ -30,7 +30,7 @@ std::size_t parts_of(const Expression& expression) {
 // Puts symbols in the places of inputs. False for an input that the program doesn't have, and if that takes more than `parts`.
 bool put_symbols(Expression& guard, const ExportedInterface& exported, std::size_t& parts) {
   if (parts-- <= 1) return false;
-  if (guard.kind != Kind::source)
+  if (guard.kind != ExpressionKind::source)
     return std::ranges::all_of(guard.arguments, [&](Expression& argument) { return put_symbols(argument, exported, parts); });
   auto input = std::ranges::find(exported.inputs, guard.name, &ExportedInput::name);
   if (input == exported.inputs.end())
@@ -67,7 +67,7 @@ ValueOf values_in(const Sizes& sizes) {
   };
 }
 
-std::optional<bool> holds(const Expression& guard, const Sizes& sizes) {
+std::optional<bool> guard_holds(const Expression& guard, const Sizes& sizes) {
   const auto value = evaluate(guard, values_in(sizes));
   if (!value) return std::nullopt;
   return std::visit([](auto number) { return number != 0; }, *value);
@@ -79,7 +79,7 @@ bool divides(const Expression& guard) { return guard.name == "Mod" || std::range
 void add_constants(const Expression& guard, std::int64_t hint, std::set<std::int64_t>& sizes) {
   for (const Expression& argument : guard.arguments) {
     const auto* period = std::get_if<std::int64_t>(&argument.value);
-    if (argument.kind == Kind::number && period && *period > 0 && *period < greatest_size)
+    if (argument.kind == ExpressionKind::number && period && *period > 0 && *period < greatest_size)
       for (std::int64_t i = 1; i <= 4; ++i) {
         sizes.insert(hint + i * *period);
         sizes.insert(hint - i * *period);
@@ -121,7 +121,7 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
       exported.conditions.push_back(text);
       continue;
     }
-    bool unknown = holds(*guard, hints) != true;
+    bool unknown = guard_holds(*guard, hints) != true;
     const std::size_t parts = parts_of(*guard);
     std::size_t fits = 0, tries = 0;
     for (const std::string& symbol : symbols) {
@@ -129,7 +129,7 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
       for (const std::int64_t size : sizes_to_try(*guard, range_of(exported, symbol), hints.at(symbol))) {
         work += parts;
         sizes[symbol] = size;
-        const auto truth = holds(*guard, sizes);
+        const auto truth = guard_holds(*guard, sizes);
         unknown = unknown || !truth;
         fits += truth.value_or(false);
         ++tries;
@@ -156,7 +156,7 @@ std::string violation(const ExportedInterface& exported, const std::map<std::str
         for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) visit(input, dim, given->second[dim]);
   };
   for_each_size([&](const ExportedInput& input, std::size_t dim, std::int64_t size) {
-    if (input.sizes[dim].kind == Kind::symbol) symbols.emplace(input.sizes[dim].name, size);
+    if (input.sizes[dim].kind == ExpressionKind::symbol) symbols.emplace(input.sizes[dim].name, size);
   });
   std::string wrong;
   for_each_size([&](const ExportedInput& input, std::size_t dim, std::int64_t size) {
@@ -171,7 +171,7 @@ std::string violation(const ExportedInterface& exported, const std::map<std::str
     if (const SymbolRange range = range_of(exported, symbol); !range.contains(size))
       return "the size " + symbol + " is " + std::to_string(size) + ", but must be " + to_string(range);
   for (const std::string& condition : exported.conditions)
-    if (const auto guard = over_symbols(condition, exported); guard && holds(*guard, symbols) == false)
+    if (const auto guard = over_symbols(condition, exported); guard && guard_holds(*guard, symbols) == false)
       return "the program is only valid where " + condition;
   return {};
 }

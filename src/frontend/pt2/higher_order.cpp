@@ -12,9 +12,9 @@
 namespace compatcheck::frontend::pt2 {
 namespace {
 
-ir::TypeRef integer() { return ir::simple_type(ir::TypeKind::integer); }
-ir::TypeRef boolean() { return ir::simple_type(ir::TypeKind::boolean); }
-ir::TypeRef tensors() { return ir::list_of(ir::tensor_type()); }
+ir::TypeRef integer_type() { return ir::simple_type(ir::TypeKind::integer); }
+ir::TypeRef boolean_type() { return ir::simple_type(ir::TypeKind::boolean); }
+ir::TypeRef tensors_type() { return ir::list_of(ir::tensor_type()); }
 
 Values joined(Values first, std::span<ir::Value* const> second) {
   first.insert(first.end(), second.begin(), second.end());
@@ -31,10 +31,12 @@ ir::Value* whole(NodeWriter& nodes, std::int64_t number) { return nodes.constant
 
 // Of a tensor with one element.
 ir::Value* truth(NodeWriter& nodes, ir::Value* condition) {
-  return ir::is(condition->type(), ir::TypeKind::boolean) ? condition : nodes.add("aten::Bool", {condition}, boolean());
+  return ir::is(condition->type(), ir::TypeKind::boolean) ? condition : nodes.add("aten::Bool", {condition}, boolean_type());
 }
 
-ir::Value* length(NodeWriter& nodes, ir::Value* tensor) { return nodes.add("aten::size", {tensor, whole(nodes, 0)}, integer()); }
+ir::Value* length(NodeWriter& nodes, ir::Value* tensor) {
+  return nodes.add("aten::size", {tensor, whole(nodes, 0)}, integer_type());
+}
 
 // Of each tensor the part at `index` of the first dimension.
 Values parts(NodeWriter& nodes, const Values& tensors, ir::Value* index) {
@@ -126,7 +128,7 @@ void HigherOrder::bind(const Values& results) const {
 HigherOrder::Loop HigherOrder::loop(ir::Value* trips, ir::Value* start, const Values& carried) const {
   ir::Node* node = nodes_.add_node("prim::Loop", joined({trips, start}, carried), types_of(carried));
   ir::Block* body = node->add_block();
-  Loop made{node, nodes_.in(*body), body->add_input(integer()), {}};
+  Loop made{node, nodes_.in(*body), body->add_input(integer_type()), {}};
   for (const ir::Value* value : carried) made.carried.push_back(body->add_input(value->type()));
   return made;
 }
@@ -195,7 +197,8 @@ void HigherOrder::scan(bool with_state) {
   Loop made = loop(length(nodes_, xs.front()), nodes_.constant({true}), carried);
   const Values now = joined(made.carried, parts(made.body, xs, made.trip));
   const Values given = run(argument(0), made.body.block(), joined(now, around));
-  for (std::size_t i = 0; i < lists.size(); ++i) made.body.add("aten::append", {lists[i], given[carried.size() + i]}, tensors());
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    made.body.add("aten::append", {lists[i], given[carried.size() + i]}, tensors_type());
   made.repeat(nodes_.constant({true}), std::span(given).first(carried.size()));
   bind(joined(made.results(), stacked(lists)));
 }
@@ -207,13 +210,13 @@ void HigherOrder::associative_scan() {
   const Values first = parts(nodes_, xs, whole(nodes_, 0));
   Values lists;
   for (ir::Value* part : first) lists.push_back(nodes_.list({part}, ir::tensor_type()));
-  ir::Value* trips = nodes_.add("aten::sub", {length(nodes_, xs.front()), whole(nodes_, 1)}, integer());
+  ir::Value* trips = nodes_.add("aten::sub", {length(nodes_, xs.front()), whole(nodes_, 1)}, integer_type());
   Loop made = loop(trips, nodes_.constant({true}), first);
-  ir::Value* place = made.body.add("aten::add", {made.trip, whole(nodes_, 1)}, integer());
+  ir::Value* place = made.body.add("aten::add", {made.trip, whole(nodes_, 1)}, integer_type());
   const Values now = joined(made.carried, parts(made.body, xs, place));
   const Values given = run(argument(0), made.body.block(), joined(now, around));
   if (given.size() != xs.size()) node_.fail("has a subgraph that gives another number of values than it is given");
-  for (std::size_t i = 0; i < given.size(); ++i) made.body.add("aten::append", {lists[i], given[i]}, tensors());
+  for (std::size_t i = 0; i < given.size(); ++i) made.body.add("aten::append", {lists[i], given[i]}, tensors_type());
   made.repeat(nodes_.constant({true}), given);
   bind(stacked(lists));
 }

@@ -10,7 +10,7 @@
 namespace compatcheck::frontend::pt2 {
 namespace {
 
-constexpr std::size_t deepest = 512;           // a subgraph in a subgraph adds six levels
+constexpr std::size_t deepest_json = 512;      // a subgraph in a subgraph adds six levels
 constexpr std::size_t most_values = 30 << 20;  // 1 GB of items; a node takes some 150
 
 // Positions of NaN, Infinity and -Infinity outside of texts: no JSON, but what Python writes.
@@ -117,7 +117,7 @@ class JsonDocument::Builder {
     return true;
   }
   bool open(Json::Kind kind) {
-    if (open_.size() >= deepest) return fail("is nested more than " + std::to_string(deepest) + " deep");
+    if (open_.size() >= deepest_json) return fail("is nested more than " + std::to_string(deepest_json) + " deep");
     if (!add(kind)) return false;
     open_.push_back(static_cast<std::uint32_t>(document_.items_.size() - 1));
     return true;

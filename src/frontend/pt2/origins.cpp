@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_frames = 200;
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_line(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
@@ -63,7 +63,7 @@ ir::LocationRef location_of(std::string_view stack_trace) {
   std::size_t frames = 0;
   for (std::size_t at = 0; at < stack_trace.size() && frames < most_frames;) {
     const std::size_t end = std::min(stack_trace.find('\n', at), stack_trace.size());
-    const std::string_view line = trimmed(stack_trace.substr(at, end - at));
+    const std::string_view line = trimmed_line(stack_trace.substr(at, end - at));
     if (auto place = frame(line)) {
       if (last) caller = last;
       place->caller = caller;

@@ -8,18 +8,18 @@ namespace {
 constexpr std::size_t most_dimensions = 64;
 
 // {"as_int": 3}; before schema 5 an offset is a plain number.
-std::optional<std::int64_t> number(const Json& size) {
+std::optional<std::int64_t> size_number(const Json& size) {
   if (size.is(Json::Kind::integer)) return size.integer();
   const auto known = size.find("as_int");
   return known && !known->is_null() ? std::optional(known->integer()) : std::nullopt;
 }
 
 std::int64_t known_number(const Json& size) {
-  if (const auto value = number(size)) return *value;
+  if (const auto value = size_number(size)) return *value;
   size.fail("is not a number: sizes of stored tensors are known");
 }
 
-ir::DType dtype(const Json& meta) {
+ir::DType dtype_in(const Json& meta) {
   const Json code = meta.at("dtype");
   if (const auto known = dtype_of(code.integer())) return *known;
   code.fail("is " + std::to_string(code.integer()) + ", a dtype that isn't supported");
@@ -36,7 +36,7 @@ std::vector<Json> sizes(const Json& meta, std::string_view name) {
 ir::TensorView stored_view(const Json& meta) {
   if (meta.at("layout").integer() != strided_layout) meta.fail("is a sparse tensor, which isn't supported: save its dense form");
   ir::TensorView view;
-  view.dtype = dtype(meta);
+  view.dtype = dtype_in(meta);
   for (const Json& size : sizes(meta, "sizes")) view.sizes.push_back(known_number(size));
   for (const Json& stride : sizes(meta, "strides")) view.strides.push_back(known_number(stride));
   if (view.sizes.size() != view.strides.size())
@@ -49,9 +49,9 @@ ir::TensorView stored_view(const Json& meta) {
 
 ir::TensorType value_type(const Json& meta) {
   ir::TensorType type;
-  type.dtype = dtype(meta);
+  type.dtype = dtype_in(meta);
   type.sizes.emplace();
-  for (const Json& size : sizes(meta, "sizes")) type.sizes->push_back(number(size));
+  for (const Json& size : sizes(meta, "sizes")) type.sizes->push_back(size_number(size));
   return type;
 }
 

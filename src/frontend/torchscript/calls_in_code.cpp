@@ -71,9 +71,10 @@ class VariableUses {
   std::set<std::string> subscripted_;
 };
 
-class Scan {
+class CallScan {
  public:
-  Scan(const std::set<std::string>& operators, const std::set<std::string>& classes) : operators_(operators), classes_(classes) {}
+  CallScan(const std::set<std::string>& operators, const std::set<std::string>& classes)
+      : operators_(operators), classes_(classes) {}
 
   void read_classes(const std::string& qualifier, const TreeRef& tree) {
     if (tree->kind() != torch::jit::TK_CLASS_DEF) return;
@@ -254,7 +255,7 @@ std::set<std::string> custom_classes_named(std::string_view code) {
 }
 
 CallsInCode find_calls(Sources& sources, const std::set<std::string>& operators, const std::set<std::string>& classes) {
-  Scan scan(operators, classes);
+  CallScan scan(operators, classes);
   std::vector<TreeRef> all;
   for (const std::string& qualifier : sources.qualifiers())
     for (const TreeRef& tree : definitions(sources.load(qualifier))) {

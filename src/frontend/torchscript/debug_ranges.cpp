@@ -10,7 +10,7 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_source(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
@@ -23,7 +23,7 @@ struct Frame {
 };
 
 std::optional<Frame> parse_frame(std::string_view text) {
-  text = trimmed(text);
+  text = trimmed_source(text);
   const auto close = text.rfind("): ");
   if (close == text.npos) return std::nullopt;
   const auto open = text.rfind('(', close);
@@ -34,7 +34,7 @@ std::optional<Frame> parse_frame(std::string_view text) {
   return frame;
 }
 
-constexpr std::size_t longest_text = 200;  // of a source line, for the report
+constexpr std::size_t longest_source = 200;  // of a source line, for the report
 
 }  // namespace
 
@@ -131,8 +131,8 @@ void DebugRanges::index_lines(Text& text) {
   std::size_t begin = 0;
   std::string_view function;
   for (const std::uint32_t piece : text.pieces) {
-    const std::string_view line = trimmed(strings_[piece]);
-    if (line.starts_with("def ")) function = trimmed(line.substr(4, line.find('(') - 4));
+    const std::string_view line = trimmed_source(strings_[piece]);
+    if (line.starts_with("def ")) function = trimmed_source(line.substr(4, line.find('(') - 4));
     text.begins.push_back(begin);
     text.functions.push_back(function);
     begin += strings_[piece].size();
@@ -153,7 +153,7 @@ ir::LocationRef DebugRanges::locate(const Range& range) {
   found.line = static_cast<int>(text.first_line + static_cast<std::int64_t>(line));
   found.column = static_cast<int>(range.start - text.begins[line]) + 1;
   found.function = text.functions[line];
-  found.text = trimmed(std::string_view(strings_[text.pieces[line]]).substr(0, longest_text));
+  found.text = trimmed_source(std::string_view(strings_[text.pieces[line]]).substr(0, longest_source));
   return std::make_shared<const ir::Location>(std::move(found));
 }
 

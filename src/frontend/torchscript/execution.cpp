@@ -24,7 +24,7 @@ namespace compatcheck::frontend::torchscript {
 namespace {
 
 using c10::IValue;
-using Values = std::vector<IValue>;
+using ValueList = std::vector<IValue>;
 
 // One thread: sums come out the same, and threads that wait for each other on a busy machine take minutes.
 struct PlainExecution {
@@ -42,22 +42,22 @@ std::vector<ir::TypeRef> input_types(const ir::Graph& graph) {
   return types;
 }
 
-Values copy_of(const Values& values) {
-  Values copies;
+ValueList copy_of(const ValueList& values) {
+  ValueList copies;
   for (const IValue& value : values) copies.push_back(value.deepcopy());
   return copies;
 }
 
 // A graph whose tuple inputs were taken apart gets their members.
-Values as_graph_takes(const Values& inputs, std::size_t wanted) {
+ValueList as_graph_takes(const ValueList& inputs, std::size_t wanted) {
   if (inputs.size() == wanted) return inputs;
-  Values flat;
+  ValueList flat;
   for (const Leaf& leaf : leaves(inputs)) flat.push_back(leaf.value);
   return flat;
 }
 
-Values interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, Values inputs,
-                 Interpreter::Watch watch = {}) {
+ValueList interpret(const std::string& file, const ir::Graph& graph, ExecutionModel& model, ValueList inputs,
+                    Interpreter::Watch watch = {}) {
   ConstantSources sources{
       .file = file,
       .object = [&model](std::uint32_t number) { return model.object(number); },
@@ -79,7 +79,7 @@ class Session {
     const RandomInputs random(types, seed_);
     std::string reason;
     for (std::size_t attempt = 0; attempt < random.attempts(); ++attempt) {
-      const Values inputs = random.make(attempt);
+      const ValueList inputs = random.make(attempt);
       try {
         at::manual_seed(seed_);
         return run(inputs);
@@ -112,9 +112,9 @@ class Session {
   }
 
   // `inputs` are written by the run, if by anything.
-  Values interpret(Values& inputs, const Interpreter::Observe& observe = {}) {
+  ValueList interpret(ValueList& inputs, const Interpreter::Observe& observe = {}) {
     interpreted_.emplace(model_);  // its attributes are written by nobody else
-    Values all = as_graph_takes(inputs, input_types(graph_).size());
+    ValueList all = as_graph_takes(inputs, input_types(graph_).size());
     if (all.size() + 1 == graph_.inputs().size()) all.insert(all.begin(), IValue(interpreted_->module()._ivalue()));
     at::manual_seed(seed_);
     return torchscript::interpret(model_.path, graph_, *interpreted_, std::move(all),
@@ -146,12 +146,12 @@ class Session {
   std::optional<ExecutionModel> reference_, interpreted_;
 };
 
-Values arguments_of(const ir::Constant& call, ExecutionModel& model) {
+ValueList call_arguments(const ir::Constant& call, ExecutionModel& model) {
   const auto* held = call.get<ir::TupleConstant>();
   if (!held) throw InternalError("a request to run holds no arguments");
   ConstantReader reader(
       {.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
-  Values given;
+  ValueList given;
   for (const ir::Constant& argument : held->items) given.push_back(reader.read(argument).deepcopy());
   return given;
 }
@@ -261,22 +261,22 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
   const PlainExecution plain;
   Session session(request.model, request.graph, request.seed);
   struct Ran {
-    Values given, after, outputs;
+    ValueList given, after, outputs;
   };
-  const Ran expected = session.first_that_runs(session.argument_types(request.method), [&](const Values& inputs) {
+  const Ran expected = session.first_that_runs(session.argument_types(request.method), [&](const ValueList& inputs) {
     Ran ran{copy_of(inputs), inputs, {}};
     ran.outputs = {session.live().module().get_method(request.method)(ran.after)};
     return ran;
   });
-  Values inputs = expected.given;
-  Values outputs;
+  ValueList inputs = expected.given;
+  ValueList outputs;
   try {
     outputs = session.interpret(inputs);
   } catch (const std::exception& error) {
     return {false, "the graph doesn't run: " + first_sentence(error.what())};
   }
   std::string unequal =
-      difference("output", expected.outputs, outputs.size() == 1 ? outputs : Values{c10::ivalue::Tuple::create(outputs)});
+      difference("output", expected.outputs, outputs.size() == 1 ? outputs : ValueList{c10::ivalue::Tuple::create(outputs)});
   if (unequal.empty() && request.inputs_after) unequal = difference("input after the call", expected.after, inputs);
   return {unequal.empty(), unequal};
 }
@@ -287,10 +287,10 @@ protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
   std::vector<std::uint32_t> positions(session.graph().value_limit());
   const auto values = values_in_order(session.graph());
   for (std::size_t i = 0; i < values.size(); ++i) positions[values[i]->id()] = static_cast<std::uint32_t>(i);
-  return session.first_that_runs(session.graph_types(), [&](const Values& inputs) {
+  return session.first_that_runs(session.graph_types(), [&](const ValueList& inputs) {
     protocol::ObserveReply reply;
     std::set<std::tuple<std::uint32_t, std::int8_t, std::vector<std::int64_t>>> seen;
-    Values given = copy_of(inputs);
+    ValueList given = copy_of(inputs);
     session.interpret(given, [&](const ir::Value& value, const IValue& held) {
       if (!held.isTensor() || !held.toTensor().defined()) return;
       const at::Tensor& tensor = held.toTensor();
@@ -320,7 +320,7 @@ protocol::RunReply run(const protocol::RunRequest& request) {
   note_state();
   for (const ir::Constant& call : calls->items) {
     try {
-      Values given = arguments_of(call, model);
+      ValueList given = call_arguments(call, model);
       at::manual_seed(request.seed + results.items.size());
       const IValue result = model.module().get_method(request.method)(std::move(given));
       results.items.push_back({ir::TupleConstant{nullptr, {result_of(result)}}});
@@ -337,7 +337,7 @@ protocol::ValuesReply values(const protocol::ValuesRequest& request) {
   load_op_libraries(request.model.op_libraries);
   const ir::Graph graph = decode_graph(request.graph);
   ExecutionModel model(request.model);
-  Values given = arguments_of(decode_constant(request.arguments), model);
+  ValueList given = call_arguments(decode_constant(request.arguments), model);
   Collecting collecting(request, graph);
   at::manual_seed(request.seed);
   try {

@@ -14,7 +14,7 @@ namespace {
 
 using c10::IValue;
 using ir::TypeKind;
-using Sizes = std::vector<std::int64_t>;
+using InputSizes = std::vector<std::int64_t>;
 
 // What tensors hold; floats are from one to two where integers are below two, else normally distributed.
 enum class Integers : std::uint8_t { below_ten, below_two, falling_from_four, ones, zeros };
@@ -22,9 +22,9 @@ constexpr std::array all_integers = {Integers::below_ten, Integers::below_two, I
                                      Integers::zeros};
 
 // Where a model doesn't tell the rank of its inputs.
-const std::vector<Sizes>& guessed_sizes() {
-  static const std::vector<Sizes> all = {{1, 3, 64, 64},   {2, 8},  {2, 3, 32, 32}, {2, 8, 16}, {4, 4}, {1, 1, 28, 28}, {8},
-                                         {1, 3, 224, 224}, {1, 16}, {2, 8, 8},      {}};
+const std::vector<InputSizes>& guessed_sizes() {
+  static const std::vector<InputSizes> all = {{1, 3, 64, 64},   {2, 8},  {2, 3, 32, 32}, {2, 8, 16}, {4, 4}, {1, 1, 28, 28}, {8},
+                                              {1, 3, 224, 224}, {1, 16}, {2, 8, 8},      {}};
   return all;
 }
 
@@ -51,7 +51,7 @@ bool has_unknown_rank(const ir::TypeRef& type) {
 
 class Maker {
  public:
-  Maker(std::uint64_t seed, Integers integers, Sizes guess, at::ScalarType guessed_dtype, bool give_optional)
+  Maker(std::uint64_t seed, Integers integers, InputSizes guess, at::ScalarType guessed_dtype, bool give_optional)
       : generator_(at::detail::createCPUGenerator(seed)),
         integers_(integers),
         guess_(std::move(guess)),
@@ -88,16 +88,16 @@ class Maker {
     return c10::ivalue::Tuple::create(std::move(items));
   }
 
-  Sizes sizes(const ir::TensorType& type) const {
+  InputSizes sizes(const ir::TensorType& type) const {
     if (!type.sizes) return guess_;
-    Sizes sizes;
+    InputSizes sizes;
     for (const auto& size : *type.sizes) sizes.push_back(size.value_or(2));
     return sizes;
   }
 
   at::Tensor tensor(const ir::TensorType& type) {
     const auto dtype = type.dtype ? static_cast<at::ScalarType>(*type.dtype) : guessed_dtype_;
-    const Sizes shape = sizes(type);
+    const InputSizes shape = sizes(type);
     if (dtype == at::kBool) return at::randint(0, 2, shape, generator_, at::kLong).to(at::kBool);
     if (c10::isIntegralType(dtype, false)) return integers(shape).to(dtype);
     if (c10::isQIntType(dtype))
@@ -107,7 +107,7 @@ class Maker {
     return at::randn(shape, generator_, c10::isComplexType(dtype) ? at::kComplexDouble : at::kDouble).to(dtype);
   }
 
-  at::Tensor integers(const Sizes& shape) {
+  at::Tensor integers(const InputSizes& shape) {
     switch (integers_) {
       case Integers::below_ten: return at::randint(0, 10, shape, generator_, at::kLong);
       case Integers::below_two: return at::randint(0, 2, shape, generator_, at::kLong);
@@ -119,14 +119,14 @@ class Maker {
   }
 
   // Lengths of packed sequences: positive, sorted.
-  static at::Tensor falling(const Sizes& shape) {
+  static at::Tensor falling(const InputSizes& shape) {
     at::Tensor flat = 4 - at::arange(c10::multiply_integers(shape), at::kLong);
     return flat.clamp_min(1).reshape(shape);
   }
 
   at::Generator generator_;
   Integers integers_;
-  Sizes guess_;
+  InputSizes guess_;
   at::ScalarType guessed_dtype_;
   bool give_optional_;
 };

@@ -12,7 +12,7 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t deepest = 900;  // below snapshot.h's deepest_nesting
+constexpr std::size_t deepest_block = 900;  // below snapshot.h's deepest_nesting
 using torch::jit::AttributeKind;
 
 template <class Items, class Convert>
@@ -54,7 +54,7 @@ void Graphs::take_name(const torch::jit::Value& from, ir::Value* into) {
 }
 
 void Graphs::fill_block(const torch::jit::Block& from, ir::Block* into) {
-  if (++depth_ > deepest) throw ModelError(name_ + ": blocks are nested more than 900 deep");
+  if (++depth_ > deepest_block) throw ModelError(name_ + ": blocks are nested more than 900 deep");
   for (const torch::jit::Value* input : from.inputs()) take_name(*input, into->add_input(types_.convert(input->type())));
   for (const torch::jit::Node* node : from.nodes()) convert_node(*node, into);
   for (const torch::jit::Value* output : from.outputs()) into->add_output(value_of_.at(output));

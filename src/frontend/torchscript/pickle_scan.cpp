@@ -23,9 +23,9 @@ struct Numbers {
 };  // a tuple of ints
 using Item = std::variant<Opaque, Mark, std::string_view, std::int64_t, Global, Numbers, PickledStorage>;
 
-class Scan {
+class WeightScan {
  public:
-  Scan(std::span<const std::uint8_t> pickle, const std::string& record)
+  WeightScan(std::span<const std::uint8_t> pickle, const std::string& record)
       : bytes_(pickle.size()), steps_(pickle), record_(record) {}
 
   PickledWeights run() {
@@ -183,7 +183,7 @@ class Scan {
 }  // namespace
 
 PickledWeights scan_weights(std::span<const std::uint8_t> pickle, const std::string& record) {
-  return Scan(pickle, record).run();
+  return WeightScan(pickle, record).run();
 }
 
 }  // namespace compatcheck::frontend::torchscript

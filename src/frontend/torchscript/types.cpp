@@ -11,11 +11,11 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t deepest = 1000;
+constexpr std::size_t deepest_torch_type = 1000;
 
-using Sizes = std::optional<std::vector<std::optional<std::int64_t>>>;
+using TypeSizes = std::optional<std::vector<std::optional<std::int64_t>>>;
 
-Sizes sizes_of(const c10::VaryingShape<std::int64_t>& shape) {
+TypeSizes sizes_of(const c10::VaryingShape<std::int64_t>& shape) {
   if (!shape.sizes()) return std::nullopt;
   return std::vector<std::optional<std::int64_t>>(shape.sizes()->begin(), shape.sizes()->end());
 }
@@ -35,7 +35,7 @@ ir::TensorType tensor_type(const c10::TensorType& type) {
 ir::TypeRef Types::convert(const c10::TypePtr& type) {
   if (!type) return ir::simple_type(ir::TypeKind::any);
   if (const auto found = known_.find(type.get()); found != known_.end()) return found->second.type;
-  if (++depth_ > deepest) throw ModelError("a type of the model is nested more than 1000 deep");
+  if (++depth_ > deepest_torch_type) throw ModelError("a type of the model is nested more than 1000 deep");
   ir::TypeRef made = make(type);
   --depth_;
   count_parts(*made);

@@ -8,14 +8,14 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t deepest = 900;  // below snapshot.h's deepest_nesting
+constexpr std::size_t deepest_value = 900;  // below snapshot.h's deepest_nesting
 constexpr std::size_t most_values = 2'000'000;
 constexpr std::size_t text_of_a_value = 128;  // a longer text counts as several values
 
 struct Depth {
   std::size_t& depth;
   explicit Depth(std::size_t& counted) : depth(counted) {
-    if (++depth > deepest) throw ModelError("a value of the model is nested more than 900 deep, or holds itself");
+    if (++depth > deepest_value) throw ModelError("a value of the model is nested more than 900 deep, or holds itself");
   }
   ~Depth() { --depth; }
 };

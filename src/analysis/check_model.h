@@ -1,0 +1,22 @@
+// A check, with what it has prepared: convert writes the same graph.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "analysis/model_state.h"
+#include "analysis/prepare.h"
+#include "compatcheck/check.h"
+
+namespace compatcheck::analysis {
+
+struct CheckedModel {
+  const Model::State& state;  // of the model, or with its attributes as inputs and outputs
+  Prepared prepared;
+  std::vector<Report> reports;  // of each opset
+};
+
+// The model must outlive it.
+CheckedModel check_model(const Model::State& model, std::span<const int> opsets, const CheckOptions& options);
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,10 @@
+// Places among sorted boundaries.
+#pragma once
+
+#include "symbolic/shapes.h"
+
+namespace compatcheck::symbolic {
+
+Facts searched(const Call& call);  // of searchsorted and bucketize
+
+}  // namespace compatcheck::symbolic
