@@ -170,7 +170,7 @@ class Inputs:
         if kind == "int":
             return int(self.random.integers(self.integers[0], self.integers[1] + 1))
         low, high = self.expected.floats or (-3.0, 3.0)
-        return float(self.random.uniform(low, high))
+        return float(np.float32(self.random.uniform(low, high)))   # a model's input may be in single precision
 
     def tensor(self, word, sizes):
         dtype, size = DTYPES[word], tuple(self.sizes.get(size) or int(size) for size in sizes)
