@@ -150,8 +150,8 @@ class Open:
         return any({1: "ties", 2: "special"}.get(number) in open_values.OPEN_SETS.get(overload, ()) or number == 2 and overload in open_values.OPEN_AT_NAN
                    for overload in self.overloads)
 
-    def outputs(self, number):
-        return set().union(*(open_values.OPEN_AT_TIES.get(overload, ()) for overload in self.overloads)) if number else set()
+    def outputs(self):
+        return set().union(*(open_values.OPEN_AT_TIES.get(overload, ()) for overload in self.overloads))
 
 
 class Inputs:
@@ -170,7 +170,7 @@ class Inputs:
         if kind == "int":
             return int(self.random.integers(self.integers[0], self.integers[1] + 1))
         low, high = self.expected.floats or (-3.0, 3.0)
-        return float(self.random.uniform(low, high))
+        return float(np.float32(self.random.uniform(low, high)))   # a model's input may be in single precision
 
     def tensor(self, word, sizes):
         dtype, size = DTYPES[word], tuple(self.sizes.get(size) or int(size) for size in sizes)
@@ -238,14 +238,15 @@ class Oracle:
 
 
 def flat(value):
+    """Outputs as arrays: a list of numbers is one, quantized tensors are their values, bfloat16 is in single precision."""
+    if isinstance(value, list) and value and all(isinstance(item, (int, float)) for item in value):
+        return [np.asarray(value)]
     if isinstance(value, (list, tuple)):
-        if value and all(isinstance(item, (int, float)) for item in value):
-            return [np.asarray(value)]
         return [part for item in value for part in flat(item)]
-    if isinstance(value, torch.Tensor):
-        value = value.detach()
-        return [(value.float() if value.dtype == torch.bfloat16 else value.int_repr() if value.is_quantized else value.resolve_conj().resolve_neg()).numpy()]
-    return [] if value is None else [np.asarray(value)]
+    if not isinstance(value, torch.Tensor):
+        return [] if value is None else [np.asarray(value)]
+    value = value.detach().resolve_conj().resolve_neg()
+    return [(value.dequantize() if value.is_quantized else value.float() if value.dtype == torch.bfloat16 else value).numpy()]
 
 
 def overloads_of(case):
@@ -274,7 +275,7 @@ def expected_outputs(case, expected):
         for integers in INTEGERS:
             try:
                 values = Inputs(case.writer, expected, number, integers, left_open).made()
-                runs.append((number, values, oracle(values), left_open.outputs(number)))
+                runs.append((number, values, oracle(values), left_open.outputs()))
                 break
             except (RuntimeError, TypeError, ValueError, IndexError) as error:
                 why = str(error).strip().splitlines()[-1]
