@@ -24,6 +24,10 @@ enum class Trait : std::uint8_t {
   moves_elements,
   divides,
   keeps_scale,
+  random,
+  slides,
+  reads_part,
+  given_sizes,
 };
 
 // As the tables write them, in the order of `Trait`.
@@ -42,7 +46,11 @@ inline constexpr std::string_view trait_names[] = {"view",
                                                    "same_order",
                                                    "moves_elements",
                                                    "divides",
-                                                   "keeps_scale"};
+                                                   "keeps_scale",
+                                                   "random",
+                                                   "slides",
+                                                   "reads_part",
+                                                   "given_sizes"};
 
 using TraitSet = std::uint32_t;  // bits, by Trait
 constexpr TraitSet only(Trait trait) { return TraitSet{1} << static_cast<unsigned>(trait); }

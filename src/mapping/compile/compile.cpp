@@ -1,5 +1,6 @@
 // Build step: turns mappings/ into C++ files, the encoded tables and the traits of operators.
 //   compile_tables rows|traits MAPPINGS_FOLDER OUT.cpp
+#include <algorithm>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -19,8 +20,18 @@ void write_rows(std::ostream& out, const Tables& tables) {
          "compatcheck::mapping\n";
 }
 
+// Its own, or its operator's.
+bool has_random_row(const OperatorRows& rows, const Tables& tables) {
+  const auto alias = std::ranges::find(tables.operators, rows.alias, &OperatorRows::name);
+  const auto& history = alias == tables.operators.end() ? rows.history : alias->history;
+  return std::ranges::any_of(history, [](const Entry& entry) { return std::ranges::any_of(entry.rows, &Row::random); });
+}
+
 void write_traits(std::ostream& out, const Tables& tables) {
+  using compatcheck::schema::Trait;
   std::map<std::string, compatcheck::schema::TraitSet> all;
+  for (const OperatorRows& rows : tables.operators)
+    if (has_random_row(rows, tables)) all[std::string(split_overload(rows.name).first)] |= only(Trait::random);
   const auto add = [&](const auto& items) {
     for (const auto& item : items)
       if (item.traits != 0) all[item.name] |= item.traits;
