@@ -1,33 +1,22 @@
 #include "verification/domains.h"
 
-#include <algorithm>
-#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
+#include "schema/traits.h"
 #include "symbolic/indices.h"
 
 namespace compatcheck::verification {
 namespace {
 
+using schema::Trait;
 using symbolic::Call;
 using symbolic::size_of;
-using ArgumentNames = std::initializer_list<std::string_view>;
-
-bool among(std::string_view name, ArgumentNames names) { return std::ranges::find(names, name) != names.end(); }
 
 // Of what holds the same elements, or some of them.
 bool passes_elements_on(const ir::Node& node) {
-  static const std::set<std::string_view> names = {
-      "aten::alias",          "aten::clone",         "aten::contiguous", "aten::detach",    "aten::expand",
-      "aten::expand_as",      "aten::flatten",       "aten::flip",       "aten::long",      "aten::int",
-      "aten::movedim",        "aten::narrow",        "aten::permute",    "aten::repeat",    "aten::reshape",
-      "aten::select",         "aten::slice",         "aten::squeeze",    "aten::t",         "aten::to",
-      "aten::transpose",      "aten::type_as",       "aten::unflatten",  "aten::unsqueeze", "aten::view",
-      "aten::view_as",        "aten::cat",           "aten::stack",      "aten::cpu",       "prim::ListConstruct",
-      "prim::TupleConstruct", "prim::unchecked_cast"};
-  return names.contains(node.op());
+  return schema::has_trait(node.op(), Trait::same_order) || schema::has_trait(node.op(), Trait::moves_elements);
 }
 
 class DomainSearch {
@@ -71,11 +60,11 @@ class DomainSearch {
       bound(symbolic::Dim(1));
     else if (op == "aten::cross_entropy_loss" && is("target"))
       bound(size_of(call.fact("self"), call.rank("self") == 1 ? 0 : 1));
-    else if (among(op, {"aten::_pack_padded_sequence", "aten::pack_padded_sequence"}) && is("lengths"))
+    else if ((op == "aten::_pack_padded_sequence" || op == "aten::pack_padded_sequence") && is("lengths"))
       domain_.longest = size_of(call.fact("input"), call.boolean("batch_first") == true ? 1 : 0).value_or(symbolic::Dim(1));
     else if (op == "aten::binary_cross_entropy" && (is("self") || is("target")))
       domain_.share = true;
-    else if (among(op, {"aten::div", "aten::floor_divide", "aten::remainder", "aten::fmod", "aten::true_divide"}) && is("other"))
+    else if (schema::has_trait(op, Trait::divides) && is("other"))
       domain_.divides = true;
   }
 

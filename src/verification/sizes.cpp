@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <string_view>
 
+#include "schema/traits.h"
 #include "symbolic/evaluate.h"
 #include "verification/size_search.h"
 
@@ -12,38 +12,6 @@ namespace compatcheck::verification {
 namespace {
 
 using symbolic::Dim;
-
-// Operators that slide a window over the last dimensions of their first argument.
-bool slides(const ir::Node& node) {
-  static const std::set<std::string_view> names = {"aten::_convolution",
-                                                   "aten::convolution",
-                                                   "aten::conv1d",
-                                                   "aten::conv2d",
-                                                   "aten::conv3d",
-                                                   "aten::max_pool1d",
-                                                   "aten::max_pool2d",
-                                                   "aten::max_pool3d",
-                                                   "aten::avg_pool1d",
-                                                   "aten::avg_pool2d",
-                                                   "aten::avg_pool3d",
-                                                   "aten::im2col",
-                                                   "aten::max_pool2d_with_indices",
-                                                   "aten::conv_transpose1d",
-                                                   "aten::conv_transpose2d",
-                                                   "aten::conv_transpose3d",
-                                                   "aten::lp_pool1d",
-                                                   "aten::lp_pool2d",
-                                                   "aten::unfold",
-                                                   "aten::reflection_pad1d",
-                                                   "aten::reflection_pad2d",
-                                                   "aten::upsample_nearest2d",
-                                                   "aten::upsample_bilinear2d",
-                                                   "aten::pixel_unshuffle",
-                                                   "aten::pixel_shuffle",
-                                                   "quantized::conv2d",
-                                                   "quantized::conv2d_relu"};
-  return names.contains(node.op());
-}
 
 // Of the windows of a convolution, by its weight.
 std::vector<std::int64_t> extents(const ir::Node& node, const symbolic::FactTable& facts) {
@@ -110,7 +78,7 @@ void SizePlan::find_windows(const ir::Graph& graph, const symbolic::FactTable& f
         for (const Dim& dim : *tensor->shape)
           if (!dim.is_number() && !dim.is_unknown() && known.insert(dim.to_string()).second)
             followed_.push_back({dim, names_in(dim)});
-    if (!slides(*node) || node->inputs().empty()) return;
+    if (!schema::has_trait(node->op(), schema::Trait::slides) || node->inputs().empty()) return;
     const auto* input = facts.of(node->inputs().front()).tensor();
     if (!input || !input->shape || input->shape->size() < 3) return;
     const auto extent = extents(*node, facts);

@@ -6,21 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/traits.h"
+
 namespace compatcheck::verification {
 namespace {
 
-struct IndexOperator {
-  std::string_view op;
-  std::size_t output;
-  bool distinct;
-};
-
-constexpr IndexOperator operators[] = {
-    {"aten::argmax", 0, false}, {"aten::argmin", 0, false},   {"aten::argsort", 0, true},    {"aten::cummax", 1, false},
-    {"aten::cummin", 1, false}, {"aten::kthvalue", 1, false}, {"aten::max", 1, false},       {"aten::median", 1, false},
-    {"aten::min", 1, false},    {"aten::mode", 1, false},     {"aten::nanmedian", 1, false}, {"aten::sort", 1, true},
-    {"aten::topk", 1, true},
-};
+using schema::has_trait;
+using schema::Trait;
 
 // Indices along one dimension: `outer` rows, of which each names places of `length`, `inner` apart.
 struct Rows {
@@ -51,29 +43,21 @@ bool near(double a, double b, const Tolerance& tolerance) {
   return a == b || std::abs(a - b) <= tolerance.absolute + tolerance.relative * std::abs(a);
 }
 
-// The same elements in the same order.
-bool keeps_order(const ir::Node& node) {
-  static const std::set<std::string_view> names = {"aten::clone",     "aten::contiguous", "aten::detach", "aten::flatten",
-                                                   "aten::reshape",   "aten::squeeze",    "aten::to",     "aten::type_as",
-                                                   "aten::unsqueeze", "aten::view"};
-  return names.contains(node.op());
-}
-
 }  // namespace
 
 std::optional<IndexedBy> indexed_by(const ir::Value* value, const symbolic::FactTable& facts) {
   const ir::Value* output = value;
-  while (output->producer() && keeps_order(*output->producer())) output = output->producer()->input(0);
+  while (output->producer() && has_trait(output->producer()->op(), Trait::same_order)) output = output->producer()->input(0);
   const ir::Node* node = output->producer();
-  if (!node || !node->schema()) return std::nullopt;
-  const auto* found = std::ranges::find_if(
-      operators, [&](const IndexOperator& op) { return op.op == node->op() && op.output == output->index(); });
+  if (!node || !node->schema() || output != node->outputs().back()) return std::nullopt;
+  const bool distinct = has_trait(node->op(), Trait::distinct_indices);
+  if (!distinct && !has_trait(node->op(), Trait::indices)) return std::nullopt;
   const symbolic::Call call(*node, facts);
   const ir::Value* input = call.value("self");
-  if (found == std::end(operators) || !input) return std::nullopt;
+  if (!input) return std::nullopt;
   const auto dim = call.has("dim") ? call.integer("dim") : std::nullopt;
   if (!dim && !(call.has("dim") && call.is_none("dim"))) return std::nullopt;
-  return IndexedBy{input, dim, found->distinct};
+  return IndexedBy{input, dim, distinct};
 }
 
 bool is_tie(const IndexedBy& by, const ir::TensorView& input, const ir::TensorView& expected, const ir::TensorView& found,

@@ -12,6 +12,7 @@ WORDS = [
     ("docs/mappings.md", "src/mapping/reading/read_conditions.cpp", "classes of dtypes", r"dtype_classes = \{(.*?)\};"),
     ("docs/mappings.md", "src/mapping/reading/read_operators.cpp", "keys of operators", r"> words = \{(.*?)\};"),
     ("docs/mappings.md", "src/mapping/reading/read_lists.cpp", "words of lists", r"_words = \{(.*?)\};"),
+    ("docs/mappings.md", "src/schema/traits.h", "traits", r"trait_names\[\] = \{(.*?)\};"),
     ("docs/mappings.md", "src/symbolic/fact_words.cpp", "words of facts", r"fact_word\((\"\w+\")"),
     ("docs/engines.md", "src/engines/reading/read_profile.cpp", "keys of profiles", r"profile_keys = \{(.*?)\};"),
     ("docs/engines.md", "src/engines/reading/read_profile.cpp", "keys of entries", r"entry_keys = \{(.*?)\};"),
