@@ -20,7 +20,7 @@ batch="--input x=f32:batch,3,4 --input lengths=f32:batch"
 "$program" convert "$out/baked.pt" $batch -o "$out/baked.onnx"
 "$program" inspect "$out/baked.onnx"
 
-echo "== the batch can't vary: the 7 of the trace stands in its place, exit 1"
+echo "== the batch can't change: the 7 of the trace stands in its place, exit 1"
 code=0
 "$program" verify "$out/baked.pt" $batch || code=$?
 [ "$code" = 1 ] || exit 2

@@ -39,7 +39,7 @@ const findingSections = [
   {title: "Writes", belongs: f => f.id === "CC007"},
   {title: "Needs input", belongs: f => f.id === "CC006"},
   {title: "Engines", belongs: f => f.target},
-  {title: "Perhaps baked in by tracing", belongs: f => f.id === "CC012"},
+  {title: "Values that tracing may have made constant", belongs: f => f.id === "CC012"},
   {title: "Assertions that the ONNX model doesn't make", belongs: f => f.id === "CC013"},
   {title: "The run itself", belongs: f => f.id.startsWith("CC9")},
   {title: "Other errors", belongs: f => f.severity === "error"},

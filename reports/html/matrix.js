@@ -12,7 +12,7 @@ function targetNames(reports) {
 function targetCell(target) {
   if (!target) return element("td", {class: "quiet"}, "–");
   const lines = [`${number(target.supported)} of ${plural(target.nodes, "node")}`];
-  if (target.unsupported) lines.push(`${number(target.unsupported)} not taken`);
+  if (target.unsupported) lines.push(`${number(target.unsupported)} unsupported`);
   if (target.unknown) lines.push(`${number(target.unknown)} unknown`);
   lines.push(plural(target.partitions, "partition"));
   return element("td", null, tag(supportKind[target.support], supportWord[target.support]), lines.map(line => element("div", {class: "quiet count-line"}, line)));
@@ -49,7 +49,7 @@ function engineTable(target) {
   table.sortBy(1, false);
   return element("details", null,
     element("summary", null, code(target.target), " ", tag(supportKind[target.support], supportWord[target.support]), " ",
-      element("span", {class: "quiet"}, `${number(target.unsupported)} not taken · ${number(target.unknown)} unknown · ${number(target.supported)} taken`)),
+      element("span", {class: "quiet"}, `${number(target.unsupported)} unsupported · ${number(target.unknown)} unknown · ${number(target.supported)} supported`)),
     element("p", {class: "quiet"}, `${target.engine} ${target.version} · profile of ${target.date} · ${target.source}`),
     table.element);
 }

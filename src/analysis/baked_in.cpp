@@ -44,8 +44,7 @@ struct Named {
 };
 
 constexpr const char* advice =
-    "`compatcheck verify` shows whether other sizes work; where Python made the number (int(x.shape[0])), use x.shape[0] or "
-    "x.size(0) as it is";
+    "run `compatcheck verify` to test other sizes; if the code has int(x.shape[0]), remove the int() and trace again";
 
 // What reads some of a tensor's elements, or only its size: another size goes unnoticed.
 constexpr std::array reads_parts{"aten::select",       "aten::slice",        "aten::unbind",
@@ -97,8 +96,9 @@ class SizesBakedIn {
     });
     for (const Named& named : names_)
       if (!followed_.contains(named.name) && reported_.insert(named.name).second)
-        add("input '" + named.input + "': nothing in the graph follows its size " + named.name,
-            "if results should, trace with an input of another size and compare, or script the model")
+        add("input '" + named.input + "': the graph reads only parts of its dimension '" + named.name +
+                "' (such as x[0]), or only its size",
+            "if the result should depend on all of it, script the model, or trace it with another size and compare the results")
             .names = {named.name};
     return std::move(found_);
   }
@@ -141,8 +141,8 @@ class SizesBakedIn {
   void unused_inputs() {
     for (const ir::Value* input : prepared_.graph.inputs())
       if (input->unused() && (!input->type() || input->type()->kind == ir::TypeKind::tensor))
-        add("input '" + input->name() + "' isn't used: what hangs on it was fixed when the model was traced, or nothing does",
-            "leave it out of the calls, or trace a model that reads it");
+        add("nothing in the graph reads input '" + input->name() + "': tracing may have made constants of what depends on it",
+            "if the model must read it, script the model; otherwise remove the argument");
   }
 
   void constants(const ir::Node& node, std::uint32_t index) {
@@ -206,12 +206,10 @@ class SizesBakedIn {
         const std::string size = place.size.to_string();
         constexpr std::size_t most_letters = 60;
         const std::string was = size.size() <= most_letters ? size : "a product of sizes that depend on " + joined(names);
-        const std::string multiple = place.whole ? "" : "a multiple of " + std::to_string(place.traced) + ", ";
-        const std::string because =
-            place.whole ? was + " was " + std::to_string(place.traced) : "it is " + multiple + "which " + was + " was";
-        BakedIn& found = add(place.text + " looks baked in: " + because + " when the model was traced", advice, &node);
-        found.number = place.text;
-        found.origin = multiple + "which " + was + " was";
+        const std::string multiple = "is a multiple of " + std::to_string(place.traced) + ", the value of " + was;
+        BakedIn& found =
+            add_constant(place.text, place.whole ? was + " was " + std::to_string(place.traced) : "it " + multiple, node);
+        found.origin = place.whole ? "was " + was : multiple;
         add_site(found, node, index, names, place.surely);
       }
       told.insert(names.begin(), names.end());
@@ -234,8 +232,7 @@ class SizesBakedIn {
 
   void traced(const ir::Node& node, std::uint32_t index) {
     for (const TracedNumber& one : traced_numbers(node, prepared_.facts, traced_)) {
-      BakedIn& found = add(one.number + " looks baked in: " + one.because, advice, &node);
-      found.number = one.number;
+      BakedIn& found = add_constant(one.number, one.because, node);
       add_site(found, node, index, one.names, false);
     }
   }
@@ -304,10 +301,8 @@ class SizesBakedIn {
 
   void note(const Named& size, const ir::Node& node, std::uint32_t index, const std::string& text = {}, bool surely = false) {
     const std::string number = text.empty() ? std::to_string(size.traced) : text;
-    const std::string had = "the size that '" + size.input + "' had as " + size.name;
-    BakedIn& found = add(number + " looks baked in: it is " + had + " when the model was traced", advice, &node);
-    found.number = number;
-    found.origin = had;
+    BakedIn& found = add_constant(number, "it was the size '" + size.name + "' of input '" + size.input + "'", node);
+    found.origin = "was the size '" + size.name + "' of '" + size.input + "'";
     add_site(found, node, index, {size.name}, surely);
   }
 
@@ -326,6 +321,13 @@ class SizesBakedIn {
       for (const Dim& dim : *tensor->shape)
         if (dim.is_number() && *dim.number() != 1) sizes.insert(*dim.number());
     return sizes;
+  }
+
+  BakedIn& add_constant(const std::string& number, const std::string& because, const ir::Node& node) {
+    BakedIn& found =
+        add("the constant " + number + " may come from tracing: " + because + " when the model was traced", advice, &node);
+    found.number = number;
+    return found;
   }
 
   BakedIn& add(const std::string& message, const std::string& help, const ir::Node* node = nullptr) {

@@ -93,7 +93,7 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
     whole.fault->id = "CC005";
     whole.fault->severity = Severity::error;
     whole.fault->message = std::string("with the rows and plugins given, ") + error.what();
-    whole.fault->help = "mend the row or the plugin whose nodes onnx names, or leave it out";
+    whole.fault->help = "fix or remove the row or plugin that emitted the nodes named above";
   }
   return whole;
 }
@@ -171,11 +171,11 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
     const logging::Timed timed(state.path + ": opset " + std::to_string(opset));
     reports.push_back(report_at(opset, info, prepared, context, assessor, of_model, options, state, targets, sizes, advice));
     timed.done();
-    logging::info("{}: opset {}: {}, {} findings", state.path, opset,
+    logging::info("{}: opset {}: {}, {}", state.path, opset,
                   reports.back().verdict == Verdict::yes  ? "converts"
                   : reports.back().verdict == Verdict::no ? "doesn't convert"
                                                           : "needs input",
-                  reports.back().findings.size());
+                  logging::counted(reports.back().findings.size(), "finding"));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return checked;

@@ -112,7 +112,8 @@ WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOpt
                                                          .metadata = metadata_of(model, prepared),
                                                          .progress = progress});
   timed.done();
-  logging::info("{}: wrote {} nodes, {} bytes", state.path, onnx::node_count(model), written.bytes + written.external_bytes);
+  logging::info("{}: wrote {}, {}", state.path, logging::counted(onnx::node_count(model), "node"),
+                logging::counted(written.bytes + written.external_bytes, "byte"));
   return described(model, written);
 }
 

@@ -138,7 +138,7 @@ void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::strin
     asked.push_back(said);
     add_input(made, name, said);
   }
-  made.option += ", with your own sizes";
+  made.option += "; replace the sizes by yours";
   if (const Try* tried = try_options(std::move(made), asked)) tries_.push_back(tried);
 }
 
@@ -151,8 +151,8 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
     add_input(made, said.input, said.text);
   }
   std::string names;
-  for (const auto& [name, number] : numbers) names += (names.empty() ? "" : ", ") + name;
-  made.option += numbers.size() == 1 ? ", with your own number for " + names : ", with your own numbers for " + names;
+  for (const auto& [name, number] : numbers) names += (names.empty() ? "'" : ", '") + name + "'";
+  made.option += (numbers.size() == 1 ? "; replace the number of " : "; replace the numbers of ") + names + " by yours";
   made.of_given = true;
   const Try* tried = try_options(std::move(made), asked);
   if (!tried) return;
@@ -253,7 +253,7 @@ void DecidingSizes::ask(Outcome& outcome, const Try& settled_by) {
   outcome.wants = settled_by.inputs;
   outcome.hint = settled_by.option;
   if (outcome.status == Status::missing)
-    outcome.reason += "; sizes say whether it runs";
+    outcome.reason += "; sizes decide whether it runs";
   else
     outcome.status = Status::needs_input;
 }
@@ -341,14 +341,14 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
     if (const auto& members = options_of_members(input); !members.empty()) {
       std::string text;
       for (const std::string& option : members) append_option(text, option);
-      add(members, text + (list ? ", and so on for each member of the list" : ""));
+      add(members, text + (list ? ", and one such option for each member of the list" : ""));
     }
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
   std::vector<std::string> said;
   for (int count = 0; count < most_tried_members && !member.empty(); ++count) {
     said.push_back(name + "." + std::to_string(count) + "=" + member);
-    add(said,
-        "--input " + said.front() + ", and so on for each member of the list; or --inputs-from FILE, with an example of " + name);
+    add(said, "--input " + said.front() +
+                  ", and one such option for each member of the list; or --inputs-from FILE, with an example of " + name);
   }
   return known->second;
 }
@@ -384,7 +384,7 @@ void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
     const auto* list = prepared_.facts.of(&input).list();
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
     if (const auto& options = options_of_members(input); !options.empty())
-      outcome.hint = "--input " + options.front() + ", and so on for each member of the list";
+      outcome.hint = "--input " + options.front() + ", and one such option for each member of the list";
   }
 }
 

@@ -46,7 +46,7 @@ class DecidingSizes {
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
   struct Try {                                 // one choice of sizes
-    std::string option;                        // "--input x=f32:16,3,224,224, with your own sizes"
+    std::string option;                        // "--input x=f32:16,3,224,224; replace the sizes by yours"
     std::vector<std::uint32_t> inputs;         // that it states
     std::map<int, Calls> failing, converting;  // by opset
     bool of_given = false;                     // numbers replace names from the user's options

@@ -68,8 +68,10 @@ Finding finding_of_exception(const std::string& exception) {
   finding.id = "CC013";
   finding.severity = Severity::note;
   finding.op = "prim::RaiseException";
-  finding.message = "TorchScript may raise here, the ONNX model goes on: " + exception;
-  finding.help = "check the inputs before the model runs, or state with --input the sizes that settle it";
+  finding.message = "TorchScript may raise an exception here, but the ONNX model doesn't: " + exception;
+  finding.help =
+      "check the inputs before the model runs, or state the sizes with --input: assertions that the sizes decide are no longer "
+      "reported";
   return finding;
 }
 
@@ -101,10 +103,11 @@ std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exporte
     finding.help = std::move(help);
   };
   for (const std::string& condition : open_sizes ? exported.conditions : std::vector<std::string>())
-    add("the program is only valid where " + condition + ", and the ONNX model takes other sizes, too",
+    add("the program requires " + condition + ", but the ONNX model doesn't check it",
         "check the sizes before the model runs; a dynamic dimension that states the condition (2*d) needs no check");
   for (const std::string& message : exported.assertions)
-    add("the program may raise here, the ONNX model goes on: " + message, "check the inputs before the model runs");
+    add("the program may raise an exception here, but the ONNX model doesn't: " + message,
+        "check the inputs before the model runs");
   return findings;
 }
 

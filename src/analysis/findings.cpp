@@ -108,17 +108,25 @@ std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::S
                                            .onnx = counterpart});
 }
 
-std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
+// The row itself follows.
+std::string advise_row(const std::string& row, std::string_view also = {}) {
+  const bool facts = row.find(facts_to_fill) != std::string::npos, domain = row.find("your.domain") != std::string::npos;
+  std::string text = "save this row in a file";
+  if (facts || domain)
+    text += std::string(", replace ") + (facts ? "TODO" : "") + (facts && domain ? " and " : "") + (domain ? "your.domain" : "") +
+            ",";
+  return text.append(" and add --mappings FILE").append(also) + ":";
+}
+
+// `row`: what row_for gives.
+std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const std::string& row,
                     const conversion::Context& context) {
-  constexpr std::string_view by_row = "a row in a --mappings file:";
+  constexpr std::string_view beyond_rows = "keep this operator out of the model: ONNX operators can't read or return such values";
   if (rule == "CC003") {
-    const std::string library = "--op-library with the library that registers it";
-    const bool python = outcome.node->is("prim::PythonOp");
-    if (is_beyond_rows(*outcome.node))
-      return library + "; a row can't help, because ONNX operators can't take or give such values";
-    return (python ? std::string() : library + ", and ").append(by_row);
+    if (row.empty()) return std::string(beyond_rows) + ", so no row can map it";
+    return advise_row(row, outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so)");
   }
-  if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + "; a row in a --mappings file:";
+  if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + ": " + advise_row(row);
   if (outcome.available_from) {
     const std::string onnx = onnx_at(outcome, *outcome.available_from, context), hint = without_opset(outcome.hint);
     return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") +
@@ -128,20 +136,19 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
     const std::string& overload = outcome.node->overload();
     const std::string name =
         outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
-    if (is_beyond_rows(*outcome.node))
-      return outcome.hint.empty() ? "keep this step out of the model: ONNX has no operator that takes or gives such values"
-                                  : outcome.hint;
+    if (is_beyond_rows(*outcome.node)) return outcome.hint.empty() ? std::string(beyond_rows) : outcome.hint;
     // `explain` needs the library to know operators that it registers, and a report doesn't name the file.
     static const schema::Registry shipped;
     if (!shipped.contains(outcome.node->op()))
-      return outcome.hint.empty() ? "a row in a --mappings file:" : outcome.hint + "; or a row in a --mappings file:";
-    const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml`";
-    return outcome.hint.empty() ? scaffold + ", or a row in a --mappings file:" : outcome.hint + "; or " + scaffold;
+      return outcome.hint.empty() ? advise_row(row) : outcome.hint + "; or add a mapping row (--mappings FILE)";
+    const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml` prints ";
+    return outcome.hint.empty() ? scaffold + "rows to start from; or " + advise_row(row)
+                                : outcome.hint + "; or add a mapping row: " + scaffold + "one to start from";
   }
   if (!outcome.hint.empty()) return outcome.hint;
   if (rule == "CC007" && outcome.node->is("prim::SetAttr"))
-    return "compute the value in __init__, or in a local variable in each call; `compatcheck explain CC007`";
-  return rule == "CC007" ? "write the value out of place; `compatcheck explain CC007`" : "";
+    return "compute the value in __init__, or in a local variable in each call; see `compatcheck explain CC007`";
+  return rule == "CC007" ? "compute a new value instead of writing in place (y = y + 1); see `compatcheck explain CC007`" : "";
 }
 
 // Operators that draw numbers in training mode alone.
@@ -153,16 +160,17 @@ bool is_for_training(const ir::Node& node) {
 // A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
 // what `training` was.
 std::string stop_training(const ir::Program* program) {
-  const std::string in_code = "pass self.training to it (as dropout_p: 0.0 unless self.training)";
+  const std::string in_code = "pass training=self.training instead (for dropout_p: 0.0 unless self.training)";
   if (program && !program->traced)
-    return "the code asks for training mode in this call, and .eval() doesn't change that: " + in_code +
+    return "the code asks for training mode in this call, and model.eval() doesn't change that: " + in_code +
            ", and save the model again";
-  return "call .eval() on the model before tracing or exporting it; if the code itself asks for training mode in this call, " +
+  return "call model.eval() before tracing or exporting, and save the model again; if the code itself asks for training mode "
+         "here, " +
          in_code;
 }
 
 // Attributes that a model keeps between calls are one thing to mend, however many there are.
-constexpr std::string_view keeps_attributes = "writes attributes, which keep their values between calls";
+constexpr std::string_view keeps_attributes = "the model writes attributes, which keep their values from call to call";
 
 bool keeps_attribute(const Outcome& outcome) {
   return outcome.unresolved_write && outcome.node->is("prim::SetAttr") && ir::constant_of(outcome.node->input(0)) &&
@@ -254,11 +262,12 @@ class FindingCollector {
                            : nullptr;
     const auto rule = rule_of(outcome, onnx);
     const bool keeps = rule == "CC007" && keeps_attribute(outcome);
-    Finding& finding =
-        add(rule, severity, numbered, keeps ? std::string(keeps_attributes) : message, help_of(outcome, rule, onnx, context_));
+    Finding& finding = add(rule, severity, numbered, keeps ? std::string(keeps_attributes) : message, "");
     if (keeps) attributes_.insert(attribute_of(*outcome.node));
     failures_.emplace(outcome.node, &finding);
-    if (finding.row.empty()) finding.row = row_for(outcome, rule, onnx, context_);
+    if (!finding.row.empty()) return;
+    finding.row = row_for(outcome, rule, onnx, context_);
+    if (finding.nodes == 1 || !finding.row.empty()) finding.help = help_of(outcome, rule, onnx, finding.row, context_);
   }
 
   // Mended when the root is: it is counted there.
@@ -270,16 +279,17 @@ class FindingCollector {
     return text ? *text : std::string("?");
   }
 
-  // "writes attributes cell_anchors and scales, which keep their values between calls".
+  // "the model writes attributes 'cell_anchors' and 'scales', which keep their values from call to call".
   std::string spell_attributes() const {
-    if (attributes_.size() == 1) return "writes attribute " + *attributes_.begin() + ", which keeps its value between calls";
+    if (attributes_.size() == 1)
+      return "the model writes attribute '" + *attributes_.begin() + "', which keeps its value from call to call";
     std::string names;
     for (auto name = attributes_.begin(); name != attributes_.end(); ++name)
-      names += (names.empty() ? "" : std::next(name) == attributes_.end() ? " and " : ", ") + *name;
-    return "writes attributes " + names + ", which keep their values between calls";
+      names += std::string(names.empty() ? "'" : std::next(name) == attributes_.end() ? " and '" : ", '") + *name + "'";
+    return "the model writes attributes " + names + ", which keep their values from call to call";
   }
 
-  // "and 37 nodes that depend on it: aten::len (20), aten::add (17)".
+  // "37 more nodes don't convert because they depend on this operator: aten::len (20), aten::add (17)".
   static std::string spell_dependents(const std::map<std::string, int>& operators) {
     constexpr std::size_t most_shown = 3;
     std::vector<std::pair<std::string, int>> sorted(operators.begin(), operators.end());
@@ -291,7 +301,10 @@ class FindingCollector {
       if (i < most_shown) names += (i ? ", " : "") + sorted[i].first + " (" + std::to_string(sorted[i].second) + ")";
     }
     if (sorted.size() > most_shown) names += " ...";
-    return "and " + std::to_string(nodes) + (nodes == 1 ? " node that depends on it: " : " nodes that depend on it: ") + names;
+    return std::to_string(nodes) +
+           (nodes == 1 ? " more node doesn't convert because it depends on this operator: "
+                       : " more nodes don't convert because they depend on this operator: ") +
+           names;
   }
 
   void add_notes(const Numbered& numbered) {
@@ -299,9 +312,9 @@ class FindingCollector {
     if (!row) return;
     if (row->random)
       add("CC008", Severity::warning, numbered, "the result is random",
-          is_for_training(*numbered.outcome->node)
-              ? stop_training(context_.program)
-              : "call .eval() before saving if only training draws these numbers; else pass them to the model as an input");
+          is_for_training(*numbered.outcome->node) ? stop_training(context_.program)
+                                                   : "call model.eval() before saving if only training draws these numbers; "
+                                                     "otherwise pass the random numbers to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     Becomes becomes;
     becomes.add(*numbered.outcome);
@@ -329,11 +342,8 @@ class FindingCollector {
     finding.op = outcome.node->op();
     finding.overload = outcome.node->overload();
     finding.message =
-        wanted.what +
-        (wanted.what.starts_with("the dtype") || wanted.what.starts_with("the sizes") || wanted.what.starts_with("the keys")
-             ? " decide: "
-             : " decides: ") +
-        (outcome.status == Status::missing ? "whether " + outcome.node->op() + " runs" : outcome.reason);
+        "the verdict depends on " + wanted.what + ": " +
+        (outcome.status == Status::missing ? "it isn't known whether " + outcome.node->op() + " runs" : outcome.reason);
     finding.help = wanted.option;
   }
 

@@ -165,8 +165,9 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   });
   take_normalized(*state, std::move(normalized), watch);
   if (logging::enabled(LogLevel::info))
-    logging::info("{}: {}, {} bytes, {} nodes after {} steps of normalization", path, frontend::name(state->format), state->bytes,
-                  passes::node_count(state->graph), state->steps.size());
+    logging::info("{}: {}, {}, {} after {} of normalization", path, frontend::name(state->format),
+                  logging::counted(state->bytes, "byte"), logging::counted(passes::node_count(state->graph), "node"),
+                  logging::counted(state->steps.size(), "step"));
   return Model(std::move(state));
 }
 

@@ -47,7 +47,8 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   const int weights = model.file ? model.file->descriptor() : -1;
   const auto step = [&](const char* name, auto&& run) {
     run();
-    if (logging::enabled(LogLevel::debug)) logging::debug("clean-up {}: {} nodes now", name, onnx::node_count(made));
+    if (logging::enabled(LogLevel::debug))
+      logging::debug("clean-up {}: {} now", name, logging::counted(onnx::node_count(made), "node"));
   };
   if (options.optimize) {
     step("remove_identities", [&] { onnx::remove_identities(made); });

@@ -65,8 +65,9 @@ void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
       return reason != reasons.end() && open.contains(reason->second);
     };
     if (is_write(finding) && std::ranges::none_of(finding.sites, is_open))
-      finding.help = "--state inputs-outputs makes each attribute that keeps its value an input and an output of the ONNX model" +
-                     (finding.help.empty() ? std::string() : "; or " + finding.help);
+      finding.help =
+          "add --state inputs-outputs: each attribute that keeps its value becomes an input and an output of the ONNX model; " +
+          (finding.op == "prim::SetAttr" ? "or " + finding.help : "see `compatcheck explain CC007`");
   }
 }
 

@@ -49,8 +49,8 @@ engines::Kept kept_of(const conversion::Assessment& assessment, const std::unord
 std::string settling(engines::SettledBy settled_by) {
   switch (settled_by) {
     case engines::SettledBy::nothing: return {};
-    case engines::SettledBy::inputs: return "--input with the dtypes and sizes that settle it";
-    case engines::SettledBy::values: return "--input with the sizes, if it follows from them";
+    case engines::SettledBy::inputs: return "state the dtypes and sizes with --input";
+    case engines::SettledBy::values: return "state the sizes with --input, if the value depends on them";
   }
   return {};
 }
@@ -81,7 +81,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
       fallthrough_.emplace(prepared_.graph, *fallthrough_context_);
     }
     if (!converts && !fallthrough_->assess(opset).convertible()) {
-      made.fault = "of some nodes it would hold neither ONNX nor PyTorch's operator";
+      made.fault = "some nodes become neither ONNX operators nor PyTorch's operators";
       return made;
     }
     made.model = onnx_model(state_, prepared_, asked, watch_);
@@ -190,15 +190,17 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
   else if (const auto other = lower(opset, target, origins))
     ways.push_back("--opset " + std::to_string(*other));
   if (node.body_taken)
-    ways.push_back("put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes");
+    ways.push_back("replace the ONNX function " + node.name +
+                   " by its body (onnx.inliner): the engine supports all nodes of the body");
   if (const std::string settled = settling(node.verdict.settled_by); !settled.empty())
     ways.push_back(settled);
   else if (!finding.op.empty() && node.verdict.support == Support::no)
-    ways.push_back("a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op + " --scaffold yaml`");
+    ways.push_back("add a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op +
+                   " --scaffold yaml` prints one to start from");
   std::string text;
   for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
   if (!profile.fallback.empty() && node.verdict.support == Support::no)
-    text += (text.empty() ? "" : "; else ") + profile.fallback;
+    text += (text.empty() ? "" : "; otherwise ") + profile.fallback;
   return text;
 }
 
@@ -260,7 +262,7 @@ void Targets::look(Report& report, const conversion::Assessment& assessment, con
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
     report.targets.push_back(summarize(i, model ? &looks[i] : nullptr));
     if (!model) {
-      findings.push_back(finding_of_target(profiles_[i], "CC105", "there is no ONNX model to look at: " + made.fault));
+      findings.push_back(finding_of_target(profiles_[i], "CC105", "no ONNX model could be made to check: " + made.fault));
     } else if (!looks[i].out_of_range.empty()) {
       Finding finding = finding_of_target(profiles_[i], "CC102", looks[i].out_of_range);
       finding.nodes = report.targets.back().nodes;

@@ -67,8 +67,7 @@ class Reading {
     for (const Dim& size : sizes)
       for (const std::string& name : symbolic::names_in(size))
         if (const auto was = traced_.find(name); was != traced_.end() && was->second > 1) names.insert(name);
-    if (!names.empty())
-      found_.push_back({std::move(number), because + " when the model was traced", {names.begin(), names.end()}});
+    if (!names.empty()) found_.push_back({std::move(number), because, {names.begin(), names.end()}});
   }
 
   // `part`: "half of "; empty: the number is the size.
@@ -152,7 +151,7 @@ class Reading {
     if (count < 2) return;
     const auto expected = static_cast<double>(count);
     const bool divides = product ? std::abs(*factor * expected - 1) < reciprocal_rounding : *factor == expected;
-    if (divides) add(std::to_string(count), "the sum had so many summands", summed);
+    if (divides) add(std::to_string(count), "the sum had as many summands", summed);
   }
 
   std::vector<std::size_t> summed_places(const ir::Node& sum, std::size_t rank) const {

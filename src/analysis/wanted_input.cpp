@@ -26,9 +26,9 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   if (!ranked) tensor.shape = symbolic::Shape(2, Dim::unknown());
   const std::string name = leaf.of_list ? leaf.name + ".0" : leaf.name;
   std::string text = "--input " + name + "=" + inference::spell(with_names(std::move(tensor), leaf.name));
-  if (leaf.of_list) text += ", and so on for each member of the list";
-  if (!typed) text += ", with its dtype in the place of f32";
-  if (!ranked) text += ", with a number or a name for each of its dimensions";
+  if (leaf.of_list) text += ", and one such option for each member of the list";
+  if (!typed) text += "; replace f32 by its dtype";
+  if (!ranked) text += "; write a number or a name for each of its dimensions";
   return text;
 }
 
@@ -143,8 +143,7 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
   }
   if (wanted.option.empty() && facts.of(value).tensor()) {  // all is known but what the sizes are
     wanted.what = "the sizes of input '" + name + "'";
-    wanted.option =
-        "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + ", with numbers in the place of names";
+    wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + "; replace the names by numbers";
   } else if (ir::is(value->type(), ir::TypeKind::dict) && ir::is(value->type()->elements.front(), ir::TypeKind::string) &&
              ir::is(value->type()->elements.back(), ir::TypeKind::tensor)) {
     wanted.what = "the keys of input '" + name + "'";

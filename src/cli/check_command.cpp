@@ -46,7 +46,7 @@ std::vector<std::string> models_to_check(const Options& options) {
   std::vector<std::string> words = options.positional;
   for (const auto& list : options.models_from)
     for (auto& line : listed_models(list)) words.push_back(std::move(line));
-  if (words.empty()) throw UsageError("which model? usage: compatcheck check MODEL... (--help lists the options)");
+  if (words.empty()) throw UsageError("no model is named; usage: compatcheck check MODEL... (--help lists the options)");
   const bool targets = !options.check.targets.empty();
   std::vector<std::string> models = model_files(words, {.exclude = options.exclude, .onnx = targets});
   if (options.skip_foreign) skip_foreign(models, targets);

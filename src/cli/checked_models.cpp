@@ -20,7 +20,17 @@ Baseline replaced_baseline(const std::filesystem::path& file) {
     return read_baseline(file);
   } catch (const UsageError& wrong) {
     throw UsageError("--write-baseline keeps what other runs found, but " + std::string(wrong.what()) +
-                     "; mend the file or delete it");
+                     "; fix the file or delete it");
+  }
+}
+
+Baseline given_baseline(const std::filesystem::path& file) {
+  try {
+    return read_baseline(file);
+  } catch (const UsageError& wrong) {
+    std::error_code error;
+    if (std::filesystem::symlink_status(file, error).type() != std::filesystem::file_type::not_found) throw;
+    throw UsageError(std::string(wrong.what()) + "; --write-baseline " + file.string() + " creates it");
   }
 }
 
@@ -28,7 +38,7 @@ PolicyOptions policy_options(const Options& options) {
   PolicyOptions policy{.configuration = options.configuration,
                        .partial = options.shard.count > 1 || !options.changed_since.empty(),
                        .exit_zero = options.check.exit_zero};
-  if (!options.baseline.empty()) policy.baseline = read_baseline(options.baseline);
+  if (!options.baseline.empty()) policy.baseline = given_baseline(options.baseline);
   policy.accept_all = !options.write_baseline.empty();
   if (policy.accept_all) policy.replaced = replaced_baseline(options.write_baseline);
   policy.baseline_source = (policy.accept_all ? options.write_baseline : options.baseline).string();

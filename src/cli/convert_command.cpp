@@ -46,8 +46,8 @@ void explain_refusal(const Report& report, const Options& options) {
 
 int convert_model(const Options& options) {
   if (options.positional.size() != 1)
-    throw UsageError("which model? usage: compatcheck convert MODEL -o FILE (--help lists the options)");
-  if (options.output.empty()) throw UsageError("where to? compatcheck convert " + options.positional.front() + " -o FILE");
+    throw UsageError("no model is named; usage: compatcheck convert MODEL -o FILE (--help lists the options)");
+  if (options.output.empty()) throw UsageError("no output file: compatcheck convert " + options.positional.front() + " -o FILE");
   if (options.output == "-" && isatty(STDOUT_FILENO))
     throw UsageError("--output -: stdout is a terminal, which can't show a model; send it to a file or a pipe");
   ProgressLine progress(options.progress);

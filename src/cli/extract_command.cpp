@@ -17,11 +17,11 @@ std::string names_of(const std::vector<TensorInfo>& tensors) {
 int run_extract(const Options& options) {
   if (options.positional.size() != 1)
     throw UsageError(
-        "which model? usage: compatcheck extract MODEL.onnx -o FILE --from V,... --to V,... (--help lists the options)");
+        "no model is named; usage: compatcheck extract MODEL.onnx -o FILE --from V,... --to V,... (--help lists the options)");
   const std::string& model = options.positional.front();
-  if (options.output.empty()) throw UsageError("where to? compatcheck extract " + model + " -o FILE");
+  if (options.output.empty()) throw UsageError("no output file: compatcheck extract " + model + " -o FILE");
   if (options.extract.from.empty() && options.extract.to.empty() && options.extract.add_outputs.empty())
-    throw UsageError("what part? --from and --to name values or modules, --add-outputs values that become outputs");
+    throw UsageError("no part is named: --from and --to name values or modules, --add-outputs values that become outputs");
   ProgressLine progress(options.progress);
   ExtractOptions asked = options.extract;
   asked.external_data = options.convert.external_data;

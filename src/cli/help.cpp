@@ -10,6 +10,13 @@ std::string padded(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(text.size() < width ? width - text.size() : 1, ' ');
 }
 
+// "text json" → "text, json".
+std::string listed(std::string_view words) {
+  std::string text;
+  for (const char letter : words) text += letter == ' ' ? ", " : std::string(1, letter);
+  return text;
+}
+
 }  // namespace
 
 std::string help() {
@@ -49,7 +56,7 @@ std::string help(const Command& command) {
     std::string name = (option->short_name.empty() ? "" : std::string(option->short_name) + ", ") + std::string(option->name);
     if (!option->value.empty()) name += " " + std::string(option->value);
     std::string note = std::string(option->help);
-    if (option->has_words()) note += ": " + std::string(option->choices);
+    if (option->has_words()) note += " (one of: " + listed(option->choices) + ")";
     if (option->repeatable && !option->value.empty()) note += " (repeatable)";
     text += "  " + padded(name, 32) + note + "\n";
   }

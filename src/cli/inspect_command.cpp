@@ -6,7 +6,7 @@ namespace compatcheck::cli {
 
 int run_inspect(const Options& options) {
   if (options.positional.size() != 1)
-    throw UsageError("which model? usage: compatcheck inspect MODEL (--help lists the options)");
+    throw UsageError("no model is named; usage: compatcheck inspect MODEL (--help lists the options)");
   InspectOptions asked = options.inspect;
   asked.load = options.load;
   const std::string& file = options.positional.front();

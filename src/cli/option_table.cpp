@@ -77,7 +77,7 @@ std::vector<std::string> split_names(const char* option, const std::string& text
     at = comma + 1;
     if (names.back().empty()) throw UsageError(std::string(option) + " " + text + ": a name is empty");
     if (std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1)
-      throw UsageError(std::string(option) + " " + text + ": '" + names.back() + "' stands there twice");
+      throw UsageError(std::string(option) + " " + text + ": '" + names.back() + "' is listed twice");
   }
   return names;
 }
@@ -230,7 +230,7 @@ constexpr std::array options_shipped{
            [](Options& o, const std::string& v) { o.check.fail_on = parse_fail_on(v); }},
     Option{"--fail-on", "", "WHAT", "unconvertible mismatch missing conditional composite warning never", false, "verify",
            "findings that make the exit code 1 (default unconvertible: every error; mismatch, missing: errors except a named "
-           "dimension that can't vary; warning: warnings too)",
+           "dimension that can't change; warning: warnings too)",
            [](Options& o, const std::string& v) { o.verify.fail_on = parse_verify_fail_on(v); }},
     Option{"--fail-on", "", "WHAT", "unconvertible missing conditional composite warning never", false, "convert",
            "findings that prevent writing the model, with exit code 1 (default unconvertible)",

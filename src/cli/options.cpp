@@ -193,7 +193,7 @@ ReportFile parse_report(const std::string& text) {
     return {choose_format("--report " + text + ": '" + name + "' is no format", name), file};
   }
   if (const auto format = format_by_ending(text)) return {*format, text};
-  throw UsageError("--report " + text + ": the ending tells no format; write FORMAT=" + text);
+  throw UsageError("--report " + text + ": the ending names no format; write FORMAT=" + text);
 }
 
 }  // namespace compatcheck::cli

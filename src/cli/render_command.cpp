@@ -66,7 +66,7 @@ Format format_of_output(const Options& options) {
   const std::string file = options.output.string();
   if (file.empty() || file == "-" || is_given(options, "--format")) return options.format;
   if (const auto format = format_by_ending(file)) return *format;
-  throw UsageError("--output " + file + ": the ending tells no format; name it by --format");
+  throw UsageError("--output " + file + ": the ending names no format; name it with --format");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ void must_be_format_of_verify(Format format, const std::string& given) {
 int verify_model(const Options& given) {
   const Options options = with_stdout(given);
   if (options.positional.empty())
-    throw UsageError("which model? usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
+    throw UsageError("no model is named; usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
   if (options.positional.size() > 2)
     throw UsageError("verify takes one model and at most one ONNX file, and '" + options.positional[2] + "' is a third");
   for (const ReportFile& report : options.reports) must_be_format_of_verify(report.format, report.file.string());

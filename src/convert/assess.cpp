@@ -22,7 +22,7 @@ void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   if (deciding.empty()) return;
   outcome.wants = std::move(deciding);
   if (outcome.status == Status::missing) {
-    outcome.reason += "; sizes say whether it runs";
+    outcome.reason += "; sizes decide whether it runs";
     return;
   }
   outcome.status = Status::needs_input;

@@ -38,6 +38,7 @@ void refuse_misfit(Outcome& outcome, std::string reason) {
 
 void refuse_impossible(Outcome& outcome, const std::string& reason) {
   refuse_misfit(outcome, "PyTorch refuses this call: " + reason);
+  outcome.hint = "correct the dtype and sizes in --input, or the call in the model";
 }
 
 // By number of arguments alone: their types can be known too little to tell an overload.
@@ -63,7 +64,7 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
 void state_unspoken(Outcome& outcome, const std::string& names) {
   const auto comma = names.find(',');
   const bool several = comma != std::string::npos;
-  outcome.reason = "the row doesn't say what becomes of the argument" + std::string(several ? "s " : " ") + names;
+  outcome.reason = "the row doesn't use argument" + std::string(several ? "s " : " ") + names;
   outcome.hint = "name " + std::string(several ? "each of them" : "it") +
                  " in `inputs`, `attributes` or `when`; {none: " + names.substr(0, comma) + "} at the end of `inputs` leaves " +
                  (several ? "one" : "it") + " out";
@@ -78,12 +79,12 @@ bool knows_tensors(const symbolic::Call& call) {
 }
 
 void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& call, bool by_user) {
-  refuse(outcome, &row, "no handler is written for this operator yet");
+  refuse(outcome, &row, "no C++ handler writes the nodes of this operator's row");
   if (!by_user) return;
   const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
   if (argument.empty())
-    outcome.reason = "a row of several ONNX operators doesn't tell its nodes",
-    outcome.hint = "write them as an ONNX function: `inline` in the place of `to`";
+    outcome.reason = "the row lists several ONNX operators, but no C++ handler writes their nodes",
+    outcome.hint = "write the nodes as ONNX text: `inline` instead of `to`";
   else
     state_unspoken(outcome, argument);
 }
@@ -118,7 +119,8 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
       outcome.reason = "the Python function " + outcome.node->overload() + " has no row, and its code isn't in the model";
       return;
     }
-    outcome.reason = outcome.unknown_operator ? "nobody ships this operator" : "no mapping";
+    outcome.reason =
+        outcome.unknown_operator ? "neither PyTorch nor torchvision defines this operator" : "no row maps this operator";
     return;
   }
   for (const Row& row : found.rows) {
@@ -128,7 +130,7 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
     outcome.hint = row.hint;
     return;
   }
-  outcome.reason = "no mapping at opset " + std::to_string(opset);
+  outcome.reason = "no row maps this operator at opset " + std::to_string(opset);
 }
 
 constexpr std::int64_t most_computed = 64;  // elements
@@ -334,7 +336,7 @@ void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
                                .message = "the rank of what leaves an If isn't known",
                                .wants = fact.wants,
                                .blame = fact.blame}};
-    throw onnx::Refusal{"ONNX Runtime takes no If whose branches give tensors of different ranks before opset 13",
+    throw onnx::Refusal{"ONNX Runtime doesn't support an If whose branches give tensors of different ranks before opset 13",
                         "use opset 13"};
   }
 }
@@ -370,7 +372,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   Outcome& outcome = attempt.outcome;
   const RowEmitter emitter(call, row, *outcome.rows, context_, opset);
   attempt.range = {std::max(attempt.range.from, emitter.opsets().from), std::min(attempt.range.to, emitter.opsets().to)};
-  if (!call.node().schema()) return refuse(outcome, &row, "no schema tells what the call's arguments are");
+  if (!call.node().schema()) return refuse(outcome, &row, "no schema states the arguments of the call");
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   TrialOperands operands(context_, lookups_, builder);
@@ -511,7 +513,7 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
   for (const Row& row : found.rows) {
     if (row.complex && !symbolic::has_complex(call)) continue;
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
-      return refuse(outcome, &row, "no schema tells the arguments that the row's conditions name");
+      return refuse(outcome, &row, "no schema states the arguments that the row's conditions name");
     auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);
     if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
     if (verdict.truth == Truth::unknown) {

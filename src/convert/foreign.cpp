@@ -84,7 +84,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
   // By the name that in-place operators have: what nobody states may be a write, which would be lost.
   if (node.op().ends_with("_") && !node.op().ends_with("__") &&
       (!node.schema() || (context.program && states_schema_of(context.program->stub_schemas, node.op()))))
-    throw Refusal{"it may write to its arguments, as nobody states its schema",
+    throw Refusal{"it may write to its arguments, because no schema of it is stated",
                   "state it in a mapping file (`schema:`), or give the library that registers it (--op-library)"};
 }
 

@@ -218,7 +218,7 @@ class Lowering {
       return;
     }
     const RowEmitter emitter(call, *row, *found.op, context_, options_.opset);
-    if (!emitter.exists()) throw ModelError(describe(node) + ": no handler is written for this operator yet");
+    if (!emitter.exists()) throw ModelError(describe(node) + ": no C++ handler writes the nodes of this operator's row");
     handlers::Emission emission(call, row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
                                 [this](const ir::Value* value) -> const Operand& { return operand(value); });
     emitter.emit(emission);

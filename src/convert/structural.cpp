@@ -119,7 +119,7 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   if (!is_needed(attribute, context.table) || is_written(attribute_name(node), context)) return {.truth = Truth::yes};
   if (object->producer() && object->producer()->is("prim::CreateObject"))
     return no(" is of an object that is made while the model runs");
-  if (const auto input = input_with(object)) return {.message = "the members of an object are wanted", .wants = {*input}};
+  if (const auto input = input_with(object)) return {.message = "the members of an object aren't known", .wants = {*input}};
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
   const bool known_object = !std::holds_alternative<std::monostate>(context.facts.of(object).value);
   if (known_object) return no(" isn't known while converting: its content can't be read");

@@ -91,7 +91,7 @@ class Test {
 
  private:
   Fit must_be(const std::string& needed, bool holds) const {
-    return holds ? Fit{} : no(subject_.name + " must be " + needed + ", and is " + said());
+    return holds ? Fit{} : no(subject_.name + " must be " + needed + ", but is " + said());
   }
   Fit unsaid() const {
     const bool computed = subject_.operand && !subject_.operand->constant && !subject_.operand->folds;
@@ -118,9 +118,9 @@ class Test {
   Fit constant() const {
     if (!subject_.operand || subject_.operand->constant) return {};
     if (subject_.operand->folds)
-      return open(subject_.name + " must be a constant, and is computed of constants, which the engine may do before",
+      return open(subject_.name + " must be a constant, but is computed from constants, which the engine may do in advance",
                   SettledBy::nothing);
-    return no(subject_.name + " must be a constant, and is computed");
+    return no(subject_.name + " must be a constant, but is computed");
   }
 
   Fit in_range(const Predicate& predicate) const {
@@ -156,7 +156,7 @@ class Test {
     if (holds) return {};
     std::string needed;
     for (const auto& word : words) needed += (needed.empty() ? "" : " or ") + word;
-    return no("the dtype of " + subject_.name + " must be " + needed + ", and is " + std::string(ir::name(dtype)));
+    return no("the dtype of " + subject_.name + " must be " + needed + ", but is " + std::string(ir::name(dtype)));
   }
 
   SettledBy if_operand() const { return subject_.operand ? SettledBy::inputs : SettledBy::nothing; }
@@ -178,7 +178,7 @@ class Test {
     const std::int64_t dim = size.dim < 0 ? size.dim + rank : size.dim;
     if (dim < 0 || dim >= rank) return no(subject_.name + " has no dimension " + std::to_string(size.dim));
     const onnx::Dimension& said = (*shape())[static_cast<std::size_t>(dim)];
-    if (!said.size && size.known && !said.name.empty()) return no(name + " must be fixed, and is " + said.name);
+    if (!said.size && size.known && !said.name.empty()) return no(name + " must be fixed, but is " + said.name);
     if (!said.size) return open(name + " isn't known", if_operand());
     return size.value ? Test(number_subject(name, static_cast<double>(*said.size)))(*size.value) : Fit{};
   }
@@ -243,7 +243,7 @@ bool has(std::span<const onnx::Formal> formals, std::string_view name) {
 
 Fit fits(const mapping::Condition& condition, const Node& node) {
   if (const Attribute* set = node.attribute(condition.argument)) return Test(of_attribute(*set))(condition.predicate);
-  if (!node.schema) return open("what " + condition.argument + " of " + node.name() + " is isn't known", SettledBy::nothing);
+  if (!node.schema) return open("the value of " + condition.argument + " of " + node.name() + " isn't known", SettledBy::nothing);
   if (const auto* attribute = node.schema->attribute(condition.argument)) {
     if (attribute->default_value) return Test(of_attribute(default_of(*attribute)))(condition.predicate);
     return Test({.name = condition.argument, .given = false})(condition.predicate);

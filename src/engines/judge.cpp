@@ -37,7 +37,7 @@ bool lists(const TypeList& list, const std::string& type) {
   return named != list.excluded;
 }
 
-// "versions 1 to 12, 16": of all entries.
+// "1 to 12, 16": of all entries.
 std::string ranges(const OperatorEntries& entries) {
   std::vector<Versions> all;
   for (const Entry& entry : entries.entries) all.insert(all.end(), entry.versions.begin(), entry.versions.end());
@@ -48,7 +48,7 @@ std::string ranges(const OperatorEntries& entries) {
     while (i + 1 < all.size() && one.last != no_end && all[i + 1].first <= one.last + 1)
       one.last = std::max(one.last, all[++i].last);
     text += (text.empty() ? "" : ", ") + std::to_string(one.first) +
-            (one.last == no_end      ? " on"
+            (one.last == no_end      ? " and later"
              : one.last == one.first ? ""
                                      : " to " + std::to_string(one.last));
   }
@@ -76,12 +76,12 @@ Node with_others(const Node& node, const Dtypes& others) {
   return made;
 }
 
-// "f64 is f32 to it": of the node's operands that are others to it; empty if none is.
+// "the engine reads f64 as f32": of the node's operands that are others to it; empty if none is.
 std::string what_is_read(const Node& node, const Dtypes& others) {
   for (const auto* operands : {&node.inputs, &node.outputs})
     for (const Operand& operand : *operands)
       if (const auto other = other_of(operand, others))
-        return std::string(ir::name(*operand.dtype)) + " is " + std::string(ir::name(*other)) + " to it";
+        return "the engine reads " + std::string(ir::name(*operand.dtype)) + " as " + std::string(ir::name(*other));
   return {};
 }
 
@@ -134,9 +134,9 @@ Verdict Judge::as_read(const Node& node, const Node& original, int opset, int de
   else if (contains(profile_.own, node.name()))
     return {};
   else if (profile_.unlisted == Support::no)
-    said = verdict(Support::no, "CC101", "it lacks " + node.name());
+    said = verdict(Support::no, "CC101", "the engine doesn't support " + node.name());
   else
-    said = verdict(Support::unknown, "CC105", node.name() + " isn't on its list");
+    said = verdict(Support::unknown, "CC105", "the engine's profile doesn't list " + node.name());
   if (said.support == Support::yes) return said;
   if (const auto other = entries ? cast(node, profile_.casts) : std::nullopt)
     if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(said)) said = again;
@@ -160,9 +160,11 @@ std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) co
     if (progress(one) < progress(worst) || (one.support == Support::no && worst.support != Support::no)) worst = std::move(one);
   }
   if (worst.support != Support::yes)
-    worst.message = "in the body of " + node.name() + ", " + worst.message;
+    worst.message = "in the body of " + node.name() + ": " + worst.message;
   else if (whole.support == Support::unknown)
-    return verdict(Support::unknown, whole.rule, "whether it becomes its body isn't known: " + whole.message, whole.settled_by);
+    return verdict(Support::unknown, whole.rule,
+                   "it isn't known whether the engine expands " + node.name() + " into its body: " + whole.message,
+                   whole.settled_by);
   return worst;
 }
 
@@ -193,28 +195,32 @@ Verdict Judge::by_entries(const OperatorEntries& entries, const Node& node, int 
 }
 
 Verdict Judge::version_gap(const OperatorEntries& entries, const Node& node, int opset) const {
+  const std::string supported = ranges(entries);
   if (profile_.match == Match::model)
-    return verdict(Support::no, "CC102",
-                   "it takes " + node.name() + " in models of opset " + ranges(entries) + ", not of " + std::to_string(opset));
+    return verdict(
+        Support::no, "CC102",
+        "the engine supports " + node.name() + " in models of opset " + supported + ", not of opset " + std::to_string(opset));
+  const bool one = supported.find_first_not_of("0123456789") == std::string::npos;
   return verdict(Support::no, "CC102",
-                 "it takes versions " + ranges(entries) + " of " + node.name() + ", not version " + std::to_string(node.version) +
-                     ", which opset " + std::to_string(opset) + " has");
+                 std::string("the engine supports ") + (one ? "version " : "versions ") + supported + " of " + node.name() +
+                     "; opset " + std::to_string(opset) + " has version " + std::to_string(node.version));
 }
 
 Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
   if (entry.support == Support::no && entry.when.empty() && entry.types.empty())
-    return verdict(Support::no, "CC101", "it lacks " + node.name() + (entry.words.empty() ? "" : ": " + entry.words));
+    return verdict(Support::no, "CC101",
+                   "the engine doesn't support " + node.name() + (entry.words.empty() ? "" : ": " + entry.words));
   Verdict said = types_fit(entry, node);
   if (said.support == Support::no) return said;
   if (const Fit fit = fits(entry.when, node); fit.support != Support::yes) {
     if (said.support == Support::yes || fit.support == Support::no)
-      said = verdict(fit.support, "CC104", "of " + node.name() + ", " + fit.message, fit.settled_by);
+      said = verdict(fit.support, "CC104", node.name() + ": " + fit.message, fit.settled_by);
   }
   if (said.support != Support::yes) return said;
   if (entry.support != Support::yes)
-    return verdict(
-        entry.support, entry.words.empty() ? "CC105" : "CC104",
-        entry.words.empty() ? "whether it takes " + node.name() + " isn't known" : "of " + node.name() + ": " + entry.words);
+    return verdict(entry.support, entry.words.empty() ? "CC105" : "CC104",
+                   entry.words.empty() ? "the profile doesn't say whether the engine supports " + node.name()
+                                       : node.name() + ": " + entry.words);
   return {.rule = entry.note.empty() ? "" : "CC104", .note = entry.note};
 }
 
@@ -238,7 +244,7 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
                             SettledBy::inputs);
         } else if (!lists(list, type_name(operand))) {
           total = verdict(Support::no, "CC103",
-                          what + " of " + node.name() + " is " + type_name(operand) + "; it takes " +
+                          what + " of " + node.name() + " is " + type_name(operand) + "; the engine supports " +
                               (list.excluded ? "all but " : "") + mapping::joined(list.names));
           return;
         }
@@ -249,7 +255,7 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
             verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
       else if (operand.dtype && !contains(profile_.dtypes, type_name(operand)))
         total = verdict(Support::unknown, "CC105",
-                        what + " of " + node.name() + " is " + type_name(operand) + ", and its list tells no types");
+                        what + " of " + node.name() + " is " + type_name(operand) + ", but the profile lists no dtypes for it");
     }
   };
   look(node.inputs, true);
@@ -282,8 +288,8 @@ Verdict Judge::across(const Node& node, int translator) const {
   const int from = std::min(written, node.version), to = std::max(written, node.version);
   const auto gap = [&](const std::string& why) {
     return verdict(Support::unknown, "CC102",
-                   "its translator of " + node.name() + " is of version " + std::to_string(translator) +
-                       ", the node of version " + std::to_string(node.version) + ": " + why);
+                   "the engine has a translator for version " + std::to_string(translator) + " of " + node.name() +
+                       ", the node has version " + std::to_string(node.version) + ": " + why);
   };
   bool extended = false;
   for (const auto& change : changes_) {
@@ -298,10 +304,10 @@ Verdict Judge::across(const Node& node, int translator) const {
   for (const Attribute& set : node.attributes) {
     if (old->attribute(set.name)) continue;
     const auto* now = node.schema->attribute(set.name);
-    if (!now || !now->default_value || default_of(*now).values != set.values) return gap(set.name + " is new");
+    if (!now || !now->default_value || default_of(*now).values != set.values) return gap("the attribute " + set.name + " is new");
   }
   const auto given = std::ranges::count_if(node.inputs, &Operand::given);
-  if (old->max_inputs != onnx::any_number && given > old->max_inputs) return gap("it has more inputs");
+  if (old->max_inputs != onnx::any_number && given > old->max_inputs) return gap("the node has more inputs");
   return {};
 }
 

@@ -9,10 +9,11 @@ namespace {
 
 std::string out_of_range(int opset, int ir, const std::string& needs, const Profile& profile) {
   if (profile.opsets && !profile.opsets->holds(opset))
-    return "it takes models of opset " + std::to_string(profile.opsets->first) + " to " + std::to_string(profile.opsets->last) +
-           ", not of " + std::to_string(opset);
+    return "the engine supports models of opset " + std::to_string(profile.opsets->first) + " to " +
+           std::to_string(profile.opsets->last) + ", not of opset " + std::to_string(opset);
   if (profile.ir && ir > *profile.ir)
-    return "it takes files of IR version " + std::to_string(*profile.ir) + " at most, and " + needs + std::to_string(ir);
+    return "the engine reads files up to IR version " + std::to_string(*profile.ir) + "; " + needs + " IR version " +
+           std::to_string(ir);
   return {};
 }
 
@@ -43,7 +44,7 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
   const Values values = values_of(model);
   Look look;
   look.out_of_range =
-      out_of_range(model.opset, onnx::ir_version(model), "opset " + std::to_string(model.opset) + " needs ", profile);
+      out_of_range(model.opset, onnx::ir_version(model), "opset " + std::to_string(model.opset) + " needs", profile);
   std::vector<bool> supported;
   onnx::for_each_node(model.graph, [&](const onnx::Node& node) {
     const Node seen = node_of(node, model, values);
@@ -53,7 +54,7 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
     if (!look.out_of_range.empty())
       one.verdict = {.support = Support::no, .rule = "CC102", .message = look.out_of_range};
     else if (one.foreign)
-      one.verdict = {.support = found->second, .rule = "CC101", .message = "it isn't ONNX's"};
+      one.verdict = {.support = found->second, .rule = "CC101", .message = "this operator isn't an ONNX operator"};
     else
       one.verdict = judge(seen, model.opset);
     if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes)
@@ -69,7 +70,7 @@ Look look_at(const ::onnx::ModelProto& model, const Profile& profile, std::span<
   const Judge judge(profile, changes);
   const int opset = opset_of(model);
   Look look;
-  look.out_of_range = out_of_range(opset, static_cast<int>(model.ir_version()), "this one is of ", profile);
+  look.out_of_range = out_of_range(opset, static_cast<int>(model.ir_version()), "this file has", profile);
   const std::vector<Node> nodes = nodes_of(model, ModelIs::file);
   std::vector<bool> supported;
   for_each_proto(model.graph(), [&](const ::onnx::NodeProto& proto) {

@@ -33,7 +33,7 @@ Ints whole_numbers(const std::vector<Number>& of) {
 
 onnx::TensorData parsed_tensor(const TensorProto& tensor) {
   const auto dtype = onnx::dtype_from_data_type(tensor.data_type());
-  if (!dtype) throw Refusal{"its row's ONNX text has a tensor of a type that isn't taken"};
+  if (!dtype) throw Refusal{"its row's ONNX text has a tensor of a type that isn't supported"};
   const std::vector<std::int64_t> dims(tensor.dims().begin(), tensor.dims().end());
   const auto made = [&] {
     switch (tensor.data_type()) {
@@ -64,7 +64,7 @@ onnx::Argument argument_of(const AttributeProto& attribute) {
     case AttributeProto::FLOATS: return std::vector<double>(attribute.floats().begin(), attribute.floats().end());
     case AttributeProto::STRINGS: return std::vector<std::string>(attribute.strings().begin(), attribute.strings().end());
     case AttributeProto::TENSOR: return parsed_tensor(attribute.t());
-    default: throw Refusal{"its row's ONNX text has the attribute " + attribute.name() + " of a kind that isn't taken"};
+    default: throw Refusal{"its row's ONNX text has the attribute " + attribute.name() + " of a kind that isn't supported"};
   }
 }
 
@@ -150,7 +150,7 @@ class PutIn {
     if (as_written_) build_.take_emitted();
     Values made = build_.nodes(name, inputs, static_cast<std::size_t>(node.output_size()), arguments, dtype);
     if (as_written_ && build_.take_emitted().size() > 1)
-      throw Refusal{name + " in the function of its row takes or gives no such dtype, in ONNX or in ONNX Runtime",
+      throw Refusal{name + " in the function of its row doesn't support such a dtype, in ONNX or in ONNX Runtime",
                     "cast in the function's text, or write `inline` for `function`: it casts by itself"};
     return made;
   }

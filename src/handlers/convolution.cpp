@@ -43,7 +43,7 @@ Value add_bias(Emission& e, const Value& value, const Value& bias, std::size_t d
 
 Value convolve_by_products(Emission& e, const Convolution& c) {
   demand_possible(c.windows);
-  if (c.groups < 1) throw Refusal{"PyTorch takes no " + std::to_string(c.groups) + " groups"};
+  if (c.groups < 1) throw Refusal{"groups must be at least 1, but is " + std::to_string(c.groups)};
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
   const auto channels = [&](std::size_t i) { return known_number(e, c.weight_shape[i], "weight", "a size"); };
   const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // of a group

@@ -96,7 +96,7 @@ void stft(Emission& e) {
   const bool onesided = !e.given("onesided") || e.boolean("onesided");
   const Frames frames{points, e.integer("hop_length", points / 4), onesided ? points / 2 + 1 : points};
   if (points < 1 || frames.hop < 1)
-    throw Refusal{"PyTorch takes no frames of " + std::to_string(points) + " points every " + std::to_string(frames.hop)};
+    throw Refusal{"PyTorch doesn't support frames of " + std::to_string(points) + " points every " + std::to_string(frames.hop)};
   Value x = e.tensor("self");
   const DType dtype = x.dtype;
   if (rank == 1) x = e.build.unsqueeze(x, {0});
@@ -151,7 +151,7 @@ Value trimmed(Emission& e, const Value& samples, const Frames& frames) {
 void istft(Emission& e) {
   const std::int64_t rank = e.rank("self"), points = e.integer("n_fft");
   const Frames frames{points, e.integer("hop_length", points / 4), points / 2 + 1};
-  if (points < 1 || frames.hop < 1 || rank < 2) throw Refusal{"PyTorch takes no such frames"};
+  if (points < 1 || frames.hop < 1 || rank < 2) throw Refusal{"PyTorch doesn't support such frames"};
   const DType dtype = e.output_dtype();
   const auto placed = [&](const Value& part) {  // the bins behind are the conjugates of these
     const Value bins = e.size("self", -2) == frames.bins ? part : e.build.slice(part, {0}, {frames.bins}, {rank - 2});

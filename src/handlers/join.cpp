@@ -123,7 +123,7 @@ void block_diag(Emission& e) {
 // Each is padded to a multiple of the chunks in dimension `dim`, and all behind it become one.
 void chunk_cat(Emission& e) {
   const std::int64_t dim = e.integer("dim"), chunks = e.integer("num_chunks");
-  if (chunks < 1) throw Refusal{"PyTorch takes no " + std::to_string(chunks) + " chunks"};
+  if (chunks < 1) throw Refusal{"num_chunks must be at least 1, but is " + std::to_string(chunks)};
   const std::vector<Part> parts = parts_of(e);
   Values values = cast_to_output(e, parts);
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -78,7 +78,7 @@ Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const V
 Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
   if (e.at_least(11)) return top(e, value.dtype == DType::boolean ? e.cast(value, DType::u8) : value, axis, k, direction);
   if (value.dtype == DType::i64 || value.dtype == DType::u64)
-    throw Refusal{"TopK takes floating values alone before opset 11", "use opset 11, or i32"};
+    throw Refusal{"TopK supports only floating values before opset 11", "use opset 11, or i32"};
   return top(e, e.cast(value, ir::element_bytes(value.dtype) < 4 ? DType::f32 : DType::f64), axis, k, direction);
 }
 

@@ -30,7 +30,8 @@ Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& be
   const auto numbers = shape ? numbers_of(*shape) : std::nullopt;
   const auto* number = e.constant_of(fill);
   if (!numbers || !number)
-    throw Refusal{"Pad takes no " + std::string(ir::name(value.dtype)) + " before opset 11", "use opset 11, or fixed sizes"};
+    throw Refusal{"Pad doesn't support " + std::string(ir::name(value.dtype)) + " before opset 11",
+                  "use opset 11, or fixed sizes"};
   const onnx::TensorData one = *number;
   Ints sizes = *numbers;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

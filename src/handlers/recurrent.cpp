@@ -1,8 +1,6 @@
 // LSTM, GRU and RNN, on padded and on packed sequences.
 #include "handlers/recurrent.h"
 
-#include <algorithm>
-
 #include "handlers/families.h"
 #include "handlers/recurrent_packed.h"
 
@@ -63,7 +61,7 @@ Layers layers_of(Emission& e) {
   layers.biases = e.boolean("has_biases");
   layers.directions = e.boolean("bidirectional") ? 2 : 1;
   layers.count = e.integer("num_layers");
-  if (layers.count < 1) throw Refusal{"PyTorch takes no " + std::to_string(layers.count) + " layers"};
+  if (layers.count < 1) throw Refusal{"num_layers must be at least 1, but is " + std::to_string(layers.count)};
   const auto per = static_cast<std::int64_t>(layers.params.size()) / (layers.count * layers.directions);
   layers.per_direction = per;
   layers.projected = per == (layers.biases ? 5 : 3);

@@ -22,7 +22,7 @@ std::int64_t known_bound(Emission& e, std::string_view argument) {
 
 // Every step-th position of the slice, where Slice has no steps.
 Ints positions(Emission& e, std::int64_t axis, std::int64_t step) {
-  if (step < 1) throw Refusal{"PyTorch takes no steps of " + std::to_string(step)};
+  if (step < 1) throw Refusal{"step must be at least 1, but is " + std::to_string(step)};
   const std::int64_t size = e.known_size("self", axis);
   const auto place = [&](std::string_view argument, std::int64_t if_none) {
     const std::int64_t at = e.given(argument) ? known_bound(e, argument) : if_none;

@@ -39,7 +39,7 @@ void searchsorted(Emission& e) {
   if (!common) e.want("self", "the dtype");
   // Comparisons take floats alone before opset 9; f64 has room for i32.
   const bool wide = !e.at_least(9) && !ir::is_floating(*common);
-  if (wide && *common == DType::i64) throw Refusal{"Less takes no i64 before opset 9", "use opset 9"};
+  if (wide && *common == DType::i64) throw Refusal{"Less doesn't support i64 before opset 9", "use opset 9"};
   const DType dtype = wide ? DType::f64 : *common;
   Value sequence = e.tensor("sorted_sequence", dtype), value = e.tensor("self", dtype);
   if (e.given("sorter")) sequence = e.node("GatherElements", {sequence, e.tensor("sorter")}, {{"axis", depth - 1}});

@@ -11,7 +11,7 @@ void demand_possible(const Windows& windows) {
   };
   if (!all_at_least(windows.kernel, 1) || !all_at_least(windows.stride, 1) || !all_at_least(windows.dilation, 1) ||
       !all_at_least(windows.begin, 0) || !all_at_least(windows.end, 0))
-    throw Refusal{"PyTorch takes no windows of such sizes"};
+    throw Refusal{"PyTorch doesn't support windows of such sizes"};
 }
 
 Ints spread(Ints list, std::size_t dims) {

@@ -27,14 +27,14 @@ std::optional<std::string> plain_name(const Dim& dim) {
 // multiples of a stride do, so that nothing is settled.
 template <class Fits>
 std::optional<std::int64_t> settled_size(std::int64_t first, const Fits& fits) {
-  constexpr std::int64_t widest = 256, farthest = 4096;
+  constexpr std::int64_t widest = 256, reach = 4096;
   std::int64_t last = first, roundest = first;
   while (fits(last + 1)) {
     if (++last - first > widest) return std::nullopt;
     if (std::countr_zero(static_cast<std::uint64_t>(last)) > std::countr_zero(static_cast<std::uint64_t>(roundest)))
       roundest = last;
   }
-  for (std::int64_t size = last + 2; size <= std::min(4 * last + 64, last + farthest); ++size)
+  for (std::int64_t size = last + 2; size <= std::min(4 * last + 64, last + reach); ++size)
     if (fits(size)) return std::nullopt;
   return roundest;
 }

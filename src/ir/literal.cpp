@@ -235,7 +235,7 @@ std::optional<Constant> as_simple(const Constant& constant, const Type& type) {
 
 // ---- writing
 
-std::string join(const Constants& items, const TypeRef& element, const Type* tuple) {
+std::string join_items(const Constants& items, const TypeRef& element, const Type* tuple) {
   std::string out;
   for (std::size_t i = 0; i < items.size(); ++i)
     out += (i > 0 ? ", " : "") + write_literal(items[i], tuple && i < tuple->elements.size() ? tuple->elements[i] : element);
@@ -264,10 +264,10 @@ struct Write {
   std::string operator()(const std::string& v) const { return quoted(v); }
   std::string operator()(const TensorView& v) const { return write_tensor(v); }
   std::string operator()(const ListConstant& v) const {
-    return annotated('[' + join(v.items, known ? v.element : nullptr, nullptr) + ']');
+    return annotated('[' + join_items(v.items, known ? v.element : nullptr, nullptr) + ']');
   }
   std::string operator()(const TupleConstant& v) const {
-    return '(' + join(v.items, nullptr, known && is(v.type, TypeKind::tuple) ? v.type.get() : nullptr) +
+    return '(' + join_items(v.items, nullptr, known && is(v.type, TypeKind::tuple) ? v.type.get() : nullptr) +
            (v.items.size() == 1 ? ",)" : ")");
   }
   std::string operator()(const DictConstant& v) const {

@@ -10,7 +10,7 @@
 namespace compatcheck::ir {
 namespace {
 
-constexpr int max_depth = 400;  // a long elif chain nests one block a branch
+constexpr int deepest_block = 400;  // a long elif chain nests one block a branch
 constexpr std::size_t max_quoted_line = 160;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -223,8 +223,8 @@ void Scanner::fail_at(std::size_t position, const std::string& message) const {
 }
 
 Scanner::Nesting::Nesting(Scanner& scanner) : scanner_(scanner) {
-  if (scanner_.depth_ >= max_depth)
-    scanner_.fail_at(scanner_.position_, "nested more than " + std::to_string(max_depth) + " deep");
+  if (scanner_.depth_ >= deepest_block)
+    scanner_.fail_at(scanner_.position_, "nested more than " + std::to_string(deepest_block) + " deep");
   ++scanner_.depth_;
 }
 

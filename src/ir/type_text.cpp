@@ -116,7 +116,7 @@ constexpr Generic generics[] = {
     {"RRef", TypeKind::rref, 1},   {"Await", TypeKind::await_of, 1},
 };
 
-constexpr int max_depth = 100;  // everybody who walks a type recurses
+constexpr int deepest_type = 100;  // everybody who walks a type recurses
 
 class TypeReader {
  public:
@@ -215,7 +215,7 @@ class TypeReader {
   }
 
   void deepen() {
-    if (++depth_ > max_depth) s_.fail_at(s_.position(), "a type nested more than " + std::to_string(max_depth) + " deep");
+    if (++depth_ > deepest_type) s_.fail_at(s_.position(), "a type nested more than " + std::to_string(deepest_type) + " deep");
   }
 
   Scanner& s_;

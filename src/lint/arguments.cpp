@@ -200,7 +200,7 @@ void check_required(const Context& context, const mapping::Place& place, const s
   for (const std::string& name : required)
     if (std::ranges::find(*conditions, name) == conditions->end())
       context.report(
-          place, "`requires` a condition " + quote(name) + " that nobody registered" + mapping::did_you_mean(name, *conditions));
+          place, "`requires` a condition " + quote(name) + " that isn't registered" + mapping::did_you_mean(name, *conditions));
 }
 
 }  // namespace
@@ -220,7 +220,7 @@ void check_arguments(const Context& context, const OperatorRows& rows) {
         if (binding.argument.empty()) continue;
         arguments.check_exists(row.place, binding.argument);
         if (std::ranges::count(*row.inputs, binding.argument, &mapping::Binding::argument) > 1)
-          context.report(row.place, quote(binding.argument) + " stands twice in `inputs`");
+          context.report(row.place, quote(binding.argument) + " is in `inputs` twice");
       }
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) arguments.check_exists(row.place, binding.argument);

@@ -50,7 +50,7 @@ class BodyCheck {
     Names seen;
     for (const FunctionProto& function : text_.functions()) {
       if (!seen.insert(onnx::row_name(function.domain(), function.name())).second)
-        report(function, "the function " + quote(function.name()) + " stands a second time");
+        report(function, "the function " + quote(function.name()) + " is defined twice");
       if (!row_.body->is_inlined && function.domain().empty())
         report(function, quote(function.name()) + " has no domain: write <domain: \"acme\", opset_import: [\"\" : " +
                              std::to_string(from_) + "]> before it");
@@ -90,7 +90,7 @@ class BodyCheck {
     Names seen;
     for (const std::string& input : function.input())
       if (!seen.insert(input).second)
-        report(function, "the input " + quote(input) + " of " + quote(function.name()) + " stands twice");
+        report(function, "the input " + quote(input) + " of " + quote(function.name()) + " is listed twice");
     check_nodes(function.node(), seen);
     for (const std::string& output : function.output())
       if (!seen.contains(output))
@@ -113,7 +113,7 @@ class BodyCheck {
       for (const AttributeProto& attribute : node.attribute())
         if (attribute.has_g()) check_graph(node, attribute.g(), names);
       for (const std::string& output : node.output())
-        if (!output.empty() && !names.insert(output).second) report(node, quote(output) + " is given a second time");
+        if (!output.empty() && !names.insert(output).second) report(node, quote(output) + " is defined twice");
     }
   }
 
@@ -131,7 +131,7 @@ class BodyCheck {
   // ---- Nodes
 
   void check_node(const NodeProto& node) {
-    if (!node.overload().empty()) return report(node, "overloads of functions aren't taken");
+    if (!node.overload().empty()) return report(node, "overloads of functions aren't supported");
     for (const AttributeProto& attribute : node.attribute()) check_reference(node, attribute);
     if (const FunctionProto* called = text_.find(node.domain(), node.op_type())) return check_call(node, *called);
     if (!onnx::is_onnx_domain(node.domain())) return;
@@ -163,7 +163,7 @@ class BodyCheck {
                        ", here it is given " + std::to_string(node.input_size()));
     if (node.output_size() > called.output_size())
       report(node, quote(called.name()) + " gives " + range(called.output_size(), called.output_size(), "output") + ", " +
-                       std::to_string(node.output_size()) + " are wanted here");
+                       "here it must give " + std::to_string(node.output_size()));
     const auto declared = text_.attributes(called);
     for (const AttributeProto& attribute : node.attribute()) {
       const auto found = std::ranges::find(declared, attribute.name(), &FunctionText::Attribute::name);
@@ -235,7 +235,7 @@ class BodyCheck {
         if (row_.body->is_inlined && ++moved) continue;
         return refuse(quote(attribute.name()) + " of " + node.op_type() + " is an input from opset " +
                       std::to_string(schema.since) + " on; an entry for opset " + std::to_string(schema.since) +
-                      " is wanted, or `inline` for `function`");
+                      " is missing; or write `inline` instead of `function`");
       }
       if (!known) {
         std::vector<std::string_view> names;
@@ -258,7 +258,7 @@ class BodyCheck {
                     ", here it is given " + std::to_string(inputs));
     if (node.output_size() < schema.min_outputs || node.output_size() > schema.max_outputs)
       return refuse(node.op_type() + " gives " + range(schema.min_outputs, schema.max_outputs, "output") + at + ", " +
-                    std::to_string(node.output_size()) + " are wanted here");
+                    "here it must give " + std::to_string(node.output_size()));
     return true;
   }
 

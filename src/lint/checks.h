@@ -32,6 +32,8 @@ void check_bodies(const Context& context, const mapping::OperatorRows& rows);   
 void check_functions(const Context& context, std::span<const mapping::OperatorRows* const> all);  // one name, one body
 void check_onnx_changes(const Context& context);
 void check_handlers(const Context& context);
+void check_users_handlers(const Context& context,
+                          const mapping::OperatorRows& rows);                    // rows that list other nodes than it writes
 void check_variants(const Context& context, const mapping::OperatorRows& rows);  // known to the operator's handler
 void check_unused_variants(const Context& context);
 

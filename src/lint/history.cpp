@@ -39,11 +39,11 @@ bool stands_at(const mapping::Place& a, const mapping::Place& b) {
   return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
-void check_rows(const Context& context, const Entry& entry) {
+void check_entry(const Context& context, const Entry& entry) {
   for (std::size_t later = 0; later < entry.rows.size(); ++later) {
     const Row& row = entry.rows[later];
     if (row.kind != Row::Kind::mapped && row.hint.empty() && !entry.user)
-      context.report(row.place, std::string("a `hint` is wanted: what the user can do about it"));
+      context.report(row.place, std::string("`hint` is missing: say what the user can do"));
     for (std::size_t earlier = 0; earlier < later; ++earlier)
       if (shadows(entry.rows[earlier], row)) {
         context.report(row.place,
@@ -64,13 +64,13 @@ void check_rows(const Context& context, const Entry& entry) {
 void check_history(const Context& context, const OperatorRows& rows) {
   for (std::size_t i = 0; i < rows.history.size(); ++i) {
     const Entry& entry = rows.history[i];
-    check_rows(context, entry);
+    check_entry(context, entry);
     const int next = i + 1 < rows.history.size() ? rows.history[i + 1].opset : mapping::highest_opset + 1;
     const mapping::OnnxChange* const change = context.table.meaning_change(entry, next - 1);
     if (change && !entry.user) {
       context.report(entry.place, "ends at opset " + std::to_string(change->to) + ", where " + change->op +
                                       " changed its meaning (" + change->why + "); an entry for opset " +
-                                      std::to_string(change->to) + " is wanted");
+                                      std::to_string(change->to) + " is missing");
     }
     if (i == 0) continue;
     const Entry& before = rows.history[i - 1];

@@ -22,7 +22,7 @@ void add_schemas(InForce& tables) {
 void demand_known(const plugins::Plugin& plugin, const schema::Registry& schemas) {
   const auto demand = [&](const std::string& what, const std::string& op) {
     if (!is_known_operator(schemas, op))
-      throw TableError("plugin " + plugin.path + ": its " + what + " " + op + ": nobody knows that operator" +
+      throw TableError("plugin " + plugin.path + ": its " + what + " " + op + ": unknown operator" +
                        mapping::did_you_mean(op, schemas.names()) + "; state its schema, in the handler or in a row");
   };
   for (const auto& handler : plugin.handlers) demand("handler for", handler.op);

@@ -53,7 +53,10 @@ std::vector<mapping::Defect> check_users(const mapping::Table& table, const Know
   std::vector<mapping::Defect> defects;
   const Context context{table, known, defects};
   const auto users = table.users();
-  for (const mapping::OperatorRows* rows : users) check_rows(context, *rows);
+  for (const mapping::OperatorRows* rows : users) {
+    check_rows(context, *rows);
+    check_users_handlers(context, *rows);
+  }
   check_functions(context, users);
   std::erase_if(defects,
                 [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // what a user's rows stand over

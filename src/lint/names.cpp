@@ -109,7 +109,7 @@ void check_alias_arguments(const Context& context, const OperatorRows& rows, con
   for (const Schema* overload : own)
     if (std::ranges::none_of(of_target, [&](const Schema* other) { return has_required_arguments(*overload, *other); }))
       return context.report(rows.place, "alias of " + quote(rows.alias) +
-                                            ", every overload of which needs arguments that are wanting in " +
+                                            ", every overload of which needs arguments that are missing in " +
                                             schema::to_string(*overload));
   for (const std::string_view name : named_arguments(target))
     if (std::ranges::none_of(own, [&](const Schema* overload) { return overload->argument_index(name).has_value(); }))

@@ -133,9 +133,10 @@ TargetSummary summary_of(const engines::Profile& profile, const Look& look) {
 
 std::string help_for(const Looked& node, const engines::Profile& profile) {
   std::string text;
-  if (node.body_taken) text = "put in the body of the ONNX function " + node.name + " (onnx.inliner), all of which it takes";
+  if (node.body_taken)
+    text = "replace the ONNX function " + node.name + " by its body (onnx.inliner): the engine supports all nodes of the body";
   if (!profile.fallback.empty() && node.verdict.support == Support::no)
-    text += (text.empty() ? "" : "; else ") + profile.fallback;
+    text += (text.empty() ? "" : "; otherwise ") + profile.fallback;
   return text;
 }
 

@@ -16,8 +16,8 @@ std::string near_names(const std::string& name, const std::vector<std::string>& 
     if (!name.empty() && other.find(name) != other.npos && std::ranges::find(near, other) == near.end()) near.push_back(other);
   }
   std::string text;
-  for (const std::string_view one : near) text += (text.empty() ? "; near it: " : ", ") + std::string(one);
-  return text;
+  for (const std::string_view one : near) text += (text.empty() ? "; did you mean " : ", ") + std::string(one);
+  return text.empty() ? text : text + "?";
 }
 
 std::string listed(const std::vector<std::string>& names) {

@@ -6,7 +6,7 @@
 
 namespace compatcheck::model_tools {
 
-// "; near it: a, b", of those of `names` that are like it or hold it, at most three; or nothing.
+// "; did you mean a, b?", of those of `names` that are like it or hold it, at most three; or nothing.
 std::string near_names(const std::string& name, const std::vector<std::string>& names);
 
 // "a, b, c", of the first twenty.

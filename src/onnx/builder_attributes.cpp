@@ -100,7 +100,7 @@ void Builder::place_attributes(Call& call, const Arguments& attributes) {
     if (name == "steps" && std::get_if<Ints>(&argument.variant()) &&
         std::ranges::all_of(std::get<Ints>(argument.variant()), [](auto n) { return n == 1; }))
       continue;
-    if (name == "steps") throw Refusal{"Slice takes no steps before opset 10", "use opset 10"};
+    if (name == "steps") throw Refusal{"Slice has no steps before opset 10", "use opset 10"};
     throw InternalError(describe(*call.schema) + " has no attribute " + std::string(name));
   }
 }
@@ -143,7 +143,7 @@ void Builder::demand_attributes(const Call& call) {
   for (const Attribute& attribute : call.schema->attributes) {
     const NodeAttribute* given = call.node.attribute(attribute.name);
     if (!given && attribute.required)
-      throw Refusal{describe(*call.schema) + " wants its attribute " + std::string(attribute.name)};
+      throw Refusal{describe(*call.schema) + " needs its attribute " + std::string(attribute.name)};
     const auto kind = given ? kind_of(given->value) : attribute.type;
     const bool whole = (kind == AttributeType::integer && attribute.type == AttributeType::floating) ||
                        (kind == AttributeType::integers && attribute.type == AttributeType::floats);

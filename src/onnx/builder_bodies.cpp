@@ -14,7 +14,7 @@ Refusal takes_none(const Schema& schema, const Value& value) {
   const std::string what = !value.sequence ? std::string(ir::name(value.dtype))
                            : lists         ? "lists of " + std::string(ir::name(value.dtype)) + " tensors"
                                            : "lists of tensors";
-  return refusal_until(schema, describe(schema) + " takes no " + what,
+  return refusal_until(schema, describe(schema) + " doesn't support " + what,
                        [&](const Schema& version) { return accepts(version.outputs.front(), value); });
 }
 

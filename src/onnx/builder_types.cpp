@@ -132,7 +132,7 @@ void Builder::widen(Call& call) {
     if (found == candidates.end()) {
       if (accepts(*formal, value)) continue;  // this runtime lacks it; another may not
       throw refusal_until(schema,
-                          describe(schema) + " takes no " + std::string(value.sequence ? "sequence of " : "") +
+                          describe(schema) + " doesn't support " + std::string(value.sequence ? "sequence of " : "") +
                               std::string(ir::name(value.dtype)),
                           [&](const Schema& version) {
                             const Formal* same = formal_at(version.inputs, i);

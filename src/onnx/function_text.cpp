@@ -103,11 +103,11 @@ FunctionText::FunctionText(std::string text) : text_(std::move(text)) {
     } catch (const std::exception& error) {  // a number beyond what a number is
       throw fault_at(text_, parser.position(), std::string("can't be read: ") + error.what());
     }
-    if (functions_.back().name().empty()) throw fault_at(text_, starts_.back(), "a function's name is wanted");
+    if (functions_.back().name().empty()) throw fault_at(text_, starts_.back(), "expected a function's name");
   }
   if (functions_.empty())
     throw TextFault{1, 1,
-                    "a function in ONNX's text notation is wanted: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => "
+                    "expected a function in ONNX's text notation: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => "
                     "(Y) { Y = Add (X, X) }"};
   for (auto& function : functions_) plain_domains(*function.mutable_node(), functions_);
   index_nodes();

@@ -88,8 +88,8 @@ ExternalPlace ExternalFiles::place(const ::onnx::TensorProto& tensor) {
     place.problem =
         "length " + std::to_string(length) + " is less than the " + std::to_string(wanted) + " bytes that dtype and shape need";
   else if (place.offset > opened.file->size() || length > opened.file->size() - place.offset)
-    place.problem = "is cut short: it has " + std::to_string(opened.file->size()) + " bytes, and " + std::to_string(length) +
-                    " are wanted from byte " + std::to_string(place.offset);
+    place.problem = "is cut short: it has " + std::to_string(opened.file->size()) + " bytes, but " + std::to_string(length) +
+                    " are needed from byte " + std::to_string(place.offset);
   return place;
 }
 

@@ -89,7 +89,7 @@ std::size_t apply(const Pass& pass, Work& work, const NormalizeOptions& options)
   work.watch.look();
   const std::size_t changed = pass.run(work);
   if (changed > 0 && logging::enabled(LogLevel::debug))
-    logging::debug("pass {}: changed {}, {} nodes now", pass.name, changed, node_count(work.graph));
+    logging::debug("pass {}: changed {}, {} now", pass.name, changed, logging::counted(node_count(work.graph), "node"));
   if (options.verify_between) {
     try {
       work.graph.verify();

@@ -213,8 +213,8 @@ class State {
     for (const auto* nodes : {&cell.sets, &cell.writes})
       for (ir::Node* node : *nodes)
         if (!node->attribute(state_obstacle))
-          node->set_attribute(std::string(state_obstacle),
-                              {"writes attribute " + cell.path + ", which can't be an input and an output: " + cell.obstacle});
+          node->set_attribute(std::string(state_obstacle), {"the model writes attribute '" + cell.path +
+                                                            "', which can't become an input and an output: " + cell.obstacle});
   }
 
   // ---- The graph's inputs

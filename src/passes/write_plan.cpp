@@ -135,7 +135,7 @@ std::string WritePlan::own_obstacle(const ir::Node& write) const {
     return "writes an attribute of an object that the model makes as it runs";
   if (const auto* why = write.attribute(state_obstacle)) return *why->get<std::string>();
   if (write.is("prim::SetAttr"))
-    return "writes attribute " + std::string(attribute_name(write)) + ", which keeps its value between calls";
+    return "the model writes attribute '" + std::string(attribute_name(write)) + "', which keeps its value from call to call";
   const auto operands = written_operands(write);
   if (operands.empty()) return "writes memory that its arguments don't show";
   const ir::Value* target = write.input(operands[0]);
@@ -169,10 +169,10 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
   for (LocationId id : memory) {
     const MemoryLocation& location = aliases_.location(id);
     if (location.kind == MemoryLocation::Kind::attribute)
-      return "writes attribute " + location.name + ", which keeps its value between calls";
+      return "the model writes attribute '" + location.name + "', which keeps its value from call to call";
     if (location.kind == MemoryLocation::Kind::anything) return "writes memory that more values share than can be followed";
     if (location.kind != MemoryLocation::Kind::fresh && location.kind != MemoryLocation::Kind::input)
-      return "writes to a constant, which keeps its value between calls";
+      return "writes to a constant, which keeps its value from call to call";
   }
   return {};
 }

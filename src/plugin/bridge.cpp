@@ -54,7 +54,7 @@ class Reading {
 
 void emit(const Function& function, handlers::Emission& e) {
   const std::string doing = "its handler of " + std::string(e.call.op());
-  const std::string hint = "mend the plugin, or leave it out";
+  const std::string hint = "fix the plugin, or run without it";
   try {
     compatcheck_call call(e, true);
     run(function, call, doing);
@@ -69,8 +69,8 @@ void emit(const Function& function, handlers::Emission& e) {
 }
 
 // Of what isn't known nothing is stated; a refusal is one of PyTorch's.
-std::vector<symbolic::Fact> state(const Function& function, const std::string& op, const symbolic::Registry& words,
-                                  const symbolic::Call& call) {
+std::vector<symbolic::Fact> stated_by_plugin(const Function& function, const std::string& op, const symbolic::Registry& words,
+                                             const symbolic::Call& call) {
   Reading reading(call);
   compatcheck_call& crossing = reading.crossing;
   crossing.states = true;
@@ -112,7 +112,7 @@ handlers::Handler handler_of(FunctionRef function) {
 
 symbolic::FactFunction facts_of(FunctionRef function, std::string op, std::shared_ptr<const symbolic::Registry> words) {
   return [function = std::move(function), op = std::move(op), words = std::move(words)](const symbolic::Call& call) {
-    return state(*function, op, *words, call);
+    return stated_by_plugin(*function, op, *words, call);
   };
 }
 

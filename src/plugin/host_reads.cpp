@@ -13,7 +13,7 @@ compatcheck_status read(compatcheck_call* call, Answer* answer, Read&& ask) {
 }
 
 template <class Kept, class List, class Element>
-void give_list(Kept& kept, const List& list, const Element** answer, std::size_t* count) {
+void answer_list(Kept& kept, const List& list, const Element** answer, std::size_t* count) {
   auto& made = kept.emplace_back(list.begin(), list.end());
   *answer = made.data();
   *count = made.size();
@@ -58,11 +58,12 @@ compatcheck_status string(compatcheck_call* call, compatcheck_text argument, com
   });
 }
 compatcheck_status integers(compatcheck_call* call, compatcheck_text argument, const std::int64_t** answer, std::size_t* count) {
-  return guarded(call, [&](compatcheck_call& of, Emission& e) { give_list(of.integers, e.ints(view(argument)), answer, count); });
+  return guarded(call,
+                 [&](compatcheck_call& of, Emission& e) { answer_list(of.integers, e.ints(view(argument)), answer, count); });
 }
 compatcheck_status numbers(compatcheck_call* call, compatcheck_text argument, const double** answer, std::size_t* count) {
   return guarded(call,
-                 [&](compatcheck_call& of, Emission& e) { give_list(of.numbers, e.floats(view(argument)), answer, count); });
+                 [&](compatcheck_call& of, Emission& e) { answer_list(of.numbers, e.floats(view(argument)), answer, count); });
 }
 compatcheck_status axis(compatcheck_call* call, compatcheck_text argument, compatcheck_text tensor, std::int64_t* answer) {
   return read(call, answer, [&](auto&, Emission& e) { return e.axis(view(argument), view(tensor)); });
@@ -70,7 +71,7 @@ compatcheck_status axis(compatcheck_call* call, compatcheck_text argument, compa
 compatcheck_status axes(compatcheck_call* call, compatcheck_text argument, compatcheck_text tensor, const std::int64_t** answer,
                         std::size_t* count) {
   return guarded(call, [&](compatcheck_call& of, Emission& e) {
-    give_list(of.integers, e.axes(view(argument), view(tensor)), answer, count);
+    answer_list(of.integers, e.axes(view(argument), view(tensor)), answer, count);
   });
 }
 

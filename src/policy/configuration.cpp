@@ -58,7 +58,7 @@ constexpr std::array<std::string_view, 4> severity_words{"error", "warning", "no
 std::string place(const Source& source, const Node& node) { return source.name() + ":" + std::to_string(node.line); }
 
 std::string scalar(const Source& source, const Node& node, std::string_view what) {
-  if (!node.is_scalar() || node.text.empty()) fail(source, node, std::string(what) + " is wanted");
+  if (!node.is_scalar() || node.text.empty()) fail(source, node, "expected " + std::string(what));
   return node.text;
 }
 
@@ -123,7 +123,8 @@ void check_may_be_lowered(const Source& source, const Node& node, const RuleSett
     if (rule.severity == Severity::error && rule.id < "CC1" && policy::matches(setting.rule, std::string(rule.id)))
       fail(source, node,
            std::string(rule.id) +
-               " says that a model doesn't convert, and stays an error; an `allow` entry with its reason lets it pass");
+               " means that a model doesn't convert, so it stays an error; to allow such a finding, add an `allow` entry with a "
+               "reason");
 }
 
 void read_rules(const Source& source, const Node& node, Configuration& configuration) {
@@ -233,7 +234,7 @@ AllowEntry allow_entry(const Source& source, const std::filesystem::path& folder
       mapping::reading::unknown_key(source, key, "an allow entry", allow_keys);
   }
   if (entry.op.empty() && entry.rule.empty()) fail(source, node, "an entry names an operator or a rule: `op` or `rule`");
-  if (entry.reason.empty()) fail(source, node, "say why: `reason` is wanted");
+  if (entry.reason.empty()) fail(source, node, "`reason` is missing: say why the finding is allowed");
   return entry;
 }
 

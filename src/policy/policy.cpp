@@ -181,9 +181,10 @@ void Policy::State::allow(Report& report) {
   std::vector<Finding> over;
   for (const std::size_t i : expired) {
     const AllowEntry& entry = entries[i];
-    over.push_back(run_finding(
-        "CC902", entry.source + ": " + name_of(entry) + " was allowed until " + *entry.expires + " (" + entry.reason + ")",
-        "mend what it allowed, or give the entry another day"));
+    over.push_back(run_finding("CC902",
+                               entry.source + ": the entry for " + name_of(entry) + " expired after " + *entry.expires +
+                                   " (reason: " + entry.reason + ")",
+                               "fix the finding, or set a later day in `expires`"));
     over.back().op = entry.op;
   }
   set_severities(over);
@@ -246,9 +247,10 @@ std::vector<Finding> Policy::State::left_over() const {
     if (!uses[i].judged || uses[i].used) continue;
     findings.push_back(run_finding(
         "CC901",
-        entries[i].source + (uses[i].in_shadow ? ": an entry before it allows every finding of " : ": no finding is of ") +
+        entries[i].source +
+            (uses[i].in_shadow ? ": an earlier entry matches every finding of " : ": no finding matches the entry for ") +
             name_of(entries[i]),
-        "take the entry out"));
+        "remove the entry"));
     findings.back().op = entries[i].op;
   }
   const auto too_high = std::count_if(known.begin(), known.end(), [&](const auto& entry) {
@@ -256,10 +258,11 @@ std::vector<Finding> Policy::State::left_over() const {
     return scopes.contains(std::get<0>(entry.first)) && (now == found.end() ? 0 : now->second) < entry.second;
   });
   if (too_high && !options.accept_all)
-    findings.push_back(run_finding("CC904",
-                                   options.baseline_source + " allows more than there is, in " + std::to_string(too_high) +
-                                       (too_high == 1 ? " entry" : " entries"),
-                                   "--prune-baseline takes it out"));
+    findings.push_back(
+        run_finding("CC904",
+                    std::to_string(too_high) + (too_high == 1 ? " entry of " : " entries of ") + options.baseline_source +
+                        (too_high == 1 ? " allows" : " allow") + " more nodes than this run found",
+                    std::string("add --prune-baseline to lower or remove ") + (too_high == 1 ? "this entry" : "these entries")));
   return findings;
 }
 

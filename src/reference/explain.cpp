@@ -63,7 +63,7 @@ std::string lines_of_row(const Row& row, const ReferenceOptions& options) {
   std::string lines = reference::spell_result(row) + style(report::Color::dim, "   " + place(row.place)) + "\n";
   if (!row.when.empty()) lines += indent + "if " + reference::spell_when(row.when) + "\n";
   if (!row.required.empty()) lines += indent + "if " + mapping::joined(row.required) + "\n";
-  if (!row.lifted.empty()) lines += indent + "lifts PyTorch's refusal: " + row.lifted + "\n";
+  if (!row.lifted.empty()) lines += indent + "supports what PyTorch's exporter refuses: " + row.lifted + "\n";
   if (!row.approximate.empty()) lines += indent + "approximate: " + row.approximate + "\n";
   if (row.random) lines += indent + "random\n";
   if (!row.hint.empty()) lines += indent + "→ " + row.hint + "\n";
@@ -106,8 +106,8 @@ std::string history_text(const Explained& subject, const ReferenceOptions& optio
   if (!subject.rows) return page + "\nno row: the operator is missing at every opset (compatcheck explain CC001)\n";
   if (subject.rows->name != subject.name) page += "\nfollows " + subject.rows->name + "\n";
   if (!subject.rows->facts.empty()) page += "\nfacts: " + subject.rows->facts + "\n";
-  if (!subject.valid.when.empty()) page += "\nPyTorch takes it if " + reference::spell_when(subject.valid.when) + "\n";
-  if (!subject.valid.required.empty()) page += "\nPyTorch takes it if " + mapping::joined(subject.valid.required) + "\n";
+  if (!subject.valid.when.empty()) page += "\nPyTorch accepts a call if " + reference::spell_when(subject.valid.when) + "\n";
+  if (!subject.valid.required.empty()) page += "\nPyTorch accepts a call if " + mapping::joined(subject.valid.required) + "\n";
   page += "\nopsets\n";
   for (const auto& entry : subject.rows->history) {
     if (options.opset && *options.opset < entry.opset) break;

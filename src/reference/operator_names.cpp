@@ -38,10 +38,10 @@ std::string full_name(const std::string& name, const lint::InForce& in_force) {
   if (name.find("::") != std::string::npos && known(name, in_force)) return name;
   for (const char* space : {"aten::", "prim::", "torchvision::", "quantized::"})
     if (name.find("::") == std::string::npos && known(space + name, in_force)) return space + name;
-  std::string message = "nobody knows the operator " + name;
+  std::string message = "unknown operator " + name;
   const auto candidates = near(name, in_force);
-  for (std::size_t i = 0; i < candidates.size(); ++i) message += (i ? ", " : "; near it: ") + candidates[i];
-  throw UsageError(message);
+  for (std::size_t i = 0; i < candidates.size(); ++i) message += (i ? ", " : "; did you mean ") + candidates[i];
+  throw UsageError(message + (candidates.empty() ? "" : "?"));
 }
 
 }  // namespace compatcheck::reference

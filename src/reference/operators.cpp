@@ -47,7 +47,7 @@ void add_lines(std::vector<Line>& lines, const std::string& name, int opset, con
   }
   if (found.rows.empty()) {
     const bool listed = found.status != Lookup::Status::unknown;
-    lines.push_back({name, "missing", listed ? "no mapping at this opset" : "no row", "", 0, from, false});
+    lines.push_back({name, "missing", listed ? "no row at this opset" : "no row", "", 0, from, false});
     return;
   }
   onnx::OpsetRange around{opset, opset};

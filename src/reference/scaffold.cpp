@@ -214,7 +214,7 @@ std::string scaffold(const std::string& name, const ReferenceOptions& options, c
   const ScaffoldSubject subject = scaffold_subject(name, options, in_force);
   if (const auto* listed = in_force.table.find_structural(subject.name))
     throw UsageError("there is no scaffold for " + subject.name + ": a structural operator (" + listed->why +
-                     ") takes no rows; the converter handles it itself");
+                     ") has no rows; the converter handles it itself");
   return options.scaffold == Scaffold::yaml ? yaml(subject, in_force) : plugin(subject);
 }
 

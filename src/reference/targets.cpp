@@ -19,7 +19,7 @@ using engines::Profile;
 using Json = nlohmann::ordered_json;
 
 std::string opsets(const Profile& profile) {
-  return profile.opsets ? std::to_string(profile.opsets->first) + " to " + std::to_string(profile.opsets->last) : "not told";
+  return profile.opsets ? std::to_string(profile.opsets->first) + " to " + std::to_string(profile.opsets->last) : "not stated";
 }
 
 std::string match(const Profile& profile) {
@@ -41,7 +41,7 @@ int count(const Profile& profile, Support support) {
 std::string functions(const Profile& profile) {
   if (!profile.functions) return "no";
   return "ONNX's functions without an entry become their bodies" +
-         (profile.behind.engine.empty() ? std::string() : ", but for those that " + profile.behind.engine + " takes");
+         (profile.behind.engine.empty() ? std::string() : ", except those that " + profile.behind.engine + " supports");
 }
 
 std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes, const std::string& between) {
@@ -57,7 +57,7 @@ std::vector<std::string> facts(const Profile& profile) {
                                  "date          " + profile.date,
                                  "opsets        " + opsets(profile),
                                  "versions      " + match(profile),
-                                 "unlisted      " + std::string(profile.unlisted == Support::no ? "not taken" : "unknown"),
+                                 "unlisted      " + std::string(profile.unlisted == Support::no ? "unsupported" : "unknown"),
                                  "functions     " + functions(profile)};
   if (!profile.dtypes.empty())
     lines.push_back("dtypes        " + mapping::joined(profile.dtypes) + " where an entry states no types");
@@ -82,7 +82,7 @@ std::string list_page(const ReferenceOptions& options) {
   }
   report::Table table{.title = "targets", .columns = {"target", "engine", "operators", "opsets", "of"}, .rows = {}};
   for (const Profile& profile : profiles)
-    table.rows.push_back({{profile.target(), profile.title, std::to_string(count(profile, Support::yes)) + " taken",
+    table.rows.push_back({{profile.target(), profile.title, std::to_string(count(profile, Support::yes)) + " supported",
                            "opsets " + opsets(profile), profile.date}});
   const report::Page page{.title = "engines for --target",
                           .lines = {"A profile of your own: --target FILE.yaml (docs/engines.md)."},
@@ -95,7 +95,7 @@ std::string version_text(const Entry& entry) {
   std::string text;
   for (const auto& one : entry.versions)
     text += (text.empty() ? "" : ", ") + std::to_string(one.first) +
-            (one.last == engines::no_end ? " on"
+            (one.last == engines::no_end ? " and later"
              : one.last > one.first      ? "-" + std::to_string(one.last)
                                          : "");
   return text;

@@ -56,16 +56,17 @@ std::string allowlist(std::span<const Report> reports) {
       entry.nodes += finding.nodes;
       if (entry.message.empty()) entry.message = finding.message;
     }
-  if (entries.empty()) return "# Nothing was found that would have to be allowed.\nallow: []\n";
+  if (entries.empty()) return "# No finding needs to be allowed.\nallow: []\n";
   std::string text =
-      "# Entries for compatcheck.yaml that let what was found pass. Each wants a reason: an empty one is refused.\nallow:\n";
+      "# Entries for compatcheck.yaml that allow the findings of this run. Write a reason for each: an empty one is an "
+      "error.\nallow:\n";
   for (const auto& [key, entry] : entries) {
     const auto& [rule, op, target] = key;
     text +=
         "  # " + count(entry.nodes, "node") + ": " + printable(entry.message) + "\n  - rule: " + yaml_scalar(rule, true) + "\n";
     if (!op.empty()) text += "    op: " + yaml_scalar(op, true) + "\n";
     if (!target.empty()) text += "    target: " + yaml_scalar(target, false) + "\n";
-    text += "    reason: \"\"   # why may this pass?\n";
+    text += "    reason: \"\"   # why is this allowed?\n";
   }
   return text;
 }

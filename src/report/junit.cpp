@@ -66,7 +66,7 @@ class Suite {
   void add_operators() {
     if (part_.target) {
       for (const auto& op : part_.target->operators)
-        if (Case& place = named(op.onnx); op.support == Support::no) place.skipped = part_.target->target + " doesn't take it";
+        if (Case& place = named(op.onnx); op.support == Support::no) place.skipped = part_.target->target + " doesn't support it";
       return;
     }
     for (const OperatorSummary& op : part_.report->operators)

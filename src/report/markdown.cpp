@@ -77,7 +77,7 @@ Table assumed_table(const Report& report) {
 
 Table engines(const Report& report) {
   Table table{"Engines",
-              {"engine", "takes the model", "nodes", "unsupported", "unknown", "partitions", "lowest opset", "profile of"},
+              {"engine", "supports the model", "nodes", "unsupported", "unknown", "partitions", "lowest opset", "profile of"},
               {}};
   for (const TargetSummary& each : report.targets)
     table.rows.push_back({{each.target, std::string(word(each.support)), number(each.nodes), number(each.unsupported),
@@ -94,7 +94,7 @@ Page page(const Report& report, const ModelNames& names) {
   page.lines.push_back("Findings: " + spell(counts_of(report)) + ". The gate " + (report.gate.passed ? "passes" : "fails") +
                        " (" + gate_options(report) + ").");
   if (report.targets.size() > 1)
-    page.lines.push_back("All engines take it from opset: " + targets_lowest_opset_words(report) + ".");
+    page.lines.push_back("Lowest opset that all engines support: " + targets_lowest_opset_words(report) + ".");
   page.tables = {classes(report), engines(report), findings(report), assumed_table(report)};
   return page;
 }

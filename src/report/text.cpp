@@ -85,6 +85,12 @@ std::string kept_words(const OperatorSummary& op) {
   return op.kept == op.nodes ? "  (kept)" : "  (kept in " + count(op.kept, "call") + ")";
 }
 
+// Of an operator that isn't missing: what doesn't convert is refused.
+std::string refused_words(const OperatorSummary& op, const Style& style) {
+  if (op.operator_class == OperatorClass::missing || !op.blocked) return {};
+  return style(Color::red, op.blocked == op.nodes ? "  (refused)" : "  (" + count(op.blocked, "call") + " refused)");
+}
+
 std::string operator_table(const Report& report, const RenderOptions& options, const Style& style) {
   std::string lines = "\n" + style(Color::bold, "operators") + "\n";
   for (const auto& op : report.operators) {
@@ -92,7 +98,8 @@ std::string operator_table(const Report& report, const RenderOptions& options, c
     const std::string name = full_name(op.op, op.overload);
     lines += "  " + pad_right(name, options.width < 80 ? 24 : 44) + " " + pad_left(count(op.nodes, "node"), 12) + "   " +
              (op.operator_class == OperatorClass::missing ? style(Color::red, "missing") : mapping::joined(op.onnx)) +
-             (emission_words(op).empty() ? "" : style(Color::dim, "  (" + emission_words(op) + ")")) + kept_words(op) +
+             (emission_words(op).empty() ? "" : style(Color::dim, "  (" + emission_words(op) + ")")) + refused_words(op, style) +
+             kept_words(op) +
              (op.verified || op.operator_class == OperatorClass::missing ? "" : style(Color::dim, "  (not verified)")) + "\n";
   }
   return lines;

@@ -86,7 +86,7 @@ constexpr std::array sections{
     Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
     Section{"writes", [](const Finding& f) { return f.id == "CC007"; }},
     Section{"needs input", [](const Finding& f) { return f.id == "CC006"; }},
-    Section{"perhaps baked in by tracing", [](const Finding& f) { return f.id == "CC012"; }},
+    Section{"values that tracing may have made constant", [](const Finding& f) { return f.id == "CC012"; }},
     Section{assertion_section, [](const Finding& f) { return f.id == "CC013"; }},
     Section{"lost writes", [](const Finding& f) { return f.id == "CC014"; }},
     Section{"kept by the first call", [](const Finding& f) { return f.id == "CC015"; }},

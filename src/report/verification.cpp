@@ -111,11 +111,11 @@ std::string first_bad_lines(const Verification& verification, const Style& style
     if (!bad.site.module.empty()) place += " in " + printable(bad.site.module);
     lines += "  first bad value  " + style(Color::bold, bad.op) + place + "\n";
     lines += "      " + printable(bad.value) + ": " + printable(bad.difference) + "\n";
-    if (bad.execution > 0) lines += "      in execution " + std::to_string(bad.execution) + " of the body it stands in\n";
+    if (bad.execution > 0) lines += "      in execution " + std::to_string(bad.execution) + " of its body\n";
     std::string nodes;
     for (const std::string& node : bad.onnx_nodes) nodes += (nodes.empty() ? "" : ", ") + printable(node);
     if (!nodes.empty()) lines += "      ONNX nodes: " + nodes + "\n";
-    if (!bad.repro.empty()) lines += "      by itself in " + printable(bad.repro) + "\n";
+    if (!bad.repro.empty()) lines += "      failing nodes alone: " + printable(bad.repro) + "\n";
   }
   if (const auto& bisection = verification.bisection) {
     lines += "  bisection: " + count(static_cast<long long>(bisection->compared), "value") + " compared in " +

@@ -52,14 +52,13 @@ const Shipped* find_shipped(std::string_view name) {
   return at != index.end() && at->name == name ? &*at : nullptr;
 }
 
-struct Hash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
-
 }  // namespace
 
 struct Registry::State {
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
   using Overloads = std::vector<const Schema*>;
 
   std::mutex mutex;

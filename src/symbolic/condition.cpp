@@ -148,7 +148,7 @@ class Test {
   Verdict known(Truth result, const std::string& needed) const {
     if (result == Truth::yes) return yes();
     if (result == Truth::unknown) return not_known(fact_, what_ + " must be " + needed + ", and isn't known");
-    return no(what_ + " must be " + needed + ", and is " + to_string(fact_));
+    return no(what_ + " must be " + needed + ", but is " + to_string(fact_));
   }
 
   Verdict any_of(const std::vector<Literal>& literals) const {
@@ -180,7 +180,7 @@ class Test {
     if (constant == wanted) return yes();
     if (wanted && !fact_.wants.empty())
       return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
-    return no(what_ + (wanted ? " must be known when converting, and is computed" : " must be computed, and is a constant"));
+    return no(what_ + (wanted ? " must be known when converting, but is computed" : " must be computed, but is a constant"));
   }
 
   Verdict in_range(const Predicate& predicate) const {
@@ -228,7 +228,7 @@ class Test {
                             : number.kind == NumberFact::Kind::boolean ? ir::DType::boolean
                                                                        : ir::DType::i64;
     if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(dtype, word); })) return yes();
-    return no(what_ + " must be " + needed + ", and is a number of another kind");
+    return no(what_ + " must be " + needed + ", but is a number of another kind");
   }
 
   Verdict dtype(const std::vector<std::string>& words) const {
@@ -239,7 +239,7 @@ class Test {
     const auto* tensor = fact_.tensor();
     if (!tensor || !tensor->dtype) return not_known(fact_, "the dtype of " + what_ + " isn't known");
     if (std::any_of(words.begin(), words.end(), [&](const auto& word) { return dtype_fits(*tensor->dtype, word); })) return yes();
-    return no("the dtype of " + what_ + " must be " + needed + ", and is " + std::string(ir::name(*tensor->dtype)));
+    return no("the dtype of " + what_ + " must be " + needed + ", but is " + std::string(ir::name(*tensor->dtype)));
   }
 
   Verdict rank(const Predicate& predicate) const {
@@ -259,7 +259,7 @@ class Test {
     const Dim& value = (*tensor->shape)[static_cast<std::size_t>(dim)];
     if (!value.is_number()) {
       if (value.is_unknown()) return not_known(fact_, name + " isn't known");
-      if (size.known) return no(name + " must be fixed, and is " + value.to_string());
+      if (size.known) return no(name + " must be fixed, but is " + value.to_string());
     }
     return size.value ? Test(dim_fact(value, fact_), name)(*size.value) : yes();
   }
@@ -372,7 +372,7 @@ Verdict all_hold(const std::vector<mapping::Conditions>& when, const std::vector
   Verdict total = any_holds(when, call, schemas);
   for (const auto& name : required) {
     const auto function = registry.find_condition(name);
-    combine_all(total, function ? function(call) : no("the table requires '" + name + "', which nobody defines"));
+    combine_all(total, function ? function(call) : no("the table requires '" + name + "', which isn't defined"));
   }
   return total;
 }

@@ -17,13 +17,13 @@ Verdict sizes_known(const Fact& fact, std::string_view name, std::size_t first, 
     const std::string dimension = "dimension " + std::to_string(i) + " of " + std::string(name);
     if (size.is_number()) continue;
     if (size.is_unknown() && (!fact.wants.empty() || fact.blame)) return open(dimension + " isn't known");
-    return {.truth = Truth::no, .message = dimension + " must be fixed, and is " + size.to_string()};
+    return {.truth = Truth::no, .message = dimension + " must be fixed, but is " + size.to_string()};
   }
   return {.truth = Truth::yes};
 }
 
 void Demands::state(bool holds, std::string_view what, std::string_view wanted, const std::string& found) {
-  if (!holds && !broken_) broken_ = std::string(what) + " must be " + std::string(wanted) + ", and is " + found;
+  if (!holds && !broken_) broken_ = std::string(what) + " must be " + std::string(wanted) + ", but is " + found;
 }
 
 void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
@@ -74,7 +74,7 @@ void Demands::one_dtype(const Fact& fact, std::string_view name) {
   if (!dtype_)
     dtype_.emplace(*tensor->dtype, name);
   else if (dtype_->first != *tensor->dtype)
-    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, and are " +
+    broken("the dtypes of " + dtype_->second + " and " + std::string(name) + " must be the same, but are " +
            std::string(ir::name(dtype_->first)) + " and " + std::string(ir::name(*tensor->dtype)));
 }
 

@@ -102,10 +102,10 @@ bool takes(IndexKind kind, ir::DType dtype) {
 
 std::string_view wanted(IndexKind kind) {
   switch (kind) {
-    case IndexKind::indices: return "indices must be whole numbers, and are ";
-    case IndexKind::masks: return "a mask must be bool, and is ";
-    case IndexKind::indices_or_masks: return "indices must be whole numbers or bool, and are ";
-    case IndexKind::bits: return "an operator on bits takes whole numbers or bool, and not ";
+    case IndexKind::indices: return "indices must be whole numbers, but are ";
+    case IndexKind::masks: return "a mask must be bool, but is ";
+    case IndexKind::indices_or_masks: return "indices must be whole numbers or bool, but are ";
+    case IndexKind::bits: return "an operator on bits supports only whole numbers and bool, not ";
   }
   return {};
 }

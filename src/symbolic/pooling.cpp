@@ -120,9 +120,9 @@ Verdict adaptive_output_divides(const Call& call) {
       return {.truth = Truth::no,
               .message = name + " is " + size.to_string() + ", and must be a multiple of output_size " + std::to_string(*output)};
     if (verdict.truth == Truth::yes)
-      verdict =
-          open(wanted[i].is_number() ? self : call.fact("output_size"),
-               name + " is " + size.to_string() + ", and must be known to be a multiple of output_size " + wanted[i].to_string());
+      verdict = open(
+          wanted[i].is_number() ? self : call.fact("output_size"),
+          name + " is " + size.to_string() + ", which must be known to be a multiple of output_size " + wanted[i].to_string());
   }
   return verdict;
 }

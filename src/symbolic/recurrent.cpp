@@ -49,7 +49,7 @@ const Shape* weight_matrix(const Call& call, std::size_t i) {
 
 void demand_rank_of(Demands& demands, const TensorFact& tensor, std::size_t least, std::size_t most, const char* what) {
   if (!tensor.shape || (tensor.shape->size() >= least && tensor.shape->size() <= most)) return;
-  demands.broken("the rank of " + std::string(what) + " doesn't fit, and is " + std::to_string(tensor.shape->size()));
+  demands.broken("the rank of " + std::string(what) + " is " + std::to_string(tensor.shape->size()) + ", which doesn't fit");
 }
 
 // (layers · directions, batch, hidden), without a batch where the input has none.

@@ -228,7 +228,7 @@ Verdict list_of_numbers(const Call& call) {
   };
   if (ir::is(type, ir::TypeKind::list) && is_number(type->elements.front()->kind)) return {.truth = Truth::yes};
   return {.truth = Truth::no,
-          .message = "the list must be one of numbers (int[], float[] or bool[]), and is " +
+          .message = "the list must be one of numbers (int[], float[] or bool[]), but is " +
                      (type ? ir::to_string(*type) : std::string("of unknown type"))};
 }
 

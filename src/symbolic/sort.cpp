@@ -51,7 +51,7 @@ void demand_boundaries(const Call& call) {
   if (!rows || call.fact("self").number() || (self && self->empty()))
     demands.rank(call, boundaries, 1, 1);
   else if (sorted && sorted->empty())
-    demands.broken("the rank of " + std::string(boundaries) + " must be at least 1, and is 0");
+    demands.broken("the rank of " + std::string(boundaries) + " must be at least 1, but is 0");
   else if (sorted && self && sorted->size() != 1) {
     demands.rank(call, "self", sorted->size(), sorted->size());
     for (std::size_t i = 0; i + 1 < sorted->size() && self->size() == sorted->size(); ++i)

@@ -181,7 +181,7 @@ Facts transpose(const Call& call) {
 // A scalar is its own transpose everywhere.
 void demand_matrix(const Call& call, std::size_t rank) {
   if (call.op().starts_with("aten::t")) {
-    if (rank > 2) throw Impossible{"t() takes at most two dimensions, and 'self' has " + std::to_string(rank)};
+    if (rank > 2) throw Impossible{"t() supports at most two dimensions, but 'self' has " + std::to_string(rank)};
   } else if (rank == 1 || (rank > 2 && call.op() == "aten::matrix_H")) {
     throw Impossible{"matrices are transposed, and 'self' has " + std::to_string(rank) +
                      (rank == 1 ? " dimension" : " dimensions")};

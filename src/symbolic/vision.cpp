@@ -49,7 +49,7 @@ void demand_places(const TensorFact& input, const TensorFact& grid) {
   Demands demands;
   for (const auto& [shape, name] : {std::pair(&input.shape, "input"), std::pair(&grid.shape, "grid")})
     if (*shape && (*shape)->size() != 4 && (*shape)->size() != 5)
-      demands.broken("the rank of " + std::string(name) + " must be 4 or 5, and is " + std::to_string((*shape)->size()));
+      demands.broken("the rank of " + std::string(name) + " must be 4 or 5, but is " + std::to_string((*shape)->size()));
   demands.hold();
   if (input.shape && grid.shape && input.shape->size() != grid.shape->size())
     demands.broken("the ranks of input and grid must be the same");

@@ -31,9 +31,9 @@ void report_sure(const BakedIn& one, NameSet& settled, Verification& made) {
     const auto dimension = std::ranges::find(made.dimensions, name, &NamedDimension::name);
     if (dimension == made.dimensions.end() || !settled.insert(name).second) continue;
     dimension->variation = NamedDimension::Variation::none;
-    dimension->reason = "the dimension '" + name + "' can't vary: " + place_of_finding(one) + " reads the constant " +
-                        one.number + ", " + one.origin +
-                        " when the model was traced; other sizes run, with results that keep this one";
+    dimension->reason = "the dimension '" + name + "' can't change: " + place_of_finding(one) + " reads the constant " +
+                        one.number + ", which " + one.origin +
+                        " when the model was traced; other sizes run, but their results keep this size";
     Finding& finding = add_finding(made, "CC205", Severity::error, dimension->reason,
                                    std::string(without_int) + "; --dim " + name + "=" + std::to_string(dimension->sizes.front()) +
                                        " verifies this size alone");

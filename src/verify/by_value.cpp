@@ -101,7 +101,8 @@ class FaultSearch {
       if (trials_left_ > 0 && find_place(value)) return finish();
     made_.note = "the search can't name an operator: the file holds " + std::to_string(paired) + " of the " +
                  std::to_string(pairs_.values().size()) + " values that TorchScript computes";
-    if (!unpaired_.empty()) made_.note += "; before the wrong outputs it lacks those of " + places_of(unpaired_);
+    if (!unpaired_.empty())
+      made_.note += "; it lacks the values of " + places_of(unpaired_) + ", which come before the wrong outputs";
     return finish();
   }
 

@@ -235,7 +235,7 @@ std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime&
     std::vector<std::string> wanted;
     for (std::size_t i = at; i < end; ++i) wanted.push_back(values[i].name);
     const auto part = onnx.segment(held.request(std::move(wanted)));
-    if (!part) throw ModelError("a part of the ONNX model can't stand alone");
+    if (!part) throw ModelError("a part of the ONNX model can't run on its own");
     ir::Constants results;
     {
       const Session session = runtime.open_bytes(part->bytes);

@@ -217,10 +217,11 @@ void explain(const Mismatch& mismatch, Verification& made) {
         std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(all - known.stands.size()) + " of " +
         std::to_string(all) + " values are not paired" +
         (others > 0 ? ", " + std::to_string(others) + " of them with another dtype or rank in the file" : "") +
-        ": they were converted otherwise than in this run";
+        ": the file was converted in another way than in this run";
   if (bisected.unfed > 0)
-    made.bisection->note += std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(bisected.unfed) +
-                            " values are not compared: the file's nodes take another dtype or rank than TorchScript gives";
+    made.bisection->note +=
+        std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(bisected.unfed) +
+        " values are not compared: the file's nodes expect another dtype or rank than TorchScript's values have";
   if (mismatch.options.repro.empty()) return;
   if (!bisected.bad || bisected.bad->segment.bytes.empty() || bisected.bad->expected.is_none())
     return write_whole(mismatch, onnx, made);

@@ -91,8 +91,8 @@ class CauseSearch {
       dims += (dims.empty() ? "" : ",") + (is_it ? name_ : dim.to_string());
     }
     if (!found) return {};
-    return "the input '" + input.name() + "' is static, with " + std::to_string(size_) + " where '" + name_ +
-           "' may be meant: name that size, too (--input " + input.name() + "=" +
+    return "input '" + input.name() + "' has the fixed size " + std::to_string(size_) + ", which may have to be '" + name_ +
+           "': name that size, too (--input " + input.name() + "=" +
            (tensor->dtype ? std::string(ir::name(*tensor->dtype)) + ":" : "") + dims + ")";
   }
 
@@ -121,7 +121,7 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   if (frozen.help.empty() && tie)
     frozen.help =
         analysis::place_text(*tie->reader) + " needs this equation; its number comes from a constant or a tensor in the file";
-  if (frozen.help.empty()) frozen.help = "TorchScript takes no other size that was tried: state the number in --input";
+  if (frozen.help.empty()) frozen.help = "TorchScript fails at every other size that was tried: state the number in --input";
   frozen.help += "; --dim " + name + "=" + std::to_string(size) + " verifies this size alone";
   return frozen;
 }

@@ -171,7 +171,7 @@ class Maker {
       }
     if (keys.empty())
       throw UsageError("the input " + name + " is a " + ir::to_string(type) +
-                       ", whose keys nothing tells: give one with CheckOptions::inputs_from");
+                       ", whose keys aren't known: give one with CheckOptions::inputs_from");
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
     ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
     for (const std::string& key : keys)

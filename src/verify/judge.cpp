@@ -148,14 +148,14 @@ bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& ex
   std::string difference = describe(comparison);
   if (within)
     difference =
-        "cosine " + std::to_string(comparison.cosine) + ", and --require asks for " + short_number(*options_.least_cosine);
+        "the cosine is " + std::to_string(comparison.cosine) + ", but --require needs " + short_number(*options_.least_cosine);
   if (output.passed) output.difference = difference;
   output.passed = false;
   const std::string id = id_of(comparison);
   const bool resized = id != "CC204" && !within && is_resized(made_, expected);
   add_finding(made_, resized ? "CC205" : id, Severity::error,
               "output '" + output.name + "': " + difference + (resized ? " at " + spell(expected.sizes) : ""));
-  if (within && *options_.least_cosine > 1) advise(made_, "no cosine is above 1: ask for less");
+  if (within && *options_.least_cosine > 1) advise(made_, "a cosine is at most 1: lower --require");
   return false;
 }
 
@@ -203,10 +203,10 @@ void Judge::blame(const std::vector<Pair>& pairs, const Plain& plain) {
   const auto left = largest(*others);
   const bool less = !difference || *difference == 0 || (left && *left * much_less < *difference);
   if (right && less)
-    advise(made_, "without ONNX Runtime's graph optimisations the model is right: the fault is in these");
+    advise(made_, "the result is correct without ONNX Runtime's graph optimisations: they are at fault");
   else if (left && difference && less && *difference > 0)
     advise(made_, "without ONNX Runtime's graph optimisations the largest difference is " + short_number(*left) + " instead of " +
-                      short_number(*difference) + ": most of the fault is in these");
+                      short_number(*difference) + ": they cause most of the difference");
 }
 
 void Judge::tell_noise() {
@@ -216,11 +216,9 @@ void Judge::tell_noise() {
   for (const OutputVerification& output : made_.outputs)
     if (!output.passed) difference = std::max(difference, output.max_abs);
   if (noise > 0 && difference <= much_less * noise)
-    advise(
-        made_,
-        "PyTorch's own result moves by " + short_number(noise) +
-            " when the last bits of its inputs or weights change: the model makes that much of rounding; --atol and --rtol say "
-            "what is near enough");
+    advise(made_,
+           "PyTorch's own result changes by " + short_number(noise) +
+               " if the last bits of its inputs or weights change; if such a difference is acceptable, raise --atol or --rtol");
 }
 
 }  // namespace compatcheck::verification

@@ -298,7 +298,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     }
     if (!runs[i].result)
       return (i > 0 ? "in call " + std::to_string(i + 1) + ": " : "") +
-             (runs[i].failure.empty() ? "no reason is told" : runs[i].failure);
+             (runs[i].failure.empty() ? "no reason is known" : runs[i].failure);
     for (std::size_t state = 0; state < state_.size(); ++state)
       set_leaf(*sequence[i], prepared_.state[state].input, runs[i].before[state]);
   }

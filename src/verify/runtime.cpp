@@ -35,11 +35,13 @@ std::optional<fs::path> library_in(const fs::path& place) {
 fs::path find_library(const fs::path& named) {
   const auto must = [](const fs::path& place, const std::string& by) {
     if (const auto found = library_in(place)) return *found;
-    throw UsageError(by + " names " + place.string() + ", where there is no libonnxruntime.so");
+    throw UsageError(by + " names " + place.string() +
+                     ", where there is no libonnxruntime.so; name another file, or leave it out to use the installed onnxruntime "
+                     "package");
   };
-  if (!named.empty()) return must(named, "VerifyOptions::ort_library");
-  if (const std::string given = frontend::variable("COMPATCHECK_ORT_LIBRARY"); !given.empty())
-    return must(given, "COMPATCHECK_ORT_LIBRARY");
+  const std::string variable = frontend::variable("COMPATCHECK_ORT_LIBRARY");
+  if (!named.empty() && named != variable) return must(named, "VerifyOptions::ort_library");
+  if (!variable.empty()) return must(variable, "COMPATCHECK_ORT_LIBRARY");
   std::vector<fs::path> places;
   if (const fs::path self = frontend::executable_folder(); !self.empty())
     places = {self / "onnxruntime", self.parent_path() / "lib"};
@@ -273,7 +275,7 @@ Held<ort::Value> Session::State::take(const ir::Constant& value) const {
     ok(ort::create_container.call(api(), pointers.data(), pointers.size(), ort::ValueKind::sequence, made.out()));
     return made;  // it shares its members' memory
   }
-  throw ModelError("an input is neither a tensor, a number nor a list of tensors, and ONNX takes nothing else");
+  throw ModelError("an input is neither a tensor, a number nor a list of tensors, and ONNX has no other inputs");
 }
 
 // Numbers become a tensor of the dtype that the input has; `numbers` keeps its bytes.

@@ -219,7 +219,7 @@ ValuePairs::Tensors ValuePairs::run(const std::vector<std::string>& names, const
     dtypes.emplace(name, tensor.dtype);
   }
   const auto part = in_.onnx.segment({names, cut, dtypes, no_sequences, {}});
-  if (!part) throw ModelError("a part of the ONNX model can't stand alone");
+  if (!part) throw ModelError("a part of the ONNX model can't run on its own");
   const Session session = in_.runtime.open_bytes(part->bytes, {.optimize = Optimize::no});
   ir::Constants values;
   for (const std::string& name : session.inputs()) {

@@ -85,7 +85,7 @@ class Varying {
     if (together == Outcome::ran) return true;
     if (alone.size() > 1 && alone.size() < names.size()) return change(from, alone, 1, reason) != Outcome::differs;
     if (alone.size() == names.size())
-      add_finding(made_, "CC205", Severity::warning, "named dimensions vary one by one only: together " + reason);
+      add_finding(made_, "CC205", Severity::warning, "named dimensions can change one by one, but not together: " + reason);
     return true;
   }
 
@@ -123,7 +123,7 @@ class Varying {
       dimension(name).reason = reason;
       return;
     }
-    dimension(name).reason = place_of(name) + " can't vary: " + reason;
+    dimension(name).reason = place_of(name) + " can't change: " + reason;
     verification::tell_frozen(made_, dimension(name).reason, explain_frozen(reason, name, from.at(name), prepared_));
   }
 
@@ -134,7 +134,7 @@ class Varying {
         NamedDimension& each = dimension(name);
         each.variation = Variation::none;
         each.sizes = {from.at(name)};
-        each.reason = place_of(name) + " can't vary, as " + fixed->text + ": " + reason;
+        each.reason = place_of(name) + " can't change, because " + fixed->text + ": " + reason;
         verification::tell_frozen(made_, each.reason, explain_frozen(reason, name, from.at(name), prepared_, fixed));
         return;
       }
@@ -144,7 +144,7 @@ class Varying {
              std::ranges::all_of(ran_, [&](const Sizes& sizes) { return sizes.at(name) == sizes.at(other.first); });
     });
     add_finding(made_, "CC205", Severity::warning,
-                place_of(name) + " varies with the others only" + (tie.empty() ? "" : ", as " + tie) + ": " + reason,
+                place_of(name) + " changes only together with others" + (tie.empty() ? "" : ", because " + tie) + ": " + reason,
                 is_one_size ? "sizes that must be equal should have one name in --input" : "");
   }
 

@@ -67,7 +67,7 @@ class Verifying {
       session_ = runtime_.open(onnx);
     } catch (const ModelError& error) {
       add_finding(made_, "CC201", Severity::error,
-                  "ONNX Runtime " + runtime_.version() + " doesn't take the model: " + error.what(), help_of_type());
+                  "ONNX Runtime " + runtime_.version() + " can't load the model: " + error.what(), help_of_type());
       return finish();
     }
     inputs_ = session_->inputs();

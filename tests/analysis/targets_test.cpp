@@ -104,9 +104,9 @@ TEST(Targets, an_operator_that_is_lacking) {
   EXPECT_EQ(finding->id, "CC101");
   EXPECT_EQ(finding->severity, Severity::warning);
   EXPECT_EQ(finding->op, "aten::tanh");
-  EXPECT_EQ(finding->message, "it lacks Tanh");
+  EXPECT_EQ(finding->message, "the engine doesn't support Tanh");
   EXPECT_EQ(finding->target, "acme@1");
-  EXPECT_THAT(finding->help, HasSubstr("else the CPU runs it"));
+  EXPECT_THAT(finding->help, HasSubstr("otherwise the CPU runs it"));
   ASSERT_EQ(finding->sites.size(), 1U);
   EXPECT_EQ(finding->sites.front().index, 1U);
   EXPECT_TRUE(report.gate.passed) << "a warning";
@@ -140,7 +140,7 @@ TEST(Targets, models_out_of_range_have_one_finding) {
   EXPECT_EQ(std::ranges::count_if(report.findings, [](const Finding& finding) { return finding.target.has_value(); }), 1);
   EXPECT_EQ(engine_finding(report)->id, "CC102");
   EXPECT_EQ(engine_finding(report)->nodes, 2);
-  EXPECT_EQ(engine_finding(report)->message, "it takes models of opset 9 to 24, not of 26");
+  EXPECT_EQ(engine_finding(report)->message, "the engine supports models of opset 9 to 24, not of opset 26");
   EXPECT_EQ(engine_finding(report)->help, "--opset 24") << "the nearest";
 }
 
@@ -204,7 +204,7 @@ TEST(Targets, calls_that_fit_nothing_leave_no_model_to_look_at) {
   EXPECT_EQ(report.verdict, Verdict::no);
   EXPECT_NE(report.targets.front().support, Support::yes);
   ASSERT_TRUE(engine_finding(report));
-  EXPECT_THAT(engine_finding(report)->message, HasSubstr("there is no ONNX model to look at: "));
+  EXPECT_THAT(engine_finding(report)->message, HasSubstr("no ONNX model could be made to check: "));
 }
 
 TEST(Targets, names_that_nobody_ships) {

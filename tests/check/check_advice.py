@@ -109,7 +109,7 @@ def check_dropout(tool, folder):
     assert finding["id"] == "CC008" and finding["help"].startswith("the code asks for training mode in this call"), finding
     torch.jit.trace(torch.nn.Dropout(0.5), torch.randn(2, 3), check_trace=False).save(str(folder / "traced.pt"))
     (finding,) = [each for each in reports(tool, folder / "traced.pt")["findings"] if each["id"] == "CC008"]
-    assert finding["help"].startswith("call .eval() on the model before tracing"), finding
+    assert finding["help"].startswith("call model.eval() before tracing"), finding
 
 
 def check_refused_write(tool, folder):

@@ -815,7 +815,7 @@ class Checks:
             self.expect(f"{name}: verdict", report["verdict"], "needs_input")
             advice = [each["help"] for each in report["findings"] if each["id"] == "CC006"]
             self.expect(f"{name}: findings", len(advice), 1)
-            options = re.match(r"(?:--input [^\s,]+(?:,[^\s,]+)* ?)+", advice[0])[0].rstrip(" ,").split()
+            options = re.match(r"(?:--input [^\s,;]+(?:,[^\s,;]+)* ?)+", advice[0])[0].rstrip(" ,").split()
             if name in said:
                 self.expect(f"{name}: what is asked for", options, said[name])
             self.expect(f"{name}: {options}", self.report(model, *options)["verdict"], "yes")
@@ -830,7 +830,7 @@ class Checks:
                                             ("diagonals", Diagonals(), 9, ["x=f32:16,16"])):
             model = self.saved(name, module)
             errors = self.errors(model, "--opset", opset)
-            said = [option for each in errors for option in re.findall(r"--input ([^\s,]+(?:,[^\s,]+)*)", each["help"])]
+            said = [option for each in errors for option in re.findall(r"--input ([^\s,;]+(?:,[^\s,;]+)*)", each["help"])]
             self.expect(f"{name}: {errors}", ([each["id"] for each in errors], sorted(said)), (["CC006"] * len(wanted), wanted))
             options = [word for option in said for word in ("--input", option)]
             self.expect(f"{name}: {options}", self.report(model, "--opset", opset, *options)["verdict"], "yes")
@@ -900,15 +900,15 @@ class Checks:
             code, out, err = self.run("convert", model, "-o", self.folder / f"{name}.onnx")
             self.expect(f"{name}: convert {out}{err}", (code, f"a text ({output})" in out + err), (1, True))
         notes = [each["message"] for each in self.report(self.saved("raising", Raising()))["findings"] if each["id"] == "CC013"]
-        self.expect("raising", notes, ["TorchScript may raise here, the ONNX model goes on: ValueError: too many rows. Got …"])
+        self.expect("raising", notes, ["TorchScript may raise an exception here, but the ONNX model doesn't: ValueError: too many rows. Got …"])
         mode = self.saved("mode", Mode())
         self.expect("mode", (self.report(mode)["verdict"], [each for each in self.report(mode)["findings"] if each["id"] == "CC013"]), ("yes", []))
         detector = self.saved("detector", Detector())
         report = self.report(detector)
         self.expect("detector", (report["verdict"], report["summary"]["missing"], [each["id"] for each in self.errors(detector)]), ("needs_input", 0, ["CC006"]))
-        option = re.search(r"--input (\S+?),? ", self.errors(detector)[0]["help"] + " ")[1]
+        option = re.search(r"--input (\S+?)[,;]? ", self.errors(detector)[0]["help"] + " ")[1]
         self.expect(f"detector {option}", self.report(detector, "--input", option)["verdict"], "yes")
-        for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and so on for each member of the list"),
+        for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and one such option for each member of the list"),
                                    ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
             model = self.saved(name, module)
             self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", said)])
@@ -929,10 +929,10 @@ class Checks:
                 code, out, err = self.run(model, "--input", option)
                 self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
         code, out, err = self.run(self.folder / "joined.pt", "--input", "xs=f32:n,m")
-        self.expect(f"joined: {err}", (code, "--input xs.0=f32:n,m, and so on" in err), (2, True))
+        self.expect(f"joined: {err}", (code, "--input xs.0=f32:n,m, and one such option" in err), (2, True))
         code, out, err = self.run("verify", self.saved("short", Short()), "--format", "json")
         messages = [each["message"] for each in json.loads(out)["findings"]]
-        for said in "dimension 0 of input 'k.a' (k_a0) can't vary", "dimension 0 of each member of input 'xs' stays 2":
+        for said in "dimension 0 of input 'k.a' (k_a0) can't change", "dimension 0 of each member of input 'xs' stays 2":
             self.expect(f"short: {messages}", any(message.startswith(said) for message in messages), True)
         deep = self.saved("deep", Deep())
         report = self.report(deep, "--input", "batch.a.x=f32:2,3", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
@@ -988,7 +988,7 @@ class Checks:
         code, out, err = self.run("verify", model, "--format", "json")
         findings = [(each["id"], each["severity"]) for each in json.loads(out)["findings"]]
         self.expect("halves", (code, findings), (1, [("CC205", "error")]))
-        self.expect("halves: advice", "takes no other size that was tried" in out and "tracing" not in out, True)
+        self.expect("halves: advice", "fails at every other size that was tried" in out and "tracing" not in out, True)
         code, out, err = self.run("verify", model, "--dim", "x0=2")
         self.expect(f"halves: fixed {out}{err}", code, 0)
 

@@ -234,7 +234,7 @@ def main():
             got = [(each["id"], each["op"] if each["id"] != "CC006" else None) for each in errors]
             for each in errors:  # what is asked for is what readers take, and settles it
                 if each["id"] == "CC006":
-                    option = each["help"].split(" ")[1].rstrip(",").replace("KEY", "a")
+                    option = each["help"].split(" ")[1].rstrip(",;").replace("KEY", "a")
                     again = subprocess.run([program, model, "--format", "json", "--input", option], capture_output=True, text=True)
                     if not again.stdout:
                         wrong.append(f"{name}: {option}: {again.stderr}")

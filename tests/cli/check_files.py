@@ -50,7 +50,7 @@ def stdout(runs, folder):
     runs.expect(run("render", "r.json", "-o", "x.md", "--report", "json=-") == plain and (folder / "x.md").read_text() == page, "-o beside stdout")
     run("render", "r.json", "--format", "text", "-o", "x.md")
     runs.expect((folder / "x.md").read_text() == text, "--format text -o x.md: no text")
-    run("render", "r.json", "-o", "x.foo", code=2, says="the ending tells no format")
+    run("render", "r.json", "-o", "x.foo", code=2, says="the ending names no format")
     run("render", "r.json", "-o", "x.foo", "--format", "markdown")
     runs.expect((folder / "x.foo").read_text() == page, "--format markdown -o x.foo: another report")
     with open(folder / "out.json", "w") as out:

@@ -45,7 +45,7 @@ DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torc
 
 MATCH, REFUSED, NO_KERNEL, NO_SIZES = "match", "refused", "without a kernel", "two sizes of 0"
 # Refusals that nobody may expect: they stand for code that is missing.
-NEVER_EXPECTED = ("no handler is written",)
+NEVER_EXPECTED = ("no C++ handler writes",)
 
 
 @contextlib.contextmanager

@@ -16,15 +16,15 @@ TEST(Kernel, an_open_ended_kernel_is_for_its_own_version_alone) {
   const std::string call = "(float[1,2,8,8] x, float[3,4] rois, int64[3] batch) => (y) { y = RoiAlign(x, rois, batch) }";
   EXPECT_EQ(judged(profile, call, 11), "yes");
   EXPECT_EQ(judged(profile, call, 21), "yes");
-  EXPECT_EQ(judged(profile, call, 22), "no CC102: it takes versions 10 to 16 of RoiAlign, not version 22, which opset 22 has");
+  EXPECT_EQ(judged(profile, call, 22), "no CC102: the engine supports versions 10 to 16 of RoiAlign; opset 22 has version 22");
 }
 
 TEST(Model, the_model_s_opset_decides) {
   const std::string profile = "operators: {Relu: {versions: 14}, Abs: {versions: 7-12}}\n";
-  EXPECT_EQ(judged(profile, relu, 13), "no CC102: it takes Relu in models of opset 14 on, not of 13");
+  EXPECT_EQ(judged(profile, relu, 13), "no CC102: the engine supports Relu in models of opset 14 and later, not of opset 13");
   EXPECT_EQ(judged(profile, relu, 26), "yes");
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }", 13),
-            "no CC102: it takes Abs in models of opset 7 to 12, not of 13");
+            "no CC102: the engine supports Abs in models of opset 7 to 12, not of opset 13");
 }
 
 TEST(Since, the_newest_translator_that_is_not_newer) {
@@ -37,7 +37,8 @@ TEST(Since, the_newest_translator_that_is_not_newer) {
   EXPECT_EQ(judged(profile, relu, 14), "yes") << "only types came";
   EXPECT_EQ(judged(profile, pool(""), 19), "yes") << "it says nothing new";
   EXPECT_EQ(judged(profile, pool(", dilations = [1, 2]"), 19),
-            "unknown CC102: its translator of AveragePool is of version 1, the node of version 19: dilations is new");
+            "unknown CC102: the engine has a translator for version 1 of AveragePool, the node has version 19: the attribute "
+            "dilations is new");
   EXPECT_THAT(judged(profile, pool(""), 22), HasSubstr("unknown CC102")) << "its meaning changed";
   EXPECT_EQ(judged(profile, "(float[2] x, float[2] z) => (y) { y = Equal(x, z) }", 11), "yes") << "all are newer";
 }
@@ -46,11 +47,11 @@ TEST(Types, by_parameter_name_and_place) {
   const std::string profile =
       "operators:\n  Relu: {types: {T: [f32]}}\n  Cast: {types: {T2: {not: [f64]}}}\n  Identity: {types: {V: {not: [seq]}}}\n  "
       "Gather: {types: {indices: [i32]}}\n";
-  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; it takes f32");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; the engine supports f32");
   EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"),
-            "no CC103: output of Cast is f64; it takes all but f64");
+            "no CC103: output of Cast is f64; the engine supports all but f64");
   EXPECT_EQ(judged(profile, "(seq(float[2]) x) => (y) { y = Identity(x) }"),
-            "no CC103: input of Identity is seq(f32); it takes all but seq");
+            "no CC103: input of Identity is seq(f32); the engine supports all but seq");
   EXPECT_THAT(judged(profile, "(float[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), HasSubstr("indices of Gather is i64"));
 }
 
@@ -58,7 +59,7 @@ TEST(Types, what_goes_without_saying) {
   const std::string profile = "dtypes: [f32]\noperators: {Relu: yes, Abs: {types: {T: [f64]}}}\n";
   EXPECT_EQ(judged(profile, relu), "yes");
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"),
-            "unknown CC105: X of Relu is f64, and its list tells no types");
+            "unknown CC105: X of Relu is f64, but the profile lists no dtypes for it");
   EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Abs(x) }"), "yes");
 }
 
@@ -67,31 +68,31 @@ TEST(Types, that_an_operand_alone_can_have_go_without_saying) {
   EXPECT_EQ(judged(profile, "(float[2] x, int64[1] i) => (y) { y = Gather(x, i) }"), "yes") << "indices are never f32";
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Shape(x) }"), "yes");
   EXPECT_EQ(judged(profile, "(int64[2] x, int64[1] i) => (y) { y = Gather(x, i) }"),
-            "unknown CC105: data of Gather is i64, and its list tells no types");
+            "unknown CC105: data of Gather is i64, but the profile lists no dtypes for it");
   EXPECT_EQ(judged(profile, "(int64[2] x) => (y) { y = Add(x, x) }"),
-            "unknown CC105: A of Add is i64, and its list tells no types");
+            "unknown CC105: A of Add is i64, but the profile lists no dtypes for it");
   EXPECT_EQ(judged("dtypes: [f32]\noperators: {DequantizeLinear: yes}\n",
                    "(uint8[2] x, float s, uint8 z) => (y) { y = DequantizeLinear(x, s, z) }"),
-            "unknown CC105: x of DequantizeLinear is u8, and its list tells no types");
+            "unknown CC105: x of DequantizeLinear is u8, but the profile lists no dtypes for it");
   EXPECT_EQ(judged("dtypes: [f32]\noperators: {SequenceAt: yes}\n", "(seq(float[2]) s, int64 i) => (y) { y = SequenceAt(s, i) }"),
-            "unknown CC105: input_sequence of SequenceAt is seq(f32), and its list tells no types");
+            "unknown CC105: input_sequence of SequenceAt is seq(f32), but the profile lists no dtypes for it");
 }
 
 TEST(Types, that_are_others_to_the_engine) {
   const std::string profile =
       "reads: {f64: f32}\noperators: {Relu: {types: {T: [f32]}}, Cast: {types: {T1: [f32], T2: [f32]}, note: slow}}\n";
   EXPECT_EQ(judged(profile, relu), "yes");
-  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "yes: f64 is f32 to it");
-  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "yes: slow; f64 is f32 to it")
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "yes: the engine reads f64 as f32");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"), "yes: slow; the engine reads f64 as f32")
       << "one that only gives it, too";
   EXPECT_EQ(judged(profile, "(float16[2] x) => (double[2] y) { y = Cast<to = 11>(x) }"),
-            "no CC103: input of Cast is f16; it takes f32");
+            "no CC103: input of Cast is f16; the engine supports f32");
 }
 
 TEST(Types, casts_of_the_engine) {
   const std::string profile = "casts: {f16: f32}\noperators: {Relu: {types: {T: [f32]}}}\n";
   EXPECT_EQ(judged(profile, "(float16[2] x) => (y) { y = Relu(x) }"), "yes");
-  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; it takes f32");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC103: X of Relu is f64; the engine supports f32");
 }
 
 TEST(Conditions, on_attributes_inputs_and_outputs) {
@@ -103,20 +104,20 @@ TEST(Conditions, on_attributes_inputs_and_outputs) {
       "  Pad: {when: {axes: {none: true}, mode: constant}}\n";
   EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y) { y = MaxPool<kernel_shape = [2, 2]>(x) }"), "yes");
   EXPECT_EQ(judged(profile, "(float[1,2,8] x) => (y) { y = MaxPool<kernel_shape = [2]>(x) }"),
-            "no CC104: of MaxPool, the rank of X must be 4 or 5, and is 3");
+            "no CC104: MaxPool: the rank of X must be 4 or 5, but is 3");
   EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y) { y = MaxPool<kernel_shape = [2, 2], dilations = [1, 2]>(x) }"),
-            "no CC104: of MaxPool, each of dilations must be 1, and is 2");
+            "no CC104: MaxPool: each of dilations must be 1, but is 2");
   EXPECT_EQ(judged(profile, "(float[1,2,8,8] x) => (y, i) { y, i = MaxPool<kernel_shape = [2, 2]>(x) }"),
-            "no CC104: of MaxPool, Indices must not be used");
+            "no CC104: MaxPool: Indices must not be used");
   EXPECT_EQ(judged(profile, "(float x) => (y) { y = MaxPool<kernel_shape = [2, 2]>(x) }").substr(0, 8), "no CC104") << "rank 0";
-  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"), "unknown CC104: of TopK, K isn't known");
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"), "unknown CC104: TopK: K isn't known");
   EXPECT_EQ(judged(profile, "(float[8] x, int64[1] a) => (y) { y = ReduceSum(x, a) }"),
-            "no CC104: of ReduceSum, axes must be a constant, and is computed");
+            "no CC104: ReduceSum: axes must be a constant, but is computed");
   EXPECT_EQ(judged(profile, "(float[8] x) => (y) { y = ReduceSum(x) }"), "yes") << "not given";
   EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad(x, p) }"), "yes")
       << "the default of mode; no axes at this opset";
   EXPECT_EQ(judged(profile, "(float[8] x, int64[2] p) => (y) { y = Pad<mode = \"reflect\">(x, p) }"),
-            "no CC104: of Pad, mode must be constant, and is reflect");
+            "no CC104: Pad: mode must be constant, but is reflect");
 }
 
 TEST(Conditions, the_first_entry_that_takes_decides) {
@@ -125,10 +126,11 @@ TEST(Conditions, the_first_entry_that_takes_decides) {
       "unknown\n  Neg: {no: \"it was forgotten\"}\n";
   EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax(x) }"), "yes");
   EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax<axis = 0>(x) }"),
-            "unknown CC104: of Hardmax: the axis must be fixed");
+            "unknown CC104: Hardmax: the axis must be fixed");
   EXPECT_EQ(judged(profile, relu), "yes: slowly");
-  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }"), "unknown CC105: whether it takes Abs isn't known");
-  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Neg(x) }"), "no CC101: it lacks Neg: it was forgotten");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Abs(x) }"),
+            "unknown CC105: the profile doesn't say whether the engine supports Abs");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Neg(x) }"), "no CC101: the engine doesn't support Neg: it was forgotten");
 }
 
 TEST(Conditions, what_would_settle_them) {
@@ -143,17 +145,17 @@ TEST(Conditions, what_would_settle_them) {
 }
 
 TEST(Unlisted, is_what_the_profile_says) {
-  EXPECT_EQ(judged("operators: {}\n", relu), "unknown CC105: Relu isn't on its list");
-  EXPECT_EQ(judged("unlisted: no\noperators: {}\n", relu), "no CC101: it lacks Relu");
+  EXPECT_EQ(judged("operators: {}\n", relu), "unknown CC105: the engine's profile doesn't list Relu");
+  EXPECT_EQ(judged("unlisted: no\noperators: {}\n", relu), "no CC101: the engine doesn't support Relu");
 }
 
 TEST(Functions, become_their_bodies_where_no_entry_takes_the_node) {
   const std::string cast_like = "(float[2] x, double[2] z) => (y) { y = CastLike(x, z) }";
   const std::string mish = "(float[2] x) => (y) { y = Mish(x) }";
   EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Cast: yes}\n", cast_like, 19), "yes");
-  EXPECT_EQ(judged("unlisted: no\noperators: {Cast: yes}\n", cast_like, 19), "no CC101: it lacks CastLike");
+  EXPECT_EQ(judged("unlisted: no\noperators: {Cast: yes}\n", cast_like, 19), "no CC101: the engine doesn't support CastLike");
   EXPECT_EQ(judged("unlisted: no\nfunctions: true\noperators: {Mul: yes, Tanh: yes}\n", mish, 18),
-            "no CC101: in the body of Mish, in the body of Softplus, it lacks Exp");
+            "no CC101: in the body of Mish: in the body of Softplus: the engine doesn't support Exp");
 }
 
 // ONNX Runtime's CPU has kernels of Gelu and Celu for f32 alone.
@@ -170,9 +172,9 @@ TEST(Functions, stay_nodes_where_the_engine_behind_takes_them) {
   };
   const std::string gelu = "(float[2] x) => (y) { y = Gelu(x) }", half = "(float16[2] x) => (y) { y = Gelu(x) }";
   EXPECT_EQ(said("", gelu).support, Support::yes);
-  EXPECT_EQ(said("behind: ort-cpu\n", gelu).message, "it lacks Gelu");
+  EXPECT_EQ(said("behind: ort-cpu\n", gelu).message, "the engine doesn't support Gelu");
   EXPECT_EQ(said("behind: ort-cpu\n", half).support, Support::yes) << "no kernel for it";
-  EXPECT_EQ(said("behind: ort-cpu\n", "(float[2] x) => (y) { y = Celu(x) }").message, "it lacks Celu");
+  EXPECT_EQ(said("behind: ort-cpu\n", "(float[2] x) => (y) { y = Celu(x) }").message, "the engine doesn't support Celu");
 }
 
 TEST(Functions, that_the_model_carries_are_their_bodies) {
@@ -184,7 +186,8 @@ TEST(Functions, that_the_model_carries_are_their_bodies) {
   const auto with_add = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {Add: yes}\n"),
              without = profile_from("engine: acme\nversion: \"1\"\nunlisted: no\noperators: {}\n");
   EXPECT_EQ(Judge(with_add, table.onnx_changes())(nodes.front(), 17).support, Support::yes);
-  EXPECT_EQ(Judge(without, table.onnx_changes())(nodes.front(), 17).message, "in the body of acme::Twice, it lacks Add");
+  EXPECT_EQ(Judge(without, table.onnx_changes())(nodes.front(), 17).message,
+            "in the body of acme::Twice: the engine doesn't support Add");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ inline SettledBy settled(const std::string& profile_text, const std::string& bod
   return verdict_of(profile_text, body, 17).settled_by;
 }
 
-// "no CC103: X of Conv is f64; it takes f32", "yes".
+// "no CC103: X of Conv is f64; the engine supports f32", "yes".
 inline std::string judged(const std::string& profile_text, const std::string& body, int opset = 17) {
   const Verdict verdict = verdict_of(profile_text, body, opset);
   if (verdict.support == Support::yes) return verdict.note.empty() ? "yes" : "yes: " + verdict.note;

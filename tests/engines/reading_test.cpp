@@ -56,10 +56,10 @@ TEST(Reading, what_is_wrong_has_a_place) {
   const std::string head = "engine: acme\nversion: \"1\"\n";
   EXPECT_THAT(refusal(head + "operaters: {}\n"),
               HasSubstr("acme.yaml:3:1: unknown key `operaters` in an engine profile; did you mean `operators`?"));
-  EXPECT_THAT(refusal(head), HasSubstr("`operators` is wanting"));
+  EXPECT_THAT(refusal(head), HasSubstr("`operators` is missing"));
   EXPECT_THAT(refusal(""), HasSubstr("acme.yaml:1:1: an engine profile is a map"));
   EXPECT_THAT(refusal("engine: Acme\nversion: \"1\"\noperators: {}\n"), HasSubstr("small letters"));
-  EXPECT_THAT(refusal(head + "match: exact\noperators: {}\n"), HasSubstr("one of these is wanted: kernel, since, model"));
+  EXPECT_THAT(refusal(head + "match: exact\noperators: {}\n"), HasSubstr("expected one of: kernel, since, model"));
   EXPECT_THAT(refusal(head + "operators:\n  Relu: {types: {T: [float]}}\n"), HasSubstr("acme.yaml:4:22: `float` is no dtype"));
   EXPECT_THAT(refusal(head + "operators:\n  Relu: {versions: 13-7}\n"), HasSubstr("`13-7` is no version"));
   EXPECT_THAT(refusal(head + "match: kernel\noperators: {Relu: yes}\n"), HasSubstr("an entry says its `versions`"));

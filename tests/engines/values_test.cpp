@@ -56,9 +56,9 @@ TEST_F(ValuesTest, WhatIsMadeOfConstantsAloneMayBeFolded) {
 TEST_F(ValuesTest, WhatHangsOnAnInputOrOnChanceIsNotFolded) {
   const auto input = floats({3, 2});
   call("Add", {input, call("Gemm", {constant(), input})});
-  EXPECT_EQ(verdict().message, "of Add, B must be a constant, and is computed");
+  EXPECT_EQ(verdict().message, "Add: B must be a constant, but is computed");
   call("Add", {input, call("RandomNormalLike", {constant()})});
-  EXPECT_EQ(verdict().message, "of Add, B must be a constant, and is computed");
+  EXPECT_EQ(verdict().message, "Add: B must be a constant, but is computed");
 }
 
 }  // namespace

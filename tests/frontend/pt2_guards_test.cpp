@@ -34,7 +34,7 @@ TEST(Guards, TellWhichSizesViolateThem) {
   EXPECT_EQ(violation(exported, {{"x", {4, 5, 6}}}), "");
   EXPECT_EQ(violation(exported, {{"x", {4, 6, 6}}}), "dimension 1 of x must be 5, not 6");
   EXPECT_EQ(violation(exported, {{"x", {65, 66, 6}}}), "the size s0 is 65, but must be from 2 to 64");
-  EXPECT_EQ(violation(exported, {{"x", {4, 5, 7}}}), "the program is only valid where L['x'].size()[2] % 2 == 0");
+  EXPECT_EQ(violation(exported, {{"x", {4, 5, 7}}}), "the program requires L['x'].size()[2] % 2 == 0");
   EXPECT_EQ(violation(exported, {{"x", {4, 9}}}), "") << "another rank: nothing can be evaluated";
   EXPECT_EQ(violation(exported, {{"y", {4}}}), "");
 }

@@ -139,7 +139,7 @@ def opsets_by_engines(started, pages):
             assert line[0] == f"opset {report['opset']}" and line[2] == str(report["summary"]["missing"])
             for cell, target in zip(line[6:], report["targets"]):
                 assert f"{target['supported']:,} of {target['nodes']:,} nodes" in cell and str(target["partitions"]) in cell
-        whole = page.locator(".finding", has_text="it takes models of opset 18 to 24")
+        whole = page.locator(".finding", has_text="the engine supports models of opset 18 to 24")
         assert text(whole, "h4 code") == "the model" and text(whole.locator("xpath=ancestor::*[h3]").last, "h3").startswith("Engines")
         page.locator(".matrix a", has_text="opset 16").click()
         assert "opset 16" in text(page, "#verdict .quiet") and text(page, ".matrix [aria-current]") == "opset 16"
@@ -240,7 +240,7 @@ def dependents_show_and_filter(started, pages):
     subprocess.run([pages.program, "check", model, "--report", file, "--report", f"json={file.with_suffix('.json')}", "-q"], stdout=subprocess.PIPE, check=False)
     report = json.loads(file.with_suffix(".json").read_text())
     found = {finding["op"]: finding for finding in report["findings"]}
-    hanging = "and 3 nodes that depend on it: aten::tanh (2), aten::relu (1)"
+    hanging = "3 more nodes don't convert because they depend on this operator: aten::tanh (2), aten::relu (1)"
     assert found["acme::encode"]["message"].endswith(hanging) and "depend" not in found["acme::decode"]["message"], found
     with Watched(started, file) as watched:
         page = watched.page

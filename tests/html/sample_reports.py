@@ -193,7 +193,7 @@ def listed(reports):
 def opsets_and_engines():
     reports = [report("models/flow_net.pt", network(400), opset, targets=["ort-cpu@1.31", "tensorrt@10.15", "openvino@2026.3"]) for opset in (11, 13, 16, 17)]
     for one in reports:
-        one["findings"].append(finding("CC102", "warning", "", [], "it takes models of opset 18 to 24", "--opset 18", nodes=400, target="tensorrt@10.15"))
+        one["findings"].append(finding("CC102", "warning", "", [], "the engine supports models of opset 18 to 24", "--opset 18", nodes=400, target="tensorrt@10.15"))
     return listed(reports)
 
 

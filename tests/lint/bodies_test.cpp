@@ -43,7 +43,8 @@ TEST(Bodies, OperatorsAndAttributes) {
             "5:26: Elu has no attribute `alfa`; did you mean `alpha`?\n");
   EXPECT_EQ(defects_of(row(9, "function", "F (x) => (y) { y = Cast (x) }")), "5:26: Cast needs the attribute `to` at opset 9\n");
   EXPECT_EQ(defects_of(row(9, "function", "F (x) => (y) { y = Clip <min = 0.0> (x) }")),
-            "5:26: `min` of Clip is an input from opset 11 on; an entry for opset 11 is wanted, or `inline` for `function`\n");
+            "5:26: `min` of Clip is an input from opset 11 on; an entry for opset 11 is missing; or write `inline` instead of "
+            "`function`\n");
 }
 
 TEST(Bodies, Values) {
@@ -54,7 +55,7 @@ TEST(Bodies, Values) {
 
 TEST(Bodies, FunctionsEndAtAChangeOfMeaning) {
   EXPECT_EQ(defects_of(row(9, "function", "F (x) => (y) { y = Softmax (x) }")),
-            "2:3: ends at opset 13, where Softmax changed its meaning (one axis); an entry for opset 13 is wanted\n");
+            "2:3: ends at opset 13, where Softmax changed its meaning (one axis); an entry for opset 13 is missing\n");
 }
 
 TEST(Bodies, OneNameOneBody) {

@@ -102,7 +102,7 @@ TEST(Lint, Aliases) {
   EXPECT_EQ(defects_of("aten::mul: {7: Mul}\naten::multiply: {alias: aten::mul}\naten::divide: {alias: aten::multiply}"),
             "3:1: alias of `aten::multiply`, itself an alias; name `aten::mul`\n");
   EXPECT_EQ(defects_of("aten::mul: {7: Mul}\naten::relu: {alias: aten::mul}"),
-            "2:1: alias of `aten::mul`, every overload of which needs arguments that are wanting in aten::relu(Tensor self) -> "
+            "2:1: alias of `aten::mul`, every overload of which needs arguments that are missing in aten::relu(Tensor self) -> "
             "Tensor\n");
   EXPECT_EQ(defects_of("aten::gelu: {20: {to: Gelu, attributes: {approximate: approximate}}}\naten::relu: {alias: aten::gelu}"),
             "2:1: alias of `aten::gelu`, whose rows name the argument `approximate`; `aten::relu` has none\n");
@@ -112,13 +112,13 @@ TEST(Lint, FactsAndConditions) {
   EXPECT_EQ(defects_of("aten::relu: {facts: sane, 7: Relu}"),
             "1:1: `facts: sane` isn't a word for facts; did you mean `same`?\n");
   EXPECT_EQ(defects_of("aten::relu: {7: {to: Relu, requires: output_divide}}"),
-            "1:17: `requires` a condition `output_divide` that nobody registered; did you mean `output_divides`?\n");
+            "1:17: `requires` a condition `output_divide` that isn't registered; did you mean `output_divides`?\n");
 }
 
 TEST(Lint, Arguments) {
   EXPECT_EQ(defects_of("aten::relu: {7: {to: Relu, inputs: [slef]}}"),
             "1:17: `aten::relu` has no argument `slef`; did you mean `self`?\n");
-  EXPECT_EQ(defects_of("aten::mul: {7: {to: Mul, inputs: [self, self]}}"), "1:16: `self` stands twice in `inputs`\n");
+  EXPECT_EQ(defects_of("aten::mul: {7: {to: Mul, inputs: [self, self]}}"), "1:16: `self` is in `inputs` twice\n");
   EXPECT_EQ(defects_of("aten::elu: {7: {to: Elu, attributes: {alpha: alfa}}}"),
             "1:16: `aten::elu` has no argument `alfa`; did you mean `alpha`?\n");
   EXPECT_EQ(defects_of("aten::relu: {7: {to: Relu, when: {slef: {rank: 4}}}}"),
@@ -154,7 +154,7 @@ TEST(Lint, ConditionsThatNeverHold) {
 
 TEST(Lint, WhatPyTorchDemands) {
   EXPECT_EQ(defects_of("aten::avg_pool2d: {valid: {when: {kernel: {each: {min: 1}}}, requires: output_divide}, 7: AveragePool}"),
-            "1:1: `requires` a condition `output_divide` that nobody registered; did you mean `output_divides`?\n"
+            "1:1: `requires` a condition `output_divide` that isn't registered; did you mean `output_divides`?\n"
             "1:35: `aten::avg_pool2d` has no argument `kernel`\n");
   EXPECT_EQ(
       defects_of("aten::avg_pool2d: {valid: {when: {kernel_size: {each: {min: 1}}}, requires: output_divides}, 7: AveragePool}"),
@@ -197,13 +197,13 @@ TEST(Lint, EntriesThatSayNothingNew) {
 TEST(Lint, NothingIsInheritedAcrossAChangeOfMeaning) {
   EXPECT_EQ(
       defects_of("torchvision::roi_align:\n  10: RoiAlign\n"),
-      "2:3: ends at opset 16, where RoiAlign changed its meaning (shifted by half a pixel); an entry for opset 16 is wanted\n");
+      "2:3: ends at opset 16, where RoiAlign changed its meaning (shifted by half a pixel); an entry for opset 16 is missing\n");
 }
 
 TEST(Lint, Refusals) {
-  EXPECT_EQ(defects_of("aten::relu: {missing: no}"), "1:14: a `hint` is wanted: what the user can do about it\n");
+  EXPECT_EQ(defects_of("aten::relu: {missing: no}"), "1:14: `hint` is missing: say what the user can do\n");
   EXPECT_EQ(defects_of("aten::relu:\n  7:\n    - {refuse: no, when: {self: {rank: 4}}}\n    - Relu\n"),
-            "3:7: a `hint` is wanted: what the user can do about it\n");
+            "3:7: `hint` is missing: say what the user can do\n");
   EXPECT_EQ(defects_of("aten::relu: {7: {refuse: no, hint: h}}"), "1:17: refuses every call; that is `missing`\n");
   EXPECT_EQ(defects_of("aten::relu: {7: {refuse: no, hint: h, when: {self: {rank: 4}}}}"),
             "1:17: refuses some calls and maps none; that is `missing`\n");
@@ -339,6 +339,30 @@ std::string users_defects_of(const std::string& rows) {
   for (const mapping::Defect& defect : defects)
     text += std::to_string(defect.place.line) + ":" + std::to_string(defect.place.column) + ": " + defect.message + "\n";
   return text;
+}
+
+TEST(LintUsers, AHandlerWritesItsOwnNodes) {
+  handlers::Registry registry;
+  registry.handler("aten::gelu", [](handlers::Emission&) {});
+  const auto defects = [&](const std::string& row) {
+    mapping::Table table = mapping::Table::shipped();
+    EXPECT_TRUE(table.overlay_text("aten::gelu: {9: " + row + "}", "user.yaml").empty());
+    const schema::Registry schemas;
+    std::string text;
+    for (const auto& defect :
+         check_users(table, {.schemas = schemas, .conditions = {}, .fact_words = {}, .handlers = {}, .variants = &registry}))
+      text += defect.message + "\n";
+    return text;
+  };
+  EXPECT_EQ(defects("{to: [Erf, Sin]}"),
+            "the C++ handler of `aten::gelu` writes the nodes of this row, and it never writes Sin; write your own nodes with "
+            "`inline`\n");
+  EXPECT_EQ(defects("{to: [Erf, Mul]}"),
+            "the C++ handler of `aten::gelu` writes the nodes of this row, and it also writes ALSO; write your own nodes with "
+            "`inline`\n");
+  EXPECT_EQ(defects("{to: [Erf, Mul], when: {approximate: none}}"), "") << "of these calls, which nodes isn't known";
+  EXPECT_EQ(defects("{to: [Mul, Add, Erf, Div]}"), "") << "what a shipped row names";
+  EXPECT_EQ(defects("Erf"), "") << "as it is written";
 }
 
 TEST(LintUsers, NoTensorIsDroppedUnsaid) {

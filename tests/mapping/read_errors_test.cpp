@@ -72,7 +72,7 @@ TEST(ReadErrors, OfOperators) {
             "t.yaml:1:18: `missing` holds for every call and stands alone; beside other rows it is `refuse`\naten::relu: {7: "
             "[{missing: x}, Relu]}\n                 ^");
   EXPECT_EQ(first_error("aten::a: {7: Relu}\naten::a: {7: Relu}\n"),
-            "t.yaml:2:1: `aten::a` stands here a second time; first on line 1\naten::a: {7: Relu}\n^");
+            "t.yaml:2:1: `aten::a` is defined twice; first on line 1\naten::a: {7: Relu}\n^");
 }
 
 TEST(ReadErrors, OfRows) {
@@ -85,7 +85,7 @@ TEST(ReadErrors, OfRows) {
   EXPECT_EQ(row_error("a-b"), "14: `a-b` isn't the name of an ONNX operator");
   EXPECT_EQ(row_error("{to: {a: b}}"), "19: this isn't the name of an ONNX operator");
   EXPECT_EQ(row_error("{to: []}"), "19: `to` names no operator");
-  EXPECT_EQ(row_error("{to: [A, B, A]}"), "26: `A` stands twice in `to`");
+  EXPECT_EQ(row_error("{to: [A, B, A]}"), "26: `A` is in `to` twice");
   EXPECT_EQ(row_error("{to: F, hint: x}"), "22: `hint` goes with `missing` or `refuse`");
   EXPECT_EQ(row_error("{missing: x, inputs: [a]}"), "27: `inputs` goes with `to`, `function` or `inline`");
   EXPECT_EQ(row_error("{refuse: x, random: true}"), "26: `random` goes with `to`, `function` or `inline`");
@@ -93,8 +93,8 @@ TEST(ReadErrors, OfRows) {
             "27: `when` doesn't go with `missing`, which holds for every call; use `refuse`");
   EXPECT_EQ(row_error("{missing: }"), "24: `missing` must be text");
   EXPECT_EQ(row_error("{to: F, random: yes}"), "30: `random` is true or false");
-  EXPECT_EQ(row_error("{to: F, inputs: [\"x\"]}"), "31: `inputs`: the name of an argument is wanted");
-  EXPECT_EQ(row_error("{to: F, requires: {}}"), "32: `requires`: the name of an argument is wanted");
+  EXPECT_EQ(row_error("{to: F, inputs: [\"x\"]}"), "31: `inputs`: expected the name of an argument");
+  EXPECT_EQ(row_error("{to: F, requires: {}}"), "32: `requires`: expected the name of an argument");
 }
 
 TEST(ReadErrors, OfListsOfSeveralTypes) {
@@ -116,14 +116,14 @@ TEST(ReadErrors, OfAttributes) {
   EXPECT_EQ(row_error("{to: F, attributes: [a]}"), "34: `attributes` maps ONNX attributes to arguments or constants");
   EXPECT_EQ(row_error("{to: F, attributes: {a b: 1}}"), "35: `a b` isn't the name of an attribute");
   EXPECT_EQ(row_error("{to: F, attributes: {a: \"linear\"}}"),
-            "38: an argument's name is wanted; a string as it is: {constant: \"linear\"}");
-  EXPECT_EQ(row_error("{to: F, attributes: {a: ~}}"), "38: an argument, or a constant, is wanted");
+            "38: expected an argument's name; write a string as {constant: \"linear\"}");
+  EXPECT_EQ(row_error("{to: F, attributes: {a: ~}}"), "38: expected an argument or a constant");
   EXPECT_EQ(row_error("{to: F, attributes: {a: {flaot: x}}}"), "39: `flaot` isn't a kind of argument; did you mean `float`?");
   EXPECT_EQ(row_error("{to: F, attributes: {a: {float: x, int: y}}}"),
-            "38: one key is wanted: `constant`, or the kind of an argument");
+            "38: expected one key: `constant`, or the kind of an argument");
   EXPECT_EQ(row_error("{to: F, attributes: {a: {int: 1.5}}}"),
-            "44: `int`: the name of an argument is wanted, or a constant that is int");
-  EXPECT_EQ(row_error("{to: F, attributes: {a: [[1]]}}"), "39: a single value is wanted");
+            "44: `int`: expected the name of an argument, or a constant that is int");
+  EXPECT_EQ(row_error("{to: F, attributes: {a: [[1]]}}"), "39: expected a single value");
   EXPECT_EQ(row_error("{to: F, attributes: {a: 99999999999999999999}}"), "38: `99999999999999999999` is out of range");
 }
 
@@ -156,11 +156,11 @@ TEST(ReadErrors, OfOnnxChanges) {
     const auto contents = read_onnx_changes(yaml::Source(text, "c.yaml"));
     return contents.defects.empty() ? "no error" : contents.defects.front().message;
   };
-  EXPECT_EQ(error("Clip: 3"), "version steps are wanted: {7-13: {types: …}}");
-  EXPECT_EQ(error("Clip: {11: {types: x}}"), "a version step is wanted: 7-13");
-  EXPECT_EQ(error("Clip: {13-7: {types: x}}"), "a version step is wanted: 7-13");
-  EXPECT_EQ(error("Clip: {6-11: types}"), "a class with its reason is wanted: {extended: \"new attribute dilations\"}");
-  EXPECT_EQ(error("Clip: {6-11: {moved: {a: b}}}"), "the step's class is wanting: types, extended or meaning");
+  EXPECT_EQ(error("Clip: 3"), "expected version steps: {7-13: {types: …}}");
+  EXPECT_EQ(error("Clip: {11: {types: x}}"), "expected a version step: 7-13");
+  EXPECT_EQ(error("Clip: {13-7: {types: x}}"), "expected a version step: 7-13");
+  EXPECT_EQ(error("Clip: {6-11: types}"), "expected a class with its reason: {extended: \"new attribute dilations\"}");
+  EXPECT_EQ(error("Clip: {6-11: {moved: {a: b}}}"), "the step's class is missing: types, extended or meaning");
   EXPECT_EQ(error("Clip: {6-11: {types: a, meaning: b}}"), "a step has one class");
   EXPECT_EQ(error("Clip: {6-11: {typos: a}}"), "unknown key `typos` in a version step; did you mean `types`?");
   EXPECT_EQ(error("Clip: {6-11: {types: a, moved: 3}}"), "`moved` maps attributes to the inputs that they became");

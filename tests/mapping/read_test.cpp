@@ -71,7 +71,7 @@ TEST(Read, StructuralOperators) {
   for (const Defect& defect : wrong.defects) told.push_back(defect.message);
   EXPECT_EQ(told,
             (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
-                                      "a reason is wanted, or one of `known` and `dropped` with it", "the reason must be text"}));
+                                      "expected a reason, or `known` or `dropped` with a reason", "the reason must be text"}));
 }
 
 TEST(Read, VariantsAndEntriesThatSayTheSame) {

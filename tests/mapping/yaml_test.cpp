@@ -40,7 +40,7 @@ TEST(Yaml, EmptyTextsAreNull) {
 
 TEST(Yaml, RepeatedKeys) {
   EXPECT_EQ(error("a: 1\nb: {x: 1, y: 2, x: 3}\n"),
-            "t.yaml:2:17: `x` stands here a second time; first on line 2\n"
+            "t.yaml:2:17: `x` is defined twice; first on line 2\n"
             "b: {x: 1, y: 2, x: 3}\n"
             "                ^");
 }

@@ -124,7 +124,7 @@ def modules_are_cut_points(tool):
                                    (["--from", "layer.0.act", "--to", "encoder"], ["a"], ["y"]), (["--to", "/embed/Relu"], ["x"], ["a"])]:
         part = tool.extract(path, *words)
         assert names(part.graph.input) == inputs and names(part.graph.output) == outputs, f"{words}: {names(part.graph.input)} to {names(part.graph.output)}"
-    tool.extract(path, "--from", "encoder.layer.2", "--to", "y", code=2, says="near it: encoder.layer.0")
+    tool.extract(path, "--from", "encoder.layer.2", "--to", "y", code=2, says="did you mean encoder.layer.0")
     tool.extract(path, "--from", "encoder.layer.0,encoder.layer.1", "--to", "encoder.layer.1")
 
 
@@ -356,12 +356,12 @@ def damaged_files(tool):
             assert result.returncode in (0, 2, 3) and b"defect of compatcheck" not in result.stderr, f"byte {position}: {result.returncode} {result.stderr.decode()}"
     tool.run("inspect", "nosuch.onnx", code=3, says="no such file")
     tool.run("inspect", ".", code=3, says="is a folder")
-    tool.run("inspect", code=2, says="which model?")
-    tool.run("extract", "x.onnx", code=2, says="where to?")
-    tool.run("extract", "x.onnx", "-o", "y.onnx", code=2, says="what part?")
+    tool.run("inspect", code=2, says="no model is named")
+    tool.run("extract", "x.onnx", code=2, says="no output file")
+    tool.run("extract", "x.onnx", "-o", "y.onnx", code=2, says="no part is named")
     tool.save("fine.onnx", weights_model())
     tool.run("extract", "fine.onnx", "-o", "nosuch/out.onnx", "--to", "y", code=2, says="can't write")
-    tool.run("extract", "fine.onnx", "-o", "out.onnx", "--to", "yy", code=2, says="near it: y")
+    tool.run("extract", "fine.onnx", "-o", "out.onnx", "--to", "yy", code=2, says="did you mean y?")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ TEST(Builder, NodesInBodiesAreCounted) {
 TEST(Builder, AttributesAreOfTheirTypes) {
   Made made(13);
   const Value x = made.input(DType::f32);
-  EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {}, DType::i64); }), "Cast wants its attribute to");
+  EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {}, DType::i64); }), "Cast needs its attribute to");
   EXPECT_EQ(refusal([&] { made.builder.node("Cast", {x}, {{"to", 99}}, DType::i64); }), "Cast: 99 is the number of no dtype");
   EXPECT_EQ(refusal([&] {
               made.builder.node("Elu", {x}, {{"alpha", "much"}});
@@ -174,7 +174,7 @@ TEST(Builder, TypesThatNoKernelTakesGoThroughAWiderOneAndBack) {
 
 TEST(Builder, WhatWouldLoseValuesIsRefused) {
   Made made(13);
-  EXPECT_EQ(refusal([&] { made.builder.node("Relu", {made.input(DType::i64)}); }), "Relu takes no i64 before opset 14");
+  EXPECT_EQ(refusal([&] { made.builder.node("Relu", {made.input(DType::i64)}); }), "Relu doesn't support i64 before opset 14");
   EXPECT_EQ(refusal([&] { made.builder.node("Gelu", {made.input(DType::f32)}); }), "ONNX has no Gelu before opset 20");
 }
 
@@ -208,8 +208,8 @@ TEST(Builder, ListsKeepTheDtypeOfWhatTheyHold) {
   EXPECT_EQ(refusal([&] {
               made.builder.node("SplitToSequence", {small, made.builder.integer(2)}, {}, DType::bf16);
             }),
-            "SplitToSequence takes no bf16 before opset 24");
-  EXPECT_EQ(refusal([&] { made.builder.node("SequenceConstruct", {small}); }), "SequenceConstruct takes no bf16");
+            "SplitToSequence doesn't support bf16 before opset 24");
+  EXPECT_EQ(refusal([&] { made.builder.node("SequenceConstruct", {small}); }), "SequenceConstruct doesn't support bf16");
   EXPECT_EQ(refusal([&] {
               made.builder.node("SequenceEmpty", {}, {{"dtype", data_type(DType::bf16)}}, DType::bf16);
             }),
@@ -242,9 +242,9 @@ TEST(Builder, WhatALoopDoesntTakeGoesRoundInAWiderDtype) {
   EXPECT_EQ(body.nodes.front().inputs.front(), body.inputs[2]);
   EXPECT_EQ(refusal([&] { looped(oldest, DType::bf16); }), "ONNX has no tensors of bf16 before opset 13");
   EXPECT_EQ(refusal([&] { Made(12).builder.control("Loop", {}, {}, {DType::f32}, {true}); }),
-            "Loop takes no lists of tensors before opset 13");
+            "Loop doesn't support lists of tensors before opset 13");
   EXPECT_EQ(refusal([&] { Made(13).builder.control("If", {}, {}, {DType::bf16}, {true}); }),
-            "If takes no lists of bf16 tensors before opset 16");
+            "If doesn't support lists of bf16 tensors before opset 16");
 }
 
 TEST(Builder, MixedDtypesAreADefect) {

@@ -66,7 +66,7 @@ TEST(FunctionText, PlacesOfNodes) {
 
 TEST(FunctionText, Faults) {
   EXPECT_EQ(told(""),
-            "1:1: a function in ONNX's text notation is wanted: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => (Y) { "
+            "1:1: expected a function in ONNX's text notation: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => (Y) { "
             "Y = Add (X, X) }");
   EXPECT_EQ(told("F (x) => (y) {\n  y = Relu x\n}").substr(0, 4), "2:12");
   EXPECT_NE(told("F (x) => (y) { y = Cast <to = 99999999999999999999999> (x) }"), "reads");

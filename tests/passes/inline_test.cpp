@@ -209,7 +209,8 @@ TEST(Attributes, WrittenOnesStayReads) {
                               "  %y : Tensor = aten::add(%x, %c, %1)\n"
                               "  return (%y)\n"));
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"prim::GetAttr", "aten::add", "prim::SetAttr", "aten::add"}));
-  EXPECT_EQ(reasons(result), (std::vector<std::string>{"writes attribute count, which keeps its value between calls"}));
+  EXPECT_EQ(reasons(result),
+            (std::vector<std::string>{"the model writes attribute 'count', which keeps its value from call to call"}));
 }
 
 TEST(Attributes, AWriteThatNothingReadsGoes) {
@@ -231,7 +232,8 @@ TEST(Attributes, InPlaceWritesCountAlsoThroughAnotherName) {
                               "  %y : Tensor = aten::mul(%x, %a)\n"
                               "  return (%y)\n"));
   EXPECT_EQ(operators(result.graph), (std::vector<std::string>{"prim::GetAttr", "aten::add_", "prim::GetAttr", "aten::mul"}));
-  EXPECT_EQ(reasons(result), (std::vector<std::string>{"writes attribute buf, which keeps its value between calls"}));
+  EXPECT_EQ(reasons(result),
+            (std::vector<std::string>{"the model writes attribute 'buf', which keeps its value from call to call"}));
 }
 
 TEST(Attributes, ACounterThatNothingReadsIsDead) {
@@ -258,7 +260,7 @@ TEST(Attributes, WhatEachCallFillsAnewIsNoState) {
   EXPECT_EQ(operators(result.graph),
             (std::vector<std::string>{"aten::empty_like", "aten::copy", "aten::select", "aten::neg", "aten::select_scatter"}));
   EXPECT_EQ(reasons(result), std::vector<std::string>{});
-  const std::string kept = "writes attribute buf, which keeps its value between calls";
+  const std::string kept = "the model writes attribute 'buf', which keeps its value from call to call";
   EXPECT_EQ(reasons(normalized(with_forward("  %1 : int = prim::Constant[value=1]()\n"
                                             "  %a : Tensor = prim::GetAttr[name=\"buf\"](%self)\n"
                                             "  %z : Tensor = aten::mul(%x, %a)\n" +

@@ -166,7 +166,7 @@ TEST_F(PolicyTest, AnUnusedEntryIsAFindingOfTheLastReport) {
   ASSERT_EQ(given.findings.size(), 3u);
   EXPECT_EQ(given.findings[2].id, "CC901");
   EXPECT_EQ(given.findings[2].severity, Severity::warning);
-  EXPECT_NE(given.findings[2].message.find("compatcheck.yaml:2: no finding is of aten::gone"), std::string::npos);
+  EXPECT_NE(given.findings[2].message.find("compatcheck.yaml:2: no finding matches the entry for aten::gone"), std::string::npos);
 }
 
 // Any opset of a range may be the one that decides.
@@ -195,8 +195,9 @@ TEST_F(PolicyTest, AnEntryBehindOneThatTookAllIsUnused) {
   applied.finish({&given, 1});
   ASSERT_EQ(given.findings.size(), 4u);
   EXPECT_THAT(given.findings[2].message,
-              testing::EndsWith("compatcheck.yaml:3: an entry before it allows every finding of aten::foo"));
-  EXPECT_THAT(given.findings[3].message, testing::EndsWith("compatcheck.yaml:4: no finding is of aten::foo in gone"));
+              testing::EndsWith("compatcheck.yaml:3: an earlier entry matches every finding of aten::foo"));
+  EXPECT_THAT(given.findings[3].message,
+              testing::EndsWith("compatcheck.yaml:4: no finding matches the entry for aten::foo in gone"));
 }
 
 TEST_F(PolicyTest, RulesSayWhatAnExpiredEntryIs) {
@@ -254,7 +255,7 @@ TEST_F(PolicyTest, WrongConfigurationsNameTheirPlace) {
   EXPECT_NE(error_of("rules: {CC004: of}\n").find("did you mean `off`?"), std::string::npos);
   EXPECT_NE(error_of("rules: {CC001: off}\n").find("CC001 says that a model doesn't convert"), std::string::npos);
   EXPECT_NE(error_of("rules: {'CC*': note}\n").find("stays an error"), std::string::npos);
-  EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo'}\n").find("`reason` is wanted"), std::string::npos);
+  EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo'}\n").find("`reason` is missing"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo', reason: ''}\n").find("`reason` must not be empty"), std::string::npos);
   for (const char* blank : {"' '", "\"\\t\"", "\"\\u00a0\\u200b\"", "\"\\u3000\""}) {
     EXPECT_NE(error_of("allow:\n  - {op: x, reason: " + std::string(blank) + "}\n").find("`reason` must not be empty"),

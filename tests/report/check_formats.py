@@ -207,7 +207,7 @@ def filled(report):
              dict(first, id="CC005", message=HOSTILE, overload="", op=HOSTILE, sites=[dict(site, module=HOSTILE, file=HOSTILE) for site in first["sites"]]),
              dict(first, id="CC002", message="as before", suppressed={"reason": "in the baseline", "expires": None, "source": "baseline.json"}, baseline="unchanged"),
              dict(first, id="CC004", severity="note", message="becomes Exp, Div"),
-             dict(first, id="CC901", severity="warning", op="", message="compatcheck.yaml:9: no finding is of CC010", nodes=0, sites=[], baseline="added")]
+             dict(first, id="CC901", severity="warning", op="", message="compatcheck.yaml:9: no finding matches the entry for CC010", nodes=0, sites=[], baseline="added")]
     report["findings"] += extra
     engine = {"engine": "tensorrt", "version": "10.15", "source": "its documentation", "date": "2026-01-01", "support": "no", "nodes": 3, "supported": 1, "unsupported": 1, "unknown": 1,
               "partitions": 1, "lowest_opset": None, "operators": [{"onnx": "Relu", "support": "yes", "nodes": 1}]}

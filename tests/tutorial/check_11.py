@@ -51,7 +51,7 @@ def the_call_is_one_node(example):
 def other_types_wait_for_opset_15(example):
     refused = error(example.left_json("f64_14.json"))
     equal((refused["id"], refused["available_from"]), ("CC005", 15))
-    holds(refused["message"], "must be f32, and is f64")
+    holds(refused["message"], "must be f32, but is f64")
 
 
 @test

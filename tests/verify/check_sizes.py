@@ -232,7 +232,7 @@ def main():
         report = verify.run("zeros", 1, zeros, *named, ids=["CC205"])
         if report:
             finding = report["findings"][0]
-            verify.expect("zeros: the dimension", "'batch' can't vary" in finding["message"], finding)
+            verify.expect("zeros: the dimension", "'batch' can't change" in finding["message"], finding)
             verify.expect("zeros: the cause", f"aten::zeros at {__file__}:{line_of('# baked' + ' in')}" in finding["help"] or "the shape [2, 1]" in finding["help"], finding)
             verify.expect("zeros: severity", finding["severity"] == "error" and not report["passed"], finding)
             verify.expect("zeros: feat varies by itself", dimensions(report)["feat"][0] == "alone" and dimensions(report)["batch"] == ("none", 1), report["dimensions"])
@@ -283,7 +283,7 @@ def main():
         vision = verify.save(Vision(), torch.rand(2, 6, 8))
         report = verify.run("a fixed product", 1, vision, "--input", "x=f32:b,seq,8", ids=["CC205"])
         for name, finding in zip(("b", "seq"), report.get("findings", [])):
-            for text in (finding["message"].startswith(f"the dimension '{name}' can't vary, as 24*b*seq must be 288"), f"{__file__}:{line_of('# both' + ' frozen')} reads the constant {dict(b=2, seq=6)[name]}, the size" in finding["help"]):
+            for text in (finding["message"].startswith(f"the dimension '{name}' can't change, because 24*b*seq must be 288"), f"{__file__}:{line_of('# both' + ' frozen')} reads the constant {dict(b=2, seq=6)[name]}, the size" in finding["help"]):
                 verify.expect(f"a fixed product: {name}", text and finding["severity"] == "error", finding)
         verify.expect("a fixed product: neither varies", report and dimensions(report) == {"b": ("none", 1), "seq": ("none", 1)}, report.get("dimensions"))
         verify.run("a fixed product, lowered", 0, vision, "--input", "x=f32:b,seq,8", "--fail-on", "mismatch", ids=["CC205"])
@@ -291,7 +291,7 @@ def main():
         report = verify.run("a product of sizes", 1, verify.save(Video(), torch.rand(2, 4, 3, 8, 8)), "--input", "x=f32:b,t,3,8,8", ids=["CC205"])
         verify.expect("a product of sizes", report and all("reads the constant 8, a multiple of" in each["help"] for each in report["findings"]), report)
         report = verify.run("a batch before a weight", 1, verify.save(Flattened(), torch.rand(2, 3, 16, 16)), "--input", "x=f32:b,3,h,w", ids=["CC205"])
-        verify.expect("a batch before a weight", report and [("'b' can't vary" in each["message"], "reads the constant 2" in each["help"]) for each in report["findings"]] == [(True, True)], report)
+        verify.expect("a batch before a weight", report and [("'b' can't change" in each["message"], "reads the constant 2" in each["help"]) for each in report["findings"]] == [(True, True)], report)
 
         # Sizes that run and that the result doesn't have.
         for way, ids, names in (("heads", [], "b"), ("rows", [], "b"), ("columns", ["CC012"], "b"), ("parts", ["CC012"], "b"), ("product", [], "bn"), ("two", [], "bn"), ("indices", [], "b"), ("selected", [], "b")):
@@ -311,7 +311,7 @@ def main():
                 verify.run("a warning that counts", 1, unsure, "--input", "x=f32:b,6,8", "--fail-on", "warning", ids=["CC012"])
                 for form in ("text", "junit", "markdown"):
                     told = verify.run(f"a warning as {form}", 0, unsure, "--input", "x=f32:b,6,8", form=form)
-                    verify.expect(f"a warning as {form}", "CC012" in told and "sizes.py:" in told and "2 looks baked in" in told.replace("\n         ", " "), told)
+                    verify.expect(f"a warning as {form}", "CC012" in told and "sizes.py:" in told and "the constant 2 may come from tracing" in told.replace("\n         ", " "), told)
         for way in ("rows", "joined", "flat"):
             verify.run(f"heads, {way}", 0, verify.save(Heads(way), torch.rand(2, 6, 8), name=f"heads-{way}"), "--input", "x=f32:b,n,8")
         verify.run("heads of rows", 0, verify.save(Heads("rows"), torch.rand(2, 8), name="heads-of-rows"), "--input", "x=f32:b,8")
@@ -331,7 +331,7 @@ def main():
         # The inputs of another model's file: no size of a named dimension helps.
         wide, narrow = verify.save(torch.nn.Linear(5, 3), torch.rand(2, 5), name="wide"), verify.save(torch.nn.Linear(4, 3), torch.rand(2, 4), name="narrow")
         file = verify.convert(wide, "wide.onnx", "--input", "input=f32:batch,5")
-        verify.run("another model's file", 3, narrow, file, form=None, says="must be 4, and is 5; that file isn't a conversion of this model")
+        verify.run("another model's file", 3, narrow, file, form=None, says="must be 4, but is 5; that file isn't a conversion of this model")
         verify.run("another model's sizes", 3, narrow, verify.convert(narrow, "narrow.onnx"), "--input", "input=f32:batch,5", form=None, says="and is 5; --input or --inputs-from states sizes that the model accepts")
 
         # Wrong for some values, at the one size there is.
@@ -361,7 +361,7 @@ def main():
         for what, (function, shape, sizes) in possible.items():
             model = verify.save(Lambda(function), torch.rand(shape))
             report = verify.run(what, 0, model, "--input", f"x=f32:{sizes}", ids=["CC012"])
-            verify.expect(what, "looks baked in" in str(report.get("findings")), report.get("findings"))
+            verify.expect(what, "may come from tracing" in str(report.get("findings")), report.get("findings"))
         for what, (function, shape, sizes) in {"the model's own window": (lambda x: F.avg_pool2d(x, 2), (2, 3, 9, 11), "b,3,h,w"),
                                                "a sum of other rows": (lambda x: x.sum(1) / 4, (4, 5), "b,5"), "a sum times the number": (lambda x: x.sum(0) * 9, (9, 4), "b,4"), "the best two": (lambda x: x.topk(2, 1)[0], (2, 4), "b,4"),
                                                "all but the last by its place": (lambda x: x[:-1] * 2, (9, 4), "b,4")}.items():

@@ -104,7 +104,7 @@ std::string type(const Source& source, const Node& node) {
 }
 
 std::vector<std::string> dtypes(const Source& source, const Node& node) {
-  if (!node.is_list() || node.items.empty()) fail(source, node, "a list of types is wanted: [f32, f16]");
+  if (!node.is_list() || node.items.empty()) fail(source, node, "expected a list of types: [f32, f16]");
   std::vector<std::string> made;
   for (const Node& item : node.items) made.push_back(type(source, item));
   return made;
@@ -125,7 +125,7 @@ std::vector<TypeList> types(const Source& source, const Node& node) {
       fail(source, key, "`" + key.text + "` isn't the name of a type parameter, an input or an output");
     TypeList one{.of = key.text, .excluded = value.is_map(), .names = {}};
     if (value.is_map() && (value.pairs.size() != 1 || value.pairs.front().first.text != "not"))
-      fail(source, value, "a list of types is wanted, or {not: [f64]}");
+      fail(source, value, "expected a list of types, or {not: [f64]}");
     one.names = dtypes(source, value.is_map() ? value.pairs.front().second : value);
     made.push_back(std::move(one));
   }
@@ -220,7 +220,7 @@ Value one_of(const Source& source, const Node& node, std::span<const std::pair<s
     if (node.is_scalar() && node.text == word) return value;
     known += (known.empty() ? "" : ", ") + std::string(word);
   }
-  fail(source, node, "one of these is wanted: " + known);
+  fail(source, node, "expected one of: " + known);
 }
 
 constexpr std::pair<std::string_view, Match> match_words[] = {
@@ -300,8 +300,8 @@ Profile read_profile(const Source& source) {
     if (key.text == "operators") entries = &value;
   }
   if (!is_engine_name(made.engine)) fail(source, root, "`engine` is a name of small letters, digits, '-', '_' and '.'");
-  if (made.version.empty()) fail(source, root, "`version` is wanting");
-  if (!entries) fail(source, root, "`operators` is wanting");
+  if (made.version.empty()) fail(source, root, "`version` is missing");
+  if (!entries) fail(source, root, "`operators` is missing");
   made.operators = operators(source, *entries, made.match);  // `match` says how they are read
   if (made.title.empty()) made.title = made.engine;
   return made;

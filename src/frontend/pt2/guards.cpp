@@ -172,7 +172,7 @@ std::string violation(const ExportedInterface& exported, const std::map<std::str
       return "the size " + symbol + " is " + std::to_string(size) + ", but must be " + to_string(range);
   for (const std::string& condition : exported.conditions)
     if (const auto guard = over_symbols(condition, exported); guard && guard_holds(*guard, symbols) == false)
-      return "the program is only valid where " + condition;
+      return "the program requires " + condition;
   return {};
 }
 

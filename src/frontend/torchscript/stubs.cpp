@@ -286,10 +286,10 @@ void Stubs::describe(ir::Program& program) const {
     const std::string assumed = assumed_schema(name, op, program);
     program.stub_schemas.push_back(assumed);
     program.notes.push_back(
-        {Kind::stub_operator, name, "nobody registered " + name + "; its schema was assumed from its calls: " + assumed});
+        {Kind::stub_operator, name, "no library registers " + name + "; its schema was assumed from its calls: " + assumed});
   }
   for (const std::string& name : classes_)
-    program.notes.push_back({Kind::opaque_class, name, "nobody registered the class " + name + "; its objects are opaque"});
+    program.notes.push_back({Kind::opaque_class, name, "no library registers the class " + name + "; its objects are opaque"});
 }
 
 }  // namespace compatcheck::frontend::torchscript

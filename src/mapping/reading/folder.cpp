@@ -27,7 +27,7 @@ void sort_and_check(std::vector<Item>& items, Key&& key, std::vector<Defect>& de
   for (std::size_t i = 1; i < items.size(); ++i) {
     if (key(items[i]) != key(items[i - 1])) continue;
     const Place& first = items[i - 1].place;
-    defects.push_back({items[i].place, "stands here a second time; first at " + first.file + ":" + std::to_string(first.line)});
+    defects.push_back({items[i].place, "is defined twice; first at " + first.file + ":" + std::to_string(first.line)});
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(i--));
   }
 }

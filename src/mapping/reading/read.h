@@ -27,6 +27,7 @@ namespace reading {
 
 // The pieces, each throwing yaml::DefectError.
 Literal literal(const yaml::Source& source, const yaml::Node& node);
+std::vector<Literal> literals(const yaml::Source& source, const yaml::Node& node);  // of a list
 Row row(const yaml::Source& source, const yaml::Node& node);
 std::vector<Conditions> conditions(const yaml::Source& source, const yaml::Node& node);
 Validity validity(const yaml::Source& source, const yaml::Node& node);

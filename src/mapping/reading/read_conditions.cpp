@@ -24,12 +24,6 @@ std::shared_ptr<const Predicate> shared(const Source& source, const Node& node) 
   return std::make_shared<const Predicate>(predicate(source, node));
 }
 
-std::vector<Literal> literals(const Source& source, const Node& node) {
-  std::vector<Literal> made;
-  for (const Node& item : node.items) made.push_back(literal(source, item));
-  return made;
-}
-
 double number(const Source& source, const Node& node, std::string_view key) {
   const Literal said = node.is_scalar() ? literal(source, node) : Literal();
   if (const auto* integer = std::get_if<std::int64_t>(&said)) return static_cast<double>(*integer);
@@ -81,7 +75,7 @@ std::vector<Predicate::Size> sizes(const Source& source, const Node& node) {
   return made;
 }
 
-void set(Predicate& made, const Source& source, const Node& key, const Node& value) {
+void set_demand(Predicate& made, const Source& source, const Node& key, const Node& value) {
   const std::string_view word = key.text;
   if (word == "equals") {
     if (!value.is_list()) fail(source, value, "`equals` takes a list; a single value stands by itself");
@@ -128,7 +122,7 @@ Predicate predicate(const Source& source, const Node& node) {
     made.any_of = {literal(source, node)};
   } else {
     if (node.pairs.empty()) fail(source, node, "an empty condition");
-    for (const auto& [key, value] : node.pairs) set(made, source, key, value);
+    for (const auto& [key, value] : node.pairs) set_demand(made, source, key, value);
     if (made.min && made.max && *made.min > *made.max) fail(source, node, "no number is at least `min` and at most `max`");
   }
   return made;

@@ -24,7 +24,7 @@ std::pair<int, int> step(const Source& source, const Node& key) {
     const auto second = std::from_chars(first.ptr + 1, end, to);
     if (second.ec == std::errc() && second.ptr == end && 0 < from && from < to) return {from, to};
   }
-  fail(source, key, "a version step is wanted: 7-13");
+  fail(source, key, "expected a version step: 7-13");
 }
 
 OnnxChange change(const Source& source, const std::string& op, const Node& key, const Node& value) {
@@ -32,7 +32,7 @@ OnnxChange change(const Source& source, const std::string& op, const Node& key, 
   made.op = op;
   made.place = source.place(key);
   std::tie(made.from, made.to) = step(source, key);
-  if (!value.is_map()) fail(source, value, "a class with its reason is wanted: {extended: \"new attribute dilations\"}");
+  if (!value.is_map()) fail(source, value, "expected a class with its reason: {extended: \"new attribute dilations\"}");
   for (const auto& [word, said] : value.pairs) {
     if (word.text == "moved") {
       if (!said.is_map()) fail(source, said, "`moved` maps attributes to the inputs that they became");
@@ -51,7 +51,7 @@ OnnxChange change(const Source& source, const std::string& op, const Node& key, 
     if (!made.why.empty()) fail(source, word, "a step has one class");
     made.why = reading::text(source, said, "the reason");
   }
-  if (made.why.empty()) fail(source, value, "the step's class is wanting: types, extended or meaning");
+  if (made.why.empty()) fail(source, value, "the step's class is missing: types, extended or meaning");
   return made;
 }
 
@@ -79,7 +79,7 @@ FileContents<Item> each_pair(const Source& source, std::string_view shape, Take&
 FileContents<OnnxChange> read_onnx_changes(const Source& source) {
   return each_pair<OnnxChange>(source, "a map from ONNX operators to their version steps",
                                [&](auto& items, const Node& op, const Node& steps) {
-                                 if (!steps.is_map()) fail(source, steps, "version steps are wanted: {7-13: {types: …}}");
+                                 if (!steps.is_map()) fail(source, steps, "expected version steps: {7-13: {types: …}}");
                                  for (const auto& [key, value] : steps.pairs)
                                    items.push_back(change(source, op.text, key, value));
                                });
@@ -91,7 +91,7 @@ FileContents<Listed> read_structural(const Source& source) {
         Listed made{.name = name.text, .why = {}, .structure = Structure::resolved, .place = source.place(name)};
         const Node* why = &said;
         if (said.is_map()) {
-          if (said.pairs.size() != 1) fail(source, said, "a reason is wanted, or one of `known` and `dropped` with it");
+          if (said.pairs.size() != 1) fail(source, said, "expected a reason, or `known` or `dropped` with a reason");
           const auto& [word, reason] = said.pairs.front();
           if (word.text == "known")
             made.structure = Structure::known;

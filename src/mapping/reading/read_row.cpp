@@ -42,7 +42,7 @@ std::string onnx_name(const Source& source, const Node& node) {
 
 std::string argument_name(const Source& source, const Node& node, std::string_view where) {
   if (!node.is_scalar() || !is_identifier(node.text))
-    fail(source, node, std::string(where) + ": the name of an argument is wanted");
+    fail(source, node, std::string(where) + ": expected the name of an argument");
   return node.text;
 }
 
@@ -53,7 +53,7 @@ std::vector<std::string> onnx_names(const Source& source, const Node& node) {
   std::set<std::string_view> seen;
   for (const Node& item : node.items) {
     names.push_back(onnx_name(source, item));
-    if (!seen.insert(item.text).second) fail(source, item, "`" + item.text + "` stands twice in `to`");
+    if (!seen.insert(item.text).second) fail(source, item, "`" + item.text + "` is in `to` twice");
   }
   return names;
 }
@@ -62,12 +62,6 @@ std::vector<std::string> names(const Source& source, const Node& node, std::stri
   if (!node.is_list()) return {argument_name(source, node, key)};
   std::vector<std::string> made;
   for (const Node& item : node.items) made.push_back(argument_name(source, item, key));
-  return made;
-}
-
-std::vector<Literal> literals(const Source& source, const Node& node) {
-  std::vector<Literal> made;
-  for (const Node& item : node.items) made.push_back(literal(source, item));
   return made;
 }
 
@@ -98,7 +92,7 @@ Binding of_kind(const Source& source, const Node& key, const Node& value, Argume
   const bool list = kind == ArgumentKind::integers || kind == ArgumentKind::floats;
   if (list != made.constant_is_list || !std::all_of(made.constant.begin(), made.constant.end(), fits))
     fail(source, value,
-         "`" + word + "`: the name of an argument is wanted" +
+         "`" + word + "`: expected the name of an argument" +
              (kind == ArgumentKind::value || kind == ArgumentKind::dtype || kind == ArgumentKind::none
                   ? std::string()
                   : ", or a constant that is " + word));
@@ -127,7 +121,7 @@ Binding binding(const Source& source, const Node& node) {
     return made;
   }
   if (node.is_map()) {
-    if (node.pairs.size() != 1) fail(source, node, "one key is wanted: `constant`, or the kind of an argument");
+    if (node.pairs.size() != 1) fail(source, node, "expected one key: `constant`, or the kind of an argument");
     const auto& [key, value] = node.pairs.front();
     if (key.text == "constant") {
       if (value.is_list()) return binding(source, value);
@@ -144,11 +138,11 @@ Binding binding(const Source& source, const Node& node) {
   const Literal constant = literal(source, node);
   if (const auto* name = std::get_if<std::string>(&constant)) {
     if (node.quoted || !is_identifier(*name))
-      fail(source, node, "an argument's name is wanted; a string as it is: {constant: \"" + *name + "\"}");
+      fail(source, node, "expected an argument's name; write a string as {constant: \"" + *name + "\"}");
     made.argument = *name;
     return made;
   }
-  if (node.is_null()) fail(source, node, "an argument, or a constant, is wanted");
+  if (node.is_null()) fail(source, node, "expected an argument or a constant");
   made.constant = {constant};
   return made;
 }
@@ -156,7 +150,7 @@ Binding binding(const Source& source, const Node& node) {
 // Arguments, and constants that become tensors.
 std::vector<Binding> inputs(const Source& source, const Node& node) {
   const auto one = [&](const Node& item) {
-    if (item.is_scalar() && item.quoted) fail(source, item, "`inputs`: the name of an argument is wanted");
+    if (item.is_scalar() && item.quoted) fail(source, item, "`inputs`: expected the name of an argument");
     Binding made;
     if (item.is_null())
       made.kind = ArgumentKind::none;
@@ -166,7 +160,7 @@ std::vector<Binding> inputs(const Source& source, const Node& node) {
       return !std::holds_alternative<double>(l) && !std::holds_alternative<std::int64_t>(l) && !std::holds_alternative<bool>(l);
     });
     if (text || (made.constant_is_list && made.constant.empty()))
-      fail(source, item, "`inputs`: an argument is wanted, or a number or a list of numbers");
+      fail(source, item, "`inputs`: expected an argument, a number or a list of numbers");
     return made;
   };
   if (!node.is_list()) return {one(node)};
@@ -230,7 +224,7 @@ void check_combination(const Source& source, const Node& node, const Row& row) {
   }
 }
 
-void set(Row& row, const Source& source, const Node& key, const Node& value) {
+void set_key(Row& row, const Source& source, const Node& key, const Node& value) {
   const std::string_view word = key.text;
   if (word == "to")
     row.to = onnx_names(source, value);
@@ -276,7 +270,7 @@ bool is_onnx_name(std::string_view name) {
 
 Literal literal(const Source& source, const Node& node) {
   if (node.is_null()) return std::monostate{};
-  if (!node.is_scalar()) fail(source, node, "a single value is wanted");
+  if (!node.is_scalar()) fail(source, node, "expected a single value");
   const std::string& text = node.text;
   if (node.quoted) return text;
   if (text == "true" || text == "false") return text == "true";
@@ -295,6 +289,12 @@ Literal literal(const Source& source, const Node& node) {
   if (floating.ptr == last && floating.ec == std::errc() && whole.ec != std::errc::result_out_of_range) return number;
   if (floating.ptr == last) fail(source, node, "`" + text + "` is out of range");
   return text;
+}
+
+std::vector<Literal> literals(const Source& source, const Node& node) {
+  std::vector<Literal> made;
+  for (const Node& item : node.items) made.push_back(literal(source, item));
+  return made;
 }
 
 Validity validity(const Source& source, const Node& node) {
@@ -324,7 +324,7 @@ Row row(const Source& source, const Node& node) {
     fail(source, node, "a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
   int said = 0;
   for (const auto& [key, value] : node.pairs) {
-    set(made, source, key, value);
+    set_key(made, source, key, value);
     said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
   if (made.body && made.body->functions && said == 1) {

@@ -183,7 +183,7 @@ class Builder : public YAML::EventHandler {
     if (!parent.keys.insert(key.text).second) {
       const auto first = std::find_if(parent.node.pairs.begin(), parent.node.pairs.end(),
                                       [&](const auto& pair) { return pair.first.text == key.text; });
-      fail(source_, key, "`" + key.text + "` stands here a second time; first on line " + std::to_string(first->first.line));
+      fail(source_, key, "`" + key.text + "` is defined twice; first on line " + std::to_string(first->first.line));
     }
     parent.key = std::move(key);
   }
