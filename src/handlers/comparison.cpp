@@ -1,5 +1,4 @@
 // Comparisons, logic, tests and selection.
-#include <algorithm>
 #include <cmath>
 
 #include "handlers/elementary.h"

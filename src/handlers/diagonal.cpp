@@ -1,6 +1,5 @@
 // Diagonals: read, and put into a matrix.
 #include <algorithm>
-#include <numeric>
 
 #include "handlers/compute.h"
 #include "handlers/families.h"

@@ -1,6 +1,5 @@
 #include "handlers/double_forms.h"
 
-#include <cmath>
 #include <numbers>
 #include <numeric>
 

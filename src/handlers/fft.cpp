@@ -1,7 +1,4 @@
 // Fourier transforms of several dimensions, and what goes with them.
-#include <cmath>
-#include <numeric>
-
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/fourier.h"

@@ -1,7 +1,6 @@
 // Powers.
 #include "handlers/power.h"
 
-#include <cmath>
 #include <vector>
 
 #include "handlers/arithmetic_division.h"

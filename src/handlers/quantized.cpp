@@ -1,7 +1,6 @@
 #include "handlers/quantized.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "handlers/elementary.h"
 #include "handlers/families.h"

@@ -1,8 +1,6 @@
 // LSTM, GRU and RNN, on padded and on packed sequences.
 #include "handlers/recurrent.h"
 
-#include <algorithm>
-
 #include "handlers/families.h"
 #include "handlers/recurrent_packed.h"
 

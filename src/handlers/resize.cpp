@@ -2,7 +2,6 @@
 #include "handlers/resize.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "handlers/families.h"
 #include "handlers/windows.h"

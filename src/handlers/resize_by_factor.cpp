@@ -1,6 +1,4 @@
 // Interpolation by factors that are known when the model runs.
-#include <algorithm>
-
 #include "handlers/elementary.h"
 #include "handlers/resize.h"
 #include "handlers/sizes.h"

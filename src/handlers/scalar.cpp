@@ -1,5 +1,4 @@
 // Python's numbers that are known only when the model runs: values without dimensions of i64, f64 or bool.
-
 #include "handlers/arithmetic_division.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"

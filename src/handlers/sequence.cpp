@@ -1,5 +1,4 @@
 // Lists. One of known length is its members, one of numbers a vector, one of tensors a sequence.
-#include <algorithm>
 #include <limits>
 
 #include "handlers/elementary.h"

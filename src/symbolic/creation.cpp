@@ -2,10 +2,8 @@
 #include "symbolic/creation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 
-#include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"

@@ -1,5 +1,4 @@
 // Decompositions and solvers, on matrices with any batch in front: facts.
-#include <algorithm>
 
 #include "symbolic/families.h"
 #include "symbolic/matrix.h"

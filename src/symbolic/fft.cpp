@@ -1,5 +1,4 @@
 // Fourier transforms: facts.
-#include <algorithm>
 
 #include "symbolic/demands.h"
 #include "symbolic/families.h"

@@ -1,6 +1,7 @@
 // Matrices with any batch in front.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "symbolic/promotion.h"

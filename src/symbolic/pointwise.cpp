@@ -1,7 +1,6 @@
 #include "symbolic/pointwise.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "symbolic/emptiness.h"
 #include "symbolic/promotion.h"

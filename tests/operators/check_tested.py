@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every operator with a row in mappings/operators has a test: a case of the operator corpus (reports/coverage.tsv), a line of <family>.txt, or a
-place in elsewhere.yaml. A line stands in the file of the family that has a row of one of its operators.
+place in elsewhere.yaml. A line stands in the file of the family that has a row of one of its operators; other names of an operator belong to
+its family, too.
 
     check_tested.py
 """
@@ -16,8 +17,14 @@ import run_operators
 
 
 def rows():
-    """operator → family"""
-    return {name: file.stem for file in sorted((ROOT / "mappings/operators").glob("*.yaml")) for name in yaml.safe_load(file.read_text())}
+    """operator → family; operator → the one of which it is another name"""
+    families, aliases = {}, {}
+    for file in sorted((ROOT / "mappings/operators").glob("*.yaml")):
+        for name, row in yaml.safe_load(file.read_text()).items():
+            families[name] = file.stem
+            if isinstance(row, dict) and "alias" in row:
+                aliases[name] = row["alias"]
+    return families, aliases
 
 
 def base(name):
@@ -48,12 +55,14 @@ def mentions(text, op):
 
 def main():
     run_operators.load_torchvision()
-    table, tested, problems = rows(), set(), []
+    (table, aliases), tested, problems = rows(), set(), []
     for op in coverage.read(ROOT / "reports" / coverage.TABLE).operators.values():
         tested |= set(op.overloads)
     families = collections.defaultdict(set)   # the operator's name alone → families
     for name, family in table.items():
         families[base(name)].add(family)
+    for name, target in aliases.items():
+        families[base(name)] |= families[base(target)]
     lines = list(run_operators.read_lines(run_operators.call_graphs.files()))
     for line in lines:
         called = set().union(*(run_operators.overloads_of(case) for case in run_operators.cases_of([line])))
