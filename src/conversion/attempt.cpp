@@ -397,7 +397,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   } catch (const handlers::Wanting& wanting) {
     const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
     if (emitter.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
-      refuse(outcome, &row, "its row alone doesn't tell its nodes: " + wanting.verdict.message);
+      refuse(outcome, &row, "its row alone isn't enough to write its nodes: " + wanting.verdict.message);
       if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
         outcome.hint = "`facts: " + std::string(word) +
                        "` in its row describes only the first result; write a list with one word for each result, [" +
