@@ -10,7 +10,7 @@
 
 #include "compatcheck/error.h"
 #include "conversion/facts.h"
-#include "conversion/oracle.h"
+#include "convert/oracle.h"
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "ir/value_name.h"

@@ -1,4 +1,4 @@
-#include "conversion/oracle.h"
+#include "convert/oracle.h"
 
 namespace compatcheck::conversion {
 

@@ -49,7 +49,7 @@ std::string read(const std::string& body) {
   return spell(tree, tree.root);
 }
 
-TEST(files::PickleTree, Numbers) {
+TEST(PickleTree, Numbers) {
   EXPECT_EQ(read("K\x07"), "7");
   EXPECT_EQ(read("M\x01\x02"), "513");
   EXPECT_EQ(read("J\xff\xff\xff\xff"), "-1");
@@ -61,7 +61,7 @@ TEST(files::PickleTree, Numbers) {
   EXPECT_EQ(read("(\x88\x89Nt"), "(True, False, None)");
 }
 
-TEST(files::PickleTree, Containers) {
+TEST(PickleTree, Containers) {
   EXPECT_EQ(read(")"), "()");
   EXPECT_EQ(read("K\x01K\x02\x86"), "(1, 2)");
   EXPECT_EQ(read("](K\x01K\x02"
@@ -84,7 +84,7 @@ TEST(files::PickleTree, Containers) {
             "1");
 }
 
-TEST(files::PickleTree, TheMemo) {
+TEST(PickleTree, TheMemo) {
   EXPECT_EQ(read("]q\x05K\x01"
                  "ah\x05\x86"),
             "([1], [1])");
@@ -97,7 +97,7 @@ TEST(files::PickleTree, TheMemo) {
             "('a', 'b', 'a')");
 }
 
-TEST(files::PickleTree, CallsStayCalls) {
+TEST(PickleTree, CallsStayCalls) {
   EXPECT_EQ(read("cos\nsystem\nX\x04\x00\x00\x00true\x85R"s), "call(os.system, ('true'))");
   EXPECT_EQ(read("ccollections\nOrderedDict\n)R(K\x01K\x02u"), "call(collections.OrderedDict, ()) + 1, 2");
   EXPECT_EQ(read("cm\nC\n)\x81}b"), "object(m.C, ()) with state");
@@ -107,7 +107,7 @@ TEST(files::PickleTree, CallsStayCalls) {
   EXPECT_EQ(read("X\x03\x00\x00\x00keyQ"s), "persistent('key')");
 }
 
-TEST(files::PickleTree, WhatIsWrong) {
+TEST(PickleTree, WhatIsWrong) {
   const auto fails = [](const std::string& body, const std::string& message) {
     EXPECT_THAT([&] { read(body); }, ThrowsMessage<ModelError>(message));
   };
@@ -155,7 +155,7 @@ TEST(files::PickleTree, WhatIsWrong) {
   fails(puts, many);
 }
 
-TEST(files::PickleTree, EveryTruncationIsRefused) {
+TEST(PickleTree, EveryTruncationIsRefused) {
   const std::string pickle =
       "\x80\x02(X\x01\x00\x00\x00"
       "aK\x01"
@@ -165,7 +165,7 @@ TEST(files::PickleTree, EveryTruncationIsRefused) {
     EXPECT_THROW(files::read_pickle(as_bytes(pickle.substr(0, size))), ModelError) << size;
 }
 
-TEST(files::PickledNames, FreshAndFromTheMemo) {
+TEST(PickledNames, FreshAndFromTheMemo) {
   const std::string pickle =
       "\x80\x04\x8c\x01m\x94\x8c\x01"
       "A\x93h\x00\x8c\x01"
