@@ -1,13 +1,13 @@
 // Build step: turns mappings/ into C++ files, the encoded tables and the traits of operators.
 //   compile_tables rows|traits MAPPINGS_FOLDER OUT.cpp
 #include <algorithm>
-#include <exception>
-#include <fstream>
-#include <iostream>
 #include <map>
+#include <ostream>
+#include <stdexcept>
 
 #include "mapping/reading/encoding.h"
 #include "mapping/reading/string_literal.h"
+#include "process/generator_main.h"
 
 namespace {
 
@@ -43,31 +43,18 @@ void write_traits(std::ostream& out, const Tables& tables) {
          "compatcheck::schema\n";
 }
 
-int compile(std::string_view what, const std::filesystem::path& folder, const std::filesystem::path& file) {
+void compile(std::string_view what, const std::filesystem::path& folder, std::ostream& out) {
+  if (what != "rows" && what != "traits") throw std::runtime_error("it writes rows or traits, not " + std::string(what));
   std::vector<Defect> defects;
   const Tables tables = read_folder(folder, "mappings/", defects);
-  if (!defects.empty()) {
-    std::cerr << describe(defects, tables) << "\n";
-    return 1;
-  }
-  std::ofstream out(file, std::ios::binary);
+  if (!defects.empty()) throw std::runtime_error(describe(defects, tables));
   out << "// Generated from mappings/.\n";
   (what == "rows" ? write_rows : write_traits)(out, tables);
-  out.close();
-  if (!out) std::cerr << file.string() << ": can't be written\n";
-  return out ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const std::string_view what = argc == 4 ? argv[1] : "";
-    if (what == "rows" || what == "traits") return compile(what, argv[2], argv[3]);
-    std::cerr << "usage: compile_tables rows|traits MAPPINGS_FOLDER OUT.cpp\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
+  return compatcheck::process::generate(argc, argv, "compile_tables rows|traits MAPPINGS_FOLDER OUT.cpp", 2,
+                                        [](auto arguments, std::ostream& out) { compile(arguments[0], arguments[1], out); });
 }
