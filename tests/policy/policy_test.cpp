@@ -253,7 +253,7 @@ TEST_F(PolicyTest, WrongConfigurationsNameTheirPlace) {
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::linalg_pin[v', reason: x}\n").find("compatcheck.yaml:2:10: a `[` without its `]`"),
             std::string::npos);
   EXPECT_NE(error_of("rules: {CC004: of}\n").find("did you mean `off`?"), std::string::npos);
-  EXPECT_NE(error_of("rules: {CC001: off}\n").find("CC001 says that a model doesn't convert"), std::string::npos);
+  EXPECT_NE(error_of("rules: {CC001: off}\n").find("CC001 means that a model doesn't convert"), std::string::npos);
   EXPECT_NE(error_of("rules: {'CC*': note}\n").find("stays an error"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo'}\n").find("`reason` is missing"), std::string::npos);
   EXPECT_NE(error_of("allow:\n  - {op: 'aten::foo', reason: ''}\n").find("`reason` must not be empty"), std::string::npos);
