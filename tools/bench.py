@@ -5,7 +5,7 @@
 
 Prints one line a budget of docs/architecture.md. Nothing here is a test: figures of a busy machine prove nothing.
 """
-import argparse, pathlib, shutil, statistics, subprocess, sys, tempfile, time
+import argparse, os, pathlib, resource, shutil, statistics, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXPORT = """import sys, time, torch, numpy, warnings
@@ -199,6 +199,33 @@ def bench_html(tool, models, runs):
     line("  drawing it with every module open", f"{all_opened * 1000:.0f} ms", "", True)
 
 
+def bench_build(folder):
+    """CPU time of builds without a compiler cache: the product, then all tests, then one file of the handlers and its test."""
+    shutil.rmtree(folder, ignore_errors=True)
+    environment = {**os.environ, "CCACHE_DISABLE": "1"}
+    cmake = pathlib.Path(sys.executable).with_name("cmake")
+
+    def cpu_seconds(*command):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        if (done := subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)).returncode:
+            sys.exit(f"bench: {' '.join(map(str, command))} fails:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    build = [cmake, "--build", folder, "--target"]
+    product = cpu_seconds(cmake, "--preset", "release", "-B", folder) + cpu_seconds(*build, "product")
+    line("building the product from nothing, CPU time", f"{product / 60:.1f} min", "≤ 8 min", product <= 8 * 60)
+    tests = cpu_seconds(*build, "all")
+    line("building the tests after it, CPU time", f"{tests / 60:.1f} min", "≤ 8 min", tests <= 8 * 60)
+    (ROOT / "src" / "handlers" / "histogram.cpp").touch()
+    environment["OPS"] = "histc"
+    start = time.perf_counter()
+    cpu_seconds(*build, "operators_of")
+    changed = time.perf_counter() - start
+    line("a change in one handler, built and its operator tested", f"{changed:.1f} s", "≤ 15 s", changed <= 15)
+    shutil.rmtree(folder)
+
+
 def bench_huge(tool, models):
     """A model of 5 GB: weights go from file to file."""
     file, out = models / "huge.pt", models / "huge.onnx"
@@ -236,8 +263,11 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build" / "bench")
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--only-build", action="store_true", help="only the time of builds")
     parser.add_argument("--huge", action="store_true", help="a model of 5 GB, too (takes 12 GB of disk)")
     options = parser.parse_args()
+    if options.only_build:
+        return bench_build(ROOT / "build-bench")
     tool, empty, models, runs = options.build / "compatcheck", options.build / "bench" / "empty_torch", options.models, options.runs
     models.mkdir(parents=True, exist_ok=True)
     names = ["resnet50-traced", "bert_base-traced", "large-traced", "large_twin-traced"]
@@ -270,6 +300,7 @@ def main():
     bench_html(tool, models, runs)
     bench_convert(tool, models, runs)
     bench_exported(tool, models, runs)
+    bench_build(ROOT / "build-bench")
     if options.huge:
         bench_huge(tool, models)
 

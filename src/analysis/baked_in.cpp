@@ -10,6 +10,7 @@
 #include "analysis/site.h"
 #include "analysis/size_places.h"
 #include "analysis/traced_numbers.h"
+#include "schema/traits.h"
 #include "symbolic/evaluate.h"
 #include "symbolic/fact.h"
 #include "symbolic/shapes.h"
@@ -46,18 +47,7 @@ struct Named {
 constexpr const char* advice =
     "run `compatcheck verify` to test other sizes; if the code has int(x.shape[0]), remove the int() and trace again";
 
-// What reads some of a tensor's elements, or only its size: another size goes unnoticed.
-constexpr std::array reads_parts{"aten::select",       "aten::slice",        "aten::unbind",
-                                 "aten::split",        "aten::chunk",        "aten::split_with_sizes",
-                                 "aten::narrow",       "aten::index_select", "aten::index",
-                                 "aten::tensor_split", "aten::unsafe_split", "aten::unsafe_chunk",
-                                 "aten::take",         "prim::ListUnpack",   "aten::__getitem__",
-                                 "aten::size",         "aten::dim",          "prim::dtype",
-                                 "prim::device",       "prim::shape",        "aten::len"};
 constexpr std::array reshapes{"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::unflatten"};
-constexpr std::array makes_sizes{"aten::expand",   "aten::broadcast_to", "aten::zeros", "aten::ones",  "aten::full",
-                                 "aten::empty",    "aten::eye",          "aten::rand",  "aten::randn", "aten::new_zeros",
-                                 "aten::new_ones", "aten::new_full",     "aten::arange"};
 
 // What is reshaped to sizes with these numbers always fits: they come from other sizes than the named ones.
 bool fits_whatever_names_are(const Fact& self, const std::vector<std::int64_t>& sizes) {
@@ -127,7 +117,7 @@ class SizesBakedIn {
   // Names that the model's outputs have, and those that are read whole: a mean over a dimension is right at every size of it. Of
   // a result whose sizes aren't known nothing can be said.
   void follow(const ir::Node& node) {
-    const bool whole = std::ranges::find(reads_parts, node.op()) == reads_parts.end();
+    const bool whole = !schema::has_trait(node.op(), schema::Trait::reads_part);  // of a part, another size goes unnoticed
     bool unknown = false;
     for (const ir::Value* output : node.outputs()) {
       if (whole) add_names(prepared_.facts.of(output), followed_);
@@ -147,7 +137,7 @@ class SizesBakedIn {
 
   void constants(const ir::Node& node, std::uint32_t index) {
     const bool reshape = std::ranges::find(reshapes, node.op()) != reshapes.end();
-    if (!reshape && std::ranges::find(makes_sizes, node.op()) == makes_sizes.end()) return;
+    if (!reshape && !schema::has_trait(node.op(), schema::Trait::given_sizes)) return;
     std::vector<std::int64_t> numbers;
     std::set<std::string> named;  // sizes that stand by their names among the numbers
     const auto take = [&](const Fact& one) {

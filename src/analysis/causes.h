@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "convert/assess.h"
+#include "conversion/assess.h"
 
 namespace compatcheck::analysis {
 

@@ -20,9 +20,9 @@
 #include "analysis/state_advice.h"
 #include "analysis/targets.h"
 #include "analysis/wanted_input.h"
-#include "convert/assess.h"
-#include "frontend/naming.h"
-#include "frontend/sha256.h"
+#include "conversion/assess.h"
+#include "files/naming.h"
+#include "files/sha256.h"
 #include "onnx/proto.h"
 #include "process/callback.h"
 #include "process/log.h"
@@ -156,7 +156,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
   ModelInfo info = describe_model(state, prepared);
   if (options.hash && !std::filesystem::is_regular_file(state.path))
     throw UsageError("CheckOptions::hash needs a file, not " + state.path);
-  if (options.hash) info.sha256 = frontend::sha256_of_file(state.path);
+  if (options.hash) info.sha256 = files::sha256_of_file(state.path);
   const auto lowest = assessor.lowest_opset();
   logging::debug("{}: lowest opset {}", state.path, lowest ? std::to_string(*lowest) : "none");
   std::vector<Finding> of_model;
@@ -183,7 +183,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
 
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options) {
   return analysis::guarded(model.path(), [&] {
-    return frontend::naming(model.path(), [&] { return analysis::check_model(model.state(), opsets, options).reports; });
+    return files::naming(model.path(), [&] { return analysis::check_model(model.state(), opsets, options).reports; });
   });
 }
 

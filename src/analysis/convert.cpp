@@ -11,8 +11,8 @@
 #include "analysis/check_model.h"
 #include "analysis/onnx_model.h"
 #include "analysis/run.h"
-#include "convert/interface.h"
-#include "frontend/naming.h"
+#include "conversion/interface.h"
+#include "files/naming.h"
 #include "onnx/cleanup.h"
 #include "onnx/proto.h"
 #include "onnx/write.h"
@@ -135,7 +135,7 @@ bool accepted(Report& report, const ConvertOptions& options) {
 
 template <class Write>
 Report converted(const Model& model, const ConvertOptions& options, Write&& write) {
-  return frontend::naming(model.path(), [&] {
+  return files::naming(model.path(), [&] {
     const int opset = options.opset;
     analysis::CheckedModel checked = analysis::check_model(model.state(), {&opset, 1}, analysis::check_options(options));
     Report report = std::move(checked.reports.front());

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "compatcheck/error.h"
-#include "convert/foreign.h"
+#include "conversion/foreign.h"
 #include "mapping/reading/suggest.h"
 #include "onnx/domains.h"
 #include "onnx/function_text.h"

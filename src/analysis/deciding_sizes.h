@@ -15,7 +15,7 @@
 #include "analysis/named_sizes.h"
 #include "analysis/prepare.h"
 #include "compatcheck/check.h"
-#include "convert/assess.h"
+#include "conversion/assess.h"
 
 namespace compatcheck::analysis {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "convert/interface.h"
+#include "conversion/interface.h"
 #include "ir/value_name.h"
 
 namespace compatcheck::analysis {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/facts.h"
+#include "conversion/facts.h"
 #include "examples/examples.h"
 #include "ir/graph.h"
 

@@ -5,7 +5,7 @@
 
 #include "analysis/model_state.h"
 #include "compatcheck/check.h"
-#include "convert/facts.h"
+#include "conversion/facts.h"
 #include "symbolic/size_demands.h"
 
 namespace compatcheck::analysis {

@@ -10,7 +10,7 @@
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
 #include "analysis/wanted_input.h"
-#include "convert/foreign.h"
+#include "conversion/foreign.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::analysis {

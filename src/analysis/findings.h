@@ -5,7 +5,7 @@
 
 #include "analysis/causes.h"
 #include "compatcheck/report.h"
-#include "convert/assess.h"
+#include "conversion/assess.h"
 #include "symbolic/fact.h"
 
 namespace compatcheck::analysis {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compatcheck/check.h"
-#include "convert/facts.h"
+#include "conversion/facts.h"
 #include "ir/graph.h"
 
 namespace compatcheck::analysis {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compatcheck/report.h"
-#include "convert/assess.h"
+#include "conversion/assess.h"
 
 namespace compatcheck::analysis {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compatcheck/report.h"
-#include "convert/facts.h"
+#include "conversion/facts.h"
 #include "ir/graph.h"
 
 namespace compatcheck::analysis {

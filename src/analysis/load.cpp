@@ -6,8 +6,8 @@
 #include "analysis/model_state.h"
 #include "analysis/run.h"
 #include "analysis/stated_schemas.h"
+#include "files/naming.h"
 #include "frontend/foreign.h"
-#include "frontend/naming.h"
 #include "lint/in_force.h"
 #include "passes/assertions.h"
 #include "passes/normalize.h"
@@ -119,7 +119,7 @@ Model Loader::State::load(const std::string& path, const Read& read) {
     const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
     report_stage(options.run, "load");
     logging::info("{}: reading it", path);
-    frontend::naming(path, [&] { watch.look(); });
+    files::naming(path, [&] { watch.look(); });
     const logging::Timed reading(path + ": read"), normalizing(path + ": normalized");
     auto loaded = read(frontend);
     reading.done();
@@ -159,7 +159,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
     throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
   if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())
     state->text_with_assertions = text->clone();
-  passes::Normalized normalized = frontend::naming(path, [&] {
+  passes::Normalized normalized = files::naming(path, [&] {
     if (state->program) return passes::normalize(*state->program, state->schemas, normalize_options);
     return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);
   });
@@ -173,14 +173,14 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
 
 std::string identity_of(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
-    return frontend::naming(file.string(), [&] { return frontend::identity_of(frontend::InputFile(file), file); });
+    return files::naming(file.string(), [&] { return frontend::identity_of(files::InputFile(file), file); });
   });
 }
 
 std::string format_of(const std::filesystem::path& file) {
   return analysis::guarded(file.string(), [&] {
-    return frontend::naming(
-        file.string(), [&] { return std::string(frontend::name(frontend::recognise(frontend::InputFile(file), file).format)); });
+    return files::naming(file.string(),
+                         [&] { return std::string(frontend::name(frontend::recognise(files::InputFile(file), file).format)); });
   });
 }
 

@@ -11,8 +11,8 @@
 
 #include "compatcheck/load.h"
 #include "compatcheck/state_mode.h"
-#include "convert/context.h"
-#include "frontend/input_file.h"
+#include "conversion/context.h"
+#include "files/input_file.h"
 #include "frontend/load.h"
 #include "ir/graph.h"
 #include "ir/program.h"
@@ -36,7 +36,7 @@ struct LoadedFile {
   symbolic::Registry registry;
   handlers::Registry handlers;
   onnx::MovedAttributes moved;                               // of the table
-  std::shared_ptr<const frontend::InputFile> file;           // what the weights lie in
+  std::shared_ptr<const files::InputFile> file;              // what the weights lie in
   std::string method;                                        // that the graph is of
   std::optional<frontend::pt2::ExportedInterface> exported;  // what an exported program states of its inputs
   frontend::LoadOptions load;                                // for whoever runs the file

@@ -1,7 +1,7 @@
 #include "analysis/onnx_model.h"
 
-#include "convert/assess.h"
-#include "convert/raw.h"
+#include "conversion/assess.h"
+#include "conversion/raw.h"
 #include "onnx/cleanup.h"
 #include "process/log.h"
 

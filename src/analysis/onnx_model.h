@@ -5,7 +5,7 @@
 
 #include "analysis/prepare.h"
 #include "compatcheck/convert.h"
-#include "convert/lower.h"
+#include "conversion/lower.h"
 #include "onnx/model.h"
 
 namespace compatcheck::analysis {

@@ -3,7 +3,7 @@
 
 #include "analysis/boundary.h"
 #include "compatcheck/check.h"
-#include "frontend/sha256.h"
+#include "files/sha256.h"
 #include "mapping/table.h"
 
 namespace compatcheck {
@@ -35,14 +35,14 @@ class Digest {
       if (std::filesystem::is_directory(file))
         add_files(files_in(file));
       else
-        add(std::filesystem::is_regular_file(file) ? frontend::sha256_of_file(file) : file.string());
+        add(std::filesystem::is_regular_file(file) ? files::sha256_of_file(file) : file.string());
     }
   }
   std::string finish() && { return std::move(sha_).finish().substr(0, digits); }
 
  private:
   static constexpr std::size_t digits = 16;
-  frontend::Sha256 sha_;
+  files::Sha256 sha_;
 };
 
 // Of a target: a profile of one's own, not an engine.

@@ -10,7 +10,7 @@
 #include "analysis/model_state.h"
 #include "analysis/prepare.h"
 #include "compatcheck/check.h"
-#include "convert/assess.h"
+#include "conversion/assess.h"
 #include "engines/look.h"
 
 namespace compatcheck::analysis {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "convert/assess.h"
+#include "conversion/assess.h"
 #include "ir/graph.h"
 #include "symbolic/call.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
-#include "frontend/extent.h"
+#include "files/extent.h"
 
 namespace compatcheck::examples {
 namespace {
@@ -17,7 +17,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 class Reading {
  public:
-  Reading(const frontend::InputFile& file, const frontend::ZipDirectory* directory) : file_(file), directory_(directory) {}
+  Reading(const files::InputFile& file, const files::ZipDirectory* directory) : file_(file), directory_(directory) {}
 
   void read(ir::Constant& value) {
     if (auto* view = value.get<ir::TensorView>()) tensor(*view);
@@ -37,7 +37,7 @@ class Reading {
     const auto count = static_cast<std::uint64_t>(view.elements());
     allow(count, width);
     const Bytes& from = bytes_of(view.storage);
-    if (!frontend::fits(frontend::reach(view.offset, view.sizes, view.strides), width, from.size()))
+    if (!files::fits(files::reach(view.offset, view.sizes, view.strides), width, from.size()))
       throw ModelError("holds a tensor that reaches outside its storage");
     auto storage = std::make_shared<ir::Storage>();
     storage->bytes = count * width;
@@ -79,26 +79,26 @@ class Reading {
     if (storage->bytes == 0) return known->second;
     const auto* record = directory_ ? record_named(storage->record) : nullptr;
     if (!record) throw ModelError("keeps its elements one by one: save them as raw_data (onnx.numpy_helper.from_array does)");
-    Bytes all = frontend::read_zip_record(file_, *record, record->unpacked);
+    Bytes all = files::read_zip_record(file_, *record, record->unpacked);
     if (all.size() < storage->bytes) throw ModelError("record " + storage->record + " is cut short or damaged");
     return known->second = Bytes(all.end() - static_cast<std::ptrdiff_t>(storage->bytes), all.end());  // behind an array's head
   }
 
-  const frontend::ZipRecord* record_named(const std::string& name) const {
+  const files::ZipRecord* record_named(const std::string& name) const {
     if (const auto* record = directory_->find(name)) return record;
-    const auto found = std::ranges::find(directory_->records, name, &frontend::ZipRecord::name);
+    const auto found = std::ranges::find(directory_->records, name, &files::ZipRecord::name);
     return found == directory_->records.end() ? nullptr : &*found;
   }
 
-  const frontend::InputFile& file_;
-  const frontend::ZipDirectory* directory_;
+  const files::InputFile& file_;
+  const files::ZipDirectory* directory_;
   std::map<std::shared_ptr<const ir::Storage>, Bytes> read_;
   std::uint64_t used_ = 0;
 };
 
 }  // namespace
 
-void read_elements(ir::Constant& value, const frontend::InputFile& file, const frontend::ZipDirectory* directory) {
+void read_elements(ir::Constant& value, const files::InputFile& file, const files::ZipDirectory* directory) {
   Reading(file, directory).read(value);
 }
 

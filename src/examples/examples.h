@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "frontend/input_file.h"
+#include "files/input_file.h"
 #include "ir/constant.h"
 
 namespace compatcheck::examples {
@@ -21,7 +21,7 @@ struct Examples {
 enum class Elements : bool { leave, read };
 
 // Of an open file, a .pt or .npz. Throws ModelError, without the file's name.
-Examples read(const frontend::InputFile& file, Elements elements = Elements::leave);
+Examples read(const files::InputFile& file, Elements elements = Elements::leave);
 
 // A .pt file (torch.save of tensors, numbers, None, and tuples, lists and dicts of them), an .npz file, or a folder of
 // input_0.pb, input_1.pb … (TensorProto). Nothing in the file is run. Throws UsageError, naming the file and why.

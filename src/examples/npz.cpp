@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "compatcheck/error.h"
-#include "frontend/extent.h"
+#include "files/extent.h"
 
 namespace compatcheck::examples {
 namespace {
@@ -158,8 +158,8 @@ std::vector<std::int64_t> strides_of(const Header& header) {
   return strides;
 }
 
-ir::Constant read_array(const frontend::InputFile& file, const frontend::ZipRecord& record) {
-  const auto bytes = frontend::read_zip_record(file, record, longest_head);
+ir::Constant read_array(const files::InputFile& file, const files::ZipRecord& record) {
+  const auto bytes = files::read_zip_record(file, record, longest_head);
   const auto [start, text] = head_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   const Header header = HeaderReader(text).read();
   ir::TensorView view{
@@ -168,8 +168,8 @@ ir::Constant read_array(const frontend::InputFile& file, const frontend::ZipReco
   storage->record = record.name;
   storage->bytes = record.unpacked - start;
   storage->in_file = !record.compressed;
-  if (storage->in_file) storage->file_offset = frontend::contents_offset(file, record) + start;
-  if (!frontend::fits(frontend::reach(0, view.sizes, view.strides), ir::element_bytes(view.dtype), storage->bytes))
+  if (storage->in_file) storage->file_offset = files::contents_offset(file, record) + start;
+  if (!files::fits(files::reach(0, view.sizes, view.strides), ir::element_bytes(view.dtype), storage->bytes))
     throw ModelError("is shorter than its sizes say: it is cut short or damaged");
   view.storage = std::move(storage);
   return {std::move(view)};
@@ -177,7 +177,7 @@ ir::Constant read_array(const frontend::InputFile& file, const frontend::ZipReco
 
 }  // namespace
 
-ir::Constant read_npz(const frontend::InputFile& file, const frontend::ZipDirectory& directory) {
+ir::Constant read_npz(const files::InputFile& file, const files::ZipDirectory& directory) {
   constexpr std::string_view ending = ".npy";
   if (directory.records.size() > most_arrays) throw ModelError("holds more than " + std::to_string(most_arrays) + " arrays");
   ir::DictConstant arrays(ir::simple_type(ir::TypeKind::string), ir::tensor_type(), {});

@@ -8,7 +8,7 @@
 
 #include "compatcheck/error.h"
 #include "examples/elements.h"
-#include "frontend/extent.h"
+#include "files/extent.h"
 
 namespace compatcheck::examples {
 namespace {
@@ -51,7 +51,7 @@ class Message {
     std::uint64_t number = 0, at = 0, bytes = 0;
   };
 
-  explicit Message(const frontend::InputFile& file) : file_(file), end_(file.size()) {}
+  explicit Message(const files::InputFile& file) : file_(file), end_(file.size()) {}
 
   std::optional<Part> next() {
     if (at_ == end_) return std::nullopt;
@@ -92,7 +92,7 @@ class Message {
     return piece_[at_++ - piece_at_];
   }
 
-  const frontend::InputFile& file_;
+  const files::InputFile& file_;
   std::uint64_t at_ = 0, end_ = 0, piece_at_ = 0;
   std::vector<std::uint8_t> piece_;
 };
@@ -105,7 +105,7 @@ struct Proto {
   bool typed_data = false;  // float_data and its like
 };
 
-void take_dims(Proto& proto, const frontend::InputFile& file, const Message::Part& part) {
+void take_dims(Proto& proto, const files::InputFile& file, const Message::Part& part) {
   const auto add = [&](std::uint64_t value) {
     if (static_cast<std::int64_t>(value) < 0 || proto.dims.size() == most_proto_dims) Message::damaged();
     proto.dims.push_back(static_cast<std::int64_t>(value));
@@ -126,7 +126,7 @@ void take_dims(Proto& proto, const frontend::InputFile& file, const Message::Par
   if (shift != 0) Message::damaged();
 }
 
-Proto read_fields(const frontend::InputFile& file) {
+Proto read_fields(const files::InputFile& file) {
   Proto proto;
   Message message(file);
   std::size_t fields = 0;
@@ -177,8 +177,8 @@ ir::Constant tensor_of(const Proto& proto) {
     storage->file_offset = proto.raw->at;
     storage->bytes = proto.raw->bytes;
   }
-  const auto reached = frontend::reach(0, view.sizes, view.strides);
-  if (!frontend::fits(reached, ir::element_bytes(*dtype), storage->bytes) && !proto.typed_data)
+  const auto reached = files::reach(0, view.sizes, view.strides);
+  if (!files::fits(reached, ir::element_bytes(*dtype), storage->bytes) && !proto.typed_data)
     throw ModelError("holds fewer elements than its sizes say: it is cut short or damaged");
   view.storage = std::move(storage);
   return {std::move(view)};
@@ -209,7 +209,7 @@ std::vector<std::filesystem::path> input_files(const std::filesystem::path& fold
 
 }  // namespace
 
-NamedTensor read_tensor_proto(const frontend::InputFile& file) {
+NamedTensor read_tensor_proto(const files::InputFile& file) {
   Proto proto = read_fields(file);
   ir::Constant tensor = tensor_of(proto);
   return {std::move(proto.name), std::move(tensor)};
@@ -220,7 +220,7 @@ ir::Constant read_proto_folder(const std::filesystem::path& folder, Elements ele
   for (const auto& path : input_files(folder)) {
     const std::string file_name = path.filename().string();
     try {
-      const frontend::InputFile file(path);
+      const files::InputFile file(path);
       auto [name, tensor] = read_tensor_proto(file);
       if (elements == Elements::read) read_elements(tensor, file, nullptr);
       tensors.items.emplace_back(ir::Constant{name.empty() ? path.stem().string() : name}, std::move(tensor));

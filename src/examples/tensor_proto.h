@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "examples/examples.h"
-#include "frontend/input_file.h"
+#include "files/input_file.h"
 #include "ir/constant.h"
 
 namespace compatcheck::examples {
@@ -15,7 +15,7 @@ struct NamedTensor {
 };
 
 // Throws ModelError, without the file's name.
-NamedTensor read_tensor_proto(const frontend::InputFile& file);
+NamedTensor read_tensor_proto(const files::InputFile& file);
 
 // A dict of tensors by the names that the files give them, or else "input_0" …, in the order of the numbers. Throws
 // ModelError.

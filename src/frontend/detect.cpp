@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "compatcheck/error.h"
+#include "files/pickle.h"
 #include "frontend/foreign.h"
-#include "frontend/pickle.h"
 #include "frontend/saved.h"
 #include "frontend/text/graph_text.h"
 
@@ -26,12 +26,12 @@ bool starts_with(Head head, std::string_view magic, std::size_t at = 0) {
 // torch.save before 1.6: a number, the protocol, the machine's sizes and the object, each a pickle of its own.
 constexpr std::string_view legacy_magic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."sv;
 
-Recognition legacy_pickle(const InputFile& file) {
+Recognition legacy_pickle(const files::InputFile& file) {
   const auto bytes = file.head(pickle_bytes);
   Head rest(bytes);
   Head object;
   for (int pickle = 0; pickle < 4; ++pickle) {
-    const PickledNames names = names_in_pickle(rest);
+    const files::PickledNames names = files::names_in_pickle(rest);
     if (!names.whole) throw ModelError("is a torch.save file that is cut short or damaged");
     object = rest.first(names.bytes);
     rest = rest.subspan(names.bytes);
@@ -85,7 +85,7 @@ bool is_safetensors(Head head) {
   return std::all_of(head.begin() + 4, head.begin() + 8, [](std::uint8_t byte) { return byte == 0; });
 }
 
-Recognition recognise_head(const InputFile& file, Head head) {
+Recognition recognise_head(const files::InputFile& file, Head head) {
   if (starts_with(head, legacy_magic)) return legacy_pickle(file);
   if (is_tar(head)) {
     if (head_contains(head, "sys_info") || head_contains(head, "storages")) return {Format::legacy_tar, {}, {}};
@@ -96,25 +96,25 @@ Recognition recognise_head(const InputFile& file, Head head) {
   if (is_safetensors(head)) return {Format::safetensors, "is a safetensors file: weights without TorchScript code", {}};
   if (is_onnx(head)) return {Format::onnx, {}, {}};
   if (starts_with(head, "\x80"sv) && head.size() > 1 && head[1] <= 5)
-    if (const auto names = names_in_pickle(head); names.whole || !names.classes.empty()) return recognise_saved(head);
+    if (const auto names = files::names_in_pickle(head); names.whole || !names.classes.empty()) return recognise_saved(head);
   return {};
 }
 
-Recognition recognise_pickle_archive(const InputFile& file, const ZipDirectory& directory) {
-  const ZipRecord* record = directory.find("data.pkl");
+Recognition recognise_pickle_archive(const files::InputFile& file, const files::ZipDirectory& directory) {
+  const files::ZipRecord* record = directory.find("data.pkl");
   if (record->compressed) return {Format::saved_object, "Python objects", {}};
   return recognise_saved(read_zip_record(file, *record, pickle_bytes));
 }
 
-bool is_export(const ZipDirectory& directory) {
+bool is_export(const files::ZipDirectory& directory) {
   return directory.find("serialized_exported_program.json") || directory.find("archive_format") ||
-         std::any_of(directory.records.begin(), directory.records.end(), [](const ZipRecord& record) {
+         std::any_of(directory.records.begin(), directory.records.end(), [](const files::ZipRecord& record) {
            return record.name == "serialized_exported_program.json" || record.name.ends_with("/archive_format") ||
                   (record.name.find("models/") != std::string::npos && record.name.ends_with(".json"));
          });
 }
 
-Recognition recognise_zip(const InputFile& file, const ZipDirectory& directory) {
+Recognition recognise_zip(const files::InputFile& file, const files::ZipDirectory& directory) {
   if (directory.records.empty()) throw ModelError("is an empty zip archive");
   if (directory.has_folder("code/") && directory.find("data.pkl")) {
     if (directory.find("constants.pkl")) return {Format::torchscript, {}, {}};
@@ -134,11 +134,11 @@ Recognition recognise_zip(const InputFile& file, const ZipDirectory& directory) 
 
 }  // namespace
 
-Recognition recognise(const InputFile& file, const std::filesystem::path& path) {
+Recognition recognise(const files::InputFile& file, const std::filesystem::path& path) {
   if (file.size() == 0) throw ModelError("is empty");
   const auto head = file.head(head_bytes);
-  if (starts_as_zip(head)) {
-    ZipDirectory directory = read_zip_directory(file);
+  if (files::starts_as_zip(head)) {
+    files::ZipDirectory directory = files::read_zip_directory(file);
     Recognition recognition = recognise_zip(file, directory);
     recognition.directory = std::move(directory);
     return recognition;
@@ -153,7 +153,7 @@ Recognition recognise(const InputFile& file, const std::filesystem::path& path) 
 
 Format detect(const std::filesystem::path& path) {
   try {
-    return recognise(InputFile(path), path).format;
+    return recognise(files::InputFile(path), path).format;
   } catch (const ModelError& error) {
     throw ModelError(path.string() + ": " + error.what());
   }

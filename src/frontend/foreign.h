@@ -5,20 +5,20 @@
 #include <optional>
 #include <string>
 
-#include "frontend/input_file.h"
+#include "files/input_file.h"
+#include "files/zip.h"
 #include "frontend/load.h"
-#include "frontend/zip.h"
 
 namespace compatcheck::frontend {
 
 struct Recognition {
   Format format = Format::unknown;
-  std::string detail;                     // a pickled module's class, what junk looks like; may be empty
-  std::optional<ZipDirectory> directory;  // of a zip
+  std::string detail;                            // a pickled module's class, what junk looks like; may be empty
+  std::optional<files::ZipDirectory> directory;  // of a zip
 };
 
 // Throws ModelError (without the file's name) for what is empty, truncated or damaged. `path` gives the ending alone.
-Recognition recognise(const InputFile& file, const std::filesystem::path& path);
+Recognition recognise(const files::InputFile& file, const std::filesystem::path& path);
 
 // "is a …, not TorchScript: …" for a format that is recognised, not read.
 std::string why_not(const Recognition& recognition);

@@ -114,7 +114,8 @@ void Helper::start() {
   logging::info("started {} with libtorch {} in {}", program.string(), version_, libtorch_.lib.string());
 }
 
-std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>& request, const InputFile* file, bool attach) {
+std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>& request, const files::InputFile* file,
+                                                bool attach) {
   if (process_ && !process_->alive()) process_.reset();
   if (!process_) start();
   const bool was_fresh = std::exchange(fresh_, false);
@@ -133,7 +134,7 @@ std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>&
   return reply;
 }
 
-protocol::Reply Helper::ask(const protocol::Request& request, const InputFile* file, bool attach) {
+protocol::Reply Helper::ask(const protocol::Request& request, const files::InputFile* file, bool attach) {
   const auto bytes = protocol::encode(request);
   auto reply = try_once(bytes, file, attach);
   if (!reply) reply = try_once(bytes, file, attach);

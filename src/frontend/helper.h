@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "files/input_file.h"
 #include "frontend/helper_process.h"
-#include "frontend/input_file.h"
 #include "frontend/load.h"
 #include "frontend/locate.h"
 
@@ -27,12 +27,12 @@ class Helper {
   // The reply, never an ErrorReply. Throws what the helper reports; ModelError for a request that ended it
   // (HelperCrash: by a crash), UsageError where no helper or libtorch serves. Messages don't name the file. `file` goes along if
   // `attach`.
-  protocol::Reply ask(const protocol::Request& request, const InputFile* file = nullptr, bool attach = false);
+  protocol::Reply ask(const protocol::Request& request, const files::InputFile* file = nullptr, bool attach = false);
   const std::string& libtorch_version();
 
  private:
   // nullopt: ask again, a fresh helper.
-  std::optional<protocol::Reply> try_once(const std::vector<std::uint8_t>& request, const InputFile* file, bool attach);
+  std::optional<protocol::Reply> try_once(const std::vector<std::uint8_t>& request, const files::InputFile* file, bool attach);
   void start();
   void check(const protocol::HelloReply& hello) const;
   HelperBounds bounds() const;

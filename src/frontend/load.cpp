@@ -4,12 +4,12 @@
 #include <unordered_map>
 
 #include "compatcheck/error.h"
+#include "files/naming.h"
+#include "files/sha256.h"
 #include "frontend/foreign.h"
 #include "frontend/helper.h"
-#include "frontend/naming.h"
 #include "frontend/parameters.h"
 #include "frontend/pt2/exported.h"
-#include "frontend/sha256.h"
 #include "frontend/snapshot.h"
 #include "frontend/text/graph_text.h"
 
@@ -26,12 +26,12 @@ Wanted expect(protocol::Reply reply) {
 
 std::string crash_text(const HelperCrash& crash) { return "PyTorch crashes (" + crash.how + ")"; }
 
-Loaded load_text(const InputFile& file, const std::string& display_name) {
+Loaded load_text(const files::InputFile& file, const std::string& display_name) {
   if (file.size() > longest_text) throw ModelError(display_name + ": is too long for a graph as text");
   const auto bytes = file.read(0, file.size());
   Loaded loaded{.format = Format::graph_text,
                 .file_bytes = file.size(),
-                .identity = sha256_of(bytes),
+                .identity = files::sha256_of(bytes),
                 .parameters = {},
                 .content = {},
                 .file = {}};
@@ -56,17 +56,17 @@ struct Frontend::State {
     return paths;
   }
 
-  Loaded load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
-  Loaded load_exported(const InputFile& file, const ZipDirectory& directory);
+  Loaded load(const files::InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
+  Loaded load_exported(const files::InputFile& file, const files::ZipDirectory& directory);
   std::vector<std::string> library_schemas();
 
-  std::vector<Run> run(const InputFile& file, const std::vector<ir::Constants>& calls, protocol::RunRequest request);
+  std::vector<Run> run(const files::InputFile& file, const std::vector<ir::Constants>& calls, protocol::RunRequest request);
 
   LoadOptions options;
   Helper helper;
 };
 
-std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std::vector<ir::Constants>& calls,
+std::vector<Frontend::Run> Frontend::State::run(const files::InputFile& file, const std::vector<ir::Constants>& calls,
                                                 protocol::RunRequest request) {
   ir::ListConstant arguments;
   for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
@@ -105,11 +105,11 @@ std::vector<Frontend::Run> Frontend::State::run(const InputFile& file, const std
   return runs;
 }
 
-Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path& path, const std::string& display_name,
+Loaded Frontend::State::load(const files::InputFile& file, const std::filesystem::path& path, const std::string& display_name,
                              bool attach) {
-  const Recognition recognition = naming(display_name, [&] { return recognise(file, path); });
+  const Recognition recognition = files::naming(display_name, [&] { return recognise(file, path); });
   if (recognition.format == Format::graph_text) return load_text(file, display_name);
-  return naming(display_name, [&] {
+  return files::naming(display_name, [&] {
     if (recognition.format == Format::exported_program) return load_exported(file, *recognition.directory);
     if (recognition.format != Format::torchscript) throw ModelError(why_not(recognition));
     const protocol::LoadRequest request{model(path, display_name)};
@@ -127,7 +127,7 @@ Loaded Frontend::State::load(const InputFile& file, const std::filesystem::path&
 }
 
 // libtorch is asked for the schemas of operator libraries alone.
-Loaded Frontend::State::load_exported(const InputFile& file, const ZipDirectory& directory) {
+Loaded Frontend::State::load_exported(const files::InputFile& file, const files::ZipDirectory& directory) {
   schema::Registry schemas;
   for (const std::string& schema : options.schemas) schemas.add(schema);
   const auto of_libraries = library_schemas();
@@ -152,9 +152,9 @@ std::vector<std::string> Frontend::State::library_schemas() {
   return expect<protocol::SchemasReply>(helper.ask(request)).schemas;
 }
 
-std::string identity_of(const InputFile& file, const std::filesystem::path& path) {
+std::string identity_of(const files::InputFile& file, const std::filesystem::path& path) {
   const Recognition recognition = recognise(file, path);
-  if (recognition.format == Format::graph_text) return sha256_of(file.read(0, file.size()));
+  if (recognition.format == Format::graph_text) return files::sha256_of(file.read(0, file.size()));
   if (!recognition.directory) throw ModelError(why_not(recognition));
   return identity(*recognition.directory);
 }
@@ -165,14 +165,14 @@ Frontend::Frontend(Frontend&&) noexcept = default;
 Frontend& Frontend::operator=(Frontend&&) noexcept = default;
 
 Loaded Frontend::load(const std::filesystem::path& path) {
-  auto file = naming(path.string(), [&] { return std::make_shared<const InputFile>(path); });
+  auto file = files::naming(path.string(), [&] { return std::make_shared<const files::InputFile>(path); });
   Loaded loaded = state_->load(*file, path, path.string(), false);
   loaded.file = std::move(file);
   return loaded;
 }
 
 Loaded Frontend::load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name) {
-  auto file = naming(display_name, [&] { return std::make_shared<const InputFile>(bytes); });
+  auto file = files::naming(display_name, [&] { return std::make_shared<const files::InputFile>(bytes); });
   Loaded loaded = state_->load(*file, display_name, display_name, true);
   loaded.file = std::move(file);
   return loaded;
@@ -180,8 +180,8 @@ Loaded Frontend::load_bytes(std::span<const std::uint8_t> bytes, const std::stri
 
 Frontend::Execution Frontend::compare_execution(const std::filesystem::path& path, const ir::Graph& graph,
                                                 const std::string& method, std::uint64_t seed, bool inputs_after) {
-  return naming(path.string(), [&]() -> Execution {
-    const InputFile file(path);
+  return files::naming(path.string(), [&]() -> Execution {
+    const files::InputFile file(path);
     const protocol::ExecutionRequest request{state_->model(path, path.string()), encode(graph), method, seed, inputs_after};
     auto reply = expect<protocol::ExecutionReply>(state_->helper.ask(request, &file));
     return {reply.agrees, std::move(reply.difference)};
@@ -190,8 +190,8 @@ Frontend::Execution Frontend::compare_execution(const std::filesystem::path& pat
 
 std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::path& path, const ir::Graph& graph,
                                                         std::uint64_t seed) {
-  return naming(path.string(), [&] {
-    const InputFile file(path);
+  return files::naming(path.string(), [&] {
+    const files::InputFile file(path);
     const protocol::ObserveRequest request{state_->model(path, path.string()), encode(graph), seed};
     const auto reply = expect<protocol::ObserveReply>(state_->helper.ask(request, &file));
     const auto values = values_in_order(graph);
@@ -204,18 +204,18 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
   });
 }
 
-std::vector<Frontend::Run> Frontend::run(const InputFile& file, const std::string& display_name, const std::string& method,
+std::vector<Frontend::Run> Frontend::run(const files::InputFile& file, const std::string& display_name, const std::string& method,
                                          const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge,
                                          const std::vector<std::string>& state) {
-  return naming(display_name, [&] {
+  return files::naming(display_name, [&] {
     return state_->run(file, calls, {state_->model(display_name, display_name), method, {}, seed, nudge, state});
   });
 }
 
-Frontend::Inner Frontend::inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph,
+Frontend::Inner Frontend::inner_values(const files::InputFile& file, const std::string& display_name, const ir::Graph& graph,
                                        const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted,
                                        std::uint64_t most_bytes) {
-  return naming(display_name, [&] {
+  return files::naming(display_name, [&] {
     const auto values = values_in_order(graph);
     const auto blocks = blocks_in_order(graph);
     std::unordered_map<const ir::Value*, std::uint32_t> positions;

@@ -15,9 +15,11 @@
 #include "frontend/pt2/interface.h"
 #include "ir/program.h"
 
-namespace compatcheck::frontend {
-
+namespace compatcheck::files {
 class InputFile;
+}
+
+namespace compatcheck::frontend {
 
 enum class Format : std::uint8_t {
   torchscript,       // zip archive with code/
@@ -69,12 +71,12 @@ struct Loaded {
   std::string identity;                              // hash of the zip directory: names, sizes, CRCs; of the bytes for text
   Parameters parameters;                             // distinct storages counted once
   std::variant<ir::Program, ir::Graph> content;      // Graph: from text
-  std::shared_ptr<const InputFile> file;             // open: what storages in the file are places of
+  std::shared_ptr<const files::InputFile> file;      // open: what storages in the file are places of
   std::optional<pt2::ExportedInterface> exported{};  // of an exported program
 };
 
 // Loaded::identity, without loading. Throws ModelError for what is no model.
-std::string identity_of(const InputFile& file, const std::filesystem::path& path);
+std::string identity_of(const files::InputFile& file, const std::filesystem::path& path);
 
 // Owns at most one helper process, started when the first TorchScript file is opened and again after a crash.
 // Not for concurrent use; one per thread.
@@ -118,7 +120,7 @@ class Frontend {
   // A crash of PyTorch is a failure of every call. The module keeps its attributes from call to call; the first finds what the
   // file holds. `nudge`, unless it is 0: the last bits of the module's weights are others, by this draw. `state`: attributes,
   // "layers.0.k_cache".
-  std::vector<Run> run(const InputFile& file, const std::string& display_name, const std::string& method,
+  std::vector<Run> run(const files::InputFile& file, const std::string& display_name, const std::string& method,
                        const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0,
                        const std::vector<std::string>& state = {});
 
@@ -136,7 +138,7 @@ class Frontend {
     std::vector<std::vector<ir::Constants>> values;                  // for each of those wanted, execution by execution
   };
   // Throws ModelError if the graph doesn't run.
-  Inner inner_values(const InputFile& file, const std::string& display_name, const ir::Graph& graph,
+  Inner inner_values(const files::InputFile& file, const std::string& display_name, const ir::Graph& graph,
                      const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted,
                      std::uint64_t most_bytes);
 

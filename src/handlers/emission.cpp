@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "handlers/sizes.h"
+#include "schema/traits.h"
 #include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
@@ -24,41 +25,10 @@ std::int64_t usual(std::int64_t number, std::string_view argument) {
   return number;
 }
 
-// Operators that PyTorch computes on a quantized tensor's steps and whose result keeps the scale: what moves elements, and what
-// any factor may be taken out of.
+// On a quantized tensor; an in-place form computes the same.
 bool keeps_scale(std::string_view op) {
-  static constexpr std::string_view names[] = {"adaptive_avg_pool2d",
-                                               "adaptive_avg_pool3d",
-                                               "avg_pool2d",
-                                               "avg_pool3d",
-                                               "clone",
-                                               "contiguous",
-                                               "detach",
-                                               "dropout",
-                                               "expand",
-                                               "flatten",
-                                               "index_select",
-                                               "max_pool1d",
-                                               "max_pool2d",
-                                               "max_pool3d",
-                                               "mean",
-                                               "permute",
-                                               "relu",
-                                               "relu_",
-                                               "repeat",
-                                               "reshape",
-                                               "select",
-                                               "slice",
-                                               "squeeze",
-                                               "t",
-                                               "transpose",
-                                               "unflatten",
-                                               "unsqueeze",
-                                               "upsample_bilinear2d",
-                                               "upsample_nearest2d",
-                                               "upsample_nearest3d",
-                                               "view"};
-  return op.starts_with("aten::") && std::ranges::find(names, op.substr(6)) != std::end(names);
+  if (op.ends_with('_')) op.remove_suffix(1);
+  return schema::has_trait(op, schema::Trait::keeps_scale);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "compatcheck/error.h"
 #include "handlers/body.h"
 #include "handlers/registry.h"
-#include "handlers/spoken.h"
+#include "handlers/row_arguments.h"
 #include "symbolic/promotion.h"
 
 namespace compatcheck::handlers {

@@ -11,93 +11,93 @@ namespace compatcheck::handlers {
 namespace {
 
 // How one dimension gets its size.
-struct Way {
+struct Division {
   enum class Kind : std::uint8_t { keep, all, equal, different } kind = Kind::keep;
   std::int64_t size = 0, count = 0;  // of `equal` and `different`
 };
 
-Way way_of(Emission& e, const Dim& size, const Dim& count) {
+Division division_of(Emission& e, const Dim& size, const Dim& count) {
   if (provably_equal(size, count)) return {};
   const auto given = count.number();
   if (!given) e.want("output_size", "the value");
   if (*given < 1) throw Refusal{"PyTorch pools to no " + std::to_string(*given) + " places"};
-  if (*given == 1) return {Way::Kind::all, size.number().value_or(0), 1};
+  if (*given == 1) return {Division::Kind::all, size.number().value_or(0), 1};
   const auto known = size.number();
   if (!known) e.want("self", "with an output size other than 1, a size");
-  return {*known % *given == 0 ? Way::Kind::equal : Way::Kind::different, *known, *given};
+  return {*known % *given == 0 ? Division::Kind::equal : Division::Kind::different, *known, *given};
 }
 
-std::vector<Way> ways_of(Emission& e, const Shape& spatial) {
+std::vector<Division> divisions_of(Emission& e, const Shape& spatial) {
   const auto given = e.call.dims("output_size");
   if (!given) e.want("output_size", "the value");
-  std::vector<Way> ways;
+  std::vector<Division> divisions;
   for (std::size_t i = 0; i < spatial.size(); ++i)
-    ways.push_back(way_of(e, spatial[i], given->size() == 1 ? given->front() : given->at(i)));
-  return ways;
+    divisions.push_back(division_of(e, spatial[i], given->size() == 1 ? given->front() : given->at(i)));
+  return divisions;
 }
 
-bool all(const std::vector<Way>& ways, Way::Kind kind) {
-  return std::ranges::all_of(ways, [&](const Way& way) { return way.kind == kind; });
+bool all(const std::vector<Division>& divisions, Division::Kind kind) {
+  return std::ranges::all_of(divisions, [&](const Division& division) { return division.kind == kind; });
 }
 
 // Windows from floor(i · size / count) to ceil((i + 1) · size / count).
-Cells cells_of_way(const Way& way) {
-  const auto start = [&](std::int64_t i) { return i * way.size / way.count; };
-  const auto end = [&](std::int64_t i) { return ((i + 1) * way.size + way.count - 1) / way.count; };
-  Cells cells{0, way.count, {}};
-  for (std::int64_t i = 0; i < way.count; ++i) cells.kernel = std::max(cells.kernel, end(i) - start(i));
+Cells cells_of_division(const Division& division) {
+  const auto start = [&](std::int64_t i) { return i * division.size / division.count; };
+  const auto end = [&](std::int64_t i) { return ((i + 1) * division.size + division.count - 1) / division.count; };
+  Cells cells{0, division.count, {}};
+  for (std::int64_t i = 0; i < division.count; ++i) cells.kernel = std::max(cells.kernel, end(i) - start(i));
   for (std::int64_t k = 0; k < cells.kernel; ++k)
-    for (std::int64_t i = 0; i < way.count; ++i) cells.at.push_back(start(i) + k < end(i) ? start(i) + k : -1);
+    for (std::int64_t i = 0; i < division.count; ++i) cells.at.push_back(start(i) + k < end(i) ? start(i) + k : -1);
   return cells;
 }
 
-Value lengths(Emission& e, const Way& way, std::int64_t behind, DType dtype) {
-  Ints made, dims{way.count};
-  for (std::int64_t i = 0; i < way.count; ++i)
-    made.push_back(((i + 1) * way.size + way.count - 1) / way.count - i * way.size / way.count);
+Value lengths(Emission& e, const Division& division, std::int64_t behind, DType dtype) {
+  Ints made, dims{division.count};
+  for (std::int64_t i = 0; i < division.count; ++i)
+    made.push_back(((i + 1) * division.size + division.count - 1) / division.count - i * division.size / division.count);
   dims.resize(static_cast<std::size_t>(behind) + 1, 1);
   return e.build.constant(onnx::make_tensor(dtype, dims, made));
 }
 
 // Windows of `way`s that are one pool: all of one size in each dimension; nullopt if a size isn't known or differs.
-std::optional<Windows> pool_of(const std::vector<Way>& ways) {
+std::optional<Windows> pool_of(const std::vector<Division>& divisions) {
   Windows windows;
-  for (const Way& way : ways) {
-    const bool one_cell = way.kind == Way::Kind::keep;
-    if (way.kind == Way::Kind::different || (!one_cell && way.size == 0)) return std::nullopt;
-    windows.kernel.push_back(one_cell ? 1 : way.size / way.count);
+  for (const Division& division : divisions) {
+    const bool one_cell = division.kind == Division::Kind::keep;
+    if (division.kind == Division::Kind::different || (!one_cell && division.size == 0)) return std::nullopt;
+    windows.kernel.push_back(one_cell ? 1 : division.size / division.count);
   }
   windows.stride = windows.kernel;
-  windows.begin = windows.end = Ints(ways.size(), 0);
-  windows.dilation = Ints(ways.size(), 1);
+  windows.begin = windows.end = Ints(divisions.size(), 0);
+  windows.dilation = Ints(divisions.size(), 1);
   return windows;
 }
 
-Value average(Emission& e, const Value& input, const std::vector<Way>& ways) {
+Value average(Emission& e, const Value& input, const std::vector<Division>& divisions) {
   const bool native = input.dtype != DType::f64;
-  if (native && all(ways, Way::Kind::all)) return e.node("GlobalAveragePool", {input});
-  if (const auto windows = pool_of(ways); native && windows)
+  if (native && all(divisions, Division::Kind::all)) return e.node("GlobalAveragePool", {input});
+  if (const auto windows = pool_of(divisions); native && windows)
     return e.node("AveragePool", {input}, {{"kernel_shape", windows->kernel}, {"strides", windows->stride}});
-  const auto rank = static_cast<std::int64_t>(ways.size()) + 2;
+  const auto rank = static_cast<std::int64_t>(divisions.size()) + 2;
   Value made = input;
   for (std::int64_t axis = 2; axis < rank; ++axis) {
-    const Way& way = ways[static_cast<std::size_t>(axis) - 2];
-    if (way.kind == Way::Kind::keep) continue;
-    if (way.kind == Way::Kind::all) {
+    const Division& division = divisions[static_cast<std::size_t>(axis) - 2];
+    if (division.kind == Division::Kind::keep) continue;
+    if (division.kind == Division::Kind::all) {
       made = e.node("ReduceMean", {made}, {{"axes", Ints{axis}}, {"keepdims", 1}});
       continue;
     }
-    made = sum_of_cells(e, made, rank, axis, way.size, cells_of_way(way));
-    made = e.node("Div", {made, lengths(e, way, rank - axis - 1, made.dtype)});
+    made = sum_of_cells(e, made, rank, axis, division.size, cells_of_division(division));
+    made = e.node("Div", {made, lengths(e, division, rank - axis - 1, made.dtype)});
   }
   return made;
 }
 
 void adaptive_average(Emission& e) {
   const Batched input = with_batch(e, "self", dims_of_name(e));
-  const auto ways = ways_of(e, input.spatial());
-  if (all(ways, Way::Kind::keep)) return e.give(e.build.again(e.tensor("self")));
-  e.give(input.without(e, average(e, input.value, ways)));
+  const auto divisions = divisions_of(e, input.spatial());
+  if (all(divisions, Division::Kind::keep)) return e.give(e.build.again(e.tensor("self")));
+  e.give(input.without(e, average(e, input.value, divisions)));
 }
 
 // The dimensions of an image as one. Reshape doesn't find out its size beside a batch or channels of 0.
@@ -128,26 +128,27 @@ MaxPooled max_of_all(Emission& e, const Batched& input, bool positions) {
   return made;
 }
 
-MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Way>& ways, bool positions) {
-  if (all(ways, Way::Kind::all)) return max_of_all(e, input, positions);
-  if (const auto windows = pool_of(ways)) return max_pool(e, input.value, input.spatial(), *windows, positions);
+MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Division>& divisions, bool positions) {
+  if (all(divisions, Division::Kind::all)) return max_of_all(e, input, positions);
+  if (const auto windows = pool_of(divisions)) return max_pool(e, input.value, input.spatial(), *windows, positions);
   if (!all_known(input.spatial())) e.want("self", "with windows that differ, a size");
   std::vector<Cells> cells;
-  for (std::size_t i = 0; i < ways.size(); ++i)
-    cells.push_back(ways[i].kind == Way::Kind::keep
-                        ? cells_of_way(Way{Way::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()})
-                        : cells_of_way(ways[i]));
+  for (std::size_t i = 0; i < divisions.size(); ++i)
+    cells.push_back(
+        divisions[i].kind == Division::Kind::keep
+            ? cells_of_division(Division{Division::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()})
+            : cells_of_division(divisions[i]));
   return max_of_cells(e, input.value, numbers(input.spatial()), std::move(cells), positions);
 }
 
 void adaptive_max(Emission& e) {
   const Batched input = with_batch(e, "self", dims_of_name(e));
   const bool positions = e.output_used(1);
-  auto ways = ways_of(e, input.spatial());
-  if (!positions && all(ways, Way::Kind::keep)) return e.give(e.build.again(e.tensor("self")));
-  for (std::size_t i = 0; i < ways.size(); ++i)
-    if (ways[i].kind == Way::Kind::keep && input.spatial()[i].number() == 1) ways[i] = {Way::Kind::all, 1, 1};
-  const MaxPooled made = greatest(e, input, ways, positions);
+  auto divisions = divisions_of(e, input.spatial());
+  if (!positions && all(divisions, Division::Kind::keep)) return e.give(e.build.again(e.tensor("self")));
+  for (std::size_t i = 0; i < divisions.size(); ++i)
+    if (divisions[i].kind == Division::Kind::keep && input.spatial()[i].number() == 1) divisions[i] = {Division::Kind::all, 1, 1};
+  const MaxPooled made = greatest(e, input, divisions, positions);
   e.give(0, input.without(e, made.values));
   if (positions) e.give(1, input.without(e, made.positions));
 }

@@ -56,7 +56,6 @@ const Shape* known_shape(const Emission& e, std::string_view tensor) { return sh
 const Shape* known_output_shape(const Emission& e, std::size_t output) {
   return shape_in(e.call.facts().of(e.call.node().output(output)));
 }
-bool all_numbers(const Shape& shape) { return std::ranges::all_of(shape, &Dim::is_number); }
 
 bool all_zero(const Ints& ints) {
   return std::ranges::all_of(ints, [](std::int64_t n) { return n == 0; });

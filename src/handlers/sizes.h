@@ -10,7 +10,6 @@ namespace compatcheck::handlers {
 // Null where the rank isn't known.
 const Shape* known_shape(const Emission& e, std::string_view tensor);
 const Shape* known_output_shape(const Emission& e, std::size_t output = 0);
-bool all_numbers(const Shape& shape);
 std::optional<Ints> numbers_of(const Shape& shape);
 bool all_zero(const Ints& ints);
 // A size of which 0 can't be ruled out.

@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "convert/fact_rules.h"
-#include "convert/facts.h"
+#include "conversion/fact_rules.h"
+#include "conversion/facts.h"
 #include "inference/infer.h"
 #include "inference/leaves.h"
 

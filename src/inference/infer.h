@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "convert/facts.h"
+#include "conversion/facts.h"
 #include "inference/leaves.h"
 #include "ir/graph.h"
 #include "ir/program.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "handlers/spoken.h"
+#include "handlers/row_arguments.h"
 #include "lint/checks.h"
 #include "mapping/reading/suggest.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "handlers/spoken.h"
+#include "handlers/row_arguments.h"
 #include "lint/checks.h"
 #include "lint/kinds.h"
 #include "mapping/reading/suggest.h"

@@ -77,7 +77,7 @@ void check_users_row(const Context& context, const OperatorRows& shipped, int op
   if (const auto never = without(row.to, all); !never.empty())
     context.report(row.place, handler + "and it never writes " + mapping::joined(never) + instead);
   else if (const auto more = without(here, row.to); !more.empty() && !repeats && row.when.empty() && row.required.empty())
-    context.report(row.place, handler + "and it also writes " + mapping::joined(more) + instead);
+    context.report(row.place, handler + "and for some calls it also writes " + mapping::joined(more) + instead);
 }
 
 void check_row(const Context& context, const OperatorRows& rows, const Row& row) {

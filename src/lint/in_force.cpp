@@ -4,7 +4,7 @@
 #include "lint/checks.h"
 #include "mapping/files.h"
 #include "mapping/reading/suggest.h"
-#include "plugin/overlay.h"
+#include "plugins/overlay.h"
 #include "process/log.h"
 
 namespace compatcheck::lint {

@@ -5,7 +5,7 @@
 #include "lint/checks.h"
 #include "mapping/reading/suggest.h"
 #include "onnx/schema.h"
-#include "symbolic/words.h"
+#include "symbolic/fact_words.h"
 
 namespace compatcheck::lint {
 

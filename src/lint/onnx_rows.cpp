@@ -1,7 +1,7 @@
 // What rows say of ONNX: operators, attributes and numbers of inputs, at every opset at which the entry holds.
 #include <algorithm>
 
-#include "handlers/spoken.h"
+#include "handlers/row_arguments.h"
 #include "lint/checks.h"
 #include "lint/kinds.h"
 #include "mapping/reading/suggest.h"

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "schema/traits.h"
+
 namespace compatcheck::onnx {
 class FunctionText;
 }
@@ -122,7 +124,8 @@ struct OperatorRows {
   std::string alias;   // another operator's name, or empty
   std::string schema;  // user's, or empty
   Place schema_place;
-  std::string facts;  // rule word, or empty
+  std::string facts;            // rule word, or empty
+  schema::TraitSet traits = 0;  // of the shipped tables; for all overloads
   ComplexForm complex;
   Validity valid;
   std::vector<Entry> history;  // ascending opsets

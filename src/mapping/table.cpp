@@ -125,6 +125,11 @@ std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string
   auto text = std::make_shared<const std::string>(yaml);
   const yaml::Source source(*text, file_name);
   auto contents = read_operators(source);
+  std::erase_if(contents.items, [&](const OperatorRows& user) {
+    if (user.traits != 0)
+      contents.defects.push_back({user.place, "`traits` is for the shipped tables: the passes run without yours"});
+    return user.traits != 0;
+  });
   auto next = std::make_shared<State>(*state_);
   next->sources.emplace_back(file_name, text);
   for (const auto& [domain, version] : contents.domains) next->domains[domain] = version;

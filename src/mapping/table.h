@@ -45,6 +45,7 @@ struct Listed {
   std::string name;
   std::string why;
   Structure structure = Structure::resolved;
+  schema::TraitSet traits = 0;
   Place place;
 };
 

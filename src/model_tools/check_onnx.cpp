@@ -10,9 +10,9 @@
 #include "analysis/run.h"
 #include "engines/look.h"
 #include "engines/targets.h"
-#include "frontend/input_file.h"
-#include "frontend/naming.h"
-#include "frontend/sha256.h"
+#include "files/input_file.h"
+#include "files/naming.h"
+#include "files/sha256.h"
 #include "lint/in_force.h"
 #include "onnx/schema.h"
 #include "onnx_file/data_types.h"
@@ -192,7 +192,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
   process::tell(options.run, {.stage = "check", .done = 0, .total = 1});
   logging::info("{}: reading it as ONNX", path.string());
-  const auto file = std::make_shared<const frontend::InputFile>(path);
+  const auto file = std::make_shared<const files::InputFile>(path);
   auto skeleton = onnx_file::Skeleton::read(file, watch);
   onnx_file::check_valid(skeleton.model);
   const ::onnx::ModelProto model = onnx_file::with_types(skeleton.model);
@@ -200,7 +200,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
   report.error.reset();
   report.exit_code = exit_passed;
   report.model = model_info(model, path, file->size());
-  if (options.hash) report.model.sha256 = frontend::sha256_of_file(path);
+  if (options.hash) report.model.sha256 = files::sha256_of_file(path);
   report.opset = opset_of(model);
   summarize(model, report);
   std::map<const ::onnx::NodeProto*, std::uint32_t> places;
@@ -223,7 +223,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
 
 Report check_onnx(const std::filesystem::path& file, const CheckOptions& options) {
   return analysis::guarded(file.string(),
-                           [&] { return frontend::naming(file.string(), [&] { return check_file(file, options); }); });
+                           [&] { return files::naming(file.string(), [&] { return check_file(file, options); }); });
 }
 
 }  // namespace compatcheck

@@ -6,8 +6,8 @@
 #include "analysis/boundary.h"
 #include "analysis/run.h"
 #include "compatcheck/render.h"
+#include "files/naming.h"
 #include "frontend/foreign.h"
-#include "frontend/naming.h"
 #include "model_tools/compared.h"
 #include "model_tools/inspect_onnx.h"
 #include "model_tools/onnx_difference.h"
@@ -28,7 +28,7 @@ struct DiffSide {
   std::optional<Model> model{};  // of TorchScript
 };
 
-Kind kind_of(const frontend::InputFile& file, const std::filesystem::path& path) {
+Kind kind_of(const files::InputFile& file, const std::filesystem::path& path) {
   const auto head = file.head(64);
   const auto first =
       std::ranges::find_if(head, [](std::uint8_t byte) { return byte != ' ' && byte != '\n' && byte != '\r' && byte != '\t'; });
@@ -38,8 +38,8 @@ Kind kind_of(const frontend::InputFile& file, const std::filesystem::path& path)
 }
 
 DiffSide read(const std::filesystem::path& path) {
-  return frontend::naming(path.string(), [&]() -> DiffSide {
-    const frontend::InputFile file(path);
+  return files::naming(path.string(), [&]() -> DiffSide {
+    const files::InputFile file(path);
     const Kind kind = kind_of(file, path);
     if (kind != Kind::report) return {.kind = kind, .models = {}};
     if (file.size() > most_report_bytes) throw ModelError("is larger than a report can be");
@@ -53,8 +53,8 @@ DiffSide read(const std::filesystem::path& path) {
 }
 
 Compared read_onnx(const std::filesystem::path& path, const DiffOptions& options) {
-  return frontend::naming(path.string(), [&] {
-    Inspection found = model_tools::inspect_onnx(std::make_shared<const frontend::InputFile>(path), path.parent_path(),
+  return files::naming(path.string(), [&] {
+    Inspection found = model_tools::inspect_onnx(std::make_shared<const files::InputFile>(path), path.parent_path(),
                                                  {.load = options.load}, model_tools::Listed::initializers);
     found.path = path.string();
     return model_tools::compared(found);

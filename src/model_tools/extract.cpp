@@ -5,7 +5,7 @@
 
 #include "analysis/boundary.h"
 #include "analysis/run.h"
-#include "frontend/naming.h"
+#include "files/naming.h"
 #include "model_tools/cut.h"
 #include "model_tools/names.h"
 #include "onnx_file/external_data.h"
@@ -79,7 +79,7 @@ class Extract {
         file_(file),
         options_(options),
         watch_(analysis::watch_of(options.run, options.timeout_seconds)),
-        skeleton_(Skeleton::read(std::make_shared<const frontend::InputFile>(path), watch_)),
+        skeleton_(Skeleton::read(std::make_shared<const files::InputFile>(path), watch_)),
         externals_(path.parent_path()),
         original_(skeleton_.model.graph()),
         index_(original_),
@@ -271,7 +271,7 @@ class Extract {
 
 Extraction extract(const std::filesystem::path& model, const std::filesystem::path& file, const ExtractOptions& options) {
   return analysis::guarded(model.string(),
-                           [&] { return frontend::naming(model.string(), [&] { return Extract(model, file, options).run(); }); });
+                           [&] { return files::naming(model.string(), [&] { return Extract(model, file, options).run(); }); });
 }
 
 }  // namespace compatcheck

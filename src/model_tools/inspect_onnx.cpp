@@ -81,7 +81,7 @@ Attribute::AttributeType type_of(const Attribute& attribute) {
 
 class Walk {
  public:
-  Walk(const std::shared_ptr<const frontend::InputFile>& file, const std::filesystem::path& folder, const InspectOptions& options,
+  Walk(const std::shared_ptr<const files::InputFile>& file, const std::filesystem::path& folder, const InspectOptions& options,
        Listed listed)
       : watch_(analysis::watch_of(options.load.run, options.load.timeout_seconds)),
         skeleton_(Skeleton::read(file, watch_)),
@@ -352,7 +352,7 @@ class Walk {
 
 }  // namespace
 
-Inspection inspect_onnx(std::shared_ptr<const frontend::InputFile> file, const std::filesystem::path& folder,
+Inspection inspect_onnx(std::shared_ptr<const files::InputFile> file, const std::filesystem::path& folder,
                         const InspectOptions& options, Listed listed) {
   return Walk(std::move(file), folder, options, listed).run();
 }

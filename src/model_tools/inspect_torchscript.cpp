@@ -8,7 +8,7 @@
 #include "analysis/prepare.h"
 #include "analysis/run.h"
 #include "analysis/site.h"
-#include "frontend/zip.h"
+#include "files/zip.h"
 #include "model_tools/module_tree.h"
 #include "model_tools/node_filter.h"
 #include "onnx_file/elements.h"
@@ -37,7 +37,7 @@ TensorContents describe(const std::string& name, const ir::TensorView& tensor, c
   return made;
 }
 
-void add_tensors(const ir::Program& program, const frontend::InputFile* file, bool weights, const ir::Watch& watch,
+void add_tensors(const ir::Program& program, const files::InputFile* file, bool weights, const ir::Watch& watch,
                  Inspection& found) {
   const auto add = [&](const std::string& name, const ir::TensorView& tensor, const char* kind) {
     found.tensors.push_back(describe(name, tensor, kind));
@@ -107,7 +107,7 @@ std::string part_of_torchscript(const std::string& name) {
 void add_sizes(const Model::State& state, Inspection& found) {
   const bool exported = state.format == frontend::Format::exported_program;
   if ((state.format != frontend::Format::torchscript && !exported) || !state.file) return;
-  const frontend::ZipDirectory directory = frontend::read_zip_directory(*state.file);
+  const files::ZipDirectory directory = files::read_zip_directory(*state.file);
   std::map<std::string, std::uint64_t> parts;
   std::uint64_t all = 0;
   for (const auto& record : directory.records) {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "compatcheck/error.h"
-#include "frontend/naming.h"
+#include "files/naming.h"
 #include "model_tools/spelling.h"
 #include "onnx_file/data_types.h"
 #include "onnx_file/external_data.h"
@@ -28,8 +28,7 @@ using ::onnx::TensorProto;
 struct ComparedFile {
   ComparedFile(const std::filesystem::path& file, const ir::Watch& watch)
       : path(file.string()),
-        skeleton(
-            frontend::naming(path, [&] { return Skeleton::read(std::make_shared<const frontend::InputFile>(file), watch); })),
+        skeleton(files::naming(path, [&] { return Skeleton::read(std::make_shared<const files::InputFile>(file), watch); })),
         externals(file.parent_path()) {}
 
   std::string path;
@@ -142,7 +141,7 @@ class Comparing {
 
   static const FarElements* far(ComparedFile& file, const TensorProto& tensor, FarElements& outside) {
     if (!is_external(tensor)) return file.skeleton.far(tensor);
-    outside = frontend::naming(file.path, [&] { return file.externals.elements(tensor); });
+    outside = files::naming(file.path, [&] { return file.externals.elements(tensor); });
     return &outside;
   }
 

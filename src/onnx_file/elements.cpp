@@ -316,7 +316,7 @@ std::optional<TensorStatistics> statistics_of(const ::onnx::TensorProto& tensor,
   return sums.finish();
 }
 
-std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const frontend::InputFile* file,
+std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const files::InputFile* file,
                                               const ir::Watch& watch) {
   const std::int64_t type = data_type_of(tensor.dtype);
   const unsigned width = bits_of(type);

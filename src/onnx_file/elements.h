@@ -21,7 +21,6 @@ std::vector<Scalar> first_elements(const ::onnx::TensorProto& tensor, std::uint6
 std::optional<TensorStatistics> statistics_of(const ::onnx::TensorProto& tensor, const FarElements* far, const ir::Watch& watch);
 
 // Of a parameter, or of a value. `file`: what its storage lies in, if that doesn't carry its bytes.
-std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const frontend::InputFile* file,
-                                              const ir::Watch& watch);
+std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const files::InputFile* file, const ir::Watch& watch);
 
 }  // namespace compatcheck::onnx_file

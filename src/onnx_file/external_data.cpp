@@ -46,7 +46,7 @@ const ExternalFiles::Opened& ExternalFiles::open(const std::string& location) {
     opened.problem = "lies outside of the model's folder, where it isn't read";
   else
     try {
-      opened.file = std::make_shared<const frontend::InputFile>(folder_ / location);
+      opened.file = std::make_shared<const files::InputFile>(folder_ / location);
     } catch (const ModelError& error) {
       opened.problem = error.what() == std::string("no such file") ? "isn't there" : error.what();
     }

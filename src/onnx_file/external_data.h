@@ -29,7 +29,7 @@ class ExternalFiles {
 
  private:
   struct Opened {
-    std::shared_ptr<const frontend::InputFile> file;
+    std::shared_ptr<const files::InputFile> file;
     std::string problem;
   };
   const Opened& open(const std::string& location);

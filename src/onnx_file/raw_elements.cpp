@@ -41,7 +41,7 @@ RawElements::RawElements(const ::onnx::TensorProto& tensor, const FarElements* f
   varints_ = far->field != raw_data && far->field != float_data && far->field != double_data;
 }
 
-RawElements::RawElements(const ir::TensorView& tensor, const std::shared_ptr<const frontend::InputFile>& file) {
+RawElements::RawElements(const ir::TensorView& tensor, const std::shared_ptr<const files::InputFile>& file) {
   if (!tensor.storage) throw ModelError("has no elements");
   const ir::Storage& storage = *tensor.storage;
   element_bytes_ = static_cast<unsigned>(ir::element_bytes(tensor.dtype));

@@ -28,7 +28,7 @@ class RawElements {
   RawElements(const ::onnx::TensorProto& tensor, const FarElements* far);
   // Of a parameter. `file`: what its storage lies in. Throws ModelError where it has no elements, or is too large a part of
   // another tensor.
-  RawElements(const ir::TensorView& tensor, const std::shared_ptr<const frontend::InputFile>& file);
+  RawElements(const ir::TensorView& tensor, const std::shared_ptr<const files::InputFile>& file);
 
   // Fewer bytes than asked for only at the end. Throws ModelError where the file ends.
   std::size_t read(std::span<std::uint8_t> into);

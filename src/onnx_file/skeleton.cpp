@@ -17,7 +17,7 @@
 namespace compatcheck::onnx_file {
 namespace {
 
-using frontend::InputFile;
+using files::InputFile;
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using onnx::length_head;

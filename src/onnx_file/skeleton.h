@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "frontend/input_file.h"
+#include "files/input_file.h"
 #include "ir/watch.h"
 
 namespace compatcheck::onnx_file {
@@ -21,7 +21,7 @@ struct FarElements {
   struct Part {
     std::uint64_t at = 0, bytes = 0;
   };
-  std::shared_ptr<const frontend::InputFile> file;
+  std::shared_ptr<const files::InputFile> file;
   std::uint32_t field = 0;  // of TensorProto, in whose encoding they are: raw_data, float_data …
   std::vector<Part> parts;  // one after the other
 
@@ -43,7 +43,7 @@ class Skeleton {
  public:
   // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or takes too much memory
   // without its weights.
-  static Skeleton read(std::shared_ptr<const frontend::InputFile> file, const ir::Watch& watch);
+  static Skeleton read(std::shared_ptr<const files::InputFile> file, const ir::Watch& watch);
   // Of messages copied from this one's: their elements lie where they did.
   Skeleton with(::onnx::ModelProto copied) const;
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/input_file.h"
+#include "files/input_file.h"
 
 namespace compatcheck::onnx_file {
 
@@ -19,7 +19,7 @@ inline constexpr std::uint32_t wire_varint = 0, wire_bytes = 2;
 
 class WireReader {
  public:
-  explicit WireReader(const frontend::InputFile& file) : file_(file) {}
+  explicit WireReader(const files::InputFile& file) : file_(file) {}
 
   // The field at `at` of a message that ends at `end`. Throws ModelError for what no message holds, with the place.
   WireField field(std::uint64_t at, std::uint64_t end);
@@ -29,7 +29,7 @@ class WireReader {
   std::uint64_t varint(std::uint64_t& at, std::uint64_t end);
   std::uint8_t byte(std::uint64_t at);
 
-  const frontend::InputFile& file_;
+  const files::InputFile& file_;
   std::vector<std::uint8_t> window_;
   std::uint64_t window_at_ = 0;
 };

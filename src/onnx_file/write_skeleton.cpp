@@ -126,7 +126,7 @@ class Writing {
   void write_data(onnx::OutputFile& data) {
     Copies copies;
     std::uint64_t at = 0;
-    std::map<std::tuple<const frontend::InputFile*, std::uint64_t, std::uint64_t>, std::uint64_t>
+    std::map<std::tuple<const files::InputFile*, std::uint64_t, std::uint64_t>, std::uint64_t>
         places;  // tensors that share one go on sharing it
     for (const auto& [tensor, elements] : apart_) {
       const std::uint64_t length = elements.bytes(),

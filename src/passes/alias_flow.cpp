@@ -7,6 +7,7 @@
 #include "passes/effects.h"
 #include "passes/rewrite.h"
 #include "schema/schema.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -210,11 +211,8 @@ void Aliases::flow_schema(const ir::Node& node) {
 // of a linear's result, not of an expanded view. Each part is a location beside the whole's. Parts of two splits do
 // overlap: the second one's are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {
-  constexpr auto splits = std::to_array<std::string_view>({"aten::chunk", "aten::split", "aten::split_with_sizes",
-                                                           "aten::tensor_split", "aten::unbind", "aten::unsafe_chunk",
-                                                           "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
   const ir::Node* split = unpack.input(0)->producer();
-  if (!split || !std::binary_search(splits.begin(), splits.end(), split->op())) return false;
+  if (!split || !schema::has_trait(split->op(), schema::Trait::split)) return false;
   const Set& whole = set_of(split->input(0));
   if (whole.size() != 1 || locations_[whole[0]].maker != split->input(0)->producer() || !locations_[whole[0]].maker) return false;
   const LocationId base = whole[0];

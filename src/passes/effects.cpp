@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "schema/schema.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -12,33 +13,6 @@ namespace {
 bool one_of(std::string_view op, std::span<const std::string_view> sorted) {
   return std::binary_search(sorted.begin(), sorted.end(), op);
 }
-
-// Random without a generator argument in the schema; the dropouts draw only with train=True.
-constexpr auto random_operators = std::to_array<std::string_view>({"aten::_fused_dropout",
-                                                                   "aten::alpha_dropout",
-                                                                   "aten::alpha_dropout_",
-                                                                   "aten::dropout",
-                                                                   "aten::dropout_",
-                                                                   "aten::feature_alpha_dropout",
-                                                                   "aten::feature_alpha_dropout_",
-                                                                   "aten::feature_dropout",
-                                                                   "aten::feature_dropout_",
-                                                                   "aten::gumbel_softmax",
-                                                                   "aten::multinomial",
-                                                                   "aten::native_dropout",
-                                                                   "aten::normal",
-                                                                   "aten::poisson",
-                                                                   "aten::rand",
-                                                                   "aten::rand_like",
-                                                                   "aten::randint",
-                                                                   "aten::randint_like",
-                                                                   "aten::randn",
-                                                                   "aten::randn_like",
-                                                                   "aten::randperm",
-                                                                   "aten::rrelu",
-                                                                   "aten::rrelu_",
-                                                                   "aten::rrelu_with_noise",
-                                                                   "aten::scaled_dot_product_attention"});
 
 constexpr auto remarks = std::to_array<std::string_view>(
     {"aten::set_grad_enabled", "aten::warn", "prim::Enter", "prim::Exit", "prim::Print", "profiler::_record_function_exit"});
@@ -58,6 +32,7 @@ constexpr auto computing = std::to_array<std::string_view>(
 
 bool is_prim(const ir::Node& node) { return node.op().starts_with("prim::"); }
 
+// Dropouts draw only with train=True.
 bool draws(const ir::Node& node) {
   const auto& schema = *node.schema();
   for (const char* name : {"train", "training"}) {
@@ -138,7 +113,9 @@ bool writes_anything(const ir::Block& block) {
 bool is_random(const ir::Node& node) {
   const schema::Schema* schema = node.schema();
   if (!schema) return false;
-  if (one_of(node.op(), random_operators)) return draws(node);
+  std::string_view op = node.op();
+  if (op.ends_with('_')) op.remove_suffix(1);  // in place
+  if (schema::has_trait(op, schema::Trait::random) || schema::has_trait(op, schema::Trait::dropout)) return draws(node);
   return std::any_of(schema->arguments.begin(), schema->arguments.end(),
                      [](const schema::Argument& argument) { return argument.name == "generator"; });
 }

@@ -1,7 +1,5 @@
 #include "passes/views.h"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,47 +7,12 @@
 
 #include "passes/rewrite.h"
 #include "schema/schema.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
 namespace {
 
-constexpr auto views = std::to_array<std::string_view>({"aten::_unwrap_optional",
-                                                        "aten::alias",
-                                                        "aten::broadcast_to",
-                                                        "aten::detach",
-                                                        "aten::diagonal",
-                                                        "aten::expand",
-                                                        "aten::expand_as",
-                                                        "aten::lift_fresh",
-                                                        "aten::mT",
-                                                        "aten::moveaxis",
-                                                        "aten::movedim",
-                                                        "aten::narrow",
-                                                        "aten::numpy_T",
-                                                        "aten::permute",
-                                                        "aten::select",
-                                                        "aten::slice",
-                                                        "aten::squeeze",
-                                                        "aten::swapaxes",
-                                                        "aten::swapdims",
-                                                        "aten::t",
-                                                        "aten::transpose",
-                                                        "aten::unflatten",
-                                                        "aten::unfold",
-                                                        "aten::unsqueeze",
-                                                        "aten::view",
-                                                        "aten::view_as",
-                                                        "aten::view_as_complex",
-                                                        "aten::view_as_real",
-                                                        "prim::unchecked_cast"});
-
-constexpr auto splits =
-    std::to_array<std::string_view>({"aten::chunk", "aten::split", "aten::split_with_sizes", "aten::tensor_split", "aten::unbind",
-                                     "aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes"});
-
-bool is_listed(std::string_view op, std::span<const std::string_view> sorted) {
-  return std::binary_search(sorted.begin(), sorted.end(), op);
-}
+using schema::Trait;
 
 bool may_be_tensor(const ir::Value* value) {
   const auto& type = value->type();
@@ -58,12 +21,12 @@ bool may_be_tensor(const ir::Value* value) {
 }
 
 bool is_split(const ir::Node& node) {
-  return node.schema() && is_listed(node.op(), splits) && !node.inputs().empty() && may_be_tensor(node.input(0));
+  return node.schema() && schema::has_trait(node.op(), Trait::split) && !node.inputs().empty() && may_be_tensor(node.input(0));
 }
 
 // x.view(torch.int32) reads the same bytes as other numbers; x.narrow(0, start, 1) with a tensor as start reads it.
 bool is_view(const ir::Node& node) {
-  if (!is_listed(node.op(), views) || node.inputs().empty() || !may_be_tensor(node.input(0))) return false;
+  if (!schema::has_trait(node.op(), Trait::view) || node.inputs().empty() || !may_be_tensor(node.input(0))) return false;
   if (!node.schema() && !node.is("prim::unchecked_cast")) return false;
   if (node.is("aten::view")) return node.overload() != "dtype";
   return !node.is("aten::narrow") || node.overload() != "Tensor";
@@ -266,16 +229,8 @@ ir::Value* put_back(const ir::Value* view, ir::Value* parent, ir::Value* child, 
 }
 
 bool reads_only_form(const ir::Node& node, std::size_t operand) {
-  constexpr auto of_first = std::to_array<std::string_view>(
-      {"aten::dim",       "aten::empty_like", "aten::full_like",  "aten::is_complex", "aten::is_floating_point",
-       "aten::new_empty", "aten::new_full",   "aten::new_ones",   "aten::new_zeros",  "aten::numel",
-       "aten::ones_like", "aten::rand_like",  "aten::randn_like", "aten::size",       "aten::zeros_like",
-       "prim::device",    "prim::dtype",      "prim::is_cpu",     "prim::is_cuda",    "prim::layout",
-       "prim::shape"});
-  constexpr auto of_second =
-      std::to_array<std::string_view>({"aten::expand_as", "aten::reshape_as", "aten::type_as", "aten::view_as"});
-  if (operand == 0) return is_listed(node.op(), of_first);
-  return operand == 1 && is_listed(node.op(), of_second);
+  if (operand == 0) return schema::has_trait(node.op(), Trait::reads_form);
+  return operand == 1 && schema::has_trait(node.op(), Trait::reads_second_form);
 }
 
 }  // namespace compatcheck::passes

@@ -11,8 +11,8 @@
 #include "reference/scaffold.h"
 #include "reference/spell.h"
 #include "reference/targets.h"
+#include "report/enumerator_names.h"
 #include "report/style.h"
-#include "report/words.h"
 
 namespace compatcheck {
 namespace {

@@ -7,9 +7,9 @@
 #include "engines/shipped.h"
 #include "engines/targets.h"
 #include "reference/spell.h"
+#include "report/enumerator_names.h"
 #include "report/page.h"
 #include "report/style.h"
-#include "report/words.h"
 
 namespace compatcheck {
 namespace {

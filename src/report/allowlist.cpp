@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "compatcheck/printable.h"
-#include "report/phrases.h"
+#include "report/report_text.h"
 #include "report/style.h"
 
 namespace compatcheck::report {

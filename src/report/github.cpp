@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "compatcheck/printable.h"
-#include "report/parts.h"
-#include "report/phrases.h"
+#include "report/occurrences.h"
+#include "report/report_text.h"
 #include "report/source_files.h"
 #include "report/style.h"
 

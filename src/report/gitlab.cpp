@@ -2,8 +2,8 @@
 
 #include "analysis/rules.h"
 #include "report/json_parts.h"
-#include "report/parts.h"
-#include "report/phrases.h"
+#include "report/occurrences.h"
+#include "report/report_text.h"
 #include "report/source_files.h"
 
 namespace compatcheck::report {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "analysis/rules.h"
-#include "frontend/sha256.h"
+#include "files/sha256.h"
 #include "report/html_page.h"
 #include "report/json_parts.h"
-#include "report/phrases.h"
+#include "report/report_text.h"
 #include "report/source_lines.h"
 #include "report/totals.h"
 
@@ -18,7 +18,7 @@ namespace {
 // What the page's policy (CSP) lets run: the script and style whose hash it names.
 std::string policy_hash(std::string_view text) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  frontend::Sha256 hash;
+  files::Sha256 hash;
   hash.add(text);
   const std::string hexadecimal = std::move(hash).finish();
   std::string base64;

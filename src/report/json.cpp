@@ -2,9 +2,9 @@
 
 #include "compatcheck/check.h"
 #include "report/assumed.h"
+#include "report/enumerator_names.h"
 #include "report/json_parts.h"
 #include "report/totals.h"
-#include "report/words.h"
 
 namespace compatcheck::report {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analysis/gate.h"
-#include "report/parts.h"
-#include "report/phrases.h"
-#include "report/words.h"
+#include "report/enumerator_names.h"
+#include "report/occurrences.h"
+#include "report/report_text.h"
 #include "report/xml.h"
 
 namespace compatcheck::report {

@@ -5,13 +5,13 @@
 #include <iterator>
 
 #include "report/assumed.h"
+#include "report/enumerator_names.h"
+#include "report/occurrences.h"
 #include "report/page.h"
-#include "report/parts.h"
-#include "report/phrases.h"
 #include "report/printable.h"
+#include "report/report_text.h"
 #include "report/style.h"
 #include "report/totals.h"
-#include "report/words.h"
 
 namespace compatcheck::report {
 namespace {

@@ -6,7 +6,7 @@
 #include "analysis/boundary.h"
 #include "analysis/json_place.h"
 #include "compatcheck/render.h"
-#include "report/words.h"
+#include "report/enumerator_names.h"
 
 namespace compatcheck {
 namespace report {

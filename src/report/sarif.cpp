@@ -4,12 +4,12 @@
 
 #include "analysis/rules.h"
 #include "compatcheck/check.h"
+#include "report/enumerator_names.h"
 #include "report/json_parts.h"
-#include "report/parts.h"
-#include "report/phrases.h"
+#include "report/occurrences.h"
+#include "report/report_text.h"
 #include "report/source_files.h"
 #include "report/style.h"
-#include "report/words.h"
 
 namespace compatcheck::report {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "mapping/row.h"
 #include "report/assumed.h"
+#include "report/enumerator_names.h"
 #include "report/page.h"
-#include "report/phrases.h"
+#include "report/report_text.h"
 #include "report/style.h"
 #include "report/text_parts.h"
 #include "report/text_targets.h"
-#include "report/words.h"
 
 namespace compatcheck::report {
 namespace {

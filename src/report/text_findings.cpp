@@ -4,7 +4,7 @@
 
 #include "analysis/gate.h"
 #include "analysis/rules.h"
-#include "report/phrases.h"
+#include "report/report_text.h"
 #include "report/text_parts.h"
 
 namespace compatcheck::report {

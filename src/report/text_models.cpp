@@ -7,8 +7,8 @@
 
 #include "analysis/gate.h"
 #include "compatcheck/printable.h"
-#include "report/phrases.h"
 #include "report/printable.h"
+#include "report/report_text.h"
 #include "report/text.h"
 #include "report/text_parts.h"
 #include "report/text_targets.h"

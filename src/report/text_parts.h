@@ -4,7 +4,7 @@
 #include <string>
 
 #include "compatcheck/render.h"
-#include "report/phrases.h"
+#include "report/report_text.h"
 #include "report/style.h"
 
 namespace compatcheck::report {

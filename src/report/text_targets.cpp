@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "report/phrases.h"
-#include "report/words.h"
+#include "report/enumerator_names.h"
+#include "report/report_text.h"
 
 namespace compatcheck::report {
 namespace {

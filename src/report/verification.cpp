@@ -9,7 +9,7 @@
 #include "report/json_parts.h"
 #include "report/style.h"
 #include "report/text_parts.h"
-#include "verify/conclusion.h"
+#include "verification/conclusion.h"
 
 namespace compatcheck::report {
 namespace {

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "compatcheck/printable.h"
+#include "report/enumerator_names.h"
 #include "report/page.h"
-#include "report/phrases.h"
+#include "report/report_text.h"
 #include "report/style.h"
 #include "report/verification.h"
-#include "report/words.h"
 #include "report/xml.h"
-#include "verify/conclusion.h"
+#include "verification/conclusion.h"
 
 namespace compatcheck::report {
 namespace {

@@ -1,84 +1,16 @@
 #include "symbolic/layout.h"
 
 #include <algorithm>
-#include <array>
 
 #include "ir/open_strides.h"
+#include "schema/traits.h"
 #include "symbolic/layout_views.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
-// The lists below hold what PyTorch was seen to do: tests/convert/run_layouts.py.
-
-// The same tensor under another name.
-constexpr auto same_tensor =
-    std::to_array<std::string_view>({"aten::_unwrap_optional", "aten::alias", "aten::detach", "prim::data",
-                                     "prim::unchecked_cast", "prim::unchecked_unwrap_optional"});
-constexpr auto dropouts = std::to_array<std::string_view>(
-    {"aten::alpha_dropout", "aten::dropout", "aten::feature_alpha_dropout", "aten::feature_dropout"});
-
-// New memory in the order of the sizes, however the arguments lie.
-constexpr auto always_in_order = std::to_array<std::string_view>(
-    {"aten::addmm", "aten::arange",    "aten::baddbmm",    "aten::bmm",           "aten::cumsum",    "aten::embedding",
-     "aten::eye",   "aten::full",      "aten::layer_norm", "aten::linear",        "aten::linspace",  "aten::masked_fill",
-     "aten::mm",    "aten::new_empty", "aten::new_full",   "aten::new_ones",      "aten::new_zeros", "aten::ones",
-     "aten::rand",  "aten::randn",     "aten::repeat",     "aten::scalar_tensor", "aten::zeros",     "prim::NumToTensor"});
-// So if all their tensors lie in order.
-constexpr auto kept_in_order = std::to_array<std::string_view>({"aten::_convolution",
-                                                                "aten::adaptive_avg_pool1d",
-                                                                "aten::adaptive_avg_pool2d",
-                                                                "aten::amax",
-                                                                "aten::amin",
-                                                                "aten::avg_pool1d",
-                                                                "aten::avg_pool2d",
-                                                                "aten::batch_norm",
-                                                                "aten::cat",
-                                                                "aten::constant_pad_nd",
-                                                                "aten::conv1d",
-                                                                "aten::conv2d",
-                                                                "aten::conv3d",
-                                                                "aten::flip",
-                                                                "aten::gather",
-                                                                "aten::group_norm",
-                                                                "aten::index_select",
-                                                                "aten::log_softmax",
-                                                                "aten::max_pool2d",
-                                                                "aten::mean",
-                                                                "aten::pad",
-                                                                "aten::prod",
-                                                                "aten::roll",
-                                                                "aten::softmax",
-                                                                "aten::stack",
-                                                                "aten::sum",
-                                                                "aten::tril",
-                                                                "aten::triu"});
-// Those of them that ask suggest_memory_format(), which is channels_last for images alone.
-constexpr auto in_order_but_images =
-    std::to_array<std::string_view>({"aten::cat", "aten::log_softmax", "aten::softmax", "aten::stack"});
-// In the order that TensorIterator gives them: operands as in the schema.
-constexpr auto iterates = std::to_array<std::string_view>(
-    {"aten::abs",       "aten::add",          "aten::atan2",       "aten::bitwise_and", "aten::bitwise_not", "aten::bitwise_or",
-     "aten::ceil",      "aten::clamp",        "aten::clamp_max",   "aten::clamp_min",   "aten::cos",         "aten::div",
-     "aten::elu",       "aten::empty_like",   "aten::eq",          "aten::erf",         "aten::exp",         "aten::expm1",
-     "aten::floor",     "aten::floor_divide", "aten::fmod",        "aten::full_like",   "aten::ge",          "aten::gelu",
-     "aten::gt",        "aten::hardsigmoid",  "aten::hardswish",   "aten::hardtanh",    "aten::le",          "aten::leaky_relu",
-     "aten::log",       "aten::log1p",        "aten::logical_and", "aten::logical_not", "aten::logical_or",  "aten::lt",
-     "aten::maximum",   "aten::minimum",      "aten::mish",        "aten::mul",         "aten::ne",          "aten::neg",
-     "aten::ones_like", "aten::pow",          "aten::reciprocal",  "aten::relu",        "aten::relu6",       "aten::remainder",
-     "aten::round",     "aten::rsqrt",        "aten::rsub",        "aten::sigmoid",     "aten::sign",        "aten::silu",
-     "aten::sin",       "aten::softplus",     "aten::sqrt",        "aten::square",      "aten::sub",         "aten::tanh",
-     "aten::trunc",     "aten::where",        "aten::zeros_like"});
-
-static_assert(std::ranges::is_sorted(same_tensor) && std::ranges::is_sorted(dropouts) &&
-              std::ranges::is_sorted(always_in_order) && std::ranges::is_sorted(kept_in_order) &&
-              std::ranges::is_sorted(in_order_but_images) && std::ranges::is_sorted(iterates));
-
-template <std::size_t n>
-bool listed(std::string_view op, const std::array<std::string_view, n>& sorted) {
-  return std::ranges::binary_search(sorted, op);
-}
+using schema::Trait;
 
 constexpr int deepest = 1000;
 constexpr std::int64_t contiguous_format = 0, preserve_format = 1;  // c10::MemoryFormat
@@ -118,7 +50,7 @@ Placement Layouts::state(const ir::Value* value) {
   const ir::Node* node = value->producer();
   if (!node) return value->block()->owner() || ir::has_open_strides(value->type()) ? open(value) : fresh(value);
   if (ir::constant_of(value)) return constant(value);
-  if (listed(node->op(), same_tensor)) return of(node->input(0));
+  if (schema::has_trait(node->op(), Trait::same_tensor)) return of(node->input(0));
   if (node->is("prim::ListUnpack")) return part(value, *node->input(0)->producer(), value->index());
   if (node->attribute("written")) return written(value);
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
@@ -161,6 +93,7 @@ Placement Layouts::written(const ir::Value* value) {
 Placement Layouts::called(const ir::Value* value) {
   const ir::Node& node = *value->producer();
   const std::string_view op = node.op();
+  const auto has = [&](Trait trait) { return schema::has_trait(op, trait); };
   const Call call(node, facts_);
   if (takes_view(op)) return view(value, call);
   if (op == "aten::view" || op == "aten::reshape" || op == "aten::flatten" || op == "aten::unflatten" || op == "aten::view_as" ||
@@ -168,13 +101,12 @@ Placement Layouts::called(const ir::Value* value) {
     return call.has("dtype") ? open(value) : reshaped(value, call);
   if (op == "aten::contiguous" || op == "aten::ravel") return in_order(value, call);
   if (op == "aten::clone" || op == "aten::to" || op == "aten::_to_copy" || op == "aten::type_as") return copied(value, call);
-  if (listed(op, dropouts)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
-  if (listed(op, always_in_order) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor)))
-    return fresh(value);
+  if (has(Trait::dropout)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
+  if (has(Trait::contiguous) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor))) return fresh(value);
   const Shape* to = sizes(value);
-  if (to && !is_image(to->size()) && (listed(op, in_order_but_images) || pads(call))) return fresh(value);
-  if (listed(op, kept_in_order)) return kept(value);
-  if (listed(op, iterates) && preserves(call)) return iterated(value);
+  if (to && !is_image(to->size()) && (has(Trait::contiguous_but_images) || pads(call))) return fresh(value);
+  if (has(Trait::keeps_contiguous)) return kept(value);
+  if (has(Trait::iterates) && preserves(call)) return iterated(value);
   return open(value);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "schema/traits.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
@@ -252,12 +253,11 @@ View view_of(const Call& call, const Viewed& self) { return rule_of(call.op())(c
 
 // Where each part begins follows from the sizes of those before it.
 View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
-  static constexpr std::string_view splits[] = {"aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split"};
   const auto dim = dim_below(split, "dim", self.sizes.size());
   if (!dim) return std::nullopt;
   if (split.op() == "aten::unbind") return without(*cut(self, *dim, static_cast<std::int64_t>(part), 1), *dim);
   const auto* parts = split.facts().of(split.node().output()).list();
-  if (std::ranges::find(splits, split.op()) == std::end(splits) || !parts || !parts->items || part >= parts->items->size())
+  if (!schema::has_trait(split.op(), schema::Trait::split) || !parts || !parts->items || part >= parts->items->size())
     return std::nullopt;
   Dim start = 0, size = 0;
   for (std::size_t i = 0; i <= part; ++i) {

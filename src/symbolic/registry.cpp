@@ -1,7 +1,7 @@
 #include "symbolic/registry.h"
 
 #include "compatcheck/error.h"
-#include "symbolic/words.h"
+#include "symbolic/fact_words.h"
 
 namespace compatcheck::symbolic {
 namespace {

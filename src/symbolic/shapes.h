@@ -38,11 +38,6 @@ Shape unknown_sizes(std::size_t rank);
 // length.
 Shape sizes_of(const std::optional<std::vector<Dim>>& list, std::size_t count);
 
-// One of them, unknown if the list is too short.
-inline Dim spread_at(const std::vector<Dim>& list, std::size_t i) {
-  return list.size() == 1 ? list.front() : i < list.size() ? list[i] : Dim::unknown();
-}
-
 // Facts of one output.
 Fact tensor_fact(std::optional<ir::DType> dtype, std::optional<Shape> shape);
 Fact like(const TensorFact& tensor);  // dtype and shape

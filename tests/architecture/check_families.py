@@ -17,7 +17,7 @@ from pathlib import Path
 KINDS = {"handlers": {"handler": None, "number_handler": "scalar", "complex_handler": "complex"},
          "symbolic": {"facts": None, "number_facts": "scalar"}}
 NAME = re.compile(r'"(\w+::[\w.]*)"(\s*\+)?')
-ROW = re.compile(r"(\w+::[\w.]+):(?: *\{alias: *([\w:.]+)\})?")
+ROW = re.compile(r"(\w+::[\w.]+):(?: *\{alias: *([\w:.]+)[,}])?")
 TABLE = re.compile(r"\b(\w+)(?:\[\])? = \{(.*?)\};", re.DOTALL)
 FUNCTION = re.compile(r"^void register_\w+\(Registry& registry\) \{(?P<body> .*|(?:\n .*)+\n)\}$", re.MULTILINE)
 COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "compatcheck/error.h"
-#include "convert/facts.h"
-#include "convert/oracle.h"
+#include "conversion/facts.h"
+#include "conversion/oracle.h"
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "ir/value_name.h"

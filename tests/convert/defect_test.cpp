@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "compatcheck/error.h"
-#include "convert/assess.h"
-#include "convert/facts.h"
+#include "conversion/assess.h"
+#include "conversion/facts.h"
 #include "ir/text.h"
 #include "schema/schema.h"
 

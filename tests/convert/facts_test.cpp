@@ -1,5 +1,5 @@
 // Facts that are stated again where inputs become known are those that would be stated anew.
-#include "convert/facts.h"
+#include "conversion/facts.h"
 
 #include <gtest/gtest.h>
 

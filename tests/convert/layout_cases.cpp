@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "convert/facts.h"
+#include "conversion/facts.h"
 #include "frontend/load.h"
 #include "ir/value_name.h"
 #include "passes/normalize.h"

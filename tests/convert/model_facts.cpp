@@ -9,8 +9,8 @@
 #include <set>
 
 #include "compatcheck/check.h"
-#include "convert/facts.h"
-#include "convert/oracle.h"
+#include "conversion/facts.h"
+#include "conversion/oracle.h"
 #include "frontend/load.h"
 #include "ir/value_name.h"
 #include "passes/normalize.h"

@@ -1,4 +1,4 @@
-#include "convert/oracle.h"
+#include "conversion/oracle.h"
 
 namespace compatcheck::conversion {
 

@@ -11,8 +11,8 @@
 
 #include "analysis/input_spec.h"
 #include "compatcheck/check.h"
-#include "convert/assess.h"
-#include "convert/facts.h"
+#include "conversion/assess.h"
+#include "conversion/facts.h"
 #include "ir/text.h"
 #include "mapping/table.h"
 #include "model_tools/model_list.h"

@@ -22,8 +22,8 @@
 #include "examples/examples.h"
 #include "input_sets.h"
 #include "ir/number_text.h"
-#include "verify/compare.h"
-#include "verify/runtime.h"
+#include "verification/compare.h"
+#include "verification/runtime.h"
 
 namespace compatcheck::corpus {
 namespace {

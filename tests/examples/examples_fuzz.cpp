@@ -20,7 +20,7 @@ void read_or_refuse(Read&& read) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const frontend::InputFile file(std::span(data, size));
+  const files::InputFile file(std::span(data, size));
   read_or_refuse([&] { examples::read(file); });
   read_or_refuse([&] { examples::read_tensor_proto(file); });
   return 0;

@@ -2,8 +2,8 @@
 #include <sys/stat.h>
 
 #include "compatcheck/error.h"
+#include "files/pickle.h"
 #include "frontend/foreign.h"
-#include "frontend/pickle.h"
 #include "frontend/sample_archive.h"
 
 namespace compatcheck::frontend {
@@ -23,7 +23,7 @@ std::string found(const std::string& bytes, const std::string& name = "model.pt"
 
 std::string sentence(const std::string& bytes) {
   const Folder folder;
-  return why_not(recognise(InputFile(folder.write("model.pt", bytes)), "model.pt"));
+  return why_not(recognise(files::InputFile(folder.write("model.pt", bytes)), "model.pt"));
 }
 
 // As torch.save writes them, cut to what matters.
@@ -157,7 +157,7 @@ TEST(Detect, FilesThatCannotBeOpened) {
 TEST(Pickle, NamesByStackGlobal) {
   // Protocol 4: both strings on the stack, the second time from the memo.
   const std::string bytes = "\x80\x04\x95\x20\0\0\0\0\0\0\0\x8c\x06my.net\x94\x8c\x03Net\x94\x93\x94h\x00h\x01\x93."s;
-  const auto names = names_in_pickle(testing::as_bytes(bytes));
+  const auto names = files::names_in_pickle(testing::as_bytes(bytes));
   EXPECT_TRUE(names.whole);
   EXPECT_THAT(names.classes, ::testing::ElementsAre("my.net.Net"));
   EXPECT_EQ(names.bytes, bytes.size());
@@ -165,7 +165,7 @@ TEST(Pickle, NamesByStackGlobal) {
 
 TEST(Pickle, EveryTruncationIsSeen) {
   for (std::size_t size = 0; size < state_dict_pickle.size(); ++size)
-    EXPECT_FALSE(names_in_pickle(testing::as_bytes(state_dict_pickle.substr(0, size))).whole) << size;
+    EXPECT_FALSE(files::names_in_pickle(testing::as_bytes(state_dict_pickle.substr(0, size))).whole) << size;
 }
 
 }  // namespace

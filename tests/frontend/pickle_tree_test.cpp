@@ -1,11 +1,11 @@
 // Pickles as bytes: what Python's pickletools.dis would show is said beside them.
-#include "frontend/pickle_tree.h"
+#include "files/pickle_tree.h"
 
 #include <gmock/gmock.h>
 
 #include "compatcheck/error.h"
-#include "frontend/extent.h"
-#include "frontend/pickle.h"
+#include "files/extent.h"
+#include "files/pickle.h"
 #include "frontend/sample_archive.h"
 
 namespace compatcheck::frontend {
@@ -14,14 +14,14 @@ namespace {
 using namespace std::string_literals;
 using testing::as_bytes;
 using ::testing::ThrowsMessage;
-using Kind = PickleItem::Kind;
+using Kind = files::PickleItem::Kind;
 
 // The tree as text: "(1, [2.5, 'a'], {'k': None})", "call(m.f, (1))".
-std::string spell(const PickleTree& tree, PickleItemId id) {
-  const PickleItem& item = tree.items[id];
-  const auto all = [&](const std::vector<PickleItemId>& ids) {
+std::string spell(const files::PickleTree& tree, files::PickleItemId id) {
+  const files::PickleItem& item = tree.items[id];
+  const auto all = [&](const std::vector<files::PickleItemId>& ids) {
     std::string text;
-    for (const PickleItemId member : ids) text += (text.empty() ? "" : ", ") + spell(tree, member);
+    for (const files::PickleItemId member : ids) text += (text.empty() ? "" : ", ") + spell(tree, member);
     return text;
   };
   const std::string added = item.added.empty() ? "" : " + " + all(item.added), state = item.has_state ? " with state" : "";
@@ -45,11 +45,11 @@ std::string spell(const PickleTree& tree, PickleItemId id) {
 
 std::string read(const std::string& body) {
   const std::string pickle = "\x80\x02" + body + ".";
-  const PickleTree tree = read_pickle(as_bytes(pickle));
+  const files::PickleTree tree = files::read_pickle(as_bytes(pickle));
   return spell(tree, tree.root);
 }
 
-TEST(PickleTree, Numbers) {
+TEST(files::PickleTree, Numbers) {
   EXPECT_EQ(read("K\x07"), "7");
   EXPECT_EQ(read("M\x01\x02"), "513");
   EXPECT_EQ(read("J\xff\xff\xff\xff"), "-1");
@@ -61,7 +61,7 @@ TEST(PickleTree, Numbers) {
   EXPECT_EQ(read("(\x88\x89Nt"), "(True, False, None)");
 }
 
-TEST(PickleTree, Containers) {
+TEST(files::PickleTree, Containers) {
   EXPECT_EQ(read(")"), "()");
   EXPECT_EQ(read("K\x01K\x02\x86"), "(1, 2)");
   EXPECT_EQ(read("](K\x01K\x02"
@@ -84,7 +84,7 @@ TEST(PickleTree, Containers) {
             "1");
 }
 
-TEST(PickleTree, TheMemo) {
+TEST(files::PickleTree, TheMemo) {
   EXPECT_EQ(read("]q\x05K\x01"
                  "ah\x05\x86"),
             "([1], [1])");
@@ -97,7 +97,7 @@ TEST(PickleTree, TheMemo) {
             "('a', 'b', 'a')");
 }
 
-TEST(PickleTree, CallsStayCalls) {
+TEST(files::PickleTree, CallsStayCalls) {
   EXPECT_EQ(read("cos\nsystem\nX\x04\x00\x00\x00true\x85R"s), "call(os.system, ('true'))");
   EXPECT_EQ(read("ccollections\nOrderedDict\n)R(K\x01K\x02u"), "call(collections.OrderedDict, ()) + 1, 2");
   EXPECT_EQ(read("cm\nC\n)\x81}b"), "object(m.C, ()) with state");
@@ -107,7 +107,7 @@ TEST(PickleTree, CallsStayCalls) {
   EXPECT_EQ(read("X\x03\x00\x00\x00keyQ"s), "persistent('key')");
 }
 
-TEST(PickleTree, WhatIsWrong) {
+TEST(files::PickleTree, WhatIsWrong) {
   const auto fails = [](const std::string& body, const std::string& message) {
     EXPECT_THAT([&] { read(body); }, ThrowsMessage<ModelError>(message));
   };
@@ -155,27 +155,27 @@ TEST(PickleTree, WhatIsWrong) {
   fails(puts, many);
 }
 
-TEST(PickleTree, EveryTruncationIsRefused) {
+TEST(files::PickleTree, EveryTruncationIsRefused) {
   const std::string pickle =
       "\x80\x02(X\x01\x00\x00\x00"
       "aK\x01"
       "cm\nf\nG\x40\x04\x00\x00\x00\x00\x00\x00\x8a\x02\x01\x02]q\x07(NNet."s;
-  EXPECT_NO_THROW(read_pickle(as_bytes(pickle)));
+  EXPECT_NO_THROW(files::read_pickle(as_bytes(pickle)));
   for (std::size_t size = 0; size < pickle.size(); ++size)
-    EXPECT_THROW(read_pickle(as_bytes(pickle.substr(0, size))), ModelError) << size;
+    EXPECT_THROW(files::read_pickle(as_bytes(pickle.substr(0, size))), ModelError) << size;
 }
 
-TEST(PickledNames, FreshAndFromTheMemo) {
+TEST(files::PickledNames, FreshAndFromTheMemo) {
   const std::string pickle =
       "\x80\x04\x8c\x01m\x94\x8c\x01"
       "A\x93h\x00\x8c\x01"
       "B\x93"
       "cn\nC\n."s;
-  const PickledNames names = names_in_pickle(as_bytes(pickle));
+  const files::PickledNames names = files::names_in_pickle(as_bytes(pickle));
   EXPECT_THAT(names.classes, ::testing::ElementsAre("m.A", "m.B", "n.C"));
   EXPECT_TRUE(names.whole);
   EXPECT_EQ(names.bytes, pickle.size());
-  EXPECT_FALSE(names_in_pickle(as_bytes(pickle.substr(0, 8))).whole);
+  EXPECT_FALSE(files::names_in_pickle(as_bytes(pickle.substr(0, 8))).whole);
 }
 
 TEST(Extent, ReachAndFit) {

@@ -93,8 +93,8 @@ struct Program {
 };
 
 Exported read_records(const testing::Records& records, const std::string& model = "") {
-  const InputFile file(testing::as_bytes(testing::zip(records)));
-  const ZipDirectory directory = read_zip_directory(file);
+  const files::InputFile file(testing::as_bytes(testing::zip(records)));
+  const files::ZipDirectory directory = files::read_zip_directory(file);
   static const schema::Registry schemas;
   return read_exported(file, directory, model, schemas);
 }
@@ -293,8 +293,8 @@ TEST(Exported, GivesEachTensorItsOwnRecord) {
               R"(", "is_param": false, "tensor_meta": )" + meta({"1"}) + "}";
   }
   records.emplace_back("net/data/constants/model_constants_config.json", config + "}}");
-  const InputFile file(testing::as_bytes(testing::zip(records)));
-  const ZipDirectory directory = read_zip_directory(file);
+  const files::InputFile file(testing::as_bytes(testing::zip(records)));
+  const files::ZipDirectory directory = files::read_zip_directory(file);
   Archive archive(file, directory, "");
   for (int i = 0; i < count; ++i) {
     const auto tensor = archive.stored("c" + std::to_string(i));
@@ -334,8 +334,8 @@ TEST(Exported, ChoosesAmongSeveralPrograms) {
 
 TEST(Exported, ChoosesNoProgramOfAnOldArchive) {
   const testing::Records records = {{"serialized_exported_program.json", Program().json()}};
-  const InputFile file(testing::as_bytes(testing::zip(records)));
-  EXPECT_THROW(Archive(file, read_zip_directory(file), "other"), UsageError);
+  const files::InputFile file(testing::as_bytes(testing::zip(records)));
+  EXPECT_THROW(Archive(file, files::read_zip_directory(file), "other"), UsageError);
   EXPECT_THAT(refusal(records, "other"), HasSubstr("LoadOptions::model other: the archive holds one program, which has no name"));
 }
 

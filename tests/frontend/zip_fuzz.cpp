@@ -8,12 +8,12 @@ using namespace compatcheck;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const frontend::InputFile file(std::span(data, size));
+    const files::InputFile file(std::span(data, size));
     const frontend::Recognition recognition = frontend::recognise(file, "model.pt");
     frontend::why_not(recognition);
     if (recognition.directory)
-      for (const frontend::ZipRecord& record : recognition.directory->records)
-        if (record.deflated || !record.compressed) frontend::read_zip_record(file, record, 1 << 20);
+      for (const files::ZipRecord& record : recognition.directory->records)
+        if (record.deflated || !record.compressed) files::read_zip_record(file, record, 1 << 20);
   } catch (const ModelError&) {
   }
   return 0;

@@ -1,4 +1,4 @@
-#include "frontend/zip.h"
+#include "files/zip.h"
 
 #include <gmock/gmock.h>
 
@@ -15,15 +15,17 @@ using ::testing::ThrowsMessage;
 
 const Records sample = {{"net/data.pkl", "pickle"}, {"net/data/0", std::string(1000, 'w')}, {"net/version", "3"}};
 
-ZipDirectory directory_of(const std::string& bytes) { return read_zip_directory(InputFile(as_bytes(bytes))); }
+files::ZipDirectory directory_of(const std::string& bytes) {
+  return files::read_zip_directory(files::InputFile(as_bytes(bytes)));
+}
 
 TEST(Zip, FindsRecordsBelowTheTopFolder) {
   for (const std::string& bytes : {testing::zip(sample), testing::zip64(sample)}) {
-    const InputFile file(as_bytes(bytes));
-    const ZipDirectory directory = read_zip_directory(file);
+    const files::InputFile file(as_bytes(bytes));
+    const files::ZipDirectory directory = files::read_zip_directory(file);
     ASSERT_EQ(directory.records.size(), 3u);
     EXPECT_EQ(directory.top, "net/");
-    const ZipRecord* record = directory.find("data.pkl");
+    const files::ZipRecord* record = directory.find("data.pkl");
     ASSERT_NE(record, nullptr);
     const auto content = read_zip_record(file, *record, 100);
     EXPECT_EQ(std::string(content.begin(), content.end()), "pickle");
@@ -38,8 +40,8 @@ TEST(Zip, FindsRecordsBelowTheTopFolder) {
 TEST(Zip, UnpacksWhatIsDeflated) {
   const std::string text(300000, 'w');
   const std::string bytes = testing::deflated_zip({{"net/data.pkl", "pickle"}, {"net/data/0", text}, {"net/empty", ""}});
-  const InputFile file(as_bytes(bytes));
-  const ZipDirectory directory = read_zip_directory(file);
+  const files::InputFile file(as_bytes(bytes));
+  const files::ZipDirectory directory = files::read_zip_directory(file);
   const auto contents = [&](const char* name, std::uint64_t at_most) {
     const auto data = read_zip_record(file, *directory.find(name), at_most);
     return std::string(data.begin(), data.end());
@@ -58,9 +60,9 @@ TEST(Zip, DeflatedRecordsSurviveDamage) {
     for (const int value : {0, 1, 0x7f, 0xff}) {
       std::string bytes = sound;
       bytes[at] = static_cast<char>(value);
-      const InputFile file(as_bytes(bytes));
+      const files::InputFile file(as_bytes(bytes));
       try {
-        for (const ZipRecord& record : read_zip_directory(file).records) read_zip_record(file, record, 1 << 20);
+        for (const files::ZipRecord& record : files::read_zip_directory(file).records) read_zip_record(file, record, 1 << 20);
       } catch (const ModelError&) {
       }
     }
@@ -85,9 +87,9 @@ TEST(Zip, SurvivesDamage) {
       for (const int value : {0, 1, 0x7f, 0xff}) {
         std::string bytes = sound;
         bytes[at] = static_cast<char>(value);
-        const InputFile file(as_bytes(bytes));
+        const files::InputFile file(as_bytes(bytes));
         try {
-          for (const ZipRecord& record : read_zip_directory(file).records)
+          for (const files::ZipRecord& record : files::read_zip_directory(file).records)
             if (!record.compressed) read_zip_record(file, record, 1 << 20);
         } catch (const ModelError&) {
         }

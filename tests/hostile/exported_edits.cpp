@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "compatcheck/error.h"
+#include "files/zip.h"
 #include "frontend/sample_archive.h"
-#include "frontend/zip.h"
 #include "hostile/check_text.h"
 
 namespace compatcheck::hostile {
@@ -26,10 +26,10 @@ bool is_program(std::string_view name) {
 }
 
 Records records_of(const std::string& bytes) {
-  const frontend::InputFile file(frontend::testing::as_bytes(bytes));
+  const files::InputFile file(frontend::testing::as_bytes(bytes));
   Records records;
-  for (const frontend::ZipRecord& record : frontend::read_zip_directory(file).records) {
-    const auto contents = frontend::read_zip_record(file, record, 1 << 20);
+  for (const files::ZipRecord& record : files::read_zip_directory(file).records) {
+    const auto contents = files::read_zip_record(file, record, 1 << 20);
     records.emplace_back(record.name, std::string(contents.begin(), contents.end()));
   }
   return records;

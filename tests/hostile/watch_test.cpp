@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "compatcheck/check.h"
-#include "convert/assess.h"
-#include "convert/facts.h"
+#include "conversion/assess.h"
+#include "conversion/facts.h"
 #include "ir/text.h"
 #include "mapping/table.h"
 #include "passes/normalize.h"

@@ -34,6 +34,14 @@ TEST_F(Overlay, AUsersEntryHoldsFromItsOpsetUpOverAllShippedOnes) {
   EXPECT_EQ(table.facts("aten::relu", "", schemas), "same") << "what the user doesn't say stays";
 }
 
+TEST_F(Overlay, TraitsAreForShippedTables) {
+  const auto defects = table.overlay_text("aten::relu: {traits: [view], 9: my::Relu}\naten::mul: {7: my::Mul}", "my.yaml");
+  ASSERT_EQ(defects.size(), 1u);
+  EXPECT_EQ(defects[0].message, "`traits` is for the shipped tables: the passes run without yours");
+  EXPECT_EQ(to("aten::relu", 9), "Relu");
+  EXPECT_EQ(to("aten::mul", 9), "user my::Mul");
+}
+
 TEST_F(Overlay, UntilTheUsersNext) {
   table.overlay_text("aten::relu: {9: my::Relu, 11: Relu}", "my.yaml");
   EXPECT_EQ(to("aten::relu", 10), "user my::Relu");

@@ -38,6 +38,16 @@ TEST(ReadErrors, OfOperators) {
   EXPECT_EQ(
       first_error("aten::relu: {fact: same, 7: Relu}"),
       "t.yaml:1:14: unknown key `fact` in an operator; did you mean `facts`?\naten::relu: {fact: same, 7: Relu}\n             ^");
+  EXPECT_EQ(
+      first_error("aten::relu: {traits: [veiw], 7: Relu}"),
+      "t.yaml:1:23: unknown trait `veiw`; did you mean `view`?\naten::relu: {traits: [veiw], 7: Relu}\n                      ^");
+  EXPECT_EQ(first_error("aten::relu: {traits: view, 7: Relu}"),
+            "t.yaml:1:22: `traits` is a list of names\naten::relu: {traits: view, 7: Relu}\n                     ^");
+  EXPECT_EQ(first_error("aten::relu: {traits: [[view]], 7: Relu}"),
+            "t.yaml:1:23: a trait must be text\naten::relu: {traits: [[view]], 7: Relu}\n                      ^");
+  EXPECT_EQ(first_error("aten::relu.out: {traits: [view], 7: Relu}"),
+            "t.yaml:1:18: `traits` hold for all overloads: they belong to the base name\n"
+            "aten::relu.out: {traits: [view], 7: Relu}\n                 ^");
   EXPECT_EQ(first_error("aten::relu: {6: Relu}"),
             "t.yaml:1:14: opset 6: opsets are 7 to 26\naten::relu: {6: Relu}\n             ^");
   EXPECT_EQ(first_error("aten::relu: {99999999999: Relu}"),

@@ -58,20 +58,31 @@ TEST(Read, WhatPyTorchDemands) {
 }
 
 TEST(Read, StructuralOperators) {
-  const auto read = read_structural(
-      yaml::Source("prim::If: blocks\nprim::dtype: {known: a dtype}\nprim::Print: {dropped: output}\n", "t.yaml"));
-  ASSERT_EQ(read.items.size(), 3u);
+  const auto read =
+      read_structural(yaml::Source("prim::If: blocks\nprim::dtype: {known: a dtype}\nprim::Print: {dropped: output}\nprim::data: "
+                                   "{why: a tensor, traits: [view]}\n",
+                                   "t.yaml"));
+  ASSERT_EQ(read.items.size(), 4u);
   EXPECT_EQ(read.items[0].structure, Structure::resolved);
   EXPECT_EQ(read.items[1].structure, Structure::known);
   EXPECT_EQ(read.items[1].why, "a dtype");
   EXPECT_EQ(read.items[2].structure, Structure::dropped);
-  const auto wrong =
-      read_structural(yaml::Source("prim::a: {knwon: a}\nprim::b: {known: a, dropped: b}\nprim::c: []\n", "t.yaml"));
+  EXPECT_EQ(read.items[3].why, "a tensor");
+  EXPECT_EQ(read.items[3].traits, schema::only(schema::Trait::view));
+  const auto wrong = read_structural(
+      yaml::Source("prim::a: {knwon: a}\nprim::b: {known: a, dropped: b}\nprim::c: []\nprim::d: {traits: [view]}\n", "t.yaml"));
   std::vector<std::string> told;
   for (const Defect& defect : wrong.defects) told.push_back(defect.message);
-  EXPECT_EQ(told,
-            (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
-                                      "expected a reason, or `known` or `dropped` with a reason", "the reason must be text"}));
+  EXPECT_EQ(told, (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
+                                            "a structural operator has one reason: `why`, `known` or `dropped`",
+                                            "the reason must be text", "the reason is missing: `why`, `known` or `dropped`"}));
+}
+
+TEST(Read, Traits) {
+  using enum schema::Trait;
+  EXPECT_EQ(only_operator("aten::f: {traits: [view, iterates], 7: Relu}").traits, schema::only(view) | schema::only(iterates));
+  EXPECT_EQ(only_operator("aten::f: {alias: aten::g, traits: [split]}").traits, schema::only(split));
+  EXPECT_EQ(only_operator("aten::f: {7: Relu}").traits, 0u);
 }
 
 TEST(Read, VariantsAndEntriesThatSayTheSame) {

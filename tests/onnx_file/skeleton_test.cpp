@@ -10,9 +10,8 @@
 namespace compatcheck::onnx_file {
 namespace {
 
-std::shared_ptr<const frontend::InputFile> file_of(const std::string& bytes) {
-  return std::make_shared<const frontend::InputFile>(
-      std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+std::shared_ptr<const files::InputFile> file_of(const std::string& bytes) {
+  return std::make_shared<const files::InputFile>(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
 ::onnx::TensorProto tensor(const std::string& name, std::size_t bytes) {

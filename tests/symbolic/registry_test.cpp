@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "convert/facts.h"
+#include "conversion/facts.h"
 
 namespace compatcheck::symbolic {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "convert/facts.h"
+#include "conversion/facts.h"
 
 namespace compatcheck::symbolic {
 

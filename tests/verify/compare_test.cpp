@@ -1,4 +1,4 @@
-#include "verify/compare.h"
+#include "verification/compare.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "verify/onnx_graph.h"
+#include "verification/onnx_graph.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "onnx_file/onnx_text.h"
-#include "verify/temporary.h"
+#include "verification/temporary.h"
 
 namespace compatcheck::verification {
 namespace {

@@ -1,5 +1,5 @@
 // The places in ONNX Runtime's table, by what is found there.
-#include "verify/runtime.h"
+#include "verification/runtime.h"
 
 #include <gtest/gtest.h>
 #include <onnx/defs/parser.h>

@@ -1,11 +1,11 @@
-#include "verify/sizes.h"
+#include "verification/sizes.h"
 
 #include <gtest/gtest.h>
 
 #include "compatcheck/error.h"
 #include "tensors.h"
-#include "verify/resize.h"
-#include "verify/size_search.h"
+#include "verification/resize.h"
+#include "verification/size_search.h"
 
 namespace compatcheck::verification {
 namespace {

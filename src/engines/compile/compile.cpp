@@ -1,15 +1,15 @@
 // Build step: turns mappings/engines/ into one C++ file that holds the profiles.
 //   compile_engines FOLDER OUT.cpp
 #include <algorithm>
-#include <exception>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
+#include <ostream>
+#include <stdexcept>
 #include <vector>
 
 #include "engines/reading/read_profile.h"
 #include "mapping/reading/folder.h"
 #include "mapping/reading/string_literal.h"
+#include "process/generator_main.h"
 
 namespace {
 
@@ -17,12 +17,11 @@ namespace fs = std::filesystem;
 using namespace compatcheck;
 using namespace compatcheck::engines;
 
-int compile(const fs::path& folder, const fs::path& file) {
+void write_profiles(std::ostream& out, const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::ranges::sort(files, {}, &fs::path::stem);
-  std::ofstream out(file, std::ios::binary);
   out << "// Generated from mappings/engines/.\n#include \"engines/shipped.h\"\n\nnamespace compatcheck::engines {\nnamespace "
          "{\n";
   std::string table;
@@ -43,20 +42,11 @@ int compile(const fs::path& folder, const fs::path& file) {
   out << "constexpr Shipped table[] = {\n"
       << table
       << "};\n}  // namespace\n\nstd::span<const Shipped> shipped() { return table; }\n\n}  // namespace compatcheck::engines\n";
-  out.close();
-  if (!out) std::cerr << file.string() << ": can't be written\n";
-  return out ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    if (argc == 3) return compile(argv[1], argv[2]);
-    std::cerr << "usage: compile_engines FOLDER OUT.cpp\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
+  return process::generate(argc, argv, "compile_engines FOLDER OUT.cpp", 1,
+                           [](auto arguments, std::ostream& out) { write_profiles(out, arguments[0]); });
 }

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
-#include "frontend/extent.h"
+#include "files/extent.h"
+#include "files/saved_object.h"
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/tensor_meta.h"
-#include "frontend/saved_object.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -19,7 +19,8 @@ constexpr std::size_t most_saved_values = 1 << 20;
 constexpr std::string_view flat_program = "serialized_exported_program.json";
 constexpr std::string_view save_again = "; save the program again with torch.export.save";
 
-std::vector<std::uint8_t> contents(const InputFile& file, const ZipRecord& record, std::uint64_t at_most, std::string_view what) {
+std::vector<std::uint8_t> contents(const files::InputFile& file, const files::ZipRecord& record, std::uint64_t at_most,
+                                   std::string_view what) {
   if (record.unpacked > at_most || (record.compressed && record.unpacked / most_inflation > record.stored))
     throw ModelError("record " + record.name + " is too large for " + std::string(what));
   auto bytes = read_zip_record(file, record, at_most);
@@ -28,7 +29,7 @@ std::vector<std::uint8_t> contents(const InputFile& file, const ZipRecord& recor
   return bytes;
 }
 
-std::string text_of(const InputFile& file, const ZipRecord* record) {
+std::string text_of(const files::InputFile& file, const files::ZipRecord* record) {
   if (!record) return {};
   const auto bytes = read_zip_record(file, *record, 64);
   return {bytes.begin(), bytes.end()};
@@ -36,7 +37,7 @@ std::string text_of(const InputFile& file, const ZipRecord* record) {
 
 }  // namespace
 
-Archive::Archive(const InputFile& file, const ZipDirectory& directory, const std::string& model)
+Archive::Archive(const files::InputFile& file, const files::ZipDirectory& directory, const std::string& model)
     : file_(file), directory_(directory) {
   index_records();
   find_program(model);
@@ -55,26 +56,26 @@ Archive::Archive(const InputFile& file, const ZipDirectory& directory, const std
   }
 }
 
-const ZipRecord* Archive::find(std::string_view name) const {
+const files::ZipRecord* Archive::find(std::string_view name) const {
   const auto found = records_.find(root_ + std::string(name));
   return found == records_.end() ? nullptr : found->second;
 }
 
 // Records must have one name each and places of their own.
 void Archive::index_records() {
-  std::vector<const ZipRecord*> in_order;
-  for (const ZipRecord& record : directory_.records) {
+  std::vector<const files::ZipRecord*> in_order;
+  for (const files::ZipRecord& record : directory_.records) {
     if (!records_.emplace(record.name, &record).second)
       throw ModelError("is a damaged zip archive: two records have the name " + record.name);
     in_order.push_back(&record);
   }
-  std::ranges::sort(in_order, {}, &ZipRecord::header);
+  std::ranges::sort(in_order, {}, &files::ZipRecord::header);
   for (std::size_t i = 0; i + 1 < in_order.size(); ++i)
     if (in_order[i + 1]->header - in_order[i]->header < in_order[i]->stored)
       throw ModelError("is a damaged zip archive: records " + in_order[i]->name + " and " + in_order[i + 1]->name + " overlap");
   if (records_.contains(flat_program)) return;
   root_ = directory_.top;
-  for (const ZipRecord& record : directory_.records)
+  for (const files::ZipRecord& record : directory_.records)
     if (!record.name.starts_with(root_)) throw ModelError("has records outside of its folder " + root_ + ": " + record.name);
 }
 
@@ -85,10 +86,10 @@ void Archive::find_program(const std::string& model) {
       throw UsageError("LoadOptions::model " + model + ": the archive holds one program, which has no name");
     return;
   }
-  std::map<std::string, const ZipRecord*> programs;
+  std::map<std::string, const files::ZipRecord*> programs;
   const std::string folder = root_ + "models/";
   bool compiled = false, executorch = false;
-  for (const ZipRecord& record : directory_.records) {
+  for (const files::ZipRecord& record : directory_.records) {
     const std::string_view name = record.name;
     if (name.starts_with(folder) && name.ends_with(".json"))
       programs.emplace(name.substr(folder.size(), name.size() - folder.size() - 5), &record);
@@ -121,14 +122,14 @@ void Archive::find_program(const std::string& model) {
 void Archive::check_marks() const {
   if (const auto version = text_of(file_, find("archive_version")); !version.empty() && version != "0")
     throw ModelError("is an archive of version " + version + ", which is newer than this program supports (0)");
-  refuse_big_endian(file_, directory_);
+  files::refuse_big_endian(file_, directory_);
 }
 
 std::vector<std::uint8_t> Archive::program() const { return contents(file_, *program_, longest_json, "a program"); }
 
 void Archive::read_configuration(const std::string& folder) {
   const std::string kind = folder == "data/weights/" ? "weights" : "constants";
-  const ZipRecord* record = find(folder + name_ + "_" + kind + "_config.json");
+  const files::ZipRecord* record = find(folder + name_ + "_" + kind + "_config.json");
   if (!record) return;
   const auto& document = configurations_.emplace_back(
       std::make_unique<JsonDocument>(contents(file_, *record, longest_json, "a list of tensors"), record->name));
@@ -144,18 +145,18 @@ void Archive::read_configuration(const std::string& folder) {
   }
 }
 
-void Archive::read_saved(const ZipRecord& record) {
+void Archive::read_saved(const files::ZipRecord& record) {
   if (record.unpacked == 0) return;
   if (record.compressed) return add_saved(contents(file_, record, most_unpacked, "compressed weights"));
-  const auto nested = read_zip_directory(file_, contents_offset(file_, record), record.stored);
-  if (nested.find("data.pkl")) add(read_saved_object(file_, nested, most_saved_values));
+  const auto nested = files::read_zip_directory(file_, contents_offset(file_, record), record.stored);
+  if (nested.find("data.pkl")) add(files::read_saved_object(file_, nested, most_saved_values));
 }
 
 void Archive::add_saved(const std::vector<std::uint8_t>& bytes) {
-  const InputFile unpacked(bytes);
-  const auto directory = read_zip_directory(unpacked);
+  const files::InputFile unpacked(bytes);
+  const auto directory = files::read_zip_directory(unpacked);
   if (!directory.find("data.pkl")) throw ModelError("holds weights that torch.save didn't write");
-  ir::Constant dict = read_saved_object(unpacked, directory, most_saved_values);
+  ir::Constant dict = files::read_saved_object(unpacked, directory, most_saved_values);
   if (auto* held = dict.get<ir::DictConstant>())
     for (auto& [key, value] : held->items)
       if (auto* view = value.get<ir::TensorView>(); view && view->storage && view->storage->in_file) {
@@ -181,7 +182,7 @@ void Archive::add(ir::Constant dict) {
 std::shared_ptr<const ir::Storage> Archive::storage_of(const std::string& record_name) {
   auto& storage = storages_[record_name];
   if (storage) return storage;
-  const ZipRecord* record = find(record_name);
+  const files::ZipRecord* record = find(record_name);
   if (!record) throw ModelError("record " + record_name + " is missing: a tensor's values aren't in the file");
   auto made = std::make_shared<ir::Storage>();
   made->record = record_name;
@@ -195,7 +196,7 @@ std::shared_ptr<const ir::Storage> Archive::storage_of(const std::string& record
 }
 
 std::shared_ptr<const ir::Storage> Archive::with_small_bytes(std::shared_ptr<const ir::Storage> storage) {
-  if (!storage || !storage->in_file || storage->bytes > small_storage_bytes) return storage;
+  if (!storage || !storage->in_file || storage->bytes > files::small_storage_bytes) return storage;
   auto& small = replaced_[storage];
   if (!small) {
     auto copy = std::make_shared<ir::Storage>(*storage);
@@ -213,13 +214,13 @@ ir::Constant Archive::placed(const std::string& name, const Placed& place) {
                      "(torch.nn.utils.parametrize or torchao's unwrap_tensor_subclass)");
   ir::TensorView view = stored_view(*place.meta);
   view.storage = storage_of(place.record);
-  const auto reached = reach(view.offset, view.sizes, view.strides);
+  const auto reached = files::reach(view.offset, view.sizes, view.strides);
   if (!reached || view.strides.size() != view.sizes.size()) throw ModelError("the tensor " + name + " has impossible sizes");
   const std::size_t element = ir::element_bytes(view.dtype);
   if (view.storage->bytes == 0 && *reached > 0)
     throw ModelError("the tensor " + name + " was saved without its values (a fake or meta tensor)" + std::string(save_again) +
                      " with real weights");
-  if (!fits(reached, element, view.storage->bytes))
+  if (!files::fits(reached, element, view.storage->bytes))
     throw ModelError("the tensor " + name + " reaches outside its record of " + std::to_string(view.storage->bytes) + " bytes (" +
                      place.record + ")");
   return {std::move(view)};
@@ -240,10 +241,10 @@ std::optional<ir::Constant> Archive::stored(const std::string& name) {
 }
 
 std::optional<ir::Constant> Archive::sample_inputs() const {
-  const ZipRecord* record = find(samples_);
+  const files::ZipRecord* record = find(samples_);
   if (!record || record->unpacked == 0 || record->compressed) return std::nullopt;
   try {
-    return read_saved_object(file_, read_zip_directory(file_, contents_offset(file_, *record), record->stored));
+    return files::read_saved_object(file_, files::read_zip_directory(file_, contents_offset(file_, *record), record->stored));
   } catch (const ModelError&) {  // objects among them: the program is whole without examples
     return std::nullopt;
   }

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/input_file.h"
+#include "files/input_file.h"
+#include "files/zip.h"
 #include "frontend/pt2/json.h"
-#include "frontend/zip.h"
 #include "ir/constant.h"
 
 namespace compatcheck::frontend::pt2 {
@@ -21,7 +21,7 @@ class Archive {
  public:
   // `model`: which program, where the archive holds several; may be empty. The file and its directory must outlive the archive.
   // Throws ModelError if it holds no exported program; the message says what the owner can do.
-  Archive(const InputFile& file, const ZipDirectory& directory, const std::string& model);
+  Archive(const files::InputFile& file, const files::ZipDirectory& directory, const std::string& model);
 
   const std::string& program_record() const { return program_->name; }
   std::vector<std::uint8_t> program() const;
@@ -41,24 +41,24 @@ class Archive {
     bool pickled = false;
   };
 
-  const ZipRecord* find(std::string_view name) const;
+  const files::ZipRecord* find(std::string_view name) const;
   void index_records();
   void find_program(const std::string& model);
   void check_marks() const;
   void read_configuration(const std::string& folder);
-  void read_saved(const ZipRecord& record);
+  void read_saved(const files::ZipRecord& record);
   void add_saved(const std::vector<std::uint8_t>& bytes);  // of a record that is compressed in the archive
   void add(ir::Constant dict);
   std::shared_ptr<const ir::Storage> storage_of(const std::string& record);
   ir::Constant placed(const std::string& name, const Placed& place);
   std::shared_ptr<const ir::Storage> with_small_bytes(std::shared_ptr<const ir::Storage> storage);
 
-  const InputFile& file_;
-  const ZipDirectory& directory_;
+  const files::InputFile& file_;
+  const files::ZipDirectory& directory_;
   std::string name_;  // of the program: "model"
   std::string root_;  // the folder of all records, with its slash; empty in the layouts before torch 2.8
-  std::unordered_map<std::string_view, const ZipRecord*> records_;
-  const ZipRecord* program_ = nullptr;
+  std::unordered_map<std::string_view, const files::ZipRecord*> records_;
+  const files::ZipRecord* program_ = nullptr;
   std::vector<std::unique_ptr<JsonDocument>> configurations_;
   std::unordered_map<std::string, Placed> placed_;
   std::unordered_map<std::string, ir::Constant> saved_;

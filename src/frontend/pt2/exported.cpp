@@ -347,7 +347,7 @@ class ProgramReader {
 
 }  // namespace
 
-Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
+Exported read_exported(const files::InputFile& file, const files::ZipDirectory& directory, const std::string& model,
                        const schema::Registry& schemas, const ir::Watch& watch) {
   Archive archive(file, directory, model);
   const JsonDocument document(archive.program(), archive.program_record());

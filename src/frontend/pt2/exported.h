@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "frontend/input_file.h"
+#include "files/input_file.h"
+#include "files/zip.h"
 #include "frontend/pt2/interface.h"
-#include "frontend/zip.h"
 #include "ir/program.h"
 #include "ir/watch.h"
 #include "schema/schema.h"
@@ -18,7 +18,7 @@ struct Exported {
 };
 
 // `model`: which program of several; may be empty. Throws ModelError for what can't be read.
-Exported read_exported(const InputFile& file, const ZipDirectory& directory, const std::string& model,
+Exported read_exported(const files::InputFile& file, const files::ZipDirectory& directory, const std::string& model,
                        const schema::Registry& schemas, const ir::Watch& watch = {});
 
 }  // namespace compatcheck::frontend::pt2

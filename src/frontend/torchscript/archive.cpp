@@ -6,7 +6,7 @@
 
 namespace compatcheck::frontend::torchscript {
 
-MappedFile::MappedFile(const InputFile& file) : size_(file.size()) {
+MappedFile::MappedFile(const files::InputFile& file) : size_(file.size()) {
   if (size_ == 0) throw ModelError("is empty");
   void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.descriptor(), 0);
   if (mapped == MAP_FAILED) throw ModelError("can't be mapped into memory");
@@ -16,14 +16,14 @@ MappedFile::MappedFile(const InputFile& file) : size_(file.size()) {
 MappedFile::~MappedFile() { ::munmap(data_, size_); }
 
 Archive::Archive(const std::string& path) : file_(path), mapped_(file_) {
-  const ZipDirectory directory = read_zip_directory(file_);
+  const files::ZipDirectory directory = files::read_zip_directory(file_);
   records_.reserve(directory.records.size());
-  for (const ZipRecord& record : directory.records) add(record, directory.top);
+  for (const files::ZipRecord& record : directory.records) add(record, directory.top);
   for (std::size_t i = 0; i < records_.size(); ++i) index_.emplace(records_[i].name, i);
 }
 
 // The directory says where a record's own header stands; its bytes follow that header's name and extra field.
-void Archive::add(const ZipRecord& record, std::string_view top) {
+void Archive::add(const files::ZipRecord& record, std::string_view top) {
   constexpr std::uint64_t header_bytes = 30, name_field = 26, extra_field = 28;
   const std::span<const std::uint8_t> all = bytes();
   const auto u16 = [&](std::uint64_t place) { return std::uint64_t{all[place]} | std::uint64_t{all[place + 1]} << 8; };

@@ -9,15 +9,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/input_file.h"
-#include "frontend/zip.h"
+#include "files/input_file.h"
+#include "files/zip.h"
 
 namespace compatcheck::frontend::torchscript {
 
 // A file mapped copy-on-write: what libtorch might write into a weight never reaches the file.
 class MappedFile {
  public:
-  explicit MappedFile(const InputFile& file);  // throws ModelError
+  explicit MappedFile(const files::InputFile& file);  // throws ModelError
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -50,8 +50,8 @@ class Archive {
   std::string text(std::string_view name) const;
 
  private:
-  void add(const ZipRecord& record, std::string_view top);
-  InputFile file_;
+  void add(const files::ZipRecord& record, std::string_view top);
+  files::InputFile file_;
   MappedFile mapped_;
   std::vector<Record> records_;
   std::unordered_map<std::string_view, std::size_t> index_;

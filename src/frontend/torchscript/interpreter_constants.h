@@ -48,7 +48,7 @@ class ConstantReader {
   c10::TypePtr named(const std::string& name);
 
   ConstantSources sources_;
-  std::optional<InputFile> file_;
+  std::optional<files::InputFile> file_;
   std::optional<MappedFile> mapped_;
   struct Known {
     std::shared_ptr<const ir::Storage> keeps_alive;

@@ -6,12 +6,12 @@
 #include <variant>
 
 #include "compatcheck/error.h"
-#include "frontend/pickle_steps.h"
+#include "files/pickle_steps.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-namespace op = pickle_opcode;
+namespace op = files::pickle_opcode;
 
 struct Mark {};
 struct Opaque {};
@@ -113,7 +113,7 @@ class WeightScan {
   }
 
   // Those of protocol 2 that torch's pickler writes (torch/csrc/jit/serialization/pickler_helper.h).
-  void take_step(const PickleStep& step) {
+  void take_step(const files::PickleStep& step) {
     switch (step.opcode) {
       case op::proto: break;
       case op::mark: push(Mark{}); break;
@@ -174,7 +174,7 @@ class WeightScan {
   }
 
   std::size_t bytes_;
-  PickleSteps steps_;
+  files::PickleSteps steps_;
   const std::string& record_;
   std::vector<Item> stack_, memo_;
   PickledWeights found_;

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
-#include "frontend/extent.h"
+#include "files/extent.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -66,7 +66,7 @@ std::shared_ptr<torch::jit::DeserializationStorageContext> Weights::map(const st
   for (const PickledStorage& storage : named.storages) map_storage(storage, folder, *context);
   for (const PickledTensor& tensor : named.tensors) {
     const std::uint64_t has = context->hasStorage(tensor.storage.key) ? context->getStorage(tensor.storage.key).nbytes() : 0;
-    if (!fits(reach(tensor.offset, tensor.sizes, tensor.strides), element_bytes(tensor.storage.type), has))
+    if (!files::fits(files::reach(tensor.offset, tensor.sizes, tensor.strides), element_bytes(tensor.storage.type), has))
       outside("a tensor in record " + folder + tensor.storage.key, has);
   }
   return context;
@@ -81,7 +81,7 @@ void Weights::map_storage(const PickledStorage& named, const std::string& folder
   if (!record) throw ModelError("record " + name + " is missing: a tensor's values aren't in the file");
   if (!context.hasStorage(named.key)) context.addStorage(named.key, storage_of(*record, named));
   const std::uint64_t has = context.getStorage(named.key).nbytes();
-  if (!fits(named.elements, element_bytes(named.type), has))
+  if (!files::fits(named.elements, element_bytes(named.type), has))
     throw ModelError("record " + name + " is too short: " + std::to_string(named.elements) + " elements of " + named.type +
                      " don't fit its " + std::to_string(has) + " bytes");
 }
@@ -102,7 +102,7 @@ c10::Storage Weights::storage_of(const Record& record, const PickledStorage& nam
   } else {
     made->in_file = true;
     made->file_offset = record.offset;
-    if (record.bytes <= small_storage_bytes) {
+    if (record.bytes <= files::small_storage_bytes) {
       const auto bytes = archive_.contents(record);
       made->data.assign(bytes.begin(), bytes.end());
     }
@@ -119,7 +119,7 @@ void Weights::check(const at::Tensor& tensor) const {
   if (!tensor.defined() || !plain(tensor)) return;
   const auto found = origins_.find(tensor.storage().unsafeGetStorageImpl());
   const std::string where = found == origins_.end() ? "a tensor" : "a tensor in record " + found->second.storage->record;
-  if (!fits(reach(tensor.storage_offset(), tensor.sizes(), tensor.strides()), tensor.itemsize(), tensor.storage().nbytes()))
+  if (!files::fits(files::reach(tensor.storage_offset(), tensor.sizes(), tensor.strides()), tensor.itemsize(), tensor.storage().nbytes()))
     outside(where, tensor.storage().nbytes());
 }
 

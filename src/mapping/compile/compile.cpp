@@ -1,42 +1,60 @@
-// Build step: turns mappings/ into one C++ file that holds the encoded tables.
-//   compile_tables MAPPINGS_FOLDER OUT.cpp
-#include <exception>
-#include <fstream>
-#include <iostream>
+// Build step: turns mappings/ into C++ files, the encoded tables and the traits of operators.
+//   compile_tables rows|traits MAPPINGS_FOLDER OUT.cpp
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <stdexcept>
 
 #include "mapping/reading/encoding.h"
 #include "mapping/reading/string_literal.h"
+#include "process/generator_main.h"
 
 namespace {
 
-int compile(const std::filesystem::path& folder, const std::filesystem::path& file) {
-  using namespace compatcheck::mapping;
-  std::vector<Defect> defects;
-  const Tables tables = read_folder(folder, "mappings/", defects);
-  if (!defects.empty()) {
-    std::cerr << describe(defects, tables) << "\n";
-    return 1;
-  }
-  std::ofstream out(file, std::ios::binary);
-  out << "// Generated from mappings/.\n#include <string_view>\n\nnamespace compatcheck::mapping {\n\nnamespace {\nconstexpr "
-         "char bytes[] =\n";
+using namespace compatcheck::mapping;
+
+void write_rows(std::ostream& out, const Tables& tables) {
+  out << "#include <string_view>\n\nnamespace compatcheck::mapping {\n\nnamespace {\nconstexpr char bytes[] =\n";
   write_literal(out, encode(tables));
   out << "  ;\n}  // namespace\n\nstd::string_view shipped_bytes() { return {bytes, sizeof bytes - 1}; }\n\n}  // namespace "
          "compatcheck::mapping\n";
-  out.close();
-  if (!out) std::cerr << file.string() << ": can't be written\n";
-  return out ? 0 : 1;
+}
+
+// Its own, or its operator's.
+bool has_random_row(const OperatorRows& rows, const Tables& tables) {
+  const auto alias = std::ranges::find(tables.operators, rows.alias, &OperatorRows::name);
+  const auto& history = alias == tables.operators.end() ? rows.history : alias->history;
+  return std::ranges::any_of(history, [](const Entry& entry) { return std::ranges::any_of(entry.rows, &Row::random); });
+}
+
+void write_traits(std::ostream& out, const Tables& tables) {
+  using compatcheck::schema::Trait;
+  std::map<std::string, compatcheck::schema::TraitSet> all;
+  for (const OperatorRows& rows : tables.operators)
+    if (has_random_row(rows, tables)) all[std::string(split_overload(rows.name).first)] |= only(Trait::random);
+  const auto add = [&](const auto& items) {
+    for (const auto& item : items)
+      if (item.traits != 0) all[item.name] |= item.traits;
+  };
+  add(tables.operators), add(tables.structural);
+  out << "#include \"schema/shipped.h\"\n\nnamespace compatcheck::schema {\n\nnamespace {\nconstexpr OperatorTraits all[] = {\n";
+  for (const auto& [op, traits] : all) out << "    {\"" << op << "\", " << traits << "},\n";
+  out << "};\n}  // namespace\n\nconst std::span<const OperatorTraits> shipped_traits = all;\n\n}  // namespace "
+         "compatcheck::schema\n";
+}
+
+void compile(std::string_view what, const std::filesystem::path& folder, std::ostream& out) {
+  if (what != "rows" && what != "traits") throw std::runtime_error("it writes rows or traits, not " + std::string(what));
+  std::vector<Defect> defects;
+  const Tables tables = read_folder(folder, "mappings/", defects);
+  if (!defects.empty()) throw std::runtime_error(describe(defects, tables));
+  out << "// Generated from mappings/.\n";
+  (what == "rows" ? write_rows : write_traits)(out, tables);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    if (argc == 3) return compile(argv[1], argv[2]);
-    std::cerr << "usage: compile_tables MAPPINGS_FOLDER OUT.cpp\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
+  return compatcheck::process::generate(argc, argv, "compile_tables rows|traits MAPPINGS_FOLDER OUT.cpp", 2,
+                                        [](auto arguments, std::ostream& out) { compile(arguments[0], arguments[1], out); });
 }

@@ -34,6 +34,8 @@ Validity validity(const yaml::Source& source, const yaml::Node& node);
 // A non-empty sentence or name.
 std::string text(const yaml::Source& source, const yaml::Node& node, std::string_view what);
 bool boolean(const yaml::Source& source, const yaml::Node& node, std::string_view key);
+// Names of `schema::Trait`.
+schema::TraitSet traits(const yaml::Source& source, const yaml::Node& node);
 bool is_identifier(std::string_view text);
 bool is_onnx_name(std::string_view name);  // "Relu", or "domain::Name"
 // "`key` isn't a key of WHAT; did you mean …".

@@ -12,7 +12,7 @@ using yaml::Source;
 
 namespace {
 
-constexpr std::array<std::string_view, 2> structural_words = {"known", "dropped"};
+constexpr std::array<std::string_view, 4> structural_words = {"why", "known", "dropped", "traits"};
 constexpr std::array<std::string_view, 4> change_words = {"types", "extended", "meaning", "moved"};
 
 // "7-13"
@@ -86,24 +86,28 @@ FileContents<OnnxChange> read_onnx_changes(const Source& source) {
 }
 
 FileContents<Listed> read_structural(const Source& source) {
-  return each_pair<Listed>(
-      source, "a map from operators to what becomes of them", [&](auto& items, const Node& name, const Node& said) {
-        Listed made{.name = name.text, .why = {}, .structure = Structure::resolved, .place = source.place(name)};
-        const Node* why = &said;
-        if (said.is_map()) {
-          if (said.pairs.size() != 1) fail(source, said, "expected a reason, or `known` or `dropped` with a reason");
-          const auto& [word, reason] = said.pairs.front();
-          if (word.text == "known")
-            made.structure = Structure::known;
-          else if (word.text == "dropped")
-            made.structure = Structure::dropped;
-          else
-            reading::unknown_key(source, word, "a structural operator", structural_words);
-          why = &reason;
-        }
-        made.why = reading::text(source, *why, "the reason");
-        items.push_back(std::move(made));
-      });
+  return each_pair<Listed>(source, "a map from operators to what becomes of them",
+                           [&](auto& items, const Node& name, const Node& said) {
+                             Listed made{.name = name.text, .why = {}, .place = source.place(name)};
+                             if (!said.is_map()) made.why = reading::text(source, said, "the reason");
+                             for (const auto& [word, value] : said.pairs) {
+                               if (word.text == "traits") {
+                                 made.traits = reading::traits(source, value);
+                                 continue;
+                               }
+                               if (word.text == "known")
+                                 made.structure = Structure::known;
+                               else if (word.text == "dropped")
+                                 made.structure = Structure::dropped;
+                               else if (word.text != "why")
+                                 reading::unknown_key(source, word, "a structural operator", structural_words);
+                               if (!made.why.empty())
+                                 fail(source, word, "a structural operator has one reason: `why`, `known` or `dropped`");
+                               made.why = reading::text(source, value, "the reason");
+                             }
+                             if (made.why.empty()) fail(source, said, "the reason is missing: `why`, `known` or `dropped`");
+                             items.push_back(std::move(made));
+                           });
 }
 
 }  // namespace compatcheck::mapping

@@ -32,6 +32,19 @@ bool boolean(const Source& source, const Node& node, std::string_view key) {
   fail(source, node, "`" + std::string(key) + "` is true or false");
 }
 
+schema::TraitSet traits(const Source& source, const Node& node) {
+  if (!node.is_list() || node.items.empty()) fail(source, node, "`traits` is a list of names");
+  schema::TraitSet made = 0;
+  for (const Node& item : node.items) {
+    const std::string name = text(source, item, "a trait");
+    const auto found = std::ranges::find(schema::trait_names, name);
+    if (found == std::end(schema::trait_names))
+      fail(source, item, "unknown trait `" + name + "`" + did_you_mean(name, schema::trait_names));
+    made |= schema::only(static_cast<schema::Trait>(found - schema::trait_names));
+  }
+  return made;
+}
+
 void unknown_key(const Source& source, const Node& key, std::string_view what, std::span<const std::string_view> known) {
   fail(source, key, "unknown key `" + key.text + "` in " + std::string(what) + did_you_mean(key.text, known));
 }
@@ -129,8 +142,8 @@ ComplexForm complex_form(const Source& source, const Node& key, const Node& node
 }
 
 OperatorRows operator_rows(const Source& source, const Node& key, const Node& value) {
-  static constexpr std::array<std::string_view, 8> words = {"alias", "facts",   "hint",   "missing",
-                                                            "parts", "product", "schema", "valid"};
+  static constexpr std::array<std::string_view, 9> words = {"alias",   "facts",  "hint",   "missing", "parts",
+                                                            "product", "schema", "traits", "valid"};
   static constexpr std::array<std::string_view, 12> row_words = {"to",     "function", "inline",      "refuse",
                                                                  "when",   "requires", "inputs",      "attributes",
                                                                  "lifted", "random",   "approximate", "complex"};
@@ -161,6 +174,10 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       made.schema_place = source.place(said);
     } else if (word.text == "valid") {
       made.valid = reading::validity(source, said);
+    } else if (word.text == "traits") {
+      if (!split_overload(made.name).second.empty())
+        fail(source, word, "`traits` hold for all overloads: they belong to the base name");
+      made.traits = reading::traits(source, said);
     } else if (word.text == "parts" || word.text == "product") {
       if (!made.complex.empty()) fail(source, word, "`parts` or `product`, not both");
       made.complex = complex_form(source, word, said);

@@ -3,12 +3,13 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iostream>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "process/generator_main.h"
 
 namespace {
 
@@ -116,13 +117,7 @@ class File {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: compile_onnx_schemas OUT.cpp\n";
-    return 2;
-  }
-  std::ofstream out(argv[1], std::ios::binary);
-  File(out).write(onnx::OpSchemaRegistry::get_all_schemas_with_history());
-  out.close();
-  if (!out) std::cerr << argv[1] << ": can't be written\n";
-  return out ? 0 : 1;
+  return compatcheck::process::generate(argc, argv, "compile_onnx_schemas OUT.cpp", 0, [](auto, std::ostream& out) {
+    File(out).write(onnx::OpSchemaRegistry::get_all_schemas_with_history());
+  });
 }

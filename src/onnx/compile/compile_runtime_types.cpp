@@ -2,13 +2,12 @@
 //   compile_runtime_types TABLE.yaml OUT.cpp
 #include <yaml-cpp/yaml.h>
 
-#include <fstream>
-#include <iostream>
 #include <map>
 #include <stdexcept>
 #include <string>
 
 #include "ir/dtype.h"
+#include "process/generator_main.h"
 
 namespace {
 
@@ -63,17 +62,12 @@ void write(const YAML::Node& table, std::ostream& out) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: compile_runtime_types TABLE.yaml OUT.cpp\n";
-    return 2;
-  }
-  try {
-    std::ofstream out(argv[2]);
-    write(YAML::LoadFile(argv[1]), out);
-    out.flush();
-    return out ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::cerr << argv[1] << ": " << error.what() << "\n";
-    return 1;
-  }
+  return compatcheck::process::generate(argc, argv, "compile_runtime_types TABLE.yaml OUT.cpp", 1,
+                                        [](auto arguments, std::ostream& out) {
+                                          try {
+                                            write(YAML::LoadFile(arguments[0]), out);
+                                          } catch (const std::exception& error) {
+                                            throw std::runtime_error(arguments[0] + std::string(": ") + error.what());
+                                          }
+                                        });
 }

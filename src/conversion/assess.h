@@ -1,0 +1,54 @@
+// The verdict on every node of a graph at one opset, or the lowest at which all are ok.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "conversion/attempt.h"
+#include "conversion/context.h"
+#include "ir/graph.h"
+
+namespace compatcheck::conversion {
+
+struct Assessment {
+  // Of every node, blocks included, in order; where all are ok, and the model's inputs and outputs aren't, of its prim::Return
+  // too.
+  std::vector<Outcome> outcomes;
+  bool convertible() const;  // every outcome ok
+};
+
+// Outcomes are remembered for the opsets at which they hold. The graph and the context must outlive it.
+class Assessor {
+ public:
+  Assessor(const ir::Graph& graph, const Context& context) : graph_(graph), context_(context), attempter_(graph, context) {}
+
+  Assessment assess(int opset);
+  // The lowest opset at which every node is ok, going up from the lowest; nullopt if there is none.
+  std::optional<int> lowest_opset();
+  // The nodes that the export type keeps as PyTorch's operators.
+  std::unordered_set<const ir::Node*> kept(int opset);
+
+ private:
+  using Earlier = std::unordered_map<const ir::Node*, Status>;  // of the same opset, for what hangs on a node that failed
+
+  using Attempts = std::unordered_map<const ir::Node*, std::vector<Attempt>>;
+
+  Outcome outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
+  // As ONNX alone, whatever the export type.
+  Outcome onnx_outcome_at(const ir::Node& node, int opset, const Earlier& earlier);
+  bool is_kept(const Outcome& outcome) const;
+  void keep(Outcome& outcome, int opset);
+  template <class Make>
+  const Attempt& remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make);
+  const Attempt& attempt_at(const ir::Node& node, int opset);
+  std::optional<int> available_from(const Outcome& outcome, int opset);
+
+  const ir::Graph& graph_;
+  const Context& context_;
+  Attempter attempter_;
+  Attempts attempts_, foreign_attempts_;
+};
+
+}  // namespace compatcheck::conversion

@@ -1,0 +1,614 @@
+#include "conversion/attempt.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "compatcheck/error.h"
+#include "conversion/branches.h"
+#include "conversion/defect.h"
+#include "conversion/foreign.h"
+#include "conversion/interface.h"
+#include "conversion/live_nodes.h"
+#include "conversion/raw.h"
+#include "conversion/row_check.h"
+#include "conversion/structural.h"
+#include "ir/exported_ops.h"
+#include "ir/value_name.h"
+#include "passes/stack_in_loops.h"
+#include "symbolic/condition.h"
+#include "symbolic/shapes.h"
+
+namespace compatcheck::conversion {
+namespace {
+
+using mapping::Lookup;
+using mapping::Row;
+using symbolic::Truth;
+
+void refuse(Outcome& outcome, const Row* row, std::string reason) {
+  outcome.status = Status::refused;
+  outcome.reason = std::move(reason);
+  if (row) outcome.hint = row->hint;
+}
+
+void refuse_misfit(Outcome& outcome, std::string reason) {
+  outcome.impossible = true;
+  refuse(outcome, nullptr, std::move(reason));
+}
+
+void refuse_impossible(Outcome& outcome, const std::string& reason) {
+  refuse_misfit(outcome, "PyTorch refuses this call: " + reason);
+  outcome.hint = "correct the dtype and sizes in --input, or the call in the model";
+}
+
+// By number of arguments alone: their types can be known too little to tell an overload.
+bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
+  if (node.schema()) return true;
+  const auto overloads = schemas.overloads(node.op());
+  return overloads.empty() || std::any_of(overloads.begin(), overloads.end(), [&](const schema::Schema* schema) {
+           return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
+         });
+}
+
+// An entry ends where an operator of its rows changes its meaning.
+void state_stale(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
+  const auto entry = std::ranges::find(found.op->history, found.since, &mapping::Entry::opset);
+  const auto& change = *context.table.meaning_change(*entry, opset);
+  outcome.status = Status::missing;
+  outcome.reason = "the entry for opset " + std::to_string(found.since) + " ends at opset " + std::to_string(change.to) +
+                   ", where " + change.op + " changed its meaning (" + change.why + ")";
+  outcome.hint = "say in the table what holds from opset " + std::to_string(change.to) + " on";
+}
+
+// `names`: joined by commas.
+void state_unspoken(Outcome& outcome, const std::string& names) {
+  const auto comma = names.find(',');
+  const bool several = comma != std::string::npos;
+  outcome.reason = "the row doesn't use argument" + std::string(several ? "s " : " ") + names;
+  outcome.hint = "name " + std::string(several ? "each of them" : "it") +
+                 " in `inputs`, `attributes` or `when`; {none: " + names.substr(0, comma) + "} at the end of `inputs` leaves " +
+                 (several ? "one" : "it") + " out";
+}
+
+// Where a tensor among the arguments isn't known, no row could tell more.
+bool knows_tensors(const symbolic::Call& call) {
+  return std::ranges::all_of(call.node().inputs(), [&](const ir::Value* input) {
+    const auto* tensor = call.facts().of(input).tensor();
+    return !ir::is(input->type(), ir::TypeKind::tensor) || (tensor && tensor->dtype && tensor->shape);
+  });
+}
+
+void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& call, bool by_user) {
+  refuse(outcome, &row, "no C++ handler writes the nodes of this operator's row");
+  if (!by_user) return;
+  const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
+  if (argument.empty())
+    outcome.reason = "the row lists several ONNX operators, but no C++ handler writes their nodes",
+    outcome.hint = "write the nodes as ONNX text: `inline` instead of `to`";
+  else
+    state_unspoken(outcome, argument);
+}
+
+// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their
+// calls.
+bool is_shipped(const std::string& op, const ir::Program* program) {
+  if (schema::Registry().contains(op)) return true;
+  return program && states_schema_of(program->library_schemas, op);
+}
+
+// What torch.export leaves of Python in a program: no row helps, but PyTorch's own decompositions.
+bool state_left_by_export(Outcome& outcome) {
+  const std::string_view op = outcome.node->op();
+  const bool autocast = op.starts_with(ir::exported_ops::autocast);
+  const bool of_python = op.starts_with(ir::exported_ops::higher_order) || op.starts_with(ir::exported_ops::python);
+  if (!autocast && (!of_python || ir::exported_ops::wraps_unknown(op))) return false;
+  outcome.reason = autocast ? "the file doesn't say to which dtype torch.autocast casts what this takes"
+                            : "a function of Python, which torch.export left in the program";
+  outcome.hint = "call run_decompositions() on the program before torch.export.save" +
+                 std::string(autocast ? ", or export it with strict=False" : ", which takes most of them apart");
+  return true;
+}
+
+void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
+  outcome.status = Status::missing;
+  if (found.status == Lookup::Status::unknown) {
+    if (state_left_by_export(outcome)) return;
+    outcome.unknown_operator = !is_shipped(outcome.node->op(), context.program);
+    if (outcome.node->is("prim::PythonOp") && !outcome.node->overload().empty()) {
+      outcome.unknown_operator = true;
+      outcome.reason = "the Python function " + outcome.node->overload() + " has no row, and its code isn't in the model";
+      return;
+    }
+    outcome.reason =
+        outcome.unknown_operator ? "neither PyTorch nor torchvision defines this operator" : "no row maps this operator";
+    return;
+  }
+  for (const Row& row : found.rows) {
+    if (row.kind != Row::Kind::missing) continue;
+    outcome.row = &row;
+    outcome.reason = row.reason;
+    outcome.hint = row.hint;
+    return;
+  }
+  outcome.reason = "no row maps this operator at opset " + std::to_string(opset);
+}
+
+constexpr std::int64_t most_computed = 64;  // elements
+constexpr int most_calls_behind = 64;       // that compute a constant, one after the other: each takes stack
+
+// Few elements, known when converting.
+bool is_small_constant(const symbolic::Fact& fact) {
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->shape && symbolic::is_constant(fact) &&
+         symbolic::product(*tensor->shape).number().value_or(most_computed + 1) <= most_computed;
+}
+
+// Values on trial: constants as they are, small ones also as operators make them of others, all else by its facts.
+class TrialOperands {
+ public:
+  // `open`: of an unknown dtype, too.
+  TrialOperands(const Context& context, Lookups& lookups, onnx::Builder& builder, bool open = false)
+      : context_(context), lookups_(lookups), builder_(builder), open_(open) {}
+
+  const handlers::Operand& of(const ir::Value* value) {
+    if (const auto known = operands_.find(value); known != operands_.end()) return known->second;
+    return operands_.emplace(value, made_of(value)).first->second;
+  }
+
+  // Null of what facts don't tell enough of: whoever makes it is judged, or it is never set.
+  const handlers::Operand* if_known(const ir::Value* value) {
+    try {
+      const handlers::Operand& operand = of(value);
+      return std::holds_alternative<handlers::Unresolved>(operand.value) ? nullptr : &operand;
+    } catch (const handlers::Wanting&) {
+      return nullptr;
+    }
+  }
+
+ private:
+  handlers::Operand made_of(const ir::Value* value) {
+    if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
+    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // of objects, whose facts don't say which they are
+      handlers::List list;
+      for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
+      return {std::move(list)};
+    }
+    if (calls_behind_ < most_calls_behind && is_small_constant(context_.facts.of(value)))
+      if (auto constant = computed_constant(*value)) return *std::move(constant);
+    const auto fresh = [this](ir::DType dtype, bool sequence) {
+      return onnx::Value{
+          builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor,
+                                      .dtype = dtype,
+                                      .shape = {},
+                                      .name = {}}),
+          dtype, sequence};
+    };
+    try {
+      return handlers::operand_of(context_.facts.of(value), value->type(), fresh);
+    } catch (const handlers::Wanting& wanting) {
+      if (!open_ || !wanting.verdict.wants.empty()) throw;
+      return open_operand(*value, context_, builder_);
+    }
+  }
+
+  // As conversion makes it, if a constant comes of that. Nodes that it leaves are dead.
+  std::optional<handlers::Operand> computed_constant(const ir::Value& value) {
+    const ir::Node* maker = value.producer();
+    if (!maker || !maker->schema()) return std::nullopt;
+    const Lookup& found = lookups_.find(*maker, builder_.model().opset);
+    if (found.status != Lookup::Status::rows) return std::nullopt;
+    builder_.narrow(lookups_.range(*maker, builder_.model().opset));
+    const symbolic::Call call(*maker, context_.facts);
+    const Row* row = applying_row(found, call, context_);
+    if (!row || row->kind != Row::Kind::mapped || row->random) return std::nullopt;
+    if (auto known = known_results(call, *row, builder_)) return std::move((*known)[value.index()]);
+    const RowEmitter emitter(call, *row, *found.op, context_, builder_.model().opset);
+    if (!emitter.exists() || emitter.by_plugin()) return std::nullopt;
+    const Inside inside(*this);
+    try {
+      handlers::Emission emission(call, row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
+                                  [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
+      telling_defects(*maker, builder_.model().opset, [&] {
+        try {
+          emitter.emit(emission);
+        } catch (const std::length_error& error) {
+          throw onnx::Refusal{error.what()};
+        }
+      });
+      const auto& made = emission.results()[value.index()];
+      if (made && made->tensor() && builder_.constant_of(*made->tensor())) return made;
+    } catch (const onnx::Refusal&) {
+    } catch (const handlers::Wanting&) {
+    } catch (const symbolic::Impossible&) {
+    } catch (const DefectOfCall&) {
+      if (!found.user) throw;  // the trial of that call tells a user what his row does
+    }
+    return std::nullopt;
+  }
+
+  // While another call is emitted than the one on trial.
+  class Inside {
+   public:
+    explicit Inside(TrialOperands& operands) : operands_(operands), meaning_(operands.builder_.meaning()) {
+      ++operands_.calls_behind_;
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() {
+      --operands_.calls_behind_;
+      operands_.builder_.carry_meaning(meaning_);
+    }
+
+   private:
+    TrialOperands& operands_;
+    std::span<const std::string> meaning_;
+  };
+
+  const Context& context_;
+  Lookups& lookups_;
+  onnx::Builder& builder_;
+  bool open_;
+  int calls_behind_ = 0;
+  std::unordered_map<const ir::Value*, handlers::Operand> operands_;
+};
+
+// Why no value has facts; empty if one may.
+std::string without_facts(const symbolic::Call& call) {
+  for (const ir::Value* output : call.node().outputs())
+    if (const std::string& reason = call.facts().of(output).impossible; !reason.empty()) return reason;
+  return {};
+}
+
+constexpr int most_branches_within = 8;
+
+// As ONNX Runtime states them before opset 11: of a result of If the size that either branch states.
+std::optional<std::vector<onnx::Dimension>> sizes_below_11(const ir::Value* value, const symbolic::FactTable& facts,
+                                                           int within = 0) {
+  auto sizes = shape_of(facts.of(value));
+  const ir::Node* maker = value->producer();
+  if (!sizes || !maker || !maker->is("prim::If") || within == most_branches_within) return sizes;
+  for (const ir::Block* block : maker->blocks()) {
+    const auto inner = sizes_below_11(block->outputs()[value->index()], facts, within + 1);
+    for (std::size_t i = 0; inner && i < std::min(sizes->size(), inner->size()); ++i)
+      if (!(*sizes)[i].size) (*sizes)[i].size = (*inner)[i].size;
+  }
+  return sizes;
+}
+
+bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::FactTable& facts) {
+  const auto first = sizes_below_11(a, facts), second = sizes_below_11(b, facts);
+  if (!first || !second) return false;
+  // A number of one branch counts for both, whatever the other's size is.
+  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return one.size == other.size; });
+}
+
+bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
+
+// Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
+void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    // What nobody reads, as no branch set it, is made of the other's sizes.
+    const symbolic::Fact& leaving = facts.of(node.output(i));
+    const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
+    if (has_other_sizes(first[i], second[i], facts) || (unset && !stand_in_sizes(leaving)))
+      throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
+  }
+}
+
+// What the source calls one of them.
+std::string variable(std::initializer_list<const ir::Value*> values) {
+  for (const ir::Value* value : values)
+    if (!ir::source_name(*value).empty()) return ir::described(*value);
+  return "a variable";
+}
+
+// An ONNX value has one dtype, whichever branch or trip it comes from.
+void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto dtype_of = [&](const ir::Value* value) {
+    const auto* tensor = facts.of(value).tensor();
+    return tensor && tensor->dtype ? std::string(ir::name(*tensor->dtype)) : std::string("another dtype");
+  };
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    const ir::Value* output = node.output(i);
+    const symbolic::Fact& fact = facts.of(output);
+    if (output->unused() || !fact.tensor() || fact.tensor()->dtype || !fact.wants.empty() || fact.blame != &node) continue;
+    if (node.is("prim::Loop")) {
+      const ir::Value* before = node.input(i + 2);
+      throw onnx::Refusal{"the loop changes the dtype of " + variable({before, output}) + ", which is " + dtype_of(before) +
+                              " before it, and ONNX's Loop can't",
+                          "convert it to one dtype before the loop, for example with .to(torch.float32)"};
+    }
+    const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
+    throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
+                            dtype_of(other) + ", and ONNX's If gives one dtype",
+                        "convert it to one dtype in both branches, for example with .to(torch.float32)"};
+  }
+}
+
+// Nor does ONNX Runtime run an If before opset 13 of whose results it doesn't know the rank.
+void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
+  for (const ir::Value* output : node.outputs()) {
+    const symbolic::Fact& fact = facts.of(output);
+    if (output->unused() || !fact.tensor() || fact.tensor()->shape) continue;
+    if (!fact.wants.empty() || (fact.blame && fact.blame != &node))
+      throw handlers::Wanting{{.truth = Truth::unknown,
+                               .message = "the rank of what leaves an If isn't known",
+                               .wants = fact.wants,
+                               .blame = fact.blame}};
+    throw onnx::Refusal{"ONNX Runtime doesn't support an If whose branches give tensors of different ranks before opset 13",
+                        "use opset 13"};
+  }
+}
+
+}  // namespace
+
+void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  outcome.row = &row;
+  switch (row.kind) {
+    case Row::Kind::mapped: {
+      const auto dtypes = symbolic::takes_dtypes(row, context_.table.complex_form(*outcome.rows), call);
+      if (dtypes.truth != Truth::yes) {
+        refuse(outcome, &row, dtypes.message);
+        if (outcome.hint.empty() && context_.table.is_users(row.place))
+          outcome.hint =
+              "add `complex: true` to the row if its nodes take and give real and imaginary parts in a last dimension of 2";
+        return;
+      }
+      outcome.status = Status::ok;
+      return try_nodes(attempt, row, call, opset);
+    }
+    case Row::Kind::refuse: return refuse(outcome, &row, row.reason);
+    case Row::Kind::missing:
+      outcome.status = Status::missing;
+      outcome.reason = row.reason;
+      outcome.hint = row.hint;
+      return;
+  }
+}
+
+void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  const RowEmitter emitter(call, row, *outcome.rows, context_, opset);
+  attempt.range = {std::max(attempt.range.from, emitter.opsets().from), std::min(attempt.range.to, emitter.opsets().to)};
+  if (!call.node().schema()) return refuse(outcome, &row, "no schema states the arguments of the call");
+  onnx::Model model = empty_model(context_, opset);
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  TrialOperands operands(context_, lookups_, builder);
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  handlers::Emission emission(call, &row, word, builder,
+                              [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  bool known = false;
+  outcome.handled = emitter.exists();
+  try {
+    known = known_results(call, row, builder).has_value();
+    if (!known && !emitter.exists()) return refuse_unwritten(outcome, row, call, context_.table.is_users(row.place));
+    outcome.handled = true;
+    if (!known) {
+      emitter.emit(emission);
+      known = gives_constants(model, emission);
+    }
+    outcome.emitted = builder.take_emitted();
+    drop_dead(outcome.emitted, model, emission);
+  } catch (const onnx::Refusal& refusal) {
+    refuse(outcome, &row, refusal.reason);
+    if (!refusal.hint.empty()) outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
+    if (emitter.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
+      refuse(outcome, &row, "its row alone isn't enough to write its nodes: " + wanting.verdict.message);
+      if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
+        outcome.hint = "`facts: " + std::string(word) +
+                       "` in its row describes only the first result; write a list with one word for each result, [" +
+                       std::string(word) + ", …], and ~ where no word fits";
+    } else
+      attempt.open = wanting.verdict;
+  } catch (const symbolic::Impossible& arguments) {
+    refuse_impossible(outcome, arguments.reason);
+  }
+  attempt.range = builder.range();
+  if (outcome.status == Status::ok && !attempt.open && !emitter.by_plugin())
+    check_row(call, row, outcome.emitted, known, context_.table, opset);
+}
+
+// What belongs to no row: a refusal is the graph's own.
+template <class Work>
+void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
+  onnx::Model model = empty_model(context_, opset);
+  onnx::Builder builder(model, context_.moved, attempt.range);
+  try {
+    work(builder);
+  } catch (const onnx::Refusal& refusal) {
+    refuse(attempt.outcome, nullptr, refusal.reason);
+    attempt.outcome.hint = refusal.hint;
+  } catch (const handlers::Wanting& wanting) {
+    attempt.open = wanting.verdict;
+  }
+  attempt.range = builder.range();
+}
+
+// What leaves an If or goes round a Loop needs the form of an ONNX value, and so what it is made of.
+void Attempter::try_control(Attempt& attempt, int opset) {
+  const ir::Node& node = *attempt.outcome.node;
+  std::vector<ir::DType> dtypes;
+  std::vector<bool> sequences;
+  const auto take = [&](ir::DType dtype, bool sequence) {
+    dtypes.push_back(dtype);
+    sequences.push_back(sequence);
+    return onnx::Value{1, dtype, sequence};
+  };
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    demand_one_dtype(node, context_.facts);
+    std::vector<handlers::Operand> forms;
+    for (const ir::Value* output : node.outputs())
+      forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
+    for (std::size_t i = 0; node.is("prim::Loop") && i < forms.size(); ++i)
+      if (passes::is_stacked(node, i) && !forms[i].tensor() && !forms[i].complex())
+        throw onnx::Refusal{"a Loop stacks no quantized tensors", "dequantize them before they are stacked"};
+    if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
+    if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
+    builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);
+    TrialOperands operands(context_, lookups_, builder);
+    const auto carry = [&](const ir::Value* value, const handlers::Operand& form) {
+      onnx::Values values;
+      if (const handlers::Operand* given = operands.if_known(value)) handlers::spill(*given, form, builder, values);
+    };
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      if (node.is("prim::Loop"))
+        carry(node.input(i + 2), forms[i]), carry(node.blocks()[0]->outputs()[i + 1], forms[i]);
+      else
+        for (const ir::Block* block : node.blocks()) carry(block->outputs()[i], forms[i]);
+    }
+  });
+}
+
+void Attempter::try_unpack(Attempt& attempt, int opset) {
+  const ir::Node& node = *attempt.outcome.node;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    TrialOperands operands(context_, lookups_, builder);
+    if (const handlers::Operand* list = operands.if_known(node.input(0))) unpacked(*list, node.outputs().size(), builder);
+  });
+}
+
+void Attempter::try_interface(Attempt& attempt, int opset) {
+  attempt.outcome.structural = true;
+  attempt.outcome.status = Status::ok;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    TrialOperands operands(context_, lookups_, builder, context_.export_type != ExportType::onnx);
+    if (const auto text = text_output(graph_))
+      throw onnx::Refusal{"the model returns a text (" + *text + "), but an ONNX model can only return tensors",
+                          "return tensors only, and choose the text outside of the model"};
+    declare_inputs(graph_, context_, builder);
+    collect_outputs(graph_, context_, builder,
+                    [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+  });
+}
+
+void Attempter::try_structural(Attempt& attempt, const mapping::Listed& listed, int opset) {
+  attempt.outcome.structural = true;
+  if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
+  auto verdict = dissolves(*attempt.outcome.node, listed, context_);
+  if (verdict.truth == Truth::no) return refuse(attempt.outcome, nullptr, verdict.message);
+  if (verdict.truth == Truth::unknown)
+    attempt.open = std::move(verdict);
+  else if (const ir::Node& node = *attempt.outcome.node; node.is("prim::ListUnpack") || node.is("prim::TupleUnpack"))
+    try_unpack(attempt, opset);
+}
+
+// Why PyTorch refuses the call; empty if it may not.
+std::string Attempter::impossibility(const Lookup& found, const symbolic::Call& call) const {
+  const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
+  const auto accepted = symbolic::accepts(context_.table.valid(*found.op), word, call, context_.registry, context_.schemas);
+  return accepted.truth == Truth::no ? accepted.message : without_facts(call);
+}
+
+// The first row that applies; what stands in the way of the first mapped one if none does.
+void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  Outcome& outcome = attempt.outcome;
+  std::string broken;
+  if (!fits_some_overload(call.node(), context_.schemas))
+    return refuse_misfit(outcome, "the arguments fit no overload of " + call.node().op());
+  if (const auto reason = impossibility(found, call); !reason.empty()) return refuse_impossible(outcome, reason);
+  for (const Row& row : found.rows) {
+    if (row.complex && !symbolic::has_complex(call)) continue;
+    if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
+      return refuse(outcome, &row, "no schema states the arguments that the row's conditions name");
+    auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);
+    if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
+    if (verdict.truth == Truth::unknown) {
+      outcome.row = &row;
+      attempt.open = std::move(verdict);
+      return;
+    }
+    if (row.kind == Row::Kind::mapped && broken.empty()) {
+      broken = verdict.message;
+      outcome.row = &row;
+    }
+  }
+  refuse(outcome, outcome.row, broken);
+}
+
+// A user's row may hand our own code a call that it isn't written for. A fault under a shipped row is a defect of ours.
+void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+  const auto misfit = [&](const std::string& reason) {
+    attempt.open.reset();
+    refuse_misfit(attempt.outcome, reason);
+    attempt.range = {opset, opset};
+  };
+  try {
+    try_rows(attempt, found, call, opset);
+  } catch (const DefectOfCall&) {  // of the call that makes an operand
+    throw;
+  } catch (const std::length_error& error) {
+    misfit(error.what());
+  } catch (const std::exception& error) {
+    if (!found.user || !is_defect(error)) throw;
+    misfit(std::string("its row doesn't fit this call: ") + error.what());
+  }
+}
+
+Attempt Attempter::attempt(const ir::Node& node, int opset) {
+  return telling_defects(node, opset, [&] { return attempt_call(node, opset); });
+}
+
+Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
+  return telling_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
+}
+
+Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
+  Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
+  Outcome& outcome = attempt.outcome;
+  outcome.node = &node;
+  if (const auto write = context_.unresolved_writes.find(&node); write != context_.unresolved_writes.end()) {
+    outcome.unresolved_write = true;
+    outcome.structural = context_.table.find_structural(node.op()) != nullptr;
+    refuse(outcome, nullptr, write->second);
+    return attempt;
+  }
+  if (&node == graph_.top()->return_node()) {
+    attempt.range = {mapping::lowest_opset, mapping::highest_opset};
+    try_interface(attempt, opset);
+    return attempt;
+  }
+  const Lookup& found = lookups_.find(node, opset);
+  attempt.range = lookups_.range(node, opset);
+  outcome.rows = found.op;
+  outcome.since = found.since;
+  switch (found.status) {
+    case Lookup::Status::structural: try_structural(attempt, *found.listed, opset); break;
+    case Lookup::Status::rows: try_fitting(attempt, found, symbolic::Call(node, context_.facts), opset); break;
+    case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
+    case Lookup::Status::missing:
+    case Lookup::Status::unknown:
+      attempt.range = {opset, opset};  // the reason names it
+      // No other opset would help where PyTorch refuses the call.
+      if (const auto reason = found.op ? impossibility(found, symbolic::Call(node, context_.facts)) : ""; !reason.empty())
+        refuse_impossible(outcome, reason);
+      else
+        state_missing(outcome, found, context_, opset);
+      break;
+  }
+  return attempt;
+}
+
+// The call as PyTorch's operator.
+Attempt Attempter::attempt_foreign_call(const ir::Node& node, int opset) {
+  Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
+  attempt.outcome.node = &node;
+  attempt.outcome.status = Status::ok;
+  on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    if (context_.export_type == ExportType::raw) {
+      demand_raw(node);
+      attempt.outcome.emitted = {{.op = foreign_name(node, ExportType::raw)}};
+      return;
+    }
+    TrialOperands operands(context_, lookups_, builder, true);
+    write_foreign(node, context_, builder,
+                  [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    attempt.outcome.emitted = builder.take_emitted();
+  });
+  return attempt;
+}
+
+}  // namespace compatcheck::conversion

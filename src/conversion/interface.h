@@ -1,0 +1,44 @@
+// What the ONNX model takes and gives. The conversion and its dry run both come here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "conversion/context.h"
+#include "handlers/operand.h"
+#include "ir/graph.h"
+
+namespace compatcheck::conversion {
+
+// Null where the fact doesn't tell the rank.
+std::optional<std::vector<onnx::Dimension>> shape_of(const symbolic::Fact& fact);
+
+// Each of the graph's inputs as inputs of the model; one that nobody reads, and of which ONNX has no tensors or too little is
+// known, is left out. Throws Refusal and Wanting.
+std::unordered_map<const ir::Value*, handlers::Operand> declare_inputs(const ir::Graph& graph, const Context& context,
+                                                                       onnx::Builder& builder);
+
+// A state's size after the call can't be that before it: an input of this size takes the first call's value alone.
+bool changes_size(const symbolic::Dim& before, const symbolic::Dim& after);
+
+struct Output {
+  std::string name;
+  onnx::Value value;
+  std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
+};
+
+// Of one of the graph's outputs: the module that makes it; `otherwise` for what no module but the root makes.
+std::string output_name(const ir::Value& value, const std::string& otherwise);
+
+// The first output, or member of a tuple, that is a text: refused whatever is known of the inputs. Null if there is none.
+std::optional<std::string> text_output(const ir::Graph& graph);
+
+// The tensors that the graph gives, what lists, tuples and dictionaries hold one by one. Throws Refusal and Wanting.
+using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;
+std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,
+                                    const OperandOf& operand_of);
+
+}  // namespace compatcheck::conversion

@@ -1,0 +1,18 @@
+// The TorchScript graph as an ONNX file holds it: each node one of its namespace's domain, blocks as graphs in attributes,
+// tensors as initializers. What it computes is for its reader to know.
+#pragma once
+
+#include "conversion/context.h"
+#include "conversion/lower.h"
+#include "ir/graph.h"
+#include "onnx/model.h"
+
+namespace compatcheck::conversion {
+
+// Throws Refusal for a node that no file holds: a constant of a class, a quantized tensor.
+void demand_raw(const ir::Node& node);
+
+// Of a graph whose nodes all pass demand_raw. Throws UsageError for names that don't fit.
+onnx::Model raw_model(const ir::Graph& graph, const Context& context, const LowerOptions& options);
+
+}  // namespace compatcheck::conversion

@@ -1,0 +1,159 @@
+#include "conversion/structural.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "symbolic/condition.h"
+
+namespace compatcheck::conversion {
+namespace {
+
+using mapping::Structure;
+using symbolic::Truth;
+using symbolic::Verdict;
+
+// Normalising inlines every call that it can see through; text of a graph may hold calls whose code isn't there.
+bool is_call(const ir::Node& node) {
+  return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
+}
+
+// Whether anything but what is dropped needs the value.
+bool is_needed(const ir::Value* value, const mapping::Table& table) {
+  const auto uses = value->uses();
+  return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+    const auto* listed = table.find_structural(use.user->op());
+    if (!listed || listed->structure == Structure::resolved) return true;
+    if (listed->structure == Structure::dropped) return false;
+    const auto outputs = use.user->outputs();
+    return std::any_of(outputs.begin(), outputs.end(), [&](const ir::Value* output) { return is_needed(output, table); });
+  });
+}
+
+// What settles the node's inputs settles its result: the dtype and shape of a tensor, or whether there is one.
+Verdict wanting(const ir::Node& node, std::string message, const symbolic::FactTable& facts) {
+  Verdict verdict{.truth = Truth::unknown, .message = std::move(message)};
+  const auto model_inputs = node.graph()->inputs();
+  for (const ir::Value* input : node.inputs()) {
+    const auto& source = facts.of(input);
+    for (const std::uint32_t wanted : source.wants)
+      if (ir::may_hold_tensors(model_inputs[wanted]->type())) verdict.wants.push_back(wanted);
+    if (!verdict.blame) verdict.blame = source.blame;
+  }
+  std::ranges::sort(verdict.wants);
+  verdict.wants.erase(std::ranges::unique(verdict.wants).begin(), verdict.wants.end());
+  return verdict;
+}
+
+Verdict results_are_known(const ir::Node& node, const Context& context) {
+  for (const ir::Value* output : node.outputs()) {
+    if (symbolic::is_constant(context.facts.of(output)) || !is_needed(output, context.table)) continue;
+    std::string message = "the result of " + node.op() + " must be known while converting, and isn't";
+    if (ir::is(output->type(), ir::TypeKind::string)) return {.truth = Truth::no, .message = std::move(message)};
+    return wanting(node, std::move(message), context.facts);
+  }
+  return {.truth = Truth::yes};
+}
+
+// ---- Attributes
+
+// Parameters and buffers become initializers.
+bool holds_only_tensors(const ir::TypeRef& type) {
+  if (!type || type->kind == ir::TypeKind::tensor) return true;
+  const bool wraps =
+      type->kind == ir::TypeKind::optional || type->kind == ir::TypeKind::list || type->kind == ir::TypeKind::tuple;
+  return wraps && !type->elements.empty() && std::all_of(type->elements.begin(), type->elements.end(), holds_only_tensors);
+}
+
+// Into a result of the whole graph, perhaps through branches, lists and tuples.
+bool is_returned(const ir::Value* value) {
+  const auto any_returned = [](std::span<ir::Value* const> values) {
+    return std::any_of(values.begin(), values.end(), is_returned);
+  };
+  const auto uses = value->uses();
+  return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
+    const ir::Node& user = *use.user;
+    if (&user != user.owner()->return_node())
+      return (user.op().ends_with("Construct") || user.op().ends_with("cast")) && any_returned(user.outputs());
+    const ir::Node* owner = user.owner()->owner();
+    if (!owner) return true;
+    const std::size_t first = owner->is("prim::Loop") ? 1 : 0;  // a Loop's block returns its condition first
+    return use.operand >= first && is_returned(owner->output(use.operand - first));
+  });
+}
+
+std::string_view attribute_name(const ir::Node& node) {
+  const ir::Constant* given = node.attribute("name");
+  const auto* text = given ? given->get<std::string>() : nullptr;
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+// The write is refused: that says it.
+bool is_written(std::string_view attribute, const Context& context) {
+  return std::any_of(context.unresolved_writes.begin(), context.unresolved_writes.end(), [&](const auto& write) {
+    return write.first->is("prim::SetAttr") && attribute_name(*write.first) == attribute;
+  });
+}
+
+// The model's input that the object is, or a part of. `self` of a graph given as text is the model.
+std::optional<std::uint32_t> input_with(const ir::Value* object) {
+  while (const ir::Node* producer = object->producer()) {
+    if (!producer->is("prim::GetAttr")) return std::nullopt;
+    object = producer->input(0);
+  }
+  const ir::Block& block = *object->block();
+  const auto at = std::ranges::find(block.inputs(), object);
+  if (block.owner() || at == block.inputs().begin() || at == block.inputs().end()) return std::nullopt;
+  return static_cast<std::uint32_t>(at - block.inputs().begin());
+}
+
+// A graph given as text holds no attributes: of numbers and objects the model's file will say the value, and the rows of the
+// operators that take them have judged without it.
+Verdict attribute_is_known(const ir::Node& node, const Context& context) {
+  const ir::Value *object = node.input(0), *attribute = node.output();
+  const auto no = [&](const std::string& why) {
+    return Verdict{.truth = Truth::no, .message = "the attribute `" + std::string(attribute_name(node)) + "`" + why};
+  };
+  if (!is_needed(attribute, context.table) || is_written(attribute_name(node), context)) return {.truth = Truth::yes};
+  if (object->producer() && object->producer()->is("prim::CreateObject"))
+    return no(" is of an object that is made while the model runs");
+  if (const auto input = input_with(object)) return {.message = "the members of an object aren't known", .wants = {*input}};
+  if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
+  const bool known_object = !std::holds_alternative<std::monostate>(context.facts.of(object).value);
+  if (known_object) return no(" isn't known while converting: its content can't be read");
+  if (is_returned(attribute)) return no(" is returned, and its value isn't known while converting");
+  return {.truth = Truth::yes};
+}
+
+}  // namespace
+
+Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Context& context) {
+  if (is_call(node)) return {.truth = Truth::no, .message = "a call that could not be inlined: what it computes isn't known"};
+  if (node.is("prim::GetAttr")) return attribute_is_known(node, context);
+  if (listed.structure == Structure::known) return results_are_known(node, context);
+  return {.truth = Truth::yes};
+}
+
+std::vector<handlers::Operand> unpacked(const handlers::Operand& given, std::size_t count, onnx::Builder& builder) {
+  std::vector<handlers::Operand> members;
+  if (const handlers::List* list = given.list()) {
+    if (list->items.size() != count)
+      throw onnx::Refusal{"a list of " + std::to_string(list->items.size()) + " is unpacked into " + std::to_string(count)};
+    members.assign(list->items.begin(), list->items.end());
+    return members;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const onnx::Value index = builder.integer(static_cast<std::int64_t>(i));
+    if (const auto* sequence = std::get_if<handlers::Sequence>(&given.value))
+      members.push_back({builder.node("SequenceAt", {sequence->value, index})});
+    else if (const auto* vector = std::get_if<handlers::Vector>(&given.value))
+      members.push_back({handlers::Number{builder.gather(vector->value, index, 0)}});
+    else
+      throw onnx::Refusal{"a value that is no list is unpacked"};
+  }
+  return members;
+}
+
+}  // namespace compatcheck::conversion

@@ -1,0 +1,47 @@
+// A zip archive's directory: which records there are, where, and what they hold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/input_file.h"
+
+namespace compatcheck::files {
+
+struct ZipRecord {
+  std::string name;          // with the archive's top folder: "net/data/3"
+  std::uint64_t header = 0;  // place of its local header
+  std::uint64_t stored = 0;  // bytes in the file
+  std::uint64_t unpacked = 0;
+  std::uint32_t crc = 0;
+  bool compressed = false;
+  bool deflated = false;  // compressed, and as zip programs do
+};
+
+struct ZipDirectory {
+  std::vector<ZipRecord> records;
+  std::string top;  // the folder that all of torch's records lie in, "net/"; empty if there is none
+
+  const ZipRecord* find(std::string_view name_below_top) const;  // null if absent
+  bool has_folder(std::string_view folder_below_top) const;      // "code/"
+};
+
+bool starts_as_zip(std::span<const std::uint8_t> head);
+
+// Throws ModelError: truncated, damaged, spread over several disks, a record outside the file.
+ZipDirectory read_zip_directory(const InputFile& file);
+// Of an archive that lies in the file, a stored record of another one. Places are those in the file.
+ZipDirectory read_zip_directory(const InputFile& file, std::uint64_t start, std::uint64_t bytes);
+
+// The contents of a record that is stored or deflated, at most `at_most` bytes of it. Throws ModelError.
+std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord& record, std::uint64_t at_most);
+
+// Where the contents of a record start, as they are in the file. Throws ModelError.
+std::uint64_t contents_offset(const InputFile& file, const ZipRecord& record);
+
+// SHA-256 over names, sizes and CRCs: tells models apart without reading the weights.
+std::string identity(const ZipDirectory& directory);
+
+}  // namespace compatcheck::files

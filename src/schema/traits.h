@@ -1,0 +1,61 @@
+// What is true of an operator's calls at every opset and in all overloads: the key `traits` of the tables, compiled in.
+// docs/mappings.md says what each trait means. An in-place form and an alias have only the traits that they state themselves.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace compatcheck::schema {
+
+enum class Trait : std::uint8_t {
+  view,
+  split,
+  reads_form,
+  reads_second_form,
+  same_tensor,
+  dropout,
+  contiguous,
+  keeps_contiguous,
+  contiguous_but_images,
+  iterates,
+  indices,
+  distinct_indices,
+  same_order,
+  moves_elements,
+  divides,
+  keeps_scale,
+  random,
+  slides,
+  reads_part,
+  given_sizes,
+};
+
+// As the tables write them, in the order of `Trait`.
+inline constexpr std::string_view trait_names[] = {"view",
+                                                   "split",
+                                                   "reads_form",
+                                                   "reads_second_form",
+                                                   "same_tensor",
+                                                   "dropout",
+                                                   "contiguous",
+                                                   "keeps_contiguous",
+                                                   "contiguous_but_images",
+                                                   "iterates",
+                                                   "indices",
+                                                   "distinct_indices",
+                                                   "same_order",
+                                                   "moves_elements",
+                                                   "divides",
+                                                   "keeps_scale",
+                                                   "random",
+                                                   "slides",
+                                                   "reads_part",
+                                                   "given_sizes"};
+
+using TraitSet = std::uint32_t;  // bits, by Trait
+constexpr TraitSet only(Trait trait) { return TraitSet{1} << static_cast<unsigned>(trait); }
+
+// `op` is a name without an overload: "aten::select".
+bool has_trait(std::string_view op, Trait trait);
+
+}  // namespace compatcheck::schema

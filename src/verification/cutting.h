@@ -1,0 +1,67 @@
+// How OnnxGraph makes a model of a part of one.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "onnx_file/external_data.h"
+#include "onnx_file/graph_index.h"
+#include "onnx_file/scopes.h"
+#include "onnx_file/skeleton.h"
+#include "onnx_file/validity.h"
+#include "onnx_file/value_types.h"
+#include "verification/onnx_graph.h"
+
+namespace compatcheck::verification {
+
+// A file taken apart.
+// Its operator where it has no name.
+std::string name_of(const ::onnx::NodeProto& node);
+
+struct Taken {
+  Taken(const std::filesystem::path& file, const ir::Watch& watch);
+  std::uint64_t weight_bytes(const onnx_file::Origin& weight) const;
+
+  onnx_file::Skeleton skeleton;
+  onnx_file::Scopes scopes;
+  // What they find they keep.
+  mutable onnx_file::ExternalFiles externals;
+  mutable onnx_file::ValueTypes types;
+};
+
+// Nodes from the wanted values back to what is cut, in the order of the file.
+class Cutting {
+ public:
+  Cutting(const Taken& model, const OnnxGraph::Request& request) : model_(model), request_(request) {}
+  std::optional<Segment> run();
+
+ private:
+  using Origin = onnx_file::Origin;
+  using Scope = onnx_file::Scope;
+
+  void take(const Origin& origin);
+  bool reach(const Scope& scope, const std::string& name);
+  Segment made() const;
+  void add_nodes(const ::onnx::GraphProto& graph, ::onnx::ModelProto& model, Segment& made) const;
+  void add_weights(::onnx::ModelProto& model) const;
+  std::string computed(const std::string& name) const;
+  void declare(const std::string& name, const ::onnx::GraphProto& graph, ::onnx::ValueInfoProto& value) const;
+  std::string written(::onnx::ModelProto model) const;
+
+  const Taken& model_;
+  const OnnxGraph::Request& request_;
+  std::set<const ::onnx::NodeProto*> taken_;
+  std::vector<const Origin*> waiting_;
+  std::map<std::string, const ::onnx::GraphProto*> read_;  // and the graph whose value it is
+  std::map<std::string, const Origin*> weights_;
+  std::set<std::string> conditions_;
+};
+
+}  // namespace compatcheck::verification

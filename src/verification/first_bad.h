@@ -1,0 +1,30 @@
+// From a mismatch to the operator that makes it, in words for the report.
+#pragma once
+
+#include <filesystem>
+
+#include "compatcheck/verify.h"
+#include "verification/bisect.h"
+#include "verification/repro.h"
+
+namespace compatcheck::verification {
+
+struct Mismatch {
+  const Model::State& model;
+  const VerifyOptions& options;
+  const std::filesystem::path& onnx;  // the file that is wrong
+  const analysis::Prepared& prepared;
+  const ir::Constants& arguments;  // of the prepared graph
+  const NamedValues& inputs;       // as the ONNX model takes them
+  const NamedValues& outputs;      // as it should give them
+  const Runtime& runtime;
+  frontend::Frontend& frontend;
+  std::function<Tolerance(ir::DType)> tolerance;
+  ir::Watch watch;
+};
+
+// Sets `first_bad` and `bisection`, and writes the repro folder that the options name. What bisecting itself can't do is told in
+// `bisection`, too.
+void explain(const Mismatch& mismatch, Verification& made);
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,55 @@
+// TorchScript's values inside a graph.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "frontend/load.h"
+#include "verification/bisect.h"
+
+namespace compatcheck::verification {
+
+// All values of a graph where they fit into memory: then it is run twice, once to learn their sizes. Else it is run for each
+// request.
+class InnerValues {
+ public:
+  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;  // of one execution of a block
+  class Executions {
+   public:
+    const std::vector<Values>& each() const { return each_; }
+
+   private:
+    friend InnerValues;
+    frontend::Frontend::Inner held_;  // what they are of, unless all are held
+    std::vector<Values> each_;
+  };
+
+  // `wanted`: those that are ever asked for.
+  InnerValues(const BisectInput& input, const std::unordered_set<const ir::Value*>& wanted);
+
+  bool holds_all() const { return !survey_.too_many; }
+  std::uint64_t executions_of(const ir::Block& block) const { return survey_.executions.at(&block); }
+  std::uint64_t bytes_of(const ir::Value* value) const;  // in one execution of the block that it stands in
+  std::uint64_t bytes() const;                           // of all intermediate values
+  std::uint64_t runs() const { return runs_; }           // of the graph
+
+  // Of a block, in its executions from `first` to before `end`: its own values and those around it.
+  Executions of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values);
+
+ private:
+  using Wanted = frontend::Frontend::Wanted;
+
+  void collect(const ir::Block& block, const std::unordered_set<const ir::Value*>& wanted, std::vector<const ir::Value*> values);
+  std::uint64_t bytes_of(const std::vector<Wanted>& wanted) const;
+  frontend::Frontend::Inner ask(const std::vector<Wanted>& wanted, std::uint64_t most_bytes);
+
+  const BisectInput& in_;
+  std::vector<Wanted> all_;                                   // by block
+  std::unordered_map<const ir::Block*, std::size_t> places_;  // in it
+  frontend::Frontend::Inner survey_;
+  std::uint64_t runs_ = 0;
+};
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,382 @@
+#include "verification/inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <random>
+
+#include "compatcheck/error.h"
+#include "inference/infer.h"
+#include "ir/value_name.h"
+#include "onnx/model.h"
+#include "symbolic/evaluate.h"
+#include "symbolic/promotion.h"
+#include "verification/domains.h"
+#include "verification/resize.h"
+
+namespace compatcheck::verification {
+namespace {
+
+using ir::TypeKind;
+using symbolic::Fact;
+using Dims = std::vector<std::int64_t>;
+
+// What integers are where nothing bounds them. Floats are between one and two in the second half of the attempts: roots and
+// logarithms take them.
+enum class Integers : std::uint8_t { below_ten, below_two, ones, zeros };
+constexpr std::array ways = {Integers::below_ten, Integers::below_two, Integers::ones, Integers::zeros};
+
+// Where a model doesn't tell the rank of an input.
+const Dims& guessed_dims(int attempt) {
+  static const std::array<Dims, 6> all = {Dims{2, 3, 32, 32}, {2, 8}, {2, 8, 16}, {8}, {4, 4}, {}};
+  return all[static_cast<std::size_t>(attempt) % all.size()];
+}
+constexpr std::size_t unknown_length = 2;  // of a list
+// Of a dimension of which nothing is known.
+constexpr std::array<std::int64_t, 4> unknown_sizes = {2, 16, 64, 224};
+
+std::string length_name(const std::string& list) { return "len(" + list + ")"; }
+
+// What holds for each member of a list; its sizes that nobody tells are the same in all of them.
+Fact member_of(const symbolic::ListFact& list, const std::string& name) {
+  if (!list.element) return {};
+  Fact fact = *list.element;
+  auto* tensor = std::get_if<symbolic::TensorFact>(&fact.value);
+  if (tensor && tensor->shape)
+    for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim)
+      if ((*tensor->shape)[dim].is_unknown()) (*tensor->shape)[dim] = symbolic::Dim::symbol(inference::dimension_name(name, dim));
+  return fact;
+}
+
+// Of unknown length: one input of the ONNX model, a sequence of tensors or a row of numbers.
+const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::FactTable& facts) {
+  const auto* list = facts.of(input).list();
+  return list && !list->items && ir::is(ir::without_optional(input->type()), TypeKind::list) ? list : nullptr;
+}
+
+class Maker {
+ public:
+  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples,
+        std::span<ir::Value* const> prepared, const symbolic::FactTable& facts)
+      : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {
+    for (const ir::Value* input : prepared) prepared_.emplace(ir::input_name(*input), input);
+  }
+
+  MadeCall make(std::span<ir::Value* const> arguments) {
+    for (const ir::Value* input : arguments) made_.arguments.push_back(argument({}, input->type(), ir::input_name(*input)));
+    return std::move(made_);
+  }
+
+ private:
+  // Members of what was taken apart, each once, in order. They may have been taken apart themselves.
+  std::vector<std::string> prepared_members(const std::string& name) const {
+    std::vector<std::string> members;
+    for (const auto& [input, value] : prepared_) {
+      if (!input.starts_with(name + ".")) continue;
+      std::string member = input.substr(name.size() + 1, input.find('.', name.size() + 1) - name.size() - 1);
+      if (std::ranges::find(members, member) == members.end()) members.push_back(std::move(member));
+    }
+    return members;
+  }
+
+  const ir::Constant* example(const std::string& name) const {
+    const auto found = std::ranges::find(examples_, name, &analysis::ExampleLeaf::name);
+    return found == examples_.end() ? nullptr : &found->value;
+  }
+
+  bool has_members(const std::string& name) const {
+    return std::ranges::any_of(examples_, [&](const auto& leaf) { return leaf.name.starts_with(name + "."); });
+  }
+
+  // `member_fact`: what is known of it as a member of what holds it.
+  ir::Constant argument(const Fact& member_fact, const ir::TypeRef& type, const std::string& name) {
+    const auto prepared = prepared_.find(name);
+    if (prepared != prepared_.end()) domain_ = domain_of(prepared->second, facts_);
+    const Fact& fact = prepared == prepared_.end() ? member_fact : facts_.of(prepared->second);
+    if (const ir::Constant* given = example(name)) {
+      const auto* view = given->get<ir::TensorView>();
+      const auto* tensor = fact.tensor();
+      const ir::Constant made = view && tensor && tensor->shape && tensor->shape->size() == view->sizes.size()
+                                    ? ir::Constant{resized(*view, other_dims(*view, *tensor->shape))}
+                                    : *given;
+      const auto* list = made.get<ir::ListConstant>();
+      if (!made.is_none() && !(list && list->items.empty())) made_.leaves.emplace_back(name, made);
+      return typed(made, type);
+    }
+    const ir::TypeRef& held = ir::without_optional(type);
+    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() &&
+                           prepared_members(name).empty() && !has_members(name)))
+      return {};
+    if (ir::is(held, TypeKind::tuple)) return tuple(fact, *held, name);
+    if (ir::is(held, TypeKind::list)) return list(fact, *held, name);
+    if (ir::is(held, TypeKind::dict)) return dict(*held, name);
+    ir::Constant made = leaf(fact, held, name);
+    made_.leaves.emplace_back(name, made);
+    return made;
+  }
+
+  // A Python number stands for a float where one is wanted.
+  static ir::Constant typed(const ir::Constant& given, const ir::TypeRef& type) {
+    const ir::TypeRef& held = ir::without_optional(type);
+    if (const auto* list = given.get<ir::ListConstant>(); list && ir::is(held, TypeKind::list)) {
+      ir::ListConstant made{held->elements.front(), {}};
+      for (const ir::Constant& item : list->items) made.items.push_back(typed(item, made.element));
+      return {std::move(made)};
+    }
+    const auto* integer = given.get<std::int64_t>();
+    return integer && ir::is(held, TypeKind::floating) ? ir::Constant{static_cast<double>(*integer)} : given;
+  }
+
+  static Fact member(const Fact& fact, std::size_t index, const std::string& name) {
+    const auto* held = fact.list();
+    if (held && held->items && index < held->items->size()) return (*held->items)[index];
+    return held ? member_of(*held, name) : Fact{};
+  }
+
+  ir::Constant tuple(const Fact& fact, const ir::Type& type, const std::string& name) {
+    ir::TupleConstant made;
+    for (std::size_t i = 0; i < type.elements.size(); ++i)
+      made.items.push_back(argument(member(fact, i, name), type.elements[i], name + "." + std::to_string(i)));
+    return {std::move(made)};
+  }
+
+  ir::Constant list(const Fact& fact, const ir::Type& type, const std::string& name) {
+    const auto* known = fact.list();
+    const auto length_tried = sizes_.find(length_name(name));
+    std::size_t length = known && known->items          ? known->items->size()
+                         : length_tried != sizes_.end() ? static_cast<std::size_t>(length_tried->second)
+                                                        : unknown_length;
+    if (const auto parted = prepared_members(name); !parted.empty()) length = parted.size();
+    for (std::size_t given = 0; has_members(name) && given <= examples_.size(); ++given) {
+      length = given;
+      if (!example(name + "." + std::to_string(given)) && !has_members(name + "." + std::to_string(given))) break;
+    }
+    ir::ListConstant made{type.elements.front(), {}};
+    const std::size_t leaves = made_.leaves.size();
+    for (std::size_t i = 0; i < length; ++i)
+      made.items.push_back(argument(member(fact, i, name), type.elements.front(), name + "." + std::to_string(i)));
+    if (prepared_.contains(name)) {
+      made_.leaves.resize(leaves);  // one value to ONNX
+      made_.leaves.emplace_back(name, made);
+    }
+    return {std::move(made)};
+  }
+
+  ir::Constant dict(const ir::Type& type, const std::string& name) {
+    std::vector<std::string> keys = prepared_members(name);
+    for (const auto& given : examples_)
+      if (given.name.starts_with(name + ".")) {
+        const std::string key = given.name.substr(name.size() + 1, given.name.find('.', name.size() + 1) - name.size() - 1);
+        if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+      }
+    if (keys.empty())
+      throw UsageError("the input " + name + " is a " + ir::to_string(type) +
+                       ", whose keys aren't known: give one with CheckOptions::inputs_from");
+    const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
+    ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
+    for (const std::string& key : keys)
+      made.items.emplace_back(numbers ? ir::Constant{number(key, name)} : ir::Constant{key},
+                              argument({}, type.elements.at(1), name + "." + key));
+    return {std::move(made)};
+  }
+
+  static std::int64_t number(const std::string& key, const std::string& name) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), value);
+    if (error != std::errc() || end != key.data() + key.size())
+      throw UsageError("the input " + name + " has numbers as keys, and '" + key + "' is none");
+    return value;
+  }
+
+  // What a call that leaves it out takes.
+  static std::optional<ir::Constant> default_of(const Fact& fact) {
+    if (const auto* value = std::get_if<symbolic::ConstantFact>(&fact.value)) return value->value;
+    const auto* known = fact.number();
+    if (!known) return std::nullopt;
+    if (known->floating) return ir::Constant{*known->floating};
+    const auto whole = known->integer ? known->integer->number() : std::nullopt;
+    if (!whole) return std::nullopt;
+    return known->kind == symbolic::NumberFact::Kind::boolean ? ir::Constant{*whole != 0} : ir::Constant{*whole};
+  }
+
+  ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+    if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
+    if (auto value = default_of(fact)) return *std::move(value);
+    switch (type->kind) {
+      case TypeKind::integer: return {std::int64_t{2}};
+      case TypeKind::floating:
+      case TypeKind::number: return {attempt_ % 2 == 0 ? 2.0 : 0.5};
+      case TypeKind::boolean: return {true};
+      case TypeKind::string: return {std::string("text")};
+      case TypeKind::device: return {ir::DeviceConstant{"cpu"}};
+      default:
+        throw UsageError("the input " + name + " is a " + ir::to_string(*type) +
+                         ", of which no value can be made: give one with CheckOptions::inputs_from");
+    }
+  }
+
+  // An example's, but for those of named dimensions.
+  Dims other_dims(const ir::TensorView& example, const symbolic::Shape& shape) const {
+    Dims dims = example.sizes;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim)
+      if (const auto size = evaluate(shape[dim], sizes_)) dims[dim] = *size;
+    return dims;
+  }
+
+  Dims dims_of(const symbolic::TensorFact* fact) const {
+    if (!fact || !fact->shape) return guessed_dims(attempt_);
+    Dims dims;
+    for (const auto& dim : *fact->shape) dims.push_back(size(dim));
+    return dims;
+  }
+
+  std::int64_t size(const symbolic::Dim& dim) const {
+    if (dim.is_number()) return *dim.number();
+    return evaluate(dim, sizes_).value_or(unknown_sizes[static_cast<std::size_t>(attempt_) % unknown_sizes.size()]);
+  }
+
+  ir::Constant tensor(const symbolic::TensorFact* fact) {
+    const Dims dims = dims_of(fact);
+    const ir::DType dtype = fact && fact->dtype                           ? *fact->dtype
+                            : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64
+                                                                          : ir::DType::f32;
+    if (ir::is_quantized(dtype))
+      throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) +
+                       " can be made: give them with CheckOptions::inputs_from");
+    std::int64_t count = 1;
+    for (const std::int64_t dim : dims) count *= dim;
+    const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
+    const onnx::TensorData data = ir::is_complex(dtype)
+                                      ? onnx::make_tensor(symbolic::real_part(dtype), {2 * count}, floats(2 * count))
+                                  : whole ? onnx::make_tensor(dtype, dims, integers(count, dtype))
+                                          : onnx::make_tensor(dtype, dims, floats(count));
+    auto storage = std::make_shared<ir::Storage>();
+    storage->bytes = data.bytes.size();
+    storage->data = data.bytes;
+    ir::TensorView view{
+        .dtype = dtype, .sizes = dims, .strides = Dims(dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
+    for (std::size_t dim = dims.size(); dim-- > 1;)
+      view.strides[dim - 1] = view.strides[dim] * std::max<std::int64_t>(dims[dim], 1);
+    return {std::move(view)};
+  }
+
+  std::vector<double> floats(std::int64_t count) {
+    const bool positive = attempt_ >= static_cast<int>(ways.size());
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> from_one_to_two(1, 2);
+    std::vector<double> made(static_cast<std::size_t>(count));
+    for (double& number : made)
+      number = domain_.share ? from_one_to_two(random_) - 1 : positive ? from_one_to_two(random_) : normal(random_);
+    return made;
+  }
+
+  std::vector<std::int64_t> integers(std::int64_t count, ir::DType dtype) {
+    const Integers way = ways[static_cast<std::size_t>(attempt_) % ways.size()];
+    std::int64_t below = way == Integers::below_ten ? 10 : 2;
+    if (dtype == ir::DType::boolean)
+      below = 2;
+    else if (way == Integers::below_ten)
+      below = lowest_bound().value_or(below);
+    std::uniform_int_distribution<std::int64_t> within(domain_.divides ? 1 : 0,
+                                                       std::max<std::int64_t>(below - 1, domain_.divides ? 1 : 0));
+    std::vector<std::int64_t> made(static_cast<std::size_t>(count));
+    for (std::int64_t& number : made) number = way == Integers::ones ? 1 : way == Integers::zeros ? 0 : within(random_);
+    if (domain_.longest)
+      for (std::size_t i = 0; i < made.size(); ++i)
+        made[i] = std::max<std::int64_t>(1, size(*domain_.longest) - static_cast<std::int64_t>(i));
+    return made;
+  }
+
+  std::optional<std::int64_t> lowest_bound() const {
+    std::optional<std::int64_t> lowest;
+    for (const auto& bound : domain_.below)
+      lowest = std::max<std::int64_t>(1, std::min(size(bound), lowest.value_or(size(bound))));
+    return lowest;
+  }
+
+  const Sizes& sizes_;
+  std::mt19937_64 random_;
+  int attempt_;
+  const std::vector<analysis::ExampleLeaf>& examples_;
+  const symbolic::FactTable& facts_;
+  std::map<std::string, const ir::Value*> prepared_;
+  Domain domain_;
+  MadeCall made_;
+};
+
+void collect_names(const Fact& fact, std::vector<std::string>& names) {
+  if (const auto* tensor = fact.tensor(); tensor && tensor->shape) {
+    for (const auto& dim : *tensor->shape)
+      for (std::string& name : symbolic::names_in(dim))
+        if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  } else if (const auto* list = fact.list(); list && list->items) {
+    for (const Fact& item : *list->items) collect_names(item, names);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> InputMaker::named_dims() const {
+  std::vector<std::string> names;
+  for (const ir::Value* input : inputs_) {
+    const Fact& fact = facts_.of(input);
+    const auto* list = open_list(input, facts_);
+    collect_names(list ? member_of(*list, ir::input_name(*input)) : fact, names);
+    if (list) names.push_back(length_name(ir::input_name(*input)));
+  }
+  return names;
+}
+
+bool InputMaker::is_of_list(const std::string& dim) const {
+  return std::ranges::any_of(inputs_, [&](const ir::Value* input) {
+    const auto* list = open_list(input, facts_);
+    if (!list) return false;
+    std::vector<std::string> names = {length_name(ir::input_name(*input))};
+    collect_names(member_of(*list, ir::input_name(*input)), names);
+    return std::ranges::find(names, dim) != names.end();
+  });
+}
+
+bool InputMaker::is_small(const Sizes& sizes) const {
+  constexpr double most_elements = 1 << 24;
+  double elements = 0;
+  for (const ir::Value* input : inputs_) {
+    const auto* tensor = facts_.of(input).tensor();
+    double all = tensor && tensor->shape ? 1 : 0;
+    if (tensor && tensor->shape)
+      for (const auto& dim : *tensor->shape) all *= static_cast<double>(evaluate(dim, sizes).value_or(1));
+    elements += all;
+  }
+  return elements <= most_elements;
+}
+
+Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const {
+  Sizes seen;
+  const auto take = [&](const symbolic::Shape& shape, const auto& sizes) {
+    if (sizes.size() != shape.size()) return;
+    for (std::size_t dim = 0; dim < shape.size(); ++dim)
+      if (const std::optional<std::int64_t> size = sizes[dim])
+        if (const auto solved = symbolic::solve(shape[dim], *size)) seen.emplace(symbolic::names_in(shape[dim])[0], *solved);
+  };
+  for (const ir::Value* input : inputs_) {
+    const auto* tensor = facts_.of(input).tensor();
+    if (!tensor || !tensor->shape) continue;
+    const auto example = std::ranges::find(examples, input->name(), &analysis::ExampleLeaf::name);
+    const auto* view = example == examples.end() ? nullptr : example->value.get<ir::TensorView>();
+    if (view) take(*tensor->shape, view->sizes);
+  }
+  for (const ir::Value* input : inputs_) {
+    const auto* tensor = facts_.of(input).tensor();
+    const auto given = std::ranges::find(arguments_, input->name(), &ir::Value::name);
+    const ir::TypeRef type = given == arguments_.end() ? nullptr : (*given)->type();
+    if (tensor && tensor->shape && type && type->tensor.sizes) take(*tensor->shape, *type->tensor.sizes);
+  }
+  return seen;
+}
+
+MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed,
+                          int attempt) const {
+  return Maker(sizes, seed, attempt, examples, inputs_, facts_).make(arguments_);
+}
+
+}  // namespace compatcheck::verification

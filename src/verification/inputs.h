@@ -1,0 +1,57 @@
+// Inputs on which a model is run: examples, or made by dtype and by what consumes them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/example_inputs.h"
+#include "ir/constant.h"
+#include "ir/graph.h"
+#include "symbolic/call.h"
+#include "verification/sizes.h"
+
+namespace compatcheck::verification {
+
+// The arguments of a call, and the same as an ONNX model takes them: tensors, numbers and lists of tensors by name ("x",
+// "pair.0"), None left out.
+struct MadeCall {
+  ir::Constants arguments;
+  std::vector<std::pair<std::string, ir::Constant>> leaves;
+};
+
+// What it is given must outlive it.
+class InputMaker {
+ public:
+  // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their
+  // members.
+  // `states`: how many of the last inputs of both are what the model keeps between calls, which is never made.
+  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states)
+      : facts_(facts),
+        arguments_(given.inputs().first(given.inputs().size() - states)),
+        inputs_(prepared.inputs().first(prepared.inputs().size() - states)) {}
+
+  // Names of dimensions, in the order in which inputs have them. A list that stays one in the prepared graph has a length,
+  // "len(xs)", and sizes of its members that have no name in the file, "xs0".
+  std::vector<std::string> named_dims() const;
+  bool is_of_list(const std::string& dim) const;
+  // What the file itself says of these sizes, and examples, which win.
+  Sizes seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const;
+
+  // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
+  // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
+  static constexpr int attempts = 12;
+  // Examples by name, their elements repeated or cut off where `sizes` has other ones; what they don't hold is made.
+  MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
+  // Inputs at these sizes are no burden.
+  bool is_small(const Sizes& sizes) const;
+
+ private:
+  const symbolic::FactTable& facts_;
+  std::span<ir::Value* const> arguments_, inputs_;  // of the given and the prepared graph
+};
+
+}  // namespace compatcheck::verification

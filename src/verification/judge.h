@@ -1,0 +1,61 @@
+// The outputs of both sides, compared; what differs becomes findings.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/prepare.h"
+#include "compatcheck/verify.h"
+#include "verification/match.h"
+#include "verification/noise.h"
+#include "verification/reference.h"
+
+namespace compatcheck::verification {
+
+Finding& add_finding(Verification& made, const std::string& id, Severity severity, std::string message, std::string help = {});
+// One more sentence of the last finding's help.
+void advise(Verification& made, const std::string& text);
+
+// The run is the first one at its sizes, and not the first of all.
+bool is_resized(const Verification& made, const Expected& expected);
+
+// What it is given must outlive it.
+class Judge {
+ public:
+  Judge(const VerifyOptions& options, const analysis::Prepared& prepared, Reference& reference, Verification& made)
+      : options_(options), prepared_(prepared), reference_(reference), made_(made) {}
+
+  Tolerance tolerance(ir::DType dtype) const;
+
+  // TorchScript against itself: what differs there can't be compared with anything, and a finding says so.
+  bool is_random(const Expected& expected);
+
+  // All outputs of a run; false where one doesn't pass. `plain`: the outputs of the runtime without its own rewriting of the
+  // graph, asked for where these may be at fault; nullopt where it doesn't run so.
+  using Plain = std::function<std::optional<std::vector<Pair>>()>;
+  bool judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain);
+
+ private:
+  bool judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs);
+  bool ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs);
+  // That of half precision where the output depends on it: what comes out in f32 was rounded to less on the way.
+  Tolerance tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const;
+  const Noise* noise_of(std::size_t index, const Expected& expected, Reference::Nudged what);
+  bool passes(const Comparison& comparison) const;
+  bool reaches_cosine(const Comparison& comparison) const;
+  void blame(const std::vector<Pair>& pairs, const Plain& plain);
+  void tell_noise();
+
+  const VerifyOptions& options_;
+  const analysis::Prepared& prepared_;
+  Reference& reference_;
+  Verification& made_;
+  std::vector<double> own_;                    // of each output, from call to call
+  std::optional<std::vector<Noise>> noise_;    // of this run, once it was measured
+  bool of_weights_ = false;                    // the weights' noise is in it, too
+  std::optional<std::vector<Noise>> in_half_;  // of inputs that are rounded to half precision
+};
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,41 @@
+// TorchScript's result, whatever its structure, beside the ONNX model's outputs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/constant.h"
+#include "ir/graph.h"
+#include "verification/compare.h"
+
+namespace compatcheck::verification {
+
+struct Pair {
+  std::string name;  // the ONNX output's; "boxes.1" for a member of a sequence
+  ir::TensorView expected, found;
+};
+
+struct Matched {
+  std::vector<Pair> pairs;
+  std::string mismatch;  // why they can't be paired; empty if they can
+};
+
+// Tuples and dicts are taken apart in order, None is passed over; a list is paired with a sequence, or taken apart. A number of
+// Python's stands beside a tensor of rank 0 of whatever dtype holds it.
+Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names);
+
+// A tensor; a number as one of rank 0, a list of numbers as one of rank 1, of the dtype `beside` if that can hold them; nullopt
+// for everything else.
+std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside);
+
+// A tensor of rank 0 as the number that `number` is; every other value as it is.
+ir::Constant like(const ir::Constant& number, const ir::Constant& value);
+
+// The values of the graph that its outputs' tensors are, in that order.
+std::vector<const ir::Value*> leaves_of(const ir::Graph& graph);
+
+// The tensors in it, in that order; numbers as tensors.
+std::vector<ir::TensorView> leaves_of(const ir::Constant& value);
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,101 @@
+#include "verification/members.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "symbolic/promotion.h"
+
+namespace compatcheck::verification {
+namespace {
+
+constexpr int any_opset = 17;  // what is random at one is random at all
+
+}  // namespace
+
+const ir::Constant* member(const ir::Constant& whole, const std::vector<std::size_t>& path) {
+  const ir::Constant* at = &whole;
+  for (const std::size_t place : path) {
+    const ir::Constants* items = nullptr;
+    if (const auto* list = at->get<ir::ListConstant>())
+      items = &list->items;
+    else if (const auto* tuple = at->get<ir::TupleConstant>())
+      items = &tuple->items;
+    if (const auto* dict = at->get<ir::DictConstant>(); dict && place < dict->items.size())
+      at = &dict->items[place].second;
+    else if (items && place < items->size())
+      at = &(*items)[place];
+    else
+      return nullptr;
+  }
+  return at;
+}
+
+namespace {
+
+ir::TensorView part_of(const ir::TensorView& view, std::size_t part) {
+  const std::size_t width = ir::element_bytes(view.dtype) / 2;
+  auto storage = std::make_shared<ir::Storage>();
+  storage->bytes = view.storage->data.size() / 2;
+  storage->data.reserve(storage->bytes);
+  for (std::size_t at = part * width; at + width <= view.storage->data.size(); at += 2 * width)
+    storage->data.insert(storage->data.end(), view.storage->data.begin() + static_cast<std::ptrdiff_t>(at),
+                         view.storage->data.begin() + static_cast<std::ptrdiff_t>(at + width));
+  ir::TensorView made = view;
+  made.dtype = symbolic::real_part(view.dtype);
+  made.storage = std::move(storage);
+  return made;
+}
+
+}  // namespace
+
+ir::Constant in_parts(ir::Constant value) {
+  if (auto* list = std::get_if<ir::ListConstant>(&value.value)) {
+    for (ir::Constant& item : list->items) item = in_parts(std::move(item));
+  } else if (auto* tuple = std::get_if<ir::TupleConstant>(&value.value)) {
+    for (ir::Constant& item : tuple->items) item = in_parts(std::move(item));
+  } else if (const auto* view = value.get<ir::TensorView>(); view && ir::is_complex(view->dtype)) {
+    return {ir::ListConstant{ir::simple_type(ir::TypeKind::tensor), {{part_of(*view, 0)}, {part_of(*view, 1)}}}};
+  }
+  return value;
+}
+
+ir::TensorView in_pairs(ir::TensorView view) {
+  if (!ir::is_complex(view.dtype)) return view;
+  view.dtype = symbolic::real_part(view.dtype);
+  for (std::int64_t& stride : view.strides) stride *= 2;
+  view.offset *= 2;
+  view.sizes.push_back(2);
+  view.strides.push_back(1);
+  return view;
+}
+
+ir::Constant in_pairs(ir::Constant value) {
+  if (auto* list = value.get<ir::ListConstant>()) {
+    for (ir::Constant& item : list->items) item = in_pairs(std::move(item));
+  } else if (auto* tuple = value.get<ir::TupleConstant>()) {
+    for (ir::Constant& item : tuple->items) item = in_pairs(std::move(item));
+  } else if (auto* dict = value.get<ir::DictConstant>()) {
+    for (auto& item : dict->items) item.second = in_pairs(std::move(item.second));
+  } else if (auto* view = value.get<ir::TensorView>()) {
+    *view = in_pairs(std::move(*view));
+  }
+  return value;
+}
+
+bool holds_tensors(const ir::Constant& value) {
+  const auto* list = value.get<ir::ListConstant>();
+  return list && std::ranges::all_of(list->items, [](const ir::Constant& item) { return item.get<ir::TensorView>() != nullptr; });
+}
+
+bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas) {
+  static const std::set<std::string_view> open = {"aten::empty",          "aten::empty_like", "aten::empty_strided",
+                                                  "aten::empty_permuted", "aten::new_empty",  "aten::new_empty_strided"};
+  if (open.contains(node.op())) return true;
+  // An operator that is random only with some arguments isn't run with these: verify refuses such a model.
+  const auto rows = table.find(node.op(), node.overload(), any_opset, schemas).rows;
+  return !rows.empty() &&
+         std::ranges::all_of(rows, [](const mapping::Row& row) { return row.random || row.kind != mapping::Row::Kind::mapped; });
+}
+
+}  // namespace compatcheck::verification

@@ -1,0 +1,120 @@
+// The model as PyTorch runs it: at which sizes, on what inputs, with what result.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/example_inputs.h"
+#include "analysis/prepare.h"
+#include "compatcheck/verify.h"
+#include "frontend/load.h"
+#include "verification/exported_run.h"
+#include "verification/inputs.h"
+#include "verification/size_search.h"
+#include "verification/sizes.h"
+
+namespace compatcheck::verification {
+
+struct Expected {
+  MadeCall call;
+  Sizes sizes;  // of named dimensions
+  ir::Constant result;
+  std::optional<ir::Constant> again;  // with another seed of PyTorch's generator
+  bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
+  std::vector<Sizes> refused{};       // by PyTorch, before these
+  std::string refusal{};              // its reason at the first of them
+  // Of a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and those
+  // that follow, each as this is. Its state stands among the call's leaves, and after the result.
+  std::vector<MadeCall> before{};
+  std::vector<Expected> later{};
+};
+
+// A size that the user fixed and that PyTorch refuses, beside the one that the model was traced with, which it takes.
+struct Misfit {
+  std::string name;
+  std::int64_t fixed = 0, traced = 0;
+  std::string reason;
+};
+
+// An equation that ties a named size to others by a number: "24*b*seq must be 288".
+struct FixedTie {
+  std::string text;
+  const ir::Node* reader = nullptr;  // of the prepared graph
+};
+
+// What it is given must outlive it.
+class Reference {
+ public:
+  Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared, const ir::Watch& watch);
+
+  const SizePlan& plan() const { return plan_; }
+  const SizeSearch& demands() const { return search_; }
+  // The length of a list, or a size of its members, which the ONNX file leaves open without a name.
+  bool is_of_list(const std::string& dim) const { return maker_.is_of_list(dim); }
+  // The first that holds at `from` and breaks where `name` alone has each of these other sizes. The model's assertions, and
+  // equations of sizes alone, are the model's own and don't count.
+  std::optional<FixedTie> fixed_tie(const std::string& name, const Sizes& from, const std::vector<Sizes>& others) const;
+  // The user's own inputs: what they hold is never made anew.
+  bool has_examples() const { return !examples_.empty(); }
+
+  // Inputs that PyTorch takes, at sizes that are likely, and what it makes of them. nullopt: it takes none at the sizes that
+  // the user fixed, and some at others (misfits). Throws ModelError where it takes none.
+  std::optional<Expected> first();
+  const std::vector<Misfit>& misfits() const { return misfits_; }
+
+  // The same at one of these sizes, the first that PyTorch takes; nullopt: it takes none, `reason` is that at the first.
+  // Inputs differ with `run`.
+  std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason);
+
+  // The same call on inputs, or with weights, that are rounded differently: how far its result moves is what the model makes of
+  // rounding. nullopt: that doesn't run, or it takes no floats.
+  enum class Nudged : std::uint8_t { inputs, weights, inputs_in_half };
+  std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
+
+  // The narrowest float that a node gives on which this output of so many depends, if that is half precision.
+  std::optional<ir::DType> narrow_of(std::size_t output, std::size_t outputs) const;
+
+  static void set_leaf(MadeCall& call, const std::string& name, ir::Constant value);
+
+  // The arguments of the prepared graph: some are members of the method's.
+  ir::Constants prepared_arguments(const MadeCall& call) const;
+  // A value of the prepared graph's top block in that call; nullopt if it has none.
+  std::optional<ir::Constant> value(const ir::Value* value, const MadeCall& call);
+  frontend::Frontend& frontend() { return frontend_; }
+
+  // Inputs are those of an ONNX file of the user's, as nobody states others.
+  void inputs_of(std::string onnx) { onnx_ = std::move(onnx); }
+
+ private:
+  const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
+  std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
+  std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
+  static ir::Constant with_state(frontend::Frontend::Run& run);
+  [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
+  void find_misfits(const Sizes& tried);
+  std::string located(std::string reason, const MadeCall& call);
+  bool run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<frontend::Frontend::Run>& runs);
+  std::optional<ir::Constants> values(const std::vector<const ir::Value*>& values, const MadeCall& call);
+
+  static constexpr int sampled = InputMaker::attempts;  // the attempt with the file's own inputs
+
+  const Model::State& model_;
+  const VerifyOptions& options_;
+  const analysis::Prepared& prepared_;
+  const ir::Watch& watch_;
+  std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
+  std::optional<ExportedRun> exported_;
+  std::vector<std::optional<ir::DType>> narrow_;  // by output
+  InputMaker maker_;
+  frontend::Frontend frontend_;
+  std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own
+  SizeSearch search_;
+  SizePlan plan_;
+  std::vector<Misfit> misfits_;
+  std::string onnx_;  // the file that inputs are those of
+  int crashes_ = 0;   // of PyTorch, in a row
+  int attempt_ = 0;   // of the inputs that PyTorch took first
+};
+
+}  // namespace compatcheck::verification

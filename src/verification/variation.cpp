@@ -1,0 +1,175 @@
+#include "verification/variation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "inference/infer.h"
+#include "verification/frozen.h"
+#include "verification/judge.h"
+
+namespace compatcheck::verification {
+namespace {
+
+using Variation = NamedDimension::Variation;
+using Names = std::vector<std::string>;
+
+// As the user knows it: names that were assumed stand for a dimension of an input.
+std::string spell_dimension(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
+  const auto spell = [](std::size_t dim, const std::string& input) {
+    return "dimension " + std::to_string(dim) + " of " + input;
+  };
+  for (const AssumedInput& input : prepared.assumed)
+    for (std::size_t dim = 0; input.tensor.shape && dim < input.tensor.shape->size(); ++dim) {
+      if ((*input.tensor.shape)[dim] == name) return spell(dim, "input '" + input.tensor.name + "' (" + name + ")");
+      if (reference.is_of_list(name) && inference::dimension_name(input.tensor.name, dim) == name)
+        return spell(dim, "each member of input '" + input.tensor.name + "'");
+    }
+  return reference.is_of_list(name) ? name : "the dimension '" + name + "'";
+}
+
+void tell_frozen(Verification& made, std::string message, Frozen frozen) {
+  Finding& finding = add_finding(made, "CC205", Severity::error, std::move(message), std::move(frozen.help));
+  finding.nodes = static_cast<int>(frozen.sites.size());
+  finding.sites = std::move(frozen.sites);
+}
+
+class Varying {
+ public:
+  Varying(Reference& reference, const VerifyOptions& options, const analysis::Prepared& prepared, Verification& made,
+          const std::function<bool(const Expected&)>& compare)
+      : reference_(reference), options_(options), prepared_(prepared), made_(made), compare_(compare) {}
+
+  void run(Expected first) {
+    for (const auto& [name, size] : first.sizes)
+      made_.dimensions.push_back({.name = name, .variation = Variation::fixed, .sizes = {size}, .reason = {}});
+    const Sizes from = first.sizes;
+    ran_.push_back(from);
+    const bool goes_on = compare_(first);
+    first = {};  // its result may be large
+    const Names& names = reference_.plan().varied();
+    for (const std::string& name : names) dimension(name).variation = Variation::none;
+    if (!goes_on || (!names.empty() && !vary(from, names))) return;
+    while (!reference_.has_examples() && std::ssize(made_.runs) < options_.runs) {
+      std::string reason;
+      const auto expected = reference_.at({ran_[made_.runs.size() % ran_.size()]}, ++runs_, reason);
+      if (!expected || !compare_(*expected)) return;
+    }
+  }
+
+ private:
+  enum class Outcome : std::uint8_t { ran, refused, differs };
+
+  NamedDimension& dimension(const std::string& name) { return *std::ranges::find(made_.dimensions, name, &NamedDimension::name); }
+
+  // False where the runs end.
+  bool vary(const Sizes& from, const Names& names) {
+    std::string reason;
+    const Outcome together = change(from, names, 1, reason);
+    if (together == Outcome::differs) return false;
+    if (names.size() == 1) {
+      if (together == Outcome::refused) tell_frozen(names.front(), from, reason);
+      return true;
+    }
+    Names alone;
+    for (const std::string& name : names) {
+      std::string why;
+      const Outcome by_itself = change(from, {name}, 2, why);
+      if (by_itself == Outcome::differs) return false;
+      if (by_itself == Outcome::ran)
+        alone.push_back(name);
+      else if (together == Outcome::ran)
+        tell_tied(name, from, why);
+      else
+        tell_frozen(name, from, why);
+    }
+    if (together == Outcome::ran) return true;
+    if (alone.size() > 1 && alone.size() < names.size()) return change(from, alone, 1, reason) != Outcome::differs;
+    if (alone.size() == names.size())
+      add_finding(made_, "CC205", Severity::warning, "named dimensions can change one by one, but not together: " + reason);
+    return true;
+  }
+
+  // By the user or in the file: not assumed here.
+  bool is_stated(const std::string& name) const {
+    return std::ranges::none_of(prepared_.assumed, [&](const AssumedInput& input) {
+      return input.tensor.shape && std::ranges::find(*input.tensor.shape, name) != input.tensor.shape->end();
+    });
+  }
+
+  Outcome change(const Sizes& from, const Names& names, std::int64_t turn, std::string& reason) {
+    const auto candidates = reference_.plan().changed(from, names, turn);
+    const auto expected = reference_.at(candidates, ++runs_, reason);
+    if (!expected) {
+      reason = "at " + spell(candidates.front()) + " PyTorch itself fails: " + reason;
+      return Outcome::refused;
+    }
+    for (const std::string& name : names) {
+      NamedDimension& each = dimension(name);
+      each.variation = names.size() == 1 || each.variation == Variation::alone ? Variation::alone : Variation::together;
+      if (std::ranges::find(each.sizes, expected->sizes.at(name)) == each.sizes.end())
+        each.sizes.push_back(expected->sizes.at(name));
+    }
+    ran_.push_back(expected->sizes);
+    return compare_(*expected) ? Outcome::ran : Outcome::differs;
+  }
+
+  std::string place_of(const std::string& name) const { return spell_dimension(name, reference_, prepared_); }
+
+  void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
+    if (reference_.is_of_list(name)) {  // the file promises nothing
+      add_finding(
+          made_, "CC205", Severity::note,
+          place_of(name) + " stays " + std::to_string(from.at(name)) + " in all runs, because other lengths fail: " + reason);
+      dimension(name).reason = reason;
+      return;
+    }
+    dimension(name).reason = place_of(name) + " can't change: " + reason;
+    verification::tell_frozen(made_, dimension(name).reason, explain_frozen(reason, name, from.at(name), prepared_));
+  }
+
+  void tell_tied(const std::string& name, const Sizes& from, const std::string& reason) {
+    if (reference_.is_of_list(name)) return;
+    if (is_stated(name))
+      if (const auto fixed = reference_.fixed_tie(name, from, reference_.plan().changed(from, {name}, 2))) {
+        NamedDimension& each = dimension(name);
+        each.variation = Variation::none;
+        each.sizes = {from.at(name)};
+        each.reason = place_of(name) + " can't change, because " + fixed->text + ": " + reason;
+        verification::tell_frozen(made_, each.reason, explain_frozen(reason, name, from.at(name), prepared_, fixed));
+        return;
+      }
+    const std::string tie = reference_.demands().tie_of(name);
+    const bool is_one_size = std::ranges::any_of(from, [&](const auto& other) {
+      return other.first != name && !reference_.is_of_list(other.first) &&
+             std::ranges::all_of(ran_, [&](const Sizes& sizes) { return sizes.at(name) == sizes.at(other.first); });
+    });
+    add_finding(made_, "CC205", Severity::warning,
+                place_of(name) + " changes only together with others" + (tie.empty() ? "" : ", because " + tie) + ": " + reason,
+                is_one_size ? "sizes that must be equal should have one name in --input" : "");
+  }
+
+  Reference& reference_;
+  const VerifyOptions& options_;
+  const analysis::Prepared& prepared_;
+  Verification& made_;
+  const std::function<bool(const Expected&)>& compare_;
+  std::vector<Sizes> ran_;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+void vary(Reference& reference, const VerifyOptions& options, Expected first, const analysis::Prepared& prepared,
+          Verification& made, const std::function<bool(const Expected&)>& compare) {
+  Varying(reference, options, prepared, made, compare).run(std::move(first));
+}
+
+void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made) {
+  for (const auto& [name, fixed, traced, reason] : reference.misfits())
+    tell_frozen(
+        made,
+        spell_dimension(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
+        explain_frozen(reason, name, traced, prepared));
+}
+
+}  // namespace compatcheck::verification

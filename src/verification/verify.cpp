@@ -1,0 +1,385 @@
+// compatcheck::verify: both sides run on the same inputs, their outputs compared.
+#include "compatcheck/verify.h"
+
+#include <algorithm>
+
+#include "analysis/baked_in.h"
+#include "analysis/boundary.h"
+#include "analysis/exported_inputs.h"
+#include "analysis/onnx_model.h"
+#include "analysis/prepare.h"
+#include "analysis/run.h"
+#include "files/naming.h"
+#include "process/callback.h"
+#include "verification/baked_in.h"
+#include "verification/conclusion.h"
+#include "verification/dump.h"
+#include "verification/first_bad.h"
+#include "verification/judge.h"
+#include "verification/match.h"
+#include "verification/members.h"
+#include "verification/pairing.h"
+#include "verification/reference.h"
+#include "verification/runtime.h"
+#include "verification/temporary.h"
+#include "verification/variation.h"
+
+namespace compatcheck {
+namespace {
+
+using verification::add_finding;
+using verification::Expected;
+using verification::MadeCall;
+using verification::spell;
+
+class Verifying {
+ public:
+  Verifying(const Model::State& model, const VerifyOptions& options)
+      : options_(options),
+        watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
+        model_(analysis::state_of(model, options.convert.state, watch_)),
+        prepared_(analysis::prepare(model_, analysis::check_options(options.convert), watch_)),
+        reference_(model_, options, prepared_, watch_),
+        runtime_(options.ort_library, options.ort_custom_ops),
+        judge_(options, prepared_, reference_, made_) {
+    made_.model = model.path;
+    made_.runtime = runtime_.version();
+    made_.opset = options.convert.opset;
+    made_.seed = options.seed;
+    made_.fail_on = options.fail_on;
+    made_.assumed = prepared_.assumed;
+  }
+
+  // A file of the user's; what isn't whole isn't the runtime's fault.
+  Verification run_given(const std::filesystem::path& onnx, bool with_its_inputs) {
+    if (with_its_inputs) reference_.inputs_of(onnx.string());
+    {
+      const verification::OnnxGraph graph(onnx, watch_);
+      graph.must_be_whole();
+      given_ = graph.inputs();
+    }
+    return run(onnx);
+  }
+
+  Verification run(const std::filesystem::path& onnx) {
+    onnx_ = onnx;
+    try {
+      session_ = runtime_.open(onnx);
+    } catch (const ModelError& error) {
+      add_finding(made_, "CC201", Severity::error,
+                  "ONNX Runtime " + runtime_.version() + " can't load the model: " + error.what(), help_of_type());
+      return finish();
+    }
+    inputs_ = session_->inputs();
+    outputs_ = session_->outputs();
+    report_progress();
+    std::optional<Expected> runs = reference_.first();
+    if (!runs) {
+      verification::tell_misfits(reference_, prepared_, made_);
+      return finish();
+    }
+    Expected first = *std::move(runs);
+    if (first.on_cpu) made_.note = "the model's code names a GPU: TorchScript's operators were run one by one on the CPU";
+    note_refused(first);
+    if (!options_.dump.empty()) dump(first);
+    verification::vary(reference_, options_, std::move(first), prepared_, made_, [&](const Expected& expected) {
+      watch_.look();
+      report_progress();
+      return compare(expected);
+    });
+    verification::report_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
+    return finish();
+  }
+
+ private:
+  const char* help_of_type() const {
+    return options_.convert.export_type == ExportType::onnx ? ""
+                                                            : "calls that don't become ONNX stay PyTorch's operators with this "
+                                                              "export type: such a model is for a runtime that has them";
+  }
+
+  void report_progress() const {
+    const auto done = static_cast<std::uint64_t>(made_.runs.size());
+    process::tell(options_.convert.run,
+                  {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
+  }
+
+  static const ir::Constant* leaf(const MadeCall& call, const std::string& name) {
+    const auto found = std::ranges::find(call.leaves, name, &std::pair<std::string, ir::Constant>::first);
+    return found == call.leaves.end() ? nullptr : &found->second;
+  }
+
+  // Lists are one value here and their members there: a sequence that is given member by member, or "sizes.1" of a list.
+  static std::optional<ir::Constant> by_members(const MadeCall& call, const std::string& name) {
+    ir::ListConstant whole{ir::tensor_type(), {}};
+    while (const auto* member = leaf(call, name + "." + std::to_string(whole.items.size()))) whole.items.push_back(*member);
+    if (!whole.items.empty()) return ir::Constant{std::move(whole)};
+    const auto dot = name.rfind('.');
+    const auto* value = dot == name.npos ? nullptr : leaf(call, name.substr(0, dot));
+    const auto* list = value ? value->get<ir::ListConstant>() : nullptr;
+    for (std::size_t i = 0; list && i < list->items.size(); ++i)
+      if (name.substr(dot + 1) == std::to_string(i)) return list->items[i];
+    return std::nullopt;
+  }
+
+  ir::Constants feed(const MadeCall& call) const {
+    ir::Constants values = leaves(call);
+    for (ir::Constant& value : values) value = verification::in_pairs(std::move(value));
+    return values;
+  }
+
+  ir::Constants leaves(const MadeCall& call) const {
+    ir::Constants values;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (const auto* found = leaf(call, inputs_[i]))
+        values.push_back(*found);
+      else if (auto members = by_members(call, inputs_[i]))
+        values.push_back(*std::move(members));
+      else if (inputs_.size() == call.leaves.size())
+        values.push_back(call.leaves[i].second);
+      else
+        throw UsageError("the ONNX model's input '" + inputs_[i] +
+                         "' is none of the TorchScript model's, and it has another number of them");
+    }
+    return values;
+  }
+
+  verification::NamedValues named_inputs(const MadeCall& call) const {
+    verification::NamedValues inputs;
+    const ir::Constants given = feed(call);
+    for (std::size_t i = 0; i < given.size(); ++i) inputs.emplace_back(inputs_[i], given[i]);
+    return inputs;
+  }
+
+  void dump(const Expected& expected) {
+    try {
+      made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx_, watch_), runtime_,
+                                        named_inputs(expected.call), options_.memory, watch_);
+    } catch (const ModelError& error) {  // the comparison tells more
+      made_.note = std::string("not all values are saved: ") + error.what();
+    }
+  }
+
+  // Sizes that aren't the model's are no failure of it.
+  void note_refused(const Expected& expected) {
+    if (expected.refused.empty()) return;
+    const std::size_t others = expected.refused.size() - 1;
+    made_.note +=
+        (made_.note.empty() ? "" : "; ") + std::string("PyTorch itself refuses ") + spell(expected.refused.front()) +
+        (others > 0 ? " and " + std::to_string(others) + (others == 1 ? " other choice" : " other choices") + " of sizes" : "") +
+        ", which are skipped: " + expected.refusal;
+  }
+
+  // False where nothing more is worth running. Of a model that keeps state the calls of a sequence, each with what the ONNX model
+  // itself gave as state in the call before.
+  bool compare(const Expected& expected) {
+    note_run(expected);
+    if (!compare_call(expected)) return false;
+    for (std::size_t i = 0; i < expected.later.size(); ++i) {
+      Expected next = expected.later[i];
+      for (const auto& [input, value] : state_after()) verification::Reference::set_leaf(next.call, input, value);
+      if (compare_call(next)) continue;
+      if (!made_.findings.empty())
+        verification::advise(made_, "this is call " + std::to_string(i + 2) + " of " + std::to_string(expected.later.size() + 1) +
+                                        ", with the state that the call before left");
+      return false;
+    }
+    return true;
+  }
+
+  // Of the call that was compared last, by the input that takes it.
+  verification::NamedValues state_after() const {
+    verification::NamedValues state;
+    const auto& attributes = prepared_.state;
+    const auto first = got_.end() - std::ssize(attributes);
+    for (std::size_t i = 0; i < attributes.size(); ++i)
+      state.emplace_back(attributes[i].input, verification::like(attributes[i].initial, first[static_cast<std::ptrdiff_t>(i)]));
+    return state;
+  }
+
+  bool compare_call(const Expected& expected) {
+    const ir::Constants values = feed(expected.call);
+    if (const auto other = verification::unpaired(given_, inputs_, values); !other.reason.empty()) {
+      add_finding(made_, other.rule, Severity::error, other.reason,
+                  "--input or --inputs-from with the dtype and rank of the file");
+      return false;
+    }
+    try {
+      got_ = session_->run(values);
+    } catch (const ModelError& error) {
+      add_finding(made_, verification::is_resized(made_, expected) ? "CC205" : "CC201", Severity::error,
+                  "at " + spell(expected.sizes) + " " + error.what());
+      bisect(expected);
+      return false;
+    }
+    const auto pairs = verification::match(expected.result, got_, outputs_);
+    if (!pairs.mismatch.empty()) {
+      add_finding(made_, "CC203", Severity::error, pairs.mismatch);
+      bisect(expected);
+      return false;
+    }
+    if (expected.again && judge_.is_random(expected)) return false;
+    if (judge_.judge(pairs.pairs, expected, [&] { return run_plainly(expected); })) return true;
+    bisect(expected);
+    return false;
+  }
+
+  // Without the runtime's own rewriting. The session that has it goes first: two would hold all weights twice.
+  std::optional<std::vector<verification::Pair>> run_plainly(const Expected& expected) {
+    session_.reset();
+    try {
+      const auto plain = runtime_.open(onnx_, {.optimize = verification::Optimize::no});
+      auto pairs = verification::match(expected.result, plain.run(feed(expected.call)), plain.outputs());
+      return pairs.mismatch.empty() ? std::optional(std::move(pairs.pairs)) : std::nullopt;
+    } catch (const ModelError&) {
+      return std::nullopt;  // nothing is learned
+    }
+  }
+
+  void note_run(const Expected& expected) {
+    RunInputs run{.sizes = expected.sizes, .inputs = {}};
+    for (const auto& [name, value] : expected.call.leaves) note_input(name, value, run);
+    made_.runs.push_back(std::move(run));
+  }
+
+  static void note_input(const std::string& name, const ir::Constant& value, RunInputs& run) {
+    if (const auto* list = value.get<ir::ListConstant>()) {
+      for (std::size_t i = 0; i < list->items.size(); ++i) note_input(name + "." + std::to_string(i), list->items[i], run);
+      return;
+    }
+    const auto* view = value.get<ir::TensorView>();
+    TensorInfo info{.name = name,
+                    .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)),
+                    .shape = std::vector<std::string>()};
+    if (view)
+      for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
+    run.inputs.push_back(std::move(info));
+  }
+
+  void bisect(const Expected& expected) {
+    if (!options_.bisect && options_.repro.empty()) return;
+    session_.reset();
+    const verification::NamedValues inputs = named_inputs(expected.call);
+    verification::NamedValues outputs;
+    const auto leaves = verification::leaves_of(expected.result);
+    if (leaves.size() == outputs_.size())  // no sequences among them
+      for (std::size_t i = 0; i < leaves.size(); ++i) outputs.emplace_back(outputs_[i], ir::Constant{leaves[i]});
+    const ir::Constants arguments = reference_.prepared_arguments(expected.call);
+    try {
+      verification::explain({.model = model_,
+                             .options = options_,
+                             .onnx = onnx_,
+                             .prepared = prepared_,
+                             .arguments = arguments,
+                             .inputs = inputs,
+                             .outputs = outputs,
+                             .runtime = runtime_,
+                             .frontend = reference_.frontend(),
+                             .tolerance = [this](ir::DType dtype) { return judge_.tolerance(dtype); },
+                             .watch = watch_},
+                            made_);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const UsageError&) {
+      throw;  // the folder of --repro
+    } catch (const Error& error) {
+      made_.bisection = {.compared = 0, .runs = 0, .bytes = 0, .note = std::string("bisecting failed: ") + error.what()};
+    }
+  }
+
+  Verification finish() {
+    verification::conclude(made_);
+    return std::move(made_);
+  }
+
+  const VerifyOptions& options_;
+  ir::Watch watch_;
+  const Model::State& model_;
+  analysis::Prepared prepared_;
+  verification::Reference reference_;
+  verification::Runtime runtime_;
+  Verification made_;
+  verification::Judge judge_;
+  std::filesystem::path onnx_;
+  std::optional<verification::Session> session_;
+  std::vector<std::string> inputs_, outputs_;          // the ONNX model's
+  ir::Constants got_;                                  // its outputs in the last call
+  std::vector<verification::OnnxGraph::Given> given_;  // its inputs, of a file of the user's
+};
+
+void must_run(const Model& model, const VerifyOptions& options) {
+  if (options.runs < 1) throw UsageError("verify: at least 1 run is needed, not " + std::to_string(options.runs));
+  if (model.state().format == frontend::Format::graph_text)
+    throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a model file");
+}
+
+VerifyOptions with_stated_inputs(const Model::State& model, VerifyOptions options) {
+  const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
+  const CheckOptions stated = analysis::with_exported_inputs(analysis::state_of(model, options.convert.state, watch),
+                                                             analysis::check_options(options.convert));
+  options.convert.inputs = stated.inputs;
+  options.convert.dims = stated.dims;
+  return options;
+}
+
+bool states_inputs(const VerifyOptions& options) {
+  return !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
+}
+
+// With the inputs and the state of an ONNX file of the model, where the user states none.
+VerifyOptions as_file_states(const Model::State& model, const std::filesystem::path& onnx, VerifyOptions options) {
+  const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
+  const verification::OnnxGraph file(onnx, watch);
+  if (file.metadata(analysis::state_metadata)) options.convert.state = StateMode::inputs_outputs;
+  auto given = file.inputs();
+  if (const auto complex = file.metadata(analysis::complex_metadata)) {
+    options.convert.complex_io = ComplexIo::pairs;
+    verification::unpair(given, *complex);
+  }
+  const auto inputs = analysis::with_fixed_sizes(model, verification::input_specs(given, model.graph));
+  if (!states_inputs(options))
+    options.convert.inputs = inputs;
+  else if (options.bisect || !options.repro.empty())
+    verification::keep_names(options.convert.inputs, options.convert.dims, inputs, model.graph);
+  return options;
+}
+
+Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on) {
+  Verification made;
+  made.model = model.path();
+  made.opset = report.opset;
+  made.report = std::move(report);
+  made.fail_on = fail_on;
+  verification::conclude(made);
+  return made;
+}
+
+}  // namespace
+
+Verification verify(const Model& model, const VerifyOptions& given) {
+  return analysis::guarded(model.path(), [&] {
+    must_run(model, given);
+    const VerifyOptions options = with_stated_inputs(model.state(), given);
+    const verification::TemporaryFolder folder;
+    const auto onnx = folder.path() / "model.onnx";
+    Report report = convert(model, onnx, options.convert);
+    if (!report.convertible()) return unconverted(model, std::move(report), options.fail_on);
+    return files::naming(model.path(), [&] { return Verifying(model.state(), options).run(onnx); });
+  });
+}
+
+Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options) {
+  return analysis::guarded(model.path(), [&] {
+    must_run(model, options);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
+    const VerifyOptions asked = as_file_states(model.state(), onnx, options);
+    Verification made =
+        files::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx, !states_inputs(options)); });
+    made.onnx = onnx.string();
+    made.opset.reset();
+    return made;
+  });
+}
+
+}  // namespace compatcheck
