@@ -15,10 +15,10 @@ using ir::TypeKind;
 // How many values are looked at on the way back from one node.
 constexpr std::size_t most_looks = 4000;
 
-bool is_tensor(const ir::Value* value) { return !value->type() || value->type()->kind == TypeKind::tensor; }
+bool may_be_tensor(const ir::Value* value) { return !value->type() || value->type()->kind == TypeKind::tensor; }
 
 bool is_container_value(const ir::Value* value) {
-  if (is_tensor(value)) return false;
+  if (may_be_tensor(value)) return false;
   switch (value->type()->kind) {
     case TypeKind::integer:
     case TypeKind::floating:
@@ -33,7 +33,7 @@ bool is_container_value(const ir::Value* value) {
 // isn't known, whatever its row says.
 bool handles_no_tensors(const ir::Node& node) {
   if (!node.blocks().empty() || node.op().starts_with("prim::")) return !node.is("prim::PythonOp");
-  if (!node.outputs().empty() && std::ranges::none_of(node.outputs(), is_tensor)) return true;
+  if (!node.outputs().empty() && std::ranges::none_of(node.outputs(), may_be_tensor)) return true;
   return !node.inputs().empty() && is_container_value(node.input(0));
 }
 

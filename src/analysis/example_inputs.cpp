@@ -12,7 +12,7 @@ namespace {
 
 using ir::TypeKind;
 
-std::string kind_of(const ir::Constant& value) {
+std::string name_of_kind(const ir::Constant& value) {
   if (value.is_none()) return "None";
   if (value.get<ir::TensorView>()) return "a tensor";
   if (value.get<ir::ListConstant>()) return "a list";
@@ -128,7 +128,7 @@ class Matcher {
   }
 
   [[noreturn]] static void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
-    throw UsageError("holds " + kind_of(value) + " for input '" + name + "', which is " + ir::to_string(*type));
+    throw UsageError("holds " + name_of_kind(value) + " for input '" + name + "', which is " + ir::to_string(*type));
   }
 
   // An unknown type takes anything.

@@ -32,7 +32,7 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   return text;
 }
 
-bool is_number(const ir::TypeRef& type) {
+bool is_number_type(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean) || ir::is(type, number);
 }
@@ -41,7 +41,7 @@ bool is_number(const ir::TypeRef& type) {
 
 std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type) {
   using enum ir::TypeKind;
-  if (!type || ir::is(type, tensor) || ir::is(type, none) || is_number(type)) return std::nullopt;
+  if (!type || ir::is(type, tensor) || ir::is(type, none) || is_number_type(type)) return std::nullopt;
   if (ir::is(type, optional) || ir::is(type, list)) return instead_of_option(name, type->elements.front());
   if (ir::is(type, dict)) {
     if (ir::is(type->elements.front(), string)) return instead_of_option(name, type->elements.back());
@@ -63,7 +63,7 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
     for (const std::uint32_t index : outcome.wants) {
       const ir::Value& input = *graph.inputs()[index];
       const std::string name = ir::input_name(input);
-      const bool is_state = index + states >= graph.inputs().size() && is_number(input.type());
+      const bool is_state = index + states >= graph.inputs().size() && is_number_type(input.type());
       const auto instead =
           is_state ? std::optional<std::string>("pass '" + name + "' to the model as an argument, or make it a tensor")
                    : instead_of_option(name, input.type());
@@ -85,7 +85,7 @@ namespace {
 
 bool is_number_or_numbers(const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
-  return is_number(ir::is(held, ir::TypeKind::list) ? held->elements.front() : held);
+  return is_number_type(ir::is(held, ir::TypeKind::list) ? held->elements.front() : held);
 }
 
 // The inputs from which numbers among the call's arguments are computed, in the order in which they are met; empty if something

@@ -13,7 +13,7 @@
 namespace compatcheck::frontend::protocol {
 namespace {
 
-constexpr std::uint64_t magic = 0x31'6b'63'68'65'63'6b'63;  // "ckcehck1" in memory; both ends are one machine
+constexpr std::uint64_t frame_magic = 0x31'6b'63'68'65'63'6b'63;  // "ckcehck1" in memory; both ends are one machine
 constexpr int poll_milliseconds = 50;
 
 struct Header {
@@ -79,7 +79,7 @@ Receipt receive_all(int socket, void* data, std::size_t size, Frame& frame, cons
 }  // namespace
 
 bool send_frame(int socket, std::span<const std::uint8_t> bytes, int descriptor) {
-  Header header{magic, bytes.size()};
+  Header header{frame_magic, bytes.size()};
   std::array<iovec, 2> parts{iovec{&header, sizeof header}, iovec{const_cast<std::uint8_t*>(bytes.data()), bytes.size()}};
   ControlBuffer control{};
   msghdr message{};
@@ -108,7 +108,7 @@ bool send_frame(int socket, std::span<const std::uint8_t> bytes, int descriptor)
 Receipt receive_frame(int socket, Frame& frame, const std::function<bool()>& while_waiting) {
   Header header;
   if (const Receipt got = receive_all(socket, &header, sizeof header, frame, while_waiting); got != Receipt::frame) return got;
-  if (header.magic != magic) return Receipt::damaged;
+  if (header.magic != frame_magic) return Receipt::damaged;
   // Grown as bytes arrive: a length alone must not make us allocate.
   constexpr std::uint64_t step = 16 << 20;
   frame.bytes.clear();

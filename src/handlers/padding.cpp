@@ -192,7 +192,8 @@ void register_padding(Registry& registry) {
   registry.handler("aten::pad", pad_by_mode, {"joined"});
   registry.handler("aten::constant_pad_nd", pad_constant);
   registry.handler("aten::reflection_pad1d", reflection_pad);
-  registry.handler("aten::replication_pad1d", replication_pad);
+  for (const char* name : {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"})
+    registry.handler(name, replication_pad);
 }
 
 }  // namespace compatcheck::handlers

@@ -66,7 +66,7 @@ std::string_view type_name(Attribute::AttributeType type) {
 }
 
 // IR version 1 had no types of attributes: the field that is there tells.
-Attribute::AttributeType type_of(const Attribute& attribute) {
+Attribute::AttributeType attribute_type(const Attribute& attribute) {
   if (attribute.type() != Attribute::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return Attribute::FLOAT;
   if (attribute.has_i()) return Attribute::INT;
@@ -201,7 +201,7 @@ class Walk {
 
   AttributeContents attribute(const Attribute& attribute, const std::string& inside) {
     AttributeContents made;
-    const auto type = type_of(attribute);
+    const auto type = attribute_type(attribute);
     made.name = attribute.name();
     made.type = type_name(type);
     made.reference = attribute.ref_attr_name();

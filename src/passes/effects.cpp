@@ -32,9 +32,12 @@ constexpr auto computing = std::to_array<std::string_view>(
 
 bool is_prim(const ir::Node& node) { return node.op().starts_with("prim::"); }
 
-// Dropouts draw only with train=True.
+// Dropouts draw only with train=True, attention only with a probability above 0.
 bool draws(const ir::Node& node) {
   const auto& schema = *node.schema();
+  if (const auto i = schema.argument_index("dropout_p"); i && *i < node.inputs().size())
+    if (const ir::Constant* share = ir::constant_of(node.input(*i)); share && share->get<double>() && *share->get<double>() == 0)
+      return false;
   for (const char* name : {"train", "training"}) {
     const auto i = schema.argument_index(name);
     if (!i || *i >= node.inputs().size()) continue;

@@ -17,7 +17,7 @@ std::string at_opsets(const onnx::OpsetRange& opsets) {
 
 // Out of memory, most likely; nothing may be thrown across.
 template <class Work>
-compatcheck_status guarded(compatcheck_registry* registry, Work&& work) {
+compatcheck_status guarded_registration(compatcheck_registry* registry, Work&& work) {
   std::string problem;
   try {
     problem = work();
@@ -41,7 +41,7 @@ std::string add_named(std::vector<Named>& all, const char* what, compatcheck_tex
 }  // namespace
 
 compatcheck_status add_handler(compatcheck_registry* registry, const compatcheck_handler* handler) {
-  return guarded(registry, [&]() -> std::string {
+  return guarded_registration(registry, [&]() -> std::string {
     if (!handler || handler->size < sizeof(compatcheck_handler)) return "a handler's description is too short";
     auto function = std::make_shared<const Function>(registry->library, handler->function);
     Handler made{.op = said(handler->op),
@@ -69,27 +69,27 @@ compatcheck_status add_handler(compatcheck_registry* registry, const compatcheck
 }
 
 compatcheck_status add_facts(compatcheck_registry* registry, compatcheck_text op, compatcheck_function function) {
-  return guarded(registry, [&] {
+  return guarded_registration(registry, [&] {
     return add_named(registry->made.facts, "facts", op, std::make_shared<const Function>(registry->library, function), function);
   });
 }
 
 compatcheck_status add_condition(compatcheck_registry* registry, compatcheck_text name, compatcheck_function function) {
-  return guarded(registry, [&] {
+  return guarded_registration(registry, [&] {
     return add_named(registry->made.conditions, "the condition", name,
                      std::make_shared<const Function>(registry->library, function), function);
   });
 }
 
 compatcheck_status add_rows(compatcheck_registry* registry, compatcheck_text yaml) {
-  return guarded(registry, [&] {
+  return guarded_registration(registry, [&] {
     registry->made.rows.push_back(said(yaml));
     return std::string();
   });
 }
 
 void reject(compatcheck_registry* registry, compatcheck_text reason) {
-  guarded(registry, [&] { return reason.size ? said(reason) : "it gives no reason"; });
+  guarded_registration(registry, [&] { return reason.size ? said(reason) : "it gives no reason"; });
 }
 
 Plugin load(const std::filesystem::path& file) {

@@ -7,14 +7,14 @@ namespace compatcheck::report {
 namespace {
 
 // JSON has no NaN and no infinity.
-Json number(double value) {
+Json number_or_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
 }
 
 Json scalar(const Scalar& value) {
-  if (const auto* floating = std::get_if<double>(&value)) return number(*floating);
+  if (const auto* floating = std::get_if<double>(&value)) return number_or_text(*floating);
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* truth = std::get_if<bool>(&value)) return *truth;
   return std::get<std::string>(value);

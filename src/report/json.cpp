@@ -191,7 +191,7 @@ Json graph_json(const GraphSummary& graph) {
   return {{"operators", graph.operators}, {"modules", graph.modules}, {"nodes", std::move(nodes)}};
 }
 
-Json totals(const Totals& totals) {
+Json totals_json(const Totals& totals) {
   Json missing = Json::array();
   for (const auto& op : totals.missing) missing.push_back({{"op", op.op}, {"models", op.models}, {"nodes", op.nodes}});
   return {{"models", totals.models},
@@ -255,7 +255,7 @@ Json list(std::span<const Report> reports) {
   for (const auto& report : reports) all.push_back(object(report));
   return {{"schema_version", Report::schema_version},
           {"reports", std::move(all)},
-          {"totals", totals(totals_of(reports))},
+          {"totals", totals_json(totals_of(reports))},
           {"exit_code", exit_code_of(reports)}};
 }
 

@@ -51,7 +51,7 @@ std::vector<std::string> places(const Finding& finding) {
   return lines;
 }
 
-Table findings(const Report& report) {
+Table findings_table(const Report& report) {
   Table table{"Findings", {"rule", "severity", "operator", "nodes", "what", "what to do"}, {}, "place"};
   for (const Finding& finding : report.findings) {
     std::string what = finding.message, advice = finding.help;
@@ -85,7 +85,7 @@ Table engines(const Report& report) {
   return table;
 }
 
-Page page(const Report& report, const ModelNames& names) {
+Page report_page_of(const Report& report, const ModelNames& names) {
   if (report.error) return {names.of(report) + " · not checked", {*report.error}, {}};
   const std::string type = report.export_type == ExportType::onnx ? "" : " · " + std::string(word(report.export_type));
   Page page{names.of(report) + " · opset " + std::to_string(report.opset) + type + " · " + verdict_name(report),
@@ -95,7 +95,7 @@ Page page(const Report& report, const ModelNames& names) {
                        " (" + gate_options(report) + ").");
   if (report.targets.size() > 1)
     page.lines.push_back("Lowest opset that all engines support: " + targets_lowest_opset_words(report) + ".");
-  page.tables = {classes(report), engines(report), findings(report), assumed_table(report)};
+  page.tables = {classes(report), engines(report), findings_table(report), assumed_table(report)};
   return page;
 }
 
@@ -130,10 +130,10 @@ std::string markdown(std::span<const Report> given) {
   std::vector<Report> reports;
   std::ranges::transform(given, std::back_inserter(reports), printable);
   const ModelNames names(reports);
-  if (reports.size() == 1) return markdown(page(reports.front(), names));
+  if (reports.size() == 1) return markdown(report_page_of(reports.front(), names));
   std::string all = markdown(overview(reports, names));
   for (const Part& part : parts_of(reports))
-    if (!part.target) all += "\n" + markdown(page(*part.report, names));
+    if (!part.target) all += "\n" + markdown(report_page_of(*part.report, names));
   return all;
 }
 

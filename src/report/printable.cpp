@@ -5,49 +5,49 @@
 namespace compatcheck::report {
 namespace {
 
-void spell(std::string& text) { text = compatcheck::printable(text); }
+void make_printable(std::string& text) { text = compatcheck::printable(text); }
 
-void spell(Finding& finding) {
-  for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help, &finding.row}) spell(*text);
+void make_printable(Finding& finding) {
+  for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help, &finding.row}) make_printable(*text);
   for (Site& site : finding.sites)
-    for (std::string* text : {&site.module, &site.file, &site.function, &site.args}) spell(*text);
-  if (finding.target) spell(*finding.target);
+    for (std::string* text : {&site.module, &site.file, &site.function, &site.args}) make_printable(*text);
+  if (finding.target) make_printable(*finding.target);
   if (!finding.suppressed) return;
-  spell(finding.suppressed->reason);
-  spell(finding.suppressed->source);
+  make_printable(finding.suppressed->reason);
+  make_printable(finding.suppressed->source);
 }
 
-void spell(TargetSummary& target) {
-  for (std::string* text : {&target.target, &target.engine, &target.version, &target.source, &target.date}) spell(*text);
-  for (auto& op : target.operators) spell(op.onnx);
+void make_printable(TargetSummary& target) {
+  for (std::string* text : {&target.target, &target.engine, &target.version, &target.source, &target.date}) make_printable(*text);
+  for (auto& op : target.operators) make_printable(op.onnx);
 }
 
-void spell(AssumedInput& input) {
-  spell(input.tensor.name);
-  spell(input.option);
+void make_printable(AssumedInput& input) {
+  make_printable(input.tensor.name);
+  make_printable(input.option);
   if (input.tensor.shape)
-    for (std::string& size : *input.tensor.shape) spell(size);
+    for (std::string& size : *input.tensor.shape) make_printable(size);
   for (auto& reason : input.because)
-    for (std::string* text : {&reason.op, &reason.module, &reason.file}) spell(*text);
+    for (std::string* text : {&reason.op, &reason.module, &reason.file}) make_printable(*text);
 }
 
 }  // namespace
 
 Report printable(Report report) {
-  spell(report.model.path);
-  spell(report.model.description);
-  for (AssumedInput& input : report.model.assumed) spell(input);
+  make_printable(report.model.path);
+  make_printable(report.model.description);
+  for (AssumedInput& input : report.model.assumed) make_printable(input);
   for (StateInfo& state : report.model.state)
-    for (std::string* text : {&state.attribute, &state.input.name, &state.output}) spell(*text);
-  for (std::string& step : report.model.steps) spell(step);
+    for (std::string* text : {&state.attribute, &state.input.name, &state.output}) make_printable(*text);
+  for (std::string& step : report.model.steps) make_printable(step);
   for (OperatorSummary& op : report.operators) {
-    spell(op.op);
-    spell(op.overload);
-    for (std::string& name : op.onnx) spell(name);
-    for (RowUse& row : op.rows) spell(row.place);
+    make_printable(op.op);
+    make_printable(op.overload);
+    for (std::string& name : op.onnx) make_printable(name);
+    for (RowUse& row : op.rows) make_printable(row.place);
   }
-  for (Finding& finding : report.findings) spell(finding);
-  for (TargetSummary& target : report.targets) spell(target);
+  for (Finding& finding : report.findings) make_printable(finding);
+  for (TargetSummary& target : report.targets) make_printable(target);
   if (report.error) report.error = printable_lines(*report.error);
   return report;
 }

@@ -13,7 +13,7 @@ namespace report {
 namespace {
 
 using analysis::JsonPlace;
-using Json = JsonPlace::Json;
+using SavedJson = JsonPlace::Json;
 
 template <class Enumerator>
 Enumerator word_at(const JsonPlace& place) {
@@ -49,7 +49,7 @@ TensorInfo read_tensor(const JsonPlace& json, std::string_view name) {
   return info;
 }
 
-std::vector<TensorInfo> tensors(const JsonPlace& list) {
+std::vector<TensorInfo> read_tensors(const JsonPlace& list) {
   std::vector<TensorInfo> all;
   list.each([&](const JsonPlace& each) { all.push_back(read_tensor(each, "name")); });
   return all;
@@ -59,9 +59,9 @@ StateInfo state_info(const JsonPlace& json) {
   return {.attribute = json.at("attribute").text(), .input = read_tensor(json, "input"), .output = json.at("output").text()};
 }
 
-std::vector<AssumedInput> assumed_inputs(const JsonPlace& list) {
+std::vector<AssumedInput> read_assumed_inputs(const JsonPlace& list) {
   std::vector<AssumedInput> all;
-  for (TensorInfo& tensor : tensors(list)) all.push_back({.tensor = std::move(tensor), .option = {}, .because = {}});
+  for (TensorInfo& tensor : read_tensors(list)) all.push_back({.tensor = std::move(tensor), .option = {}, .because = {}});
   std::size_t index = 0;
   list.each([&](const JsonPlace& each) {
     AssumedInput& input = all[index++];
@@ -87,10 +87,10 @@ ModelInfo read_model(const JsonPlace& json) {
   info.bytes = json.at("bytes").count<std::uint64_t>();
   const JsonPlace parameters = json.at("parameters");
   info.parameters = {parameters.at("count").count<std::uint64_t>(), parameters.at("bytes").count<std::uint64_t>()};
-  info.inputs = tensors(json.at("inputs"));
-  info.outputs = tensors(json.at("outputs"));
+  info.inputs = read_tensors(json.at("inputs"));
+  info.outputs = read_tensors(json.at("outputs"));
   if (const auto state = json.maybe("state")) state->each([&](const JsonPlace& each) { info.state.push_back(state_info(each)); });
-  if (const auto assumed = json.maybe("assumed")) info.assumed = assumed_inputs(*assumed);
+  if (const auto assumed = json.maybe("assumed")) info.assumed = read_assumed_inputs(*assumed);
   info.steps = texts(json.at("steps"));
   info.warnings = texts(json.maybe("warnings"));
   return info;
@@ -267,7 +267,7 @@ void check_version(const JsonPlace& json) {
     version.fail("\"" + std::string(Report::schema_version) + "\", this version's, not \"" + version.text() + "\"");
 }
 
-void add_reports(const Json& whole, std::vector<Report>& reports) {
+void add_reports(const SavedJson& whole, std::vector<Report>& reports) {
   const JsonPlace json(whole);
   check_version(json);
   if (const auto list = json.maybe("reports")) {
@@ -293,7 +293,7 @@ std::vector<Report> read_lines(std::string_view text) {
     ++number;
     if (blank(line)) continue;
     const std::string place = "line " + std::to_string(number);
-    const Json json = Json::parse(line, nullptr, false);
+    const SavedJson json = SavedJson::parse(line, nullptr, false);
     if (json.is_discarded()) throw ModelError(place + ": is no JSON object, or cut short");
     try {
       add_reports(json, reports);
@@ -310,7 +310,7 @@ std::vector<Report> read(std::string_view text) {
   try {
     add_reports(JsonPlace::parse(text), reports);
     return reports;
-  } catch (const Json::parse_error& error) {
+  } catch (const SavedJson::parse_error& error) {
     // JSON lines begin with a whole object in a line; what render() indents doesn't.
     if (text.starts_with("{\"")) return read_lines(text);
     throw ModelError("is no saved report: no JSON, or cut short, at byte " + std::to_string(error.byte));

@@ -91,7 +91,7 @@ std::optional<bool> is_vector(const TensorFact& a, const TensorFact& b) {
 }
 
 // (solution, info), or only the solution.
-Facts solve(const Call& call) {
+Facts solve_system(const Call& call) {
   const TensorFact &a = tensor_of(call, "A"), &b = tensor_of(call, "B");
   if (!a.shape || !b.shape || a.shape->size() < 2 || b.shape->empty()) return {};
   const Shape batch(a.shape->begin(), a.shape->end() - 2);
@@ -110,7 +110,7 @@ Facts solve(const Call& call) {
 
 // (solution, LU, pivots, info)
 Facts solve_with_factors(const Call& call) {
-  const Facts found = solve(call), factors = of_matrix<factor>(call);
+  const Facts found = solve_system(call), factors = of_matrix<factor>(call);
   if (found.empty() || factors.empty()) return {};
   return {found.front(), factors.at(0), factors.at(1), found.at(1)};
 }
@@ -193,7 +193,7 @@ void register_decomposition(Registry& registry) {
   for (const char* op : {"aten::linalg_svd", "aten::svd"}) registry.facts(op, of_matrix<svd>);
   registry.facts("aten::geqrf", of_matrix<reflectors>);
   registry.facts("aten::lu_unpack", lu_unpack);
-  for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.facts(op, solve);
+  for (const char* op : {"aten::linalg_solve", "aten::linalg_solve_ex"}) registry.facts(op, solve_system);
   registry.facts("aten::_linalg_solve_ex", solve_with_factors);
   for (const char* op : {"aten::lu_solve", "aten::linalg_lu_solve"}) registry.facts(op, lu_solve);
   registry.facts("aten::linalg_ldl_solve", ldl_solve);

@@ -22,7 +22,7 @@ constexpr std::size_t most_behind = 64;   // values of the file behind a place
 constexpr std::size_t most_listed = 4;    // operators in a sentence
 constexpr std::size_t most_suspects = 4;  // calls of which one is named
 
-bool holds_tensors(const ir::Value* value) {
+bool is_pairable(const ir::Value* value) {
   const auto is_tensor = [](const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::tensor); };
   return is_tensor(value->type()) || (value->type() && std::ranges::any_of(value->type()->elements, is_tensor));
 }
@@ -31,7 +31,7 @@ bool holds_tensors(const ir::Value* value) {
 void add_read(const ir::Node& node, Values& lists, std::vector<const ir::Value*>& values) {
   const ir::Block* top = node.graph()->top();
   const auto add = [&](const ir::Value* value) {
-    if (value->block() != top || ir::constant_of(value) || !holds_tensors(value)) return;
+    if (value->block() != top || ir::constant_of(value) || !is_pairable(value)) return;
     if (ir::is(value->type(), ir::TypeKind::tensor) || !value->producer()) return values.push_back(value);
     if (lists.insert(value).second) add_read(*value->producer(), lists, values);
   };

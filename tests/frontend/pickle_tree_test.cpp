@@ -181,20 +181,20 @@ TEST(PickledNames, FreshAndFromTheMemo) {
 TEST(Extent, ReachAndFit) {
   using Numbers = std::vector<std::int64_t>;
   constexpr std::int64_t huge = std::int64_t{1} << 62;
-  EXPECT_EQ(reach(0, Numbers{2, 3}, Numbers{3, 1}), 6);
-  EXPECT_EQ(reach(5, Numbers{}, Numbers{}), 6);
-  EXPECT_EQ(reach(5, Numbers{0, 3}, Numbers{3, 1}), 0);
-  EXPECT_EQ(reach(0, Numbers{2, 3}, Numbers{0, 0}), 1);
-  EXPECT_EQ(reach(-1, Numbers{1}, Numbers{1}), std::nullopt);
-  EXPECT_EQ(reach(0, Numbers{-1}, Numbers{1}), std::nullopt);
-  EXPECT_EQ(reach(0, Numbers{2}, Numbers{-1}), std::nullopt);
-  EXPECT_EQ(reach(0, Numbers{2}, Numbers{}), std::nullopt);
-  EXPECT_EQ(reach(0, Numbers{huge}, Numbers{huge}), std::nullopt);
-  EXPECT_EQ(reach(huge, Numbers{huge}, Numbers{2}), std::nullopt);
-  EXPECT_TRUE(fits(6, 4, 24));
-  EXPECT_FALSE(fits(6, 4, 23));
-  EXPECT_FALSE(fits(std::nullopt, 4, 24));
-  EXPECT_FALSE(fits(huge, 8, ~std::uint64_t{0}));
+  EXPECT_EQ(files::reach(0, Numbers{2, 3}, Numbers{3, 1}), 6);
+  EXPECT_EQ(files::reach(5, Numbers{}, Numbers{}), 6);
+  EXPECT_EQ(files::reach(5, Numbers{0, 3}, Numbers{3, 1}), 0);
+  EXPECT_EQ(files::reach(0, Numbers{2, 3}, Numbers{0, 0}), 1);
+  EXPECT_EQ(files::reach(-1, Numbers{1}, Numbers{1}), std::nullopt);
+  EXPECT_EQ(files::reach(0, Numbers{-1}, Numbers{1}), std::nullopt);
+  EXPECT_EQ(files::reach(0, Numbers{2}, Numbers{-1}), std::nullopt);
+  EXPECT_EQ(files::reach(0, Numbers{2}, Numbers{}), std::nullopt);
+  EXPECT_EQ(files::reach(0, Numbers{huge}, Numbers{huge}), std::nullopt);
+  EXPECT_EQ(files::reach(huge, Numbers{huge}, Numbers{2}), std::nullopt);
+  EXPECT_TRUE(files::fits(6, 4, 24));
+  EXPECT_FALSE(files::fits(6, 4, 23));
+  EXPECT_FALSE(files::fits(std::nullopt, 4, 24));
+  EXPECT_FALSE(files::fits(huge, 8, ~std::uint64_t{0}));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Inputs unpack(const IValue& container) {
   return items;
 }
 
-IValue make_list(const torch::jit::Node& node, const Inputs& in) {
+IValue construct_list(const torch::jit::Node& node, const Inputs& in) {
   c10::List<IValue> list(node.output()->type()->expectRef<c10::ListType>().getElementType());
   for (const IValue& value : in) list.push_back(value);
   return list;
@@ -147,7 +147,7 @@ void StateSetter::node(torch::jit::Node& node, Values& values) {
 Inputs StateSetter::outputs(torch::jit::Node& node, const Inputs& in, Values& values) {
   const std::string op = node.kind().toQualString();
   if (op == "prim::Constant") return {torch::jit::toIValue(node.output()).value()};
-  if (op == "prim::ListConstruct") return {make_list(node, in)};
+  if (op == "prim::ListConstruct") return {construct_list(node, in)};
   if (op == "prim::DictConstruct") return {make_dict(node, in)};
   if (op == "prim::GetAttr") {
     const auto& object = in.at(0).toObjectRef();
