@@ -137,14 +137,16 @@ Value overlapped(Emission& e, const Value& frames, const Value& kernel, std::int
   return e.node("ConvTranspose", {frames, kernel}, {{"strides", Ints{hop}}});
 }
 
-Value trimmed(Emission& e, const Value& samples, const Frames& frames) {
+// `beyond`: what stands behind the last frame.
+Value trimmed(Emission& e, const Value& samples, const Frames& frames, double beyond) {
   const std::int64_t start = e.boolean("center") ? frames.points / 2 : 0;
   if (!e.given("length")) return start == 0 ? samples : part(e, samples, 2, start, -start);
   const std::int64_t length = e.integer("length");
   const auto count = e.size("self", -1);
   const std::int64_t whole = count ? frames.points + frames.hop * (*count - 1) : 0;
   if (count && start + length <= whole) return part(e, samples, 2, start, start + length);
-  const Value behind = e.node("Pad", {samples}, {{"pads", Ints{0, 0, 0, 0, 0, count ? start + length - whole : start + length}}});
+  const Ints pads{0, 0, 0, 0, 0, count ? start + length - whole : start + length};
+  const Value behind = e.node("Pad", {samples}, {{"pads", pads}, {"value", beyond}});
   return part(e, behind, 2, start, start + length);
 }
 
@@ -168,7 +170,7 @@ void istft(Emission& e) {
     return filled(e, e.build.concat({e.integers({1, 1}), e.size_of("self", -1)}, 0), dtype, 1);
   }();
   const Value shares = overlapped(e, ones, kernel, frames.hop);
-  const Value made = e.build.squeeze(e.node("Div", {trimmed(e, samples, frames), trimmed(e, shares, frames)}), {1});
+  const Value made = e.build.squeeze(e.node("Div", {trimmed(e, samples, frames, 0), trimmed(e, shares, frames, 1)}), {1});
   e.give(rank == 2 ? e.build.squeeze(made, {0}) : made);
 }
 

@@ -97,6 +97,12 @@ struct Spaced {
   std::int64_t count;
 };
 
+bool is_whole_number(const Emission& e, std::string_view argument) {
+  const auto* number = e.call.fact(argument).number();
+  const auto known = e.call.number(argument);
+  return (number && number->kind == symbolic::NumberFact::Kind::integer) || (known && *known == std::trunc(*known));
+}
+
 double at(const Spaced& s, double i) {
   if (s.count == 1) return s.start;
   const auto count = static_cast<double>(s.count);
@@ -153,18 +159,25 @@ void linspace(Emission& e) {
   give_constant(e, ir::listed<double>(static_cast<double>(known->count), [&](double i) { return at(*known, i); }));
 }
 
-// Powers of the base; whole ones step in f32 and from the start alone.
+// Powers of the base; whole ones step in f32 and from the start alone. A single one is of the start as it is.
 void logspace(Emission& e) {
   const double base = e.number("base");
   const auto known = known_spaced(e);
-  if (!known)
-    return e.give(e.node("Pow", {e.scalar(ir::is_floating(e.output_dtype()) ? e.output_dtype() : DType::f64, base), spaced(e)}));
   const bool whole = !ir::is_floating(e.output_dtype());
+  const bool single = e.call.integer("steps") == 1;
+  if (!known) {
+    if (whole && !e.call.integer("steps") && !is_whole_number(e, "start"))
+      throw Refusal{"whole numbers between bounds that may have a fraction need a known number of steps"};
+    const DType dtype = whole ? DType::f64 : e.output_dtype();
+    const Value power = whole && single ? e.build.reshape(e.number_value("start", dtype), {1}) : spaced(e);
+    return e.give(e.node("Pow", {e.scalar(dtype, base), power}));
+  }
   give_constant(e, ir::listed<double>(static_cast<double>(known->count), [&](double i) {
                   const double power =
-                      whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i))
-                            : at(*known, i);
-                  return std::pow(whole ? std::trunc(base) : base, power);
+                      single  ? *e.call.number("start")
+                      : whole ? known->start + static_cast<double>(static_cast<float>(known->step) * static_cast<float>(i))
+                              : at(*known, i);
+                  return std::pow(base, power);
                 }));
 }
 

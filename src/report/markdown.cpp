@@ -128,7 +128,7 @@ Page overview(std::span<const Report> reports, const ModelNames& names) {
 
 std::string markdown(std::span<const Report> given) {
   std::vector<Report> reports;
-  std::ranges::transform(given, std::back_inserter(reports), printable);
+  std::ranges::transform(given, std::back_inserter(reports), printable_report);
   const ModelNames names(reports);
   if (reports.size() == 1) return markdown(report_page_of(reports.front(), names));
   std::string all = markdown(overview(reports, names));

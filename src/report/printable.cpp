@@ -5,7 +5,7 @@
 namespace compatcheck::report {
 namespace {
 
-void make_printable(std::string& text) { text = compatcheck::printable(text); }
+void make_printable(std::string& text) { text = printable(text); }
 
 void make_printable(Finding& finding) {
   for (std::string* text : {&finding.op, &finding.overload, &finding.message, &finding.help, &finding.row}) make_printable(*text);
@@ -33,7 +33,7 @@ void make_printable(AssumedInput& input) {
 
 }  // namespace
 
-Report printable(Report report) {
+Report printable_report(Report report) {
   make_printable(report.model.path);
   make_printable(report.model.description);
   for (AssumedInput& input : report.model.assumed) make_printable(input);

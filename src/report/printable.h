@@ -5,6 +5,6 @@
 
 namespace compatcheck::report {
 
-Report printable(Report report);
+Report printable_report(Report report);
 
 }  // namespace compatcheck::report

@@ -48,7 +48,7 @@ std::string render(const Report& report, Format format, const RenderOptions& opt
 
 std::string render_findings(const Report& report, const RenderOptions& options) {
   return analysis::guarded("the report",
-                           [&] { return report::findings(report::printable(report), options, report::Style(options.color)); });
+                           [&] { return report::findings(report::printable_report(report), options, report::Style(options.color)); });
 }
 
 std::string render(const WrittenModel& written) {

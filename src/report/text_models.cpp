@@ -125,7 +125,7 @@ std::string missing_table(const Totals& totals, const Style& style) {
   std::string lines = style(Color::bold, "missing in most models") + "\n";
   for (std::size_t i = 0; i < std::min(totals.missing.size(), most_missing); ++i) {
     const auto& op = totals.missing[i];
-    lines += "  " + pad_right(compatcheck::printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " +
+    lines += "  " + pad_right(printable(op.op), 30) + " " + pad_left(count(op.models, "model"), 12) + "  " +
              pad_left(count(op.nodes, "node"), 12) + "\n";
   }
   if (totals.missing.size() > most_missing)
@@ -145,7 +145,7 @@ std::string totals_line(const Totals& totals) {
 
 std::string text(std::span<const Report> given, const RenderOptions& options) {
   std::vector<Report> reports;
-  std::ranges::transform(given, std::back_inserter(reports), printable);
+  std::ranges::transform(given, std::back_inserter(reports), printable_report);
   const ModelNames names = options.one_of_several ? ModelNames(true) : ModelNames(reports);
   const Style style(options.color);
   std::string pages;

@@ -323,7 +323,7 @@ void register_quantized(Registry& registry) {
   registry.condition("zero_points_even", zero_points_even);
   for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
   for (const char* op : {"aten::quantized_max_pool1d", "quantized::max_pool1d"}) registry.facts(op, quantized_pool<1>);
-  registry.facts("aten::quantized_max_pool2d", quantized_pool<2>);
+  for (const char* op : {"aten::quantized_max_pool2d", "quantized::max_pool2d"}) registry.facts(op, quantized_pool<2>);
   registry.facts("quantized::matmul", quantized_matmul);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), quantized_cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
