@@ -200,7 +200,7 @@ def bench_html(tool, models, runs):
 
 
 def bench_build(folder):
-    """CPU time of builds without a compiler cache: the product, then all tests, then one file of the handlers and its test."""
+    """Builds without a compiler cache: CPU time of the product and of all tests, then the time of one handler and its test."""
     shutil.rmtree(folder, ignore_errors=True)
     environment = {**os.environ, "CCACHE_DISABLE": "1"}
     cmake = pathlib.Path(sys.executable).with_name("cmake")

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 
 #include "analysis/site.h"
 #include "analysis/size_places.h"

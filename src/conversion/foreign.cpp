@@ -9,6 +9,7 @@
 #include "conversion/interface.h"
 #include "mapping/table.h"
 #include "passes/functional_form.h"
+#include "schema/traits.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -142,17 +143,11 @@ std::vector<Operand> write_foreign(const ir::Node& node, const Context& context,
 
 // A parameter that graph text names and doesn't hold, an object: nothing stands for it.
 void demand_made(const ir::Value& value, const Context& context) {
-  static constexpr std::string_view hands_on[] = {"prim::ListUnpack",
-                                                  "prim::TupleUnpack",
-                                                  "prim::TupleIndex",
-                                                  "prim::unchecked_cast",
-                                                  "prim::unchecked_unwrap_optional",
-                                                  "prim::data",
-                                                  "aten::_unwrap_optional",
-                                                  "prim::If",
+  static constexpr std::string_view hands_on[] = {"prim::ListUnpack", "prim::TupleUnpack", "prim::TupleIndex", "prim::If",
                                                   "prim::Loop"};
   const ir::Node* maker = value.producer();
-  if (maker && context.table.find_structural(maker->op()) && std::ranges::find(hands_on, maker->op()) == std::end(hands_on))
+  if (maker && context.table.find_structural(maker->op()) && !schema::has_trait(maker->op(), schema::Trait::same_tensor) &&
+      std::ranges::find(hands_on, maker->op()) == std::end(hands_on))
     throw Refusal{"what " + maker->op() + " gives isn't known while converting"};
 }
 

@@ -16,6 +16,7 @@
 #include "conversion/structural.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
+#include "schema/traits.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
@@ -271,7 +272,7 @@ class Lowering {
       handlers::spill(operand(node.input(0)), handlers::value_form(operand(node.input(0))), builder_, values);
       return give({tensor && tensor->dtype ? builder_.cast(values.front(), *tensor->dtype) : values.front()});
     }
-    if (!node.outputs().empty() && is_same_value(node)) return give(operand(node.input(0)));
+    if (!node.outputs().empty() && schema::has_trait(node.op(), schema::Trait::same_tensor)) return give(operand(node.input(0)));
     // Known while converting, or without a value that anything computed reads.
     for (const ir::Value* output : node.outputs()) {
       const Fact& fact = context_.facts.of(output);
@@ -280,12 +281,6 @@ class Lowering {
         throw ModelError(describe(node) + ": its value isn't known while converting");
       });
     }
-  }
-
-  static bool is_same_value(const ir::Node& node) {
-    static const std::set<std::string_view> names = {"prim::unchecked_cast", "prim::unchecked_unwrap_optional", "prim::data",
-                                                     "aten::_unwrap_optional"};
-    return names.contains(node.op());
   }
 
   ir::Constant key_of(const ir::Value* value) {

@@ -12,17 +12,10 @@ namespace {
 using mapping::Literal;
 using mapping::Predicate;
 
-std::string spell(double number) {
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return {buffer, result.ptr};
-}
-
 std::string spell(const Literal& literal) {
   if (std::holds_alternative<std::monostate>(literal)) return "absent";
   if (const auto* boolean = std::get_if<bool>(&literal)) return *boolean ? "true" : "false";
-  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
-  if (const auto* floating = std::get_if<double>(&literal)) return spell(*floating);
+  if (!std::holds_alternative<std::string>(literal)) return mapping::spell(literal);
   return std::get<std::string>(literal);
 }
 

@@ -18,7 +18,7 @@ enum class SettledBy : std::uint8_t {
   values,  // those, where the value that a condition asks for follows from them
 };
 
-// `message` says what no and unknown are about: "the rank of X must be 4, and is 3".
+// `message` says what no and unknown are about: "the rank of X must be 4, but is 3".
 struct Fit {
   Support support = Support::yes;
   std::string message{};

@@ -1,7 +1,6 @@
 // Activations that no plain row says. Softmax and dropout have files of their own.
 #include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "handlers/double_forms.h"
 #include "handlers/elementary.h"

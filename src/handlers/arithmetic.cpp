@@ -8,14 +8,14 @@
 namespace compatcheck::handlers {
 namespace {
 
-// `alpha` · value; alpha is 1 where the overload lacks it.
+// `factor` · value; the factor is 1 where the overload lacks it.
 Value times_factor(Emission& e, const Value& value, std::string_view factor) {
   if (!e.given(factor) || e.call.number(factor) == 1) return value;
   return multiply(e, value, e.number_value(factor, value.dtype));
 }
 
 // Halves times a factor are added up before anything is rounded; the factor is a half itself.
-void add_scaled(Emission& e, const Value& a, const Value& b, OfTwo combined) {
+void add_scaled(Emission& e, const Value& a, const Value& b, BinaryFunction combined) {
   if (!e.given("alpha") || e.call.number("alpha") == 1) return e.give(combined(e, a, b));
   const Value factor = widened(e, e.number_value("alpha", b.dtype));
   e.give(combined(e, widened(e, a), multiply(e, widened(e, b), factor)));

@@ -8,7 +8,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-template <OfTwo compare>
+template <BinaryFunction compare>
 void comparison(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(compare(e, a, b));
@@ -17,7 +17,7 @@ void comparison(Emission& e) {
 Value exclusive_or(Emission& e, const Value& a, const Value& b) { return e.node("Xor", {a, b}); }
 
 // Numbers count as true where they differ from 0.
-template <OfTwo connect>
+template <BinaryFunction connect>
 void logical(Emission& e) {
   const auto [a, b] = operand_names(e);
   e.give(connect(e, truth(e, e.tensor(a)), truth(e, e.tensor(b))));

@@ -14,7 +14,7 @@ using symbolic::Fact;
 using symbolic::NumberFact;
 using symbolic::TensorFact;
 
-enum class Half : std::uint8_t { real, imag };
+enum class ComplexPart : std::uint8_t { real, imag };
 constexpr std::size_t most_factors = 4;  // each doubles the nodes
 
 const std::complex<double>* complex_number(const Fact& fact) {
@@ -22,35 +22,35 @@ const std::complex<double>* complex_number(const Fact& fact) {
   return constant ? constant->value.get<std::complex<double>>() : nullptr;
 }
 
-Fact part_of(Fact fact, Half side) {
+Fact part_of(Fact fact, ComplexPart which) {
   fact = symbolic::part_of(std::move(fact));
   if (const auto* number = complex_number(fact)) {
-    const double part = side == Half::real ? number->real() : number->imag();
+    const double part = which == ComplexPart::real ? number->real() : number->imag();
     fact.value = NumberFact{.kind = NumberFact::Kind::floating, .floating = part};
   } else if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
-    if (side == Half::imag) *tensor = {.dtype = tensor->dtype, .shape = tensor->shape};
-  } else if (auto* real = std::get_if<NumberFact>(&fact.value); real && side == Half::imag) {
+    if (which == ComplexPart::imag) *tensor = {.dtype = tensor->dtype, .shape = tensor->shape};
+  } else if (auto* real = std::get_if<NumberFact>(&fact.value); real && which == ComplexPart::imag) {
     if (real->kind == NumberFact::Kind::floating)
       real->floating = 0;
     else
       real->integer = Dim(0);
   } else if (auto* list = std::get_if<symbolic::ListFact>(&fact.value); list && list->items) {
-    for (Fact& item : *list->items) item = part_of(std::move(item), side);
+    for (Fact& item : *list->items) item = part_of(std::move(item), which);
   }
   return fact;
 }
 
-Operand part_of(Emission& e, const Operand& operand, Half side) {
-  if (const Complex* complex = operand.complex()) return {side == Half::real ? complex->real : complex->imag};
+Operand part_of(Emission& e, const Operand& operand, ComplexPart which) {
+  if (const Complex* complex = operand.complex()) return {which == ComplexPart::real ? complex->real : complex->imag};
   if (const auto* known = std::get_if<Known>(&operand.value))
     if (const auto* number = known->value.get<std::complex<double>>())
-      return {Number{side == Half::real ? number->real() : number->imag()}};
+      return {Number{which == ComplexPart::real ? number->real() : number->imag()}};
   if (const List* list = operand.list()) {
     List made;
-    for (const Operand& item : list->items) made.items.push_back(part_of(e, item, side));
+    for (const Operand& item : list->items) made.items.push_back(part_of(e, item, which));
     return {std::move(made)};
   }
-  if (side == Half::real || operand.is_none()) return operand;
+  if (which == ComplexPart::real || operand.is_none()) return operand;
   if (const Number* number = operand.number()) {
     if (number->dtype() == DType::f64) return {Number{0.0}};
     return {Number{std::int64_t{0}}};
@@ -66,7 +66,7 @@ Operand part_of(Emission& e, const Operand& operand, Half side) {
 class RealCall {
  public:
   explicit RealCall(Emission& e) : e_(e), facts_(&e.call.facts()), call_(e.call.node(), facts_) {
-    for (const ir::Value* output : e.call.node().outputs()) state(output, part_of(e.call.facts().of(output), Half::real));
+    for (const ir::Value* output : e.call.node().outputs()) state(output, part_of(e.call.facts().of(output), ComplexPart::real));
     if (const auto dtype = e.call.has("dtype") ? e.call.dtype("dtype") : std::nullopt; dtype && ir::is_complex(*dtype)) {
       const auto number = static_cast<std::int64_t>(symbolic::real_part(*dtype));
       state(e.call.value("dtype"), {.value = NumberFact{.kind = NumberFact::Kind::integer, .integer = Dim(number)}});
@@ -120,10 +120,10 @@ Operand joined_halves(const Operand& real, const Operand& imag) {
 }
 
 void emit_parts(Emission& e, const std::vector<const ir::Value*>& arguments, const std::function<void(Emission&)>& emit) {
-  const auto of = [&](Half side) {
+  const auto of = [&](ComplexPart which) {
     RealCall call(e);
     for (const ir::Value* value : arguments)
-      call.give(value, part_of(e.call.facts().of(value), side), part_of(e, e.operand_of(value), side));
+      call.give(value, part_of(e.call.facts().of(value), which), part_of(e, e.operand_of(value), which));
     return call.emit(emit);
   };
   const auto outputs = e.call.node().outputs();
@@ -135,8 +135,8 @@ void emit_parts(Emission& e, const std::vector<const ir::Value*>& arguments, con
     if (tensor && tensor->dtype == DType::boolean)  // true of an imaginary part, too
       throw Refusal{std::string(e.call.op()) + " isn't supported with complex numbers where it gives bools"};
   }
-  const auto real = of(Half::real);
-  const auto imag = any ? of(Half::imag) : real;
+  const auto real = of(ComplexPart::real);
+  const auto imag = any ? of(ComplexPart::imag) : real;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (real[i]) e.give_operand(i, complex(i) ? joined_halves(*real[i], *imag[i]) : *real[i]);
 }
@@ -162,8 +162,8 @@ void emit_product(Emission& e, const std::vector<const ir::Value*>& arguments, c
   const auto term = [&](std::size_t choice) {
     RealCall call(e);
     std::size_t next = 0;
-    const auto side = [&](const Operand& operand) {
-      return operand.complex() && (choice >> next++ & 1) ? Half::imag : Half::real;
+    const auto which = [&](const Operand& operand) {
+      return operand.complex() && (choice >> next++ & 1) ? ComplexPart::imag : ComplexPart::real;
     };
     for (const ir::Value* argument : arguments) {
       const Operand& operand = e.operand_of(argument);
@@ -171,12 +171,12 @@ void emit_product(Emission& e, const std::vector<const ir::Value*>& arguments, c
       Operand chosen;
       if (list) {
         List items;
-        for (const Operand& item : list->items) items.items.push_back(part_of(e, item, side(item)));
+        for (const Operand& item : list->items) items.items.push_back(part_of(e, item, which(item)));
         chosen = {std::move(items)};
       } else {
-        chosen = part_of(e, operand, side(operand));
+        chosen = part_of(e, operand, which(operand));
       }
-      call.give(argument, part_of(e.call.facts().of(argument), Half::real), std::move(chosen));
+      call.give(argument, part_of(e.call.facts().of(argument), ComplexPart::real), std::move(chosen));
     }
     const auto results = call.emit(emit);
     return *results.at(0)->tensor();

@@ -1,7 +1,6 @@
 // LU decompositions with LAPACK's pivots, and what they solve. Decompositions are computed in the dtype of the matrices, in which
 // pivots are chosen as LAPACK chooses them; solutions in double precision.
 #include <algorithm>
-#include <vector>
 
 #include "handlers/compute.h"
 #include "handlers/families.h"

@@ -12,6 +12,8 @@
 
 namespace compatcheck::handlers {
 
+using BinaryFunction = Value (*)(Emission&, const Value&, const Value&);
+
 // torch.result_type of these arguments; of Python's numbers alone Python's: i64, f64 or bool.
 DType result_type(const Emission& e, std::initializer_list<std::string_view> arguments);
 // The first two arguments of the schema: self and other, or a and b.
@@ -37,8 +39,6 @@ Value logical_not(Emission& e, const Value& a);
 Value logical_and(Emission& e, const Value& a, const Value& b);
 Value logical_or(Emission& e, const Value& a, const Value& b);
 Value truth(Emission& e, const Value& value);  // differs from 0, as NaN does
-
-using OfTwo = Value (*)(Emission&, const Value&, const Value&);  // one of those below
 
 // ---- Comparisons: false where an operand is NaN, but for not_equal
 Value less(Emission& e, const Value& a, const Value& b);

@@ -9,10 +9,10 @@ namespace {
 
 constexpr double beyond_narrow = 1e300;  // as f64: more than any f32, less than infinity
 
-Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
+Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction) {
   Arguments attributes{{"k", k}, {"axis", axis}};
-  if (e.at_least(11) || direction == Sorting::downwards) {
-    attributes.push_back({"largest", direction == Sorting::downwards});
+  if (e.at_least(11) || direction == SortOrder::downwards) {
+    attributes.push_back({"largest", direction == SortOrder::downwards});
     const auto made = e.nodes("TopK", {value}, 2, attributes);
     return {made[0], made[1]};
   }
@@ -42,7 +42,7 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
 }
 
 // f32 and narrower in f64, which has room for NaN above infinity.
-Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Sorting direction) {
+Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, SortOrder direction) {
   const Value wide = e.cast(value, DType::f64), bound = e.scalar(DType::f64, beyond_narrow);
   const Value bounded =
       e.at_least(8) ? e.node("Min", {wide, bound}) : pick(e, e.node("Greater", {wide, bound}), beyond_narrow, wide, dims);
@@ -60,7 +60,7 @@ Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64
 }
 
 // f64 in two steps: by value, then numbers before NaN; the second keeps the order of the first.
-Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
+Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction) {
   if (!e.at_least(11))
     throw Refusal{"sorting f64 with NaN needs GatherElements, which came with opset 11", "use opset 11, or f32"};
   const auto at = [&](const Value& data, const Value& places) {
@@ -75,7 +75,7 @@ Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const V
 }
 
 // TopK takes floats alone before opset 11.
-Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, Sorting direction) {
+Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction) {
   if (e.at_least(11)) return top(e, value.dtype == DType::boolean ? e.cast(value, DType::u8) : value, axis, k, direction);
   if (value.dtype == DType::i64 || value.dtype == DType::u64)
     throw Refusal{"TopK supports only floating values before opset 11", "use opset 11, or i32"};
@@ -84,7 +84,8 @@ Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Va
 
 }  // namespace
 
-Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Sorting direction) {
+Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k,
+                       SortOrder direction) {
   if (const auto count = e.build.ints_of(k); count && count->front() == 0 && !e.at_least(10)) {  // TopK-1 takes no k of 0
     const bool had_none = dims.at(static_cast<std::size_t>(axis)).number() == 0;
     const Value none = had_none ? value : e.build.slice(value, {0}, {0}, {axis});

@@ -7,12 +7,13 @@
 
 namespace compatcheck::handlers {
 
-enum class Sorting : bool { upwards, downwards };
+enum class SortOrder : bool { upwards, downwards };
 struct Ordered {
   Value values, indices;
 };
 
 // The first `k` (an i64 vector of one) of `value`, of at least one dimension and of `dims` sizes. Equal ones keep their order.
-Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k, Sorting direction);
+Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k,
+                       SortOrder direction);
 
 }  // namespace compatcheck::handlers

@@ -1,6 +1,5 @@
 // Orthogonal polynomials of torch.special, by the recurrences and the cosines that PyTorch computes them with.
 // Source: ATen/native/Math.h. The degree is an int64 there: 0 comes of degrees that int64 can't hold, as of those below 0.
-#include <cmath>
 #include <functional>
 
 #include "handlers/double_forms.h"

@@ -7,7 +7,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-void give_normal(Emission& e, const Value& floats) { give_quantized(e, floats, "output_scale", "output_zero_point"); }
+void give_normalized(Emission& e, const Value& floats) { give_quantized(e, floats, "output_scale", "output_zero_point"); }
 
 // An argument of `count` numbers, or as many of `otherwise`.
 Value or_filled(Emission& e, std::string_view argument, std::int64_t count, double otherwise) {
@@ -15,7 +15,7 @@ Value or_filled(Emission& e, std::string_view argument, std::int64_t count, doub
   return e.build.constant(onnx::make_tensor(DType::f32, {count}, Doubles(static_cast<std::size_t>(count), otherwise)));
 }
 
-Value weighted_normal(Emission& e, Value normal, const Ints& behind) {
+Value scaled_and_shifted(Emission& e, Value normal, const Ints& behind) {
   if (e.given("weight")) normal = e.node("Mul", {normal, e.build.unsqueeze(e.tensor("weight", DType::f32), behind)});
   if (e.given("bias")) normal = e.node("Add", {normal, e.build.unsqueeze(e.tensor("bias", DType::f32), behind)});
   return normal;
@@ -26,22 +26,22 @@ void quantized_layer_norm(Emission& e) {
   const std::int64_t rank = e.rank("input"), first = rank - static_cast<std::int64_t>(e.ints("normalized_shape").size());
   const double epsilon = e.number("eps");
   if (e.variant("operator"))
-    return give_normal(e, e.node("LayerNormalization", {x, e.tensor("weight"), e.optional_tensor("bias")},
-                                 {{"axis", first}, {"epsilon", epsilon}}));
+    return give_normalized(e, e.node("LayerNormalization", {x, e.tensor("weight"), e.optional_tensor("bias")},
+                                     {{"axis", first}, {"epsilon", epsilon}}));
   Ints axes(static_cast<std::size_t>(rank - first));
   std::iota(axes.begin(), axes.end(), first);
   const auto mean = [&](const Value& value) { return e.node("ReduceMean", {value}, {{"axes", axes}, {"keepdims", 1}}); };
   const Value centred = e.node("Sub", {x, mean(x)});
   const Value deviation =
       e.node("Sqrt", {e.node("Add", {mean(e.node("Mul", {centred, centred})), e.scalar(DType::f32, epsilon)})});
-  give_normal(e, weighted_normal(e, e.node("Div", {centred, deviation}), {}));
+  give_normalized(e, scaled_and_shifted(e, e.node("Div", {centred, deviation}), {}));
 }
 
 void quantized_instance_norm(Emission& e) {
   const std::int64_t channels = e.known_size("input", 1);
-  give_normal(e, e.node("InstanceNormalization",
-                        {dequantized(e, "input"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0)},
-                        {{"epsilon", e.number("eps")}}));
+  give_normalized(e, e.node("InstanceNormalization",
+                            {dequantized(e, "input"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0)},
+                            {{"epsilon", e.number("eps")}}));
 }
 
 void quantized_group_norm(Emission& e) {
@@ -54,7 +54,7 @@ void quantized_group_norm(Emission& e) {
   const Value normal = e.node("InstanceNormalization", {parted, filled(1), filled(0)}, {{"epsilon", e.number("eps")}});
   Ints behind;
   for (std::int64_t axis = 2; axis < static_cast<std::int64_t>(shape.size()); ++axis) behind.push_back(axis - 1);
-  give_normal(e, weighted_normal(e, e.build.reshape_by(normal, e.node("Shape", {x})), behind));
+  give_normalized(e, scaled_and_shifted(e, e.build.reshape_by(normal, e.node("Shape", {x})), behind));
 }
 
 void quantized_batch_norm(Emission& e) {
@@ -63,7 +63,7 @@ void quantized_batch_norm(Emission& e) {
                             {dequantized(e, "qx"), or_filled(e, "weight", channels, 1), or_filled(e, "bias", channels, 0),
                              e.tensor("mean", DType::f32), e.tensor("var", DType::f32)},
                             {{"epsilon", e.number("eps")}});
-  give_normal(e, e.call.op().ends_with("_relu") ? e.node("Relu", {made}) : made);
+  give_normalized(e, e.call.op().ends_with("_relu") ? e.node("Relu", {made}) : made);
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ std::vector<GivenFactor> factors(Emission& e, std::size_t dims) {
 void settle_factors(Emission& e, Job& job) {
   const auto open = [](const Side& side) { return bool(side.factor); };
   if (std::ranges::none_of(job.sides, open)) return;
-  if (job.places) throw Refusal{"a size is told, and a factor that is known only when the model runs", "use one of them"};
+  if (job.places) throw Refusal{"both a size and a factor that is known only at run time are given", "use one of them"};
   for (Side& side : job.sides)
     if (!side.factor) side.factor = e.scalar(DType::f64, side.scale.value_or(1.0)), side.scale.reset();
 }

@@ -12,14 +12,14 @@ Value single(Emission& e) { return e.tensor(e.call.node().schema()->arguments.fr
 
 // ---- Of two numbers
 
-template <OfTwo function>
+template <BinaryFunction function>
 void of_two(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(function(e, a, b));
 }
 
 // Sums and products of bools are ints.
-template <OfTwo function>
+template <BinaryFunction function>
 void arithmetic(Emission& e) {
   const auto [a, b] = operand_names(e);
   const DType dtype = e.output_dtype();
@@ -27,7 +27,7 @@ void arithmetic(Emission& e) {
 }
 
 // In double: 1 / 2 is a half.
-template <OfTwo function>
+template <BinaryFunction function>
 void in_double(Emission& e) {
   const auto [a, b] = operand_names(e);
   e.give(function(e, e.number_value(a, DType::f64), e.number_value(b, DType::f64)));

@@ -157,7 +157,7 @@ void diff(Emission& e) {
     parts.push_back(one);
   }
   Value x = e.build.concat(parts, axis);
-  if (times < 0 || times > 64) throw Refusal{"differences are taken " + std::to_string(times) + " times"};
+  if (times < 0 || times > 64) throw Refusal{"diff is supported for n from 0 to 64, but n is " + std::to_string(times)};
   for (std::int64_t i = 0; i < times; ++i)
     x = e.node(dtype == DType::boolean ? "Xor" : "Sub", {after(e, x, axis), before(e, x, axis)});
   e.give(x);

@@ -6,7 +6,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-Sorting direction(bool downwards) { return downwards ? Sorting::downwards : Sorting::upwards; }
+SortOrder direction(bool downwards) { return downwards ? SortOrder::downwards : SortOrder::upwards; }
 
 void give(Emission& e, const Ordered& found) {
   e.give(0, found.values);
@@ -57,14 +57,14 @@ void searchsorted(Emission& e) {
   e.give(e.cast(e.node("ReduceSum", {e.cast(before, DType::i64)}, {{"axes", Ints{rank}}, {"keepdims", 0}}), e.output_dtype()));
 }
 
-// ---- Sorting statistics
+// ---- Order statistics
 
 void kthvalue(Emission& e) {
   const Value x = e.tensor("self");
   if (e.rank("self") == 0) return give(e, {x, e.scalar(DType::i64, 0)});
   const std::int64_t axis = e.axis("dim");
   const Value k = e.int_vector("k");
-  const Ordered lowest = first_in_order(e, x, e.shape("self"), axis, k, Sorting::upwards);
+  const Ordered lowest = first_in_order(e, x, e.shape("self"), axis, k, SortOrder::upwards);
   const bool keep = e.boolean("keepdim");
   const auto last = [&](const Value& of) {
     const Value one = part(e, of, axis, -1, to_end);

@@ -79,7 +79,7 @@ Value ratio(Emission& e, const Value& x, std::span<const double> above, std::spa
 }
 
 // Of numbers from 5 on: a wave that shrinks.
-Value farther(Emission& e, const Value& x, const Order& order, bool second) {
+Value above_five(Emission& e, const Value& x, const Order& order, bool second) {
   const Value part = divide(e, constant(e, x, 5), x), z = multiply(e, part, part);
   const Value p = ratio(e, z, order.pp, order.pq), q = multiply(e, part, ratio(e, z, order.qp, order.qq));
   const Value angle = plus(e, x, -order.phase);
@@ -90,7 +90,7 @@ Value farther(Emission& e, const Value& x, const Order& order, bool second) {
 }
 
 // Of numbers from 0 to 5, of the first kind.
-Value nearer(Emission& e, const Value& x, const Order& order) {
+Value up_to_five(Emission& e, const Value& x, const Order& order) {
   const Value z = multiply(e, x, x);
   const Value first = plus(e, z, -order.first_root), second = plus(e, z, -order.second_root);
   if (order.odd) return multiply(e, multiply(e, multiply(e, ratio(e, z, order.rp, order.rq), x), first), second);
@@ -102,7 +102,7 @@ Value nearer(Emission& e, const Value& x, const Order& order) {
 void first_kind(Emission& e, const Order& order) {
   const Value x = single_operand(e), size = absolute(e, x);
   const Value beyond = greater(e, size, constant(e, x, 5));
-  const Value made = where(e, beyond, farther(e, size, order, false), nearer(e, size, order));
+  const Value made = where(e, beyond, above_five(e, size, order, false), up_to_five(e, size, order));
   e.give(order.odd ? where(e, less(e, x, constant(e, x, 0)), negated(e, made), made) : made);
 }
 
@@ -110,14 +110,14 @@ void first_kind(Emission& e, const Order& order) {
 void bessel_of_second_kind(Emission& e, const Order& order) {
   const Value x = single_operand(e), zero = constant(e, x, 0), z = multiply(e, x, x);
   Value near = ratio(e, z, order.yp, order.yq);
-  Value more = multiply(e, node(e, "Log", x), nearer(e, x, order));
+  Value more = multiply(e, node(e, "Log", x), up_to_five(e, x, order));
   if (order.odd) {
     near = multiply(e, near, x);
     more = subtract(e, more, divide(e, constant(e, x, 1), x));
   }
   near = add(e, near, times(e, more, two_by_pi));
   const Value outside = where(e, less(e, x, zero), constant(e, x, std::nan("")), constant(e, x, -infinity));
-  const Value positive = where(e, greater(e, x, constant(e, x, 5)), farther(e, x, order, true), near);
+  const Value positive = where(e, greater(e, x, constant(e, x, 5)), above_five(e, x, order, true), near);
   e.give(where(e, logical_or(e, greater(e, x, zero), is_nan(e, x)), positive, outside));
 }
 

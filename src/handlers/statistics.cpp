@@ -34,7 +34,7 @@ Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t ax
   if (!is_floating(x)) {
     const Value middle =
         known ? e.integers({(*known + 1) / 2}) : e.node("Div", {e.node("Add", {size, e.integers({1})}), e.integers({2})});
-    Ordered lower = first_in_order(e, x, dims, axis, middle, Sorting::upwards);
+    Ordered lower = first_in_order(e, x, dims, axis, middle, SortOrder::upwards);
     if (dims.size() == 1 && may_be_empty(dims, {0})) {  // of no elements it is what the processor makes of NaN
       const bool wide = x.dtype == DType::i64 || x.dtype == DType::i32;
       const std::int64_t least =
@@ -44,7 +44,7 @@ Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t ax
     }
     return {part(e, lower.values, axis, -1, to_end), part(e, lower.indices, axis, -1, to_end)};
   }
-  Ordered sorted = first_in_order(e, x, dims, axis, all, Sorting::upwards);
+  Ordered sorted = first_in_order(e, x, dims, axis, all, SortOrder::upwards);
   if (dims.size() == 1 && may_be_empty(dims, {0})) {  // of no elements it is NaN
     sorted.values = e.build.concat({sorted.values, e.build.reshape(e.scalar(x.dtype, std::nan("")), {1})}, 0);
     sorted.indices = e.build.concat({sorted.indices, e.integers({0})}, 0);
@@ -149,7 +149,7 @@ void quantile(Emission& e) {
   std::swap(dims[static_cast<std::size_t>(axis)], dims.back());
   const Value size =
       dims.back().number() ? e.integers({*dims.back().number()}) : e.build.gather(e.node("Shape", {x}), e.integers({last}), 0);
-  const Ordered sorted = first_in_order(e, x, dims, last, size, Sorting::upwards);
+  const Ordered sorted = first_in_order(e, x, dims, last, size, SortOrder::upwards);
 
   const DType dtype = x.dtype;
   const bool many = !e.call.fact("q").number() && e.rank("q") == 1;

@@ -59,7 +59,7 @@ void unique_by_order(Emission& e, bool all) {
   Dim count = 1;
   for (const Dim& dim : e.shape("self")) count = count * dim;
   const Value size = e.node("Shape", {x});
-  const Ordered sorted = first_in_order(e, x, {count}, 0, size, Sorting::upwards);
+  const Ordered sorted = first_in_order(e, x, {count}, 0, size, SortOrder::upwards);
   const Runs runs = runs_of(e, sorted.values, 1);
   e.give(0, e.build.gather(sorted.values, runs.places, 0));
   if (e.output_used(1)) {

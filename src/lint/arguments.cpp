@@ -1,6 +1,5 @@
 // The arguments that rows name, held against the operator's schemas: they exist, and conditions on them can hold.
 #include <algorithm>
-#include <functional>
 
 #include "handlers/row_arguments.h"
 #include "lint/checks.h"

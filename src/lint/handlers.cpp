@@ -40,7 +40,7 @@ void check_handler(const Context& context, std::string_view name) {
 }
 
 // A row of several operators doesn't say how: the operator's handler does, or a plugin's, whose rows these are
-// (convert/calls.cpp).
+// (conversion/calls.cpp).
 bool is_by_handler(const Context& context, const OperatorRows& shipped, int opset, const Row& row) {
   if (row.kind != Row::Kind::mapped || row.one_to_one() || row.body || row.complex) return false;
   onnx::OpsetRange around{opset, opset};

@@ -1,7 +1,6 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numeric>
 
 #include "passes/evaluate.h"

@@ -1,6 +1,5 @@
 // Sizes and dtypes of constant tensors, Python's `is` and isinstance, single elements.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "passes/evaluate.h"

@@ -2,10 +2,8 @@
 // by the call.
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "passes/alias.h"
 #include "passes/lifetimes.h"

@@ -1,32 +1,29 @@
 // reshape() gives a view where memory lies in the order of the sizes, else a copy. Writes need to know which.
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <string_view>
 
 #include "ir/open_strides.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
 namespace {
 
-template <std::size_t n>
-bool is_one_of(const ir::Node& node, const std::array<std::string_view, n>& names) {
-  return std::find(names.begin(), names.end(), node.op()) != names.end();
+// New memory in the order of the sizes, whatever the arguments.
+bool is_ordered(const ir::Node& node) {
+  return schema::has_trait(node.op(), schema::Trait::contiguous) || node.is("aten::contiguous") || node.is("aten::empty");
 }
 
-// New memory in the order of the sizes, whatever the arguments.
-constexpr auto ordered = std::to_array<std::string_view>({"aten::arange", "aten::bmm", "aten::contiguous", "aten::embedding",
-                                                          "aten::empty", "aten::eye", "aten::full", "aten::linspace", "aten::mm",
-                                                          "aten::ones", "aten::rand", "aten::randn", "aten::zeros"});
-// In the order in which their arguments lie: that of the sizes if all lie so. Views of the same elements, too.
-constexpr auto follow = std::to_array<std::string_view>(
-    {"aten::abs",        "aten::add",       "aten::clamp",     "aten::clone",     "aten::cos",       "aten::div",
-     "aten::empty_like", "aten::exp",       "aten::flatten",   "aten::full_like", "aten::gelu",      "aten::log",
-     "aten::mul",        "aten::neg",       "aten::ones_like", "aten::pow",       "aten::relu",      "aten::reshape",
-     "aten::rsub",       "aten::sigmoid",   "aten::sin",       "aten::softmax",   "aten::sqrt",      "aten::sub",
-     "aten::tanh",       "aten::unsqueeze", "aten::view",      "aten::where",     "aten::zeros_like"});
+// In the order in which the arguments lie: that of the sizes if all lie so. Views of the same elements, too.
+bool follows(const ir::Node& node) {
+  static constexpr std::string_view others[] = {"aten::clone",   "aten::flatten",   "aten::reshape",
+                                                "aten::softmax", "aten::unsqueeze", "aten::view"};
+  return schema::has_trait(node.op(), schema::Trait::iterates) || std::ranges::find(others, node.op()) != std::end(others);
+}
+
 constexpr int deepest = 200;
 
 // No other order is asked for: memory_format is absent, contiguous_format (0) or preserve_format (1).
@@ -50,8 +47,8 @@ bool lies_in_order(const ir::Value* value, int depth = 0) {
     return view && view->contiguous();
   }
   if (depth > deepest || !maker->schema() || !keeps_order(*maker)) return false;
-  if (is_one_of(*maker, ordered)) return true;
-  if (!is_one_of(*maker, follow)) return false;
+  if (is_ordered(*maker)) return true;
+  if (!follows(*maker)) return false;
   return std::all_of(maker->inputs().begin(), maker->inputs().end(), [&](const ir::Value* input) {
     return !ir::is(input->type(), ir::TypeKind::tensor) || lies_in_order(input, depth + 1);
   });

@@ -1,23 +1,16 @@
 #include "reference/spell.h"
 
-#include <charconv>
-
 namespace compatcheck::reference {
 namespace {
 
 using mapping::joined;
 using mapping::Literal;
 using mapping::Predicate;
-
-std::string spell(double number) {
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return {buffer, result.ptr};
-}
+using mapping::spell;
 
 std::string spell_literals(const std::vector<Literal>& literals, const char* separator) {
   std::string text;
-  for (const auto& literal : literals) text += (text.empty() ? "" : separator) + reference::spell(literal);
+  for (const auto& literal : literals) text += (text.empty() ? "" : separator) + spell(literal);
   return text;
 }
 
@@ -62,14 +55,6 @@ std::string spell_argument(const std::string& argument) {
 }
 
 }  // namespace
-
-std::string spell(const Literal& literal) {
-  if (std::holds_alternative<std::monostate>(literal)) return "None";
-  if (const auto* boolean = std::get_if<bool>(&literal)) return *boolean ? "True" : "False";
-  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
-  if (const auto* floating = std::get_if<double>(&literal)) return spell(*floating);
-  return "'" + std::get<std::string>(literal) + "'";
-}
 
 std::string spell_when(const std::vector<mapping::Conditions>& when) {
   std::string text;

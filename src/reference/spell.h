@@ -8,7 +8,6 @@
 
 namespace compatcheck::reference {
 
-std::string spell(const mapping::Literal& literal);
 // "ceil_mode is True and the rank of self is 4"; alternatives joined by "or".
 std::string spell_when(const std::vector<mapping::Conditions>& when);
 // "Gelu", "Div, Erf, Add, Mul", "missing: why", "refused: why".

@@ -1,8 +1,10 @@
 // What is true of an operator's calls at every opset and in all overloads: the key `traits` of the tables, compiled in.
-// docs/mappings.md says what each trait means. An in-place form and an alias have only the traits that they state themselves.
+// docs/mappings.md says what each trait means. An in-place form and an alias have
+// only the traits that they state themselves, but readers of `random` and `keeps_scale` ask for `relu` where they see `relu_`.
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace compatcheck::schema {
@@ -31,6 +33,7 @@ enum class Trait : std::uint8_t {
 };
 
 // As the tables write them, in the order of `Trait`.
+// The names below are in the order of `Trait`.
 inline constexpr std::string_view trait_names[] = {"view",
                                                    "split",
                                                    "reads_form",
@@ -51,6 +54,8 @@ inline constexpr std::string_view trait_names[] = {"view",
                                                    "slides",
                                                    "reads_part",
                                                    "given_sizes"};
+
+static_assert(std::size(trait_names) == static_cast<std::size_t>(Trait::given_sizes) + 1);
 
 using TraitSet = std::uint32_t;  // bits, by Trait
 constexpr TraitSet only(Trait trait) { return TraitSet{1} << static_cast<unsigned>(trait); }

@@ -1,7 +1,6 @@
 #include "symbolic/condition.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -15,6 +14,7 @@ namespace {
 
 using mapping::Literal;
 using mapping::Predicate;
+using mapping::spell;
 
 Verdict yes() { return {.truth = Truth::yes}; }
 Verdict no(std::string message) { return {.truth = Truth::no, .message = std::move(message)}; }
@@ -34,20 +34,6 @@ void want(Verdict& total, const Verdict& other) {
 void combine_all(Verdict& total, Verdict next) {
   if (total.truth == Truth::no || next.truth == Truth::yes) return;
   if (next.truth == Truth::no || total.truth == Truth::yes) total = std::move(next);
-}
-
-std::string spell(double number) {
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return {buffer, result.ptr};
-}
-
-std::string spell(const Literal& literal) {
-  if (std::holds_alternative<std::monostate>(literal)) return "None";
-  if (const auto* boolean = std::get_if<bool>(&literal)) return *boolean ? "True" : "False";
-  if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
-  if (const auto* floating = std::get_if<double>(&literal)) return spell(*floating);
-  return "'" + std::get<std::string>(literal) + "'";
 }
 
 std::string spell(const std::vector<Literal>& literals, const char* separator) {

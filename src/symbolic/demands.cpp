@@ -128,7 +128,7 @@ void demand_no_bools(const Call& call, std::initializer_list<const char*> argume
 void demand_floating(const Call& call, const char* argument) {
   const auto dtype = call.dtype_of(argument);
   if (dtype && !ir::is_floating(*dtype) && !ir::is_complex(*dtype))
-    throw Impossible{"'" + std::string(argument) + "' is " + std::string(ir::name(*dtype)) + ", and must be floating"};
+    throw Impossible{"'" + std::string(argument) + "' must be floating, but is " + std::string(ir::name(*dtype))};
 }
 
 }  // namespace compatcheck::symbolic

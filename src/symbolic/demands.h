@@ -19,10 +19,10 @@ Verdict sizes_known(const Fact& tensor, std::string_view name, std::size_t first
 // The first demand that is broken tells; only what is proved to be wrong is.
 class Demands {
  public:
-  void at_least(const Dim& size, std::int64_t bound, std::string_view what);  // "WHAT must be at least 1, and is 0"
+  void at_least(const Dim& size, std::int64_t bound, std::string_view what);  // "WHAT must be at least 1, but is 0"
   void at_most(const Dim& size, const Dim& bound, std::string_view what);
-  void equal(const Dim& size, const Dim& wanted, std::string_view what);  // "WHAT must be 8, and is 4"
-  void multiple(const Dim& size, const Dim& of, std::string_view what);   // "WHAT must be a multiple of 3, and is 4"
+  void equal(const Dim& size, const Dim& wanted, std::string_view what);  // "WHAT must be 8, but is 4"
+  void multiple(const Dim& size, const Dim& of, std::string_view what);   // "WHAT must be a multiple of 3, but is 4"
   void broken(std::string_view what);                                     // "WHAT"
   // Of a tensor argument, if its rank is known.
   void rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);

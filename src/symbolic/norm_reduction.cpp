@@ -14,9 +14,9 @@ Facts norm(const Call& call) {
   return {tensor_fact(as_real(dtype_or(call, as_float(self_of(call).dtype))), reduced_sizes(call))};
 }
 
-Facts spread_of_values(const Call& call) { return {tensor_fact(as_real(self_of(call).dtype), reduced_sizes(call))}; }
+Facts variance(const Call& call) { return {tensor_fact(as_real(self_of(call).dtype), reduced_sizes(call))}; }
 
-Facts spread_and_mean(const Call& call) {
+Facts variance_and_mean(const Call& call) {
   const auto shape = reduced_sizes(call);
   return {tensor_fact(as_real(self_of(call).dtype), shape), tensor_fact(self_of(call).dtype, shape)};
 }
@@ -38,8 +38,8 @@ void register_norm_reduction(Registry& registry) {
   for (const char* op : {"aten::norm", "aten::linalg_vector_norm", "aten::native_norm", "aten::frobenius_norm",
                          "aten::linalg_matrix_norm", "aten::linalg_norm"})
     registry.facts(op, norm);
-  for (const char* op : {"aten::var", "aten::std"}) registry.facts(op, spread_of_values);
-  for (const char* op : {"aten::var_mean", "aten::std_mean"}) registry.facts(op, spread_and_mean);
+  for (const char* op : {"aten::var", "aten::std"}) registry.facts(op, variance);
+  for (const char* op : {"aten::var_mean", "aten::std_mean"}) registry.facts(op, variance_and_mean);
   registry.condition("reduces_one", reduces_one);
 }
 

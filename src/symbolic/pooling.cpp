@@ -118,7 +118,7 @@ Verdict adaptive_output_divides(const Call& call) {
     if (rest.number() == 0 && size.number() != 0) continue;
     if (size.is_number() && output)
       return {.truth = Truth::no,
-              .message = name + " is " + size.to_string() + ", and must be a multiple of output_size " + std::to_string(*output)};
+              .message = name + " must be a multiple of output_size " + std::to_string(*output) + ", but is " + size.to_string()};
     if (verdict.truth == Truth::yes)
       verdict = open(
           wanted[i].is_number() ? self : call.fact("output_size"),

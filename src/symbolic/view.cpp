@@ -357,7 +357,7 @@ Verdict elements_fit(const Call& call) {
   const bool all = stated.size() == sizes->size();
   const Dim wanted = product(stated), found = product(*self);
   if (all && (provably_at_least(wanted - found, 1) || provably_at_least(found - wanted, 1)))
-    demands.broken("the new shape has " + wanted.to_string() + " elements, and self has " + found.to_string());
+    demands.broken("the new shape has " + wanted.to_string() + " elements, but self has " + found.to_string());
   if (stated.size() > numbers.size())
     demand({.size = found, .other = wanted, .relation = all ? SizeDemand::Relation::equal : SizeDemand::Relation::multiple});
   return demands.verdict();

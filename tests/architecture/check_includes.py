@@ -90,6 +90,21 @@ def check_public_headers(root):
                 yield f"{file.relative_to(root)}:{number}: a public header includes {header}"
 
 
+def check_table(root, rooms):
+    """The last column of the table of rooms in docs/architecture.md names rooms, and those of USES that no other one brings."""
+    text = (root / "docs" / "architecture.md").read_text()
+    for room, stated in re.findall(r"^\| `src/(\w+)/`[^|]*\|.*\| ([^|]*) \|$", text, re.MULTILINE):
+        named = {word for word in re.findall(r"\w+", stated) if word in rooms}
+        if room in rooms and room != "cli" and named - reachable(rooms, room):
+            yield f"docs/architecture.md: {room} may not include {', '.join(sorted(named - reachable(rooms, room)))}"
+        brought = set().union(*(reachable(rooms, name) for name in named)) if named else set()
+        if room in rooms and (missing := set(rooms[room]) - brought):
+            yield f"docs/architecture.md: {room} uses {', '.join(sorted(missing))}, too"
+    for room in rooms:
+        if f"`src/{room}/`" not in text:
+            yield f"docs/architecture.md: no row for src/{room}"
+
+
 def check_folders(root, rooms):
     for folder in sorted((root / "src").iterdir()):
         if folder.is_dir() and sources(folder) and folder.name not in rooms:
@@ -103,7 +118,7 @@ def main():
         sys.exit("no rooms, or no public headers: is this the project's root?")
     defects = list(check_cycles(rooms))
     if not defects:  # what is reachable is only known without cycles and unknown rooms
-        defects += [*check_folders(root, rooms), *check_rooms(root, rooms), *check_public_headers(root)]
+        defects += [*check_folders(root, rooms), *check_rooms(root, rooms), *check_public_headers(root), *check_table(root, rooms)]
     for folder in ("src", "include", "tests"):
         for file in sources(root / folder):
             lines = len(file.read_text().splitlines())

@@ -127,7 +127,7 @@ Verdict adaptive(const std::string& input, const std::string& size) {
 TEST(Condition, AdaptiveOutputDivides) {
   EXPECT_EQ(adaptive("f32[1,3,8,6]", "[4, 3]").truth, Truth::yes);
   EXPECT_EQ(adaptive("f32[1,3,8,6]", "[4, 4]").truth, Truth::no);
-  EXPECT_EQ(adaptive("f32[1,3,8,6]", "[4, 4]").message, "dimension 3 of self is 6, and must be a multiple of output_size 4");
+  EXPECT_EQ(adaptive("f32[1,3,8,6]", "[4, 4]").message, "dimension 3 of self must be a multiple of output_size 4, but is 6");
   EXPECT_EQ(adaptive("f32[1,3,height,width]", "[1, 1]").truth, Truth::yes);
   EXPECT_EQ(adaptive("f32[1,3,height,6]", "[7, 3]").truth, Truth::unknown);
   EXPECT_EQ(adaptive("f32[1,3,height,6]", "[7, 4]").truth, Truth::no);

@@ -183,7 +183,7 @@ Entry entry(const Source& source, const Node& node, const OperatorNames& known) 
 }
 
 std::vector<OperatorEntries> operators(const Source& source, const Node& node, Match match) {
-  if (!node.is_map()) fail(source, node, "`operators` maps operators to what is taken of them");
+  if (!node.is_map()) fail(source, node, "`operators` maps operators to the supported versions");
   std::vector<OperatorEntries> made;
   for (const auto& [key, value] : node.pairs) {
     const OperatorNames known(source, key, match);
