@@ -47,8 +47,8 @@ std::string render(const Report& report, Format format, const RenderOptions& opt
 }
 
 std::string render_findings(const Report& report, const RenderOptions& options) {
-  return analysis::guarded("the report",
-                           [&] { return report::findings(report::printable_report(report), options, report::Style(options.color)); });
+  return analysis::guarded(
+      "the report", [&] { return report::findings(report::printable_report(report), options, report::Style(options.color)); });
 }
 
 std::string render(const WrittenModel& written) {

@@ -119,7 +119,8 @@ void Weights::check(const at::Tensor& tensor) const {
   if (!tensor.defined() || !plain(tensor)) return;
   const auto found = origins_.find(tensor.storage().unsafeGetStorageImpl());
   const std::string where = found == origins_.end() ? "a tensor" : "a tensor in record " + found->second.storage->record;
-  if (!files::fits(files::reach(tensor.storage_offset(), tensor.sizes(), tensor.strides()), tensor.itemsize(), tensor.storage().nbytes()))
+  if (!files::fits(files::reach(tensor.storage_offset(), tensor.sizes(), tensor.strides()), tensor.itemsize(),
+                   tensor.storage().nbytes()))
     outside(where, tensor.storage().nbytes());
 }
 
