@@ -183,7 +183,7 @@ def check_assertions(tool, net):
     assert "one row is too few" in notes[0]["message"] and notes[0]["severity"] == "note", notes
     same((report["verdict"], report["exit_code"]), ("yes", 0), "with an assertion")
     text = tool.run("held.pt", "--input", "x=f32:n,4").stdout
-    assert "CC013" in text and "one row is too few" in text, text
+    assert "CC013" in text and "one row is too few" in " ".join(text.split()), text
     settled = tool.report("held.pt", "--input", "x=f32:3,4")
     assert not [finding for finding in settled["findings"] if finding["id"] == "CC013"], settled["findings"]
     sarif = json.loads(tool.run("held.pt", "--input", "x=f32:n,4", "--format", "sarif").stdout)["runs"][0]
@@ -203,7 +203,7 @@ def check_conditions(tool, net):
     torch.export.save(torch.export.export(net.Halves(), (torch.rand(8),), dynamic_shapes=({0: 2 * Dim("d", min=1, max=30)},)), tool.folder / "halves.pt2")
     same(notes("halves.pt2"), [], "conditions of 2*d")
     torch.export.save(torch.export.export(net.Behind(), (torch.rand(4, 6),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},)), tool.folder / "behind.pt2")
-    assert all("only valid where" in note for note in notes("behind.pt2")), notes("behind.pt2")
+    assert all("the program requires" in note for note in notes("behind.pt2")), notes("behind.pt2")
     same(notes("behind.pt2", "--input", "x=f32:4,6"), [], "conditions of numbers")
 
 
