@@ -250,7 +250,7 @@ def main():
             wrong.extend(f"{name}: {each['message']} {each['help']}" for each in errors if "%" in each["message"] + each["help"] or "output 0" in each["message"])
             wrong.extend(f"{name}: a row: {each['row']}" for each in errors if each.get("row"))
             wrong.extend(f"{name}: {each['help']}" for each in errors if each["help"].endswith(":") and not each.get("row"))
-            if name == "cached" and "offsets and scales" not in errors[0]["message"]:
+            if name == "cached" and "'offsets' and 'scales'" not in errors[0]["message"]:
                 wrong.append(f"{name}: {errors[0]['message']}")
             depend = [word for each in errors[:1] for word in each["message"].split() if word.isdigit()]
             if least and (not depend or int(depend[0]) < least):
