@@ -953,7 +953,7 @@ class Checks:
             given = [word for option in options for word in ("--input", option)]
             errors = self.errors(model, *given)
             advice = sorted({each["help"] for each in errors})
-            options = re.findall(r"--input ([^\s;]+?)(?=[,;]? |$)", advice[0]) if advice else []
+            options = re.findall(r"--input ([^\s]+?)(?=[,;]? |$)", advice[0]) if advice else []
             self.expect(f"{name}: {advice}", options, wanted)
             self.expect(f"{name}: {errors}", {each["id"] for each in errors}, {"CC006"})
             given = [word for option in options for word in ("--input", option)]

@@ -332,7 +332,7 @@ def main():
         wide, narrow = verify.save(torch.nn.Linear(5, 3), torch.rand(2, 5), name="wide"), verify.save(torch.nn.Linear(4, 3), torch.rand(2, 4), name="narrow")
         file = verify.convert(wide, "wide.onnx", "--input", "input=f32:batch,5")
         verify.run("another model's file", 3, narrow, file, form=None, says="must be 4, but is 5; that file isn't a conversion of this model")
-        verify.run("another model's sizes", 3, narrow, verify.convert(narrow, "narrow.onnx"), "--input", "input=f32:batch,5", form=None, says="and is 5; --input or --inputs-from states sizes that the model accepts")
+        verify.run("another model's sizes", 3, narrow, verify.convert(narrow, "narrow.onnx"), "--input", "input=f32:batch,5", form=None, says="but is 5; --input or --inputs-from states sizes that the model accepts")
 
         # Wrong for some values, at the one size there is.
         rare = verify.save(Rare(), torch.rand(4, 3))
