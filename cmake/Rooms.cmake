@@ -6,10 +6,32 @@ option(COMPATCHECK_UNITE "Compile the files of a room several at a time, which h
 
 # The files of `target` are compiled eight at a time. tests/architecture/check_names.py checks that their names don't clash.
 function(compatcheck_unite target)
-  get_target_property(type ${target} TYPE)
-  if(COMPATCHECK_UNITE AND NOT type STREQUAL "INTERFACE_LIBRARY")
+  if(COMPATCHECK_UNITE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
+endfunction()
+
+# The folder reading/ of `room`, a library of its own: the program that compiles the room's data in is built with it.
+function(compatcheck_reading room)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/reading/*.cpp)
+  set(target compatcheck_${room}_reading)
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PUBLIC ${ARGN} PRIVATE yaml-cpp)
+  compatcheck_precompile_as(${target} compatcheck_ir)
+  compatcheck_unite(${target})
+  set_property(GLOBAL APPEND PROPERTY COMPATCHECK_ROOMS ${target})
+endfunction()
+
+# compatcheck_generate(FILE PROGRAM DATA argument...): the C++ file that the program writes, with these arguments, from DATA, a list
+# of files. Not compiled with others.
+function(compatcheck_generate file program data)
+  add_custom_command(OUTPUT ${file}
+    COMMAND ${program} ${ARGN} ${file}
+    DEPENDS ${program} ${data}
+    COMMENT "${program}: writing ${file}"
+    VERBATIM)
+  set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
@@ -24,11 +46,11 @@ function(compatcheck_room name)
     add_library(compatcheck_${name} STATIC ${sources})
     set(scope PUBLIC)
     set_property(GLOBAL APPEND PROPERTY COMPATCHECK_ROOMS compatcheck_${name})
+    compatcheck_unite(compatcheck_${name})
   else()
     add_library(compatcheck_${name} INTERFACE)
     set(scope INTERFACE)
   endif()
-  compatcheck_unite(compatcheck_${name})
   target_include_directories(compatcheck_${name} ${scope} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(compatcheck_${name} ${scope} ${used} ${ARG_LINKS})
   if(ARG_PRECOMPILES OR name STREQUAL "ir")
