@@ -26,10 +26,7 @@ std::int64_t usual(std::int64_t number, std::string_view argument) {
 }
 
 // On a quantized tensor; an in-place form computes the same.
-bool keeps_scale(std::string_view op) {
-  if (op.ends_with('_')) op.remove_suffix(1);
-  return schema::has_trait(op, schema::Trait::keeps_scale);
-}
+bool keeps_scale(std::string_view op) { return schema::has_trait(schema::without_in_place(op), schema::Trait::keeps_scale); }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "passes/rewrite.h"
 #include "schema/schema.h"
 #include "schema/traits.h"
 
@@ -32,27 +33,27 @@ constexpr auto computing = std::to_array<std::string_view>(
 
 bool is_prim(const ir::Node& node) { return node.op().starts_with("prim::"); }
 
+// The constant that the call has for the argument; null if it has none, or if the schema lacks the argument.
+template <class T>
+const T* known_argument(const ir::Node& node, std::string_view name) {
+  const auto i = node.schema()->argument_index(name);
+  return i && *i < node.inputs().size() ? known<T>(node.input(*i)) : nullptr;
+}
+
+bool is_known_false(const ir::Node& node, std::string_view argument) {
+  const bool* flag = known_argument<bool>(node, argument);
+  return flag && !*flag;
+}
+
 // Dropouts draw only with train=True, attention only with a probability above 0.
 bool draws(const ir::Node& node) {
-  const auto& schema = *node.schema();
-  if (const auto i = schema.argument_index("dropout_p"); i && *i < node.inputs().size())
-    if (const ir::Constant* share = ir::constant_of(node.input(*i)); share && share->get<double>() && *share->get<double>() == 0)
-      return false;
-  for (const char* name : {"train", "training"}) {
-    const auto i = schema.argument_index(name);
-    if (!i || *i >= node.inputs().size()) continue;
-    const ir::Constant* train = ir::constant_of(node.input(*i));
-    return !train || !train->get<bool>() || *train->get<bool>();
-  }
-  return true;
+  const double* share = known_argument<double>(node, "dropout_p");
+  return !(share && *share == 0) && !is_known_false(node, "train") && !is_known_false(node, "training");
 }
 
 // Batch normalisation writes its running statistics in training only.
 bool known_not_to_train(const ir::Node& node) {
-  if (!node.is("aten::_native_batch_norm_legit")) return false;
-  const auto i = node.schema()->argument_index("training");
-  const ir::Constant* training = i && *i < node.inputs().size() ? ir::constant_of(node.input(*i)) : nullptr;
-  return training && training->get<bool>() && !*training->get<bool>();
+  return node.is("aten::_native_batch_norm_legit") && is_known_false(node, "training");
 }
 
 }  // namespace
@@ -116,8 +117,7 @@ bool writes_anything(const ir::Block& block) {
 bool is_random(const ir::Node& node) {
   const schema::Schema* schema = node.schema();
   if (!schema) return false;
-  std::string_view op = node.op();
-  if (op.ends_with('_')) op.remove_suffix(1);  // in place
+  const std::string_view op = schema::without_in_place(node.op());
   if (schema::has_trait(op, schema::Trait::random) || schema::has_trait(op, schema::Trait::dropout)) return draws(node);
   return std::any_of(schema->arguments.begin(), schema->arguments.end(),
                      [](const schema::Argument& argument) { return argument.name == "generator"; });

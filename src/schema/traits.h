@@ -60,6 +60,11 @@ static_assert(std::size(trait_names) == static_cast<std::size_t>(Trait::given_si
 using TraitSet = std::uint32_t;  // bits, by Trait
 constexpr TraitSet only(Trait trait) { return TraitSet{1} << static_cast<unsigned>(trait); }
 
+// "aten::relu" of "aten::relu_"; other names, "aten::__and__" among them, as they are.
+constexpr std::string_view without_in_place(std::string_view op) {
+  return op.ends_with('_') && !op.ends_with("__") ? op.substr(0, op.size() - 1) : op;
+}
+
 // `op` is a name without an overload: "aten::select".
 bool has_trait(std::string_view op, Trait trait);
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "schema/traits.h"
+
 namespace compatcheck::symbolic {
 namespace {
 
@@ -15,9 +17,7 @@ bool one_of(std::string_view name, std::initializer_list<std::string_view> names
 
 class IndexFinder {
  public:
-  explicit IndexFinder(const Call& call) : call_(call), op_(call.op()) {
-    if (op_.ends_with('_') && !op_.ends_with("__")) op_.remove_suffix(1);
-  }
+  explicit IndexFinder(const Call& call) : call_(call), op_(schema::without_in_place(call.op())) {}
 
   std::vector<IndexArgument> find() {
     if (one_of(op_, {"aten::index", "aten::index_put", "aten::_index_put_impl"}))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schema/traits.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/promotion.h"
 
@@ -73,8 +74,7 @@ Dim truncated_quotient(const Dim& a, const Dim& b) {
   return Dim::unknown();
 }
 Operation operation_of(const Call& call) {
-  std::string_view op = call.op();
-  if (op.ends_with('_')) op.remove_suffix(1);
+  const std::string_view op = schema::without_in_place(call.op());
   if (op == "aten::add") return sum;
   if (op == "aten::sub") return difference;
   if (op == "aten::rsub") return swapped_difference;
