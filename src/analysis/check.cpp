@@ -53,8 +53,7 @@ Finding saved_in_training() {
 Verdict verdict_of(const conversion::Assessment& assessment) {
   bool wanting = false;
   for (const auto& outcome : assessment.outcomes) {
-    const bool failed = outcome.status == conversion::Status::missing || outcome.status == conversion::Status::refused;
-    if (failed && outcome.wants.empty()) return Verdict::no;
+    if (conversion::is_failure(outcome.status) && outcome.wants.empty()) return Verdict::no;
     wanting |= outcome.status != conversion::Status::ok;
   }
   return wanting ? Verdict::needs_input : Verdict::yes;

@@ -67,9 +67,7 @@ bool states_all(const ir::TypeRef& type) {
   return !number_option(number).empty() || instead_of_option({}, held).has_value();
 }
 
-bool fails_at(const Outcome& outcome) {
-  return (outcome.status == Status::missing || outcome.status == Status::refused) && outcome.wants.empty();
-}
+bool fails_at(const Outcome& outcome) { return conversion::is_failure(outcome.status) && outcome.wants.empty(); }
 
 void add_names_of(std::set<std::string>& names, const symbolic::Fact& fact) {
   const auto add = [&](const symbolic::Dim& size) {

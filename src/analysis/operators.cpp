@@ -20,8 +20,6 @@ const mapping::Row* first_mapped(const mapping::Lookup& found) {
   return row == found.rows.end() ? nullptr : &*row;
 }
 
-bool is_blocking(Status status) { return status == Status::missing || status == Status::refused; }
-
 std::vector<RowUse> rows_of(const std::vector<const Outcome*>& calls, const mapping::Table& table) {
   std::map<std::tuple<std::string_view, int, int>, RowUse> uses;
   for (const Outcome* call : calls) {
@@ -55,7 +53,7 @@ OperatorSummary summarize(const Name& name, const std::vector<const Outcome*>& c
     if (call->kept && !call->structural) ++summary.kept;
     summary.verified &= call->kept || call->handled || call->structural || call->status != Status::ok;
     for (const auto& node : call->emitted) summary.emitted[node.op] += node.count;
-    if (!is_blocking(call->kept.value_or(call->status))) continue;
+    if (!conversion::is_failure(call->kept.value_or(call->status))) continue;
     if (!call->kept) ++summary.blocked;
     if (!call->available_from)
       never = true;

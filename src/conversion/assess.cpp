@@ -29,8 +29,6 @@ void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   outcome.reason = "sizes say whether " + outcome.node->op() + " runs, or how often (" + outcome.reason + ")";
 }
 
-bool is_failure(Status status) { return status == Status::missing || status == Status::refused; }
-
 }  // namespace
 
 template <class Make>

@@ -15,6 +15,8 @@ namespace compatcheck::conversion {
 
 enum class Status : std::uint8_t { ok, missing, refused, needs_input, unassessed };
 
+inline bool is_failure(Status status) { return status == Status::missing || status == Status::refused; }
+
 struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;

@@ -171,8 +171,9 @@ MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const 
   const bool native =
       dtype && narrow && (*dtype != DType::f64 || e.at_least(8)) && (!positions || e.at_least(8)) && (!dilated || e.at_least(10));
   if (!native) {
-    if (!all_known(spatial)) e.want("self", "where MaxPool doesn't do, a size");
-    const Ints sizes = numbers(spatial), counts = counts_of(windows, sizes);
+    const auto known = numbers_of(spatial);
+    if (!known) e.want("self", "where MaxPool doesn't do, a size");
+    const Ints &sizes = *known, counts = counts_of(windows, sizes);
     std::vector<Cells> cells;
     for (std::size_t i = 0; i < sizes.size(); ++i) cells.push_back(cells_of(windows, i, sizes[i], counts[i]));
     return max_of_cells(e, input, sizes, std::move(cells), positions);
@@ -218,8 +219,9 @@ Value divisors(Emission& e, const Windows& windows, const Ints& sizes, const Int
 // Integers, whose quotients PyTorch truncates, and f64, which AveragePool doesn't take.
 Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, const Ints& padding,
                        bool counted) {
-  if (!all_known(spatial)) e.want("self", "where AveragePool doesn't do, a size");
-  const Ints sizes = numbers(spatial), counts = counts_of(windows, sizes);
+  const auto known = numbers_of(spatial);
+  if (!known) e.want("self", "where AveragePool doesn't do, a size");
+  const Ints &sizes = *known, counts = counts_of(windows, sizes);
   const auto rank = static_cast<std::int64_t>(sizes.size()) + 2;
   Value sum = input;
   for (std::size_t i = 0; i < sizes.size(); ++i)

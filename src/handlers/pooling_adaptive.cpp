@@ -131,14 +131,14 @@ MaxPooled max_of_all(Emission& e, const Batched& input, bool positions) {
 MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Division>& divisions, bool positions) {
   if (all(divisions, Division::Kind::all)) return max_of_all(e, input, positions);
   if (const auto windows = pool_of(divisions)) return max_pool(e, input.value, input.spatial(), *windows, positions);
-  if (!all_known(input.spatial())) e.want("self", "with windows that differ, a size");
+  const auto sizes = numbers_of(input.spatial());
+  if (!sizes) e.want("self", "with windows that differ, a size");
   std::vector<Cells> cells;
   for (std::size_t i = 0; i < divisions.size(); ++i)
-    cells.push_back(
-        divisions[i].kind == Division::Kind::keep
-            ? cells_of_division(Division{Division::Kind::equal, *input.spatial()[i].number(), *input.spatial()[i].number()})
-            : cells_of_division(divisions[i]));
-  return max_of_cells(e, input.value, numbers(input.spatial()), std::move(cells), positions);
+    cells.push_back(divisions[i].kind == Division::Kind::keep
+                        ? cells_of_division(Division{Division::Kind::equal, (*sizes)[i], (*sizes)[i]})
+                        : cells_of_division(divisions[i]));
+  return max_of_cells(e, input.value, *sizes, std::move(cells), positions);
 }
 
 void adaptive_max(Emission& e) {

@@ -32,12 +32,6 @@ bool all_known(const Shape& shape) {
   return std::ranges::all_of(shape, [](const Dim& dim) { return dim.is_number(); });
 }
 
-Ints numbers(const Shape& shape) {
-  Ints made;
-  for (const Dim& dim : shape) made.push_back(*dim.number());
-  return made;
-}
-
 Ints Windows::pads() const {
   Ints all = begin;
   all.insert(all.end(), end.begin(), end.end());

@@ -10,7 +10,6 @@ Ints spread(Ints list, std::size_t dims);
 // Of the operator's name: 2 for "max_pool2d".
 std::size_t dims_of_name(const Emission& e);
 bool all_known(const Shape& shape);
-Ints numbers(const Shape& shape);
 
 // One number of each for every dimension that the windows slide over.
 struct Windows {

@@ -1,25 +1,12 @@
 // Decompositions and solvers, on matrices with any batch in front: facts.
-
 #include "symbolic/families.h"
 #include "symbolic/matrix.h"
 #include "symbolic/reduction.h"
 
 namespace compatcheck::symbolic {
-using ir::DType;
-
-std::optional<Matrix> matrix_of(const TensorFact& tensor) {
-  if (!tensor.shape || tensor.shape->size() < 2) return std::nullopt;
-  const Shape& shape = *tensor.shape;
-  return Matrix{tensor.dtype, Shape(shape.begin(), shape.end() - 2), shape[shape.size() - 2], shape.back()};
-}
-
-std::optional<Matrix> first_matrix(const Call& call) {
-  for (const char* name : {"A", "self", "input", "LU"})
-    if (call.has(name)) return matrix_of(tensor_of(call, name));
-  return std::nullopt;
-}
-
 namespace {
+
+using ir::DType;
 
 Facts like_matrix(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns})}; }
 Facts like_matrix_and_info(const Call&, const Matrix& a) { return {a.with({a.rows, a.columns}), a.with(DType::i32, {})}; }
