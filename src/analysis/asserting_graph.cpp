@@ -56,7 +56,7 @@ Prepared prepare_asserting(const Model::State& model, const Prepared& prepared, 
     inputs.push_back({input->name(), prepared.facts.of(input)});
     names.push_back(input->name());
   }
-  take_defaults(graph, prepared.left_out);
+  take_values(graph, prepared.constants);
   passes::part_inputs(graph, names);
   if (keeping == Keeping::assertions) {
     while (!graph.outputs().empty()) graph.top()->erase_output(graph.outputs().size() - 1);

@@ -18,6 +18,7 @@ using Defaults = std::vector<std::pair<std::size_t, ir::Constant>>;  // of input
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
   Defaults left_out;                  // inputs that take their default
+  Defaults numbers;                   // inputs that are numbers and whose value is stated
   std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
 };
 
@@ -25,7 +26,8 @@ struct GivenInputs {
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults);
 
-// What a call leaves out is what the model says: a constant, which settles branches that nothing else does.
-void take_defaults(ir::Graph& graph, const Defaults& defaults);
+// What a call leaves out is what the model says, and what is stated of a number: a constant, which settles branches that nothing
+// else does.
+void take_values(ir::Graph& graph, const Defaults& values);
 
 }  // namespace compatcheck::analysis

@@ -21,6 +21,7 @@ struct InputSpec {
   ir::DType dtype = ir::DType::f32;
   bool none = false;              // an Optional given as None
   std::vector<std::string> dims;  // numbers or names; empty with `none` false: rank 0
+  std::string value;              // of a number or flag, as in d=3
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
@@ -66,9 +67,33 @@ bool is_plain_type(const ir::TypeRef& type) {
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
 }
 
-// An input that is a number or flag: bool:scalar, i64:scalar, f32:scalar or f64:scalar.
+std::optional<bool> flag_in(std::string_view text) {
+  if (text == "true" || text == "True") return true;
+  if (text == "false" || text == "False") return false;
+  return std::nullopt;
+}
+
+std::optional<double> floating_in(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+// The number that an option states for an input of this type, as in d=3.
+std::optional<ir::Constant> stated_number(const std::string& text, const ir::TypeRef& type) {
+  if (ir::is(type, ir::TypeKind::boolean)) {
+    if (const auto flag = flag_in(text)) return ir::Constant{*flag};
+  } else if (ir::is(type, ir::TypeKind::integer)) {
+    if (const auto whole = number_in(text)) return ir::Constant{*whole};
+  } else if (ir::is(type, ir::TypeKind::floating)) {
+    if (const auto number = floating_in(text)) return ir::Constant{*number};
+  }
+  return std::nullopt;
+}
+
+// An input that is a number or flag which only the model's caller knows: bool, i64, f32 or f64.
 std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
-  if (spec.none || !spec.dims.empty()) return std::nullopt;
+  if (spec.none || !spec.dims.empty() || !spec.value.empty()) return std::nullopt;
   using Kind = symbolic::NumberFact::Kind;
   if (ir::is(type, ir::TypeKind::boolean) && spec.dtype == ir::DType::boolean)
     return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::boolean}};
@@ -85,6 +110,17 @@ bool is_container_type(const ir::TypeRef& type) {
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw UsageError("CheckOptions::inputs " + std::string(text) + ": " + why);
+}
+
+// What can be said of an input that is a number.
+std::string options_of_number(const std::string& name, const ir::TypeRef& type) {
+  const char *any = "", *one = "";
+  if (ir::is(type, ir::TypeKind::integer)) any = "i64", one = "3";
+  if (ir::is(type, ir::TypeKind::floating)) any = "f64", one = "0.5";
+  if (ir::is(type, ir::TypeKind::boolean)) any = "bool", one = "true";
+  if (!*any) return "";
+  const std::string option = "CheckOptions::inputs " + name + "=";
+  return "; state its dtype, as in " + option + any + ", or its value, as in " + option + one;
 }
 
 std::string joined(const std::string& name, const std::vector<std::string>& members) {
@@ -165,6 +201,12 @@ InputSpec parse_input(std::string_view text) {
       malformed(text, "'" + std::string(rest.substr(0, colon)) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool)");
     spec.dtype = *dtype;
     rest.remove_prefix(colon + 1);
+  } else if (const auto scalar = ir::dtype_from_name(rest)) {  // i64 is i64:scalar
+    spec.dtype = *scalar;
+    return spec;
+  } else if (number_in(rest) || floating_in(rest) || flag_in(rest)) {
+    spec.value = rest;
+    if (const auto size = number_in(rest); !is_name(rest) && !(size && *size >= 0)) return spec;
   }
   if (rest != "scalar") spec.dims = parse_dims(rest, text);
   return spec;
@@ -225,7 +267,8 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
     const std::size_t begin = colon != text.npos ? colon + 1 : equals != text.npos ? equals + 1 : 0;
     stated.lead = text.substr(0, begin);
     const std::string dims = text.substr(begin);
-    for (std::size_t at = 0; dims != "scalar" && dims != "none" && at <= dims.size();) {
+    const bool sized = dims != "scalar" && dims != "none" && (colon != text.npos || !ir::dtype_from_name(dims));
+    for (std::size_t at = 0; sized && at <= dims.size();) {
       const std::size_t comma = std::min(dims.find(',', at), dims.size());
       stated.dims.push_back(dims.substr(at, comma - at));
       at = comma + 1;
@@ -252,14 +295,17 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
     const ir::TypeRef type = member_type(text, spec.name, *leaf, graph);
     const auto number = number_of(spec, type);
+    const auto value = stated_number(spec.value, type);
     if (!spec.none && is_container_type(type))
       refuse_whole(text, spec.name, type,
                    leaf->name == spec.name ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt);
-    if (!spec.none && is_plain_type(type) && !number)
-      refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type));
+    if (!spec.none && is_plain_type(type) && !number && !value)
+      refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));
+    if (!value && !spec.value.empty() && spec.dims.empty())
+      malformed(text, "'" + spec.value + "' is neither a size nor a name");
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
-    facts.push_back({spec.name, number ? *number : fact_of_spec(spec)});
+    facts.push_back({spec.name, value ? symbolic::fact_of(*value) : number ? *number : fact_of_spec(spec)});
   }
   return facts;
 }

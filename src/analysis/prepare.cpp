@@ -197,7 +197,8 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   std::vector<std::string> told = members;
   for (const auto& fact : given.facts) told.push_back(fact.name);
   const auto part = [&](ir::Graph& whole) {
-    take_defaults(whole, given.left_out);
+    take_values(whole, given.left_out);
+    take_values(whole, given.numbers);
     return passes::part_inputs(whole, told) > 0;
   };
   std::optional<Preparation> asserting;
@@ -219,7 +220,8 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
-  prepared.left_out = given.left_out;
+  prepared.constants = given.left_out;
+  prepared.constants.insert(prepared.constants.end(), given.numbers.begin(), given.numbers.end());
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
     growth.insert(growth.end(), more.begin(), more.end());
     return prepare_given(model, options, watch, members, std::move(growth));

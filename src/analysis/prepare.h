@@ -32,7 +32,7 @@ struct Prepared {
   bool inline_functions = false;
   ComplexIo complex_io = ComplexIo::refuse;
   std::vector<ir::LostWrite> lost_writes{};
-  Defaults left_out{};  // inputs that are these constants
+  Defaults constants{};  // inputs that are these constants
 };
 
 // By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of

@@ -199,8 +199,12 @@ class Collector {
           takes);
   }
 
-  // The result of an operator that isn't ONNX's may have no known type.
-  bool may_stay_open(const Fact& fact) const { return context_.export_type != ExportType::onnx && fact.wants.empty(); }
+  // The rank that an If or Loop gives may depend on what it computes. The result of an operator that isn't ONNX's may have no
+  // known type.
+  bool may_stay_open(const Fact& fact) const {
+    if (!fact.wants.empty()) return false;
+    return context_.export_type != ExportType::onnx || !fact.blame || !fact.blame->blocks().empty();
+  }
 
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {
     if (auto shape = shape_of(fact)) return shape;

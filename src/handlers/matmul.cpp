@@ -233,8 +233,12 @@ Value scaled_by_argument(Emission& e, const Value& value, std::string_view facto
 
 void give_sum(Emission& e, const Value& product) {
   const Value scaled = scaled_by_argument(e, product, "alpha");
-  if (e.number("beta", 1) == 0) return e.give(scaled);
-  e.give(e.node("Add", {scaled_by_argument(e, operand(e, "self"), "beta"), scaled}));
+  const auto beta = e.given("beta") ? e.call.number("beta") : 1;
+  if (beta == 0) return e.give(scaled);
+  const Value made = e.node("Add", {scaled_by_argument(e, operand(e, "self"), "beta"), scaled});
+  if (beta) return e.give(made);
+  const Value factor = e.number_value("beta", made.dtype);
+  e.give(where(e, equal(e, factor, constant(e, factor, 0)), scaled, made));
 }
 
 void addmm(Emission& e) {

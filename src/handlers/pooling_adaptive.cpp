@@ -12,18 +12,20 @@ namespace {
 
 // How one dimension gets its size.
 struct Division {
-  enum class Kind : std::uint8_t { keep, all, equal, different } kind = Kind::keep;
+  enum class Kind : std::uint8_t { keep, all, equal, different, open } kind = Kind::keep;  // open: sizes show at run time
   std::int64_t size = 0, count = 0;  // of `equal` and `different`
 };
 
 Division division_of(Emission& e, const Dim& size, const Dim& count) {
   if (provably_equal(size, count)) return {};
   const auto given = count.number();
-  if (!given) e.want("output_size", "the value");
+  if (!given && !e.at_least(9)) e.want("output_size", "the value");
+  if (!given) return {Division::Kind::open, 0, 0};
   if (*given < 1) throw Refusal{"PyTorch pools to no " + std::to_string(*given) + " places"};
   if (*given == 1) return {Division::Kind::all, size.number().value_or(0), 1};
   const auto known = size.number();
-  if (!known) e.want("self", "with an output size other than 1, a size");
+  if (!known && !e.at_least(9)) e.want("self", "with an output size other than 1, a size");
+  if (!known) return {Division::Kind::open, 0, *given};
   return {*known % *given == 0 ? Division::Kind::equal : Division::Kind::different, *known, *given};
 }
 
@@ -34,6 +36,57 @@ std::vector<Division> divisions_of(Emission& e, const Shape& spatial) {
   for (std::size_t i = 0; i < spatial.size(); ++i)
     divisions.push_back(division_of(e, spatial[i], given->size() == 1 ? given->front() : given->at(i)));
   return divisions;
+}
+
+bool any_open(const std::vector<Division>& divisions) {
+  return std::ranges::any_of(divisions, [](const Division& division) { return division.kind == Division::Kind::open; });
+}
+
+// ---- Sizes that show when the model runs
+
+// Windows as long as the longest may be: behind a window's end its last cell stands once more.
+struct OpenWindows {
+  Value cells, inside;           // (count, kernel)
+  Value starts, lengths, kernel;  // of each window; the last an i64 vector of one
+};
+
+OpenWindows open_windows(Emission& e, const Value& size, const Value& count) {
+  const Value one = e.integers({1}), places = counting(e, count), rest = difference(e, count, one);
+  OpenWindows made;
+  made.starts = quotient(e, product(e, places, size), count);
+  const Value ends = quotient(e, sum(e, product(e, sum(e, places, one), size), rest), count);
+  made.lengths = difference(e, ends, made.starts);
+  made.kernel = sum(e, quotient(e, sum(e, size, rest), count), one);
+  const Value reach = e.node("Add", {e.build.unsqueeze(made.starts, {1}), counting(e, made.kernel)});
+  made.inside = e.node("Less", {reach, e.build.unsqueeze(ends, {1})});
+  made.cells = e.node("Where", {made.inside, reach, e.build.unsqueeze(difference(e, ends, one), {1})});
+  return made;
+}
+
+// In front of `behind` more dimensions.
+Value before(Emission& e, const Value& value, std::int64_t rank, std::int64_t behind) {
+  Ints axes(static_cast<std::size_t>(behind));
+  std::iota(axes.begin(), axes.end(), rank);
+  return axes.empty() ? value : e.build.unsqueeze(value, axes);
+}
+
+Value output_count(Emission& e, std::size_t dimension) {
+  const auto given = e.call.dims("output_size");
+  if (const auto known = (given->size() == 1 ? given->front() : given->at(dimension)).number()) return e.integers({*known});
+  const Value counts = e.int_vector("output_size");
+  return given->size() == 1 ? counts : e.build.gather(counts, e.integers({static_cast<std::int64_t>(dimension)}), 0);
+}
+
+OpenWindows open_windows_of(Emission& e, const Value& image, std::size_t dimension) {
+  return open_windows(e, size_at(e, image, static_cast<std::int64_t>(dimension) + 2), output_count(e, dimension));
+}
+
+Value open_average(Emission& e, const Value& value, std::int64_t axis, std::int64_t behind, const OpenWindows& windows) {
+  const Value cells = e.build.gather(value, windows.cells, axis);
+  const Value counted =
+      e.node("Where", {before(e, windows.inside, 2, behind), cells, e.scalar(value.dtype, 0)});
+  const Value total = e.node("ReduceSum", {counted}, {{"axes", Ints{axis + 1}}, {"keepdims", 0}});
+  return e.node("Div", {total, before(e, e.cast(windows.lengths, value.dtype), 1, behind)});
 }
 
 bool all(const std::vector<Division>& divisions, Division::Kind kind) {
@@ -64,7 +117,7 @@ std::optional<Windows> pool_of(const std::vector<Division>& divisions) {
   Windows windows;
   for (const Division& division : divisions) {
     const bool one_cell = division.kind == Division::Kind::keep;
-    if (division.kind == Division::Kind::different || (!one_cell && division.size == 0)) return std::nullopt;
+    if (division.kind == Division::Kind::different || division.kind == Division::Kind::open || (!one_cell && division.size == 0)) return std::nullopt;
     windows.kernel.push_back(one_cell ? 1 : division.size / division.count);
   }
   windows.stride = windows.kernel;
@@ -81,8 +134,13 @@ Value average(Emission& e, const Value& input, const std::vector<Division>& divi
   const auto rank = static_cast<std::int64_t>(divisions.size()) + 2;
   Value made = input;
   for (std::int64_t axis = 2; axis < rank; ++axis) {
-    const Division& division = divisions[static_cast<std::size_t>(axis) - 2];
+    const auto dimension = static_cast<std::size_t>(axis) - 2;
+    const Division& division = divisions[dimension];
     if (division.kind == Division::Kind::keep) continue;
+    if (division.kind == Division::Kind::open) {
+      made = open_average(e, made, axis, rank - axis - 1, open_windows_of(e, input, dimension));
+      continue;
+    }
     if (division.kind == Division::Kind::all) {
       made = e.node("ReduceMean", {made}, {{"axes", Ints{axis}}, {"keepdims", 1}});
       continue;
@@ -128,8 +186,51 @@ MaxPooled max_of_all(Emission& e, const Batched& input, bool positions) {
   return made;
 }
 
+// Windows of all dimensions: their cells stand last, in one dimension.
+MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division>& divisions, bool positions) {
+  const auto dims = static_cast<std::int64_t>(divisions.size());
+  Value cells = input.value;
+  std::vector<OpenWindows> windows(divisions.size());
+  Ints outer{0, 1}, inner;
+  std::int64_t at = 2;
+  for (std::size_t i = 0; i < divisions.size(); ++i) {
+    outer.push_back(at++);
+    if (divisions[i].kind == Division::Kind::keep) continue;
+    windows[i] = open_windows_of(e, input.value, i);
+    cells = e.build.gather(cells, windows[i].cells, outer.back());
+    inner.push_back(at++);
+  }
+  Values parts(outer.size(), e.integers({0})), kernels;
+  for (const OpenWindows& each : windows)
+    if (each.kernel) kernels.push_back(each.kernel);
+  parts.push_back(product_of(e, kernels));
+  outer.insert(outer.end(), inner.begin(), inner.end());
+  const Value rows = reshape_parts(e, e.build.transpose(cells, outer), parts);
+  MaxPooled made{e.node("ReduceMax", {rows}, {{"axes", Ints{dims + 2}}, {"keepdims", 0}}), {}};
+  if (!positions) return made;
+  Value cell = e.node("ArgMax", {rows}, {{"axis", dims + 2}, {"keepdims", 0}}, DType::i64);
+  Value stride = e.integers({1});
+  for (std::size_t i = divisions.size(); i-- > 0;) {
+    const Value size = size_at(e, input.value, static_cast<std::int64_t>(i) + 2);
+    const std::int64_t behind = dims - static_cast<std::int64_t>(i) - 1;
+    Value place = before(e, windows[i].kernel ? windows[i].starts : counting(e, size), 1, behind);
+    if (windows[i].kernel) {
+      const Value others = e.node("Div", {cell, windows[i].kernel});
+      place = e.node("Add", {place, e.node("Sub", {cell, e.node("Mul", {others, windows[i].kernel})})});
+      cell = others;
+    }
+    place = product(e, place, stride);
+    made.positions = made.positions ? e.node("Add", {made.positions, place}) : place;
+    stride = product(e, stride, size);
+  }
+  return made;
+}
+
 MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Division>& divisions, bool positions) {
   if (all(divisions, Division::Kind::all)) return max_of_all(e, input, positions);
+  const bool known = numbers_of(input.spatial()).has_value();
+  if (any_open(divisions) || (!known && e.at_least(9) && !pool_of(divisions)))
+    return open_max(e, input, divisions, positions);
   if (const auto windows = pool_of(divisions)) return max_pool(e, input.value, input.spatial(), *windows, positions);
   const auto sizes = numbers_of(input.spatial());
   if (!sizes) e.want("self", "with windows that differ, a size");

@@ -1,7 +1,10 @@
 // Ranges, evenly spaced numbers, and windows for signals.
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 
@@ -183,44 +186,92 @@ void logspace(Emission& e) {
 
 // ---- Windows
 
-template <class Shape>
-void give_window(Emission& e, Shape&& shape) {
-  const auto count = static_cast<double>(e.integer("window_length"));
+// A window's numbers between 0 and 1: while converting, and of a length that is known only when the model runs.
+struct Window {
+  std::function<double(double)> number;
+  std::function<Value(const Value&)> value;
+};
+
+// In double, as those of known length. A single number is 1.
+Value computed_window(Emission& e, const Window& window, bool periodic) {
+  const Value count = int_value(e, "window_length");
+  const Value last = periodic ? count : difference(e, count, e.integers({1}));
+  const Value made = window.value(divide(e, e.cast(counting(e, count), DType::f64), e.cast(last, DType::f64)));
+  return where(e, e.node("Equal", {count, e.integers({1})}), e.scalar(DType::f64, 1), made);
+}
+
+void give_window(Emission& e, const Window& window) {
   const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
+  if (!e.call.integer("window_length")) return e.give(computed_window(e, window, periodic));
+  const auto count = static_cast<double>(e.integer("window_length"));
   const double last = periodic ? count : count - 1;
-  give_constant(e, ir::listed<double>(count, [&](double i) { return count == 1 ? 1 : shape(i / last); }));
+  give_constant(e, ir::listed<double>(count, [&](double i) { return count == 1 ? 1 : window.number(i / last); }));
 }
 
-double wave(double turns) { return std::cos(2 * std::numbers::pi * turns); }
-
-void hann_window(Emission& e) {
-  give_window(e, [](double x) { return 0.5 - 0.5 * wave(x); });
+// a + b · cos(2πx) + c · cos(4πx)
+void cosine_window(Emission& e, double a, double b, double c = 0) {
+  const auto number = [=](double x) {
+    return a + b * std::cos(2 * std::numbers::pi * x) + c * std::cos(4 * std::numbers::pi * x);
+  };
+  const auto wave = [&e](const Value& x, double turns, double height) {
+    return times(e, e.node("Cos", {times(e, x, 2 * std::numbers::pi * turns)}), height);
+  };
+  const auto value = [&](const Value& x) {
+    const Value made = plus(e, wave(x, 1, b), a);
+    return c == 0 ? made : add(e, made, wave(x, 2, c));
+  };
+  give_window(e, {number, value});
 }
+
+void hann_window(Emission& e) { cosine_window(e, 0.5, -0.5); }
 
 void hamming_window(Emission& e) {
   const double alpha = e.call.has("alpha") ? e.number("alpha") : 0.54, beta = e.call.has("beta") ? e.number("beta") : 0.46;
-  give_window(e, [&](double x) { return alpha - beta * wave(x); });
+  cosine_window(e, alpha, -beta);
 }
 
-void blackman_window(Emission& e) {
-  give_window(e, [](double x) { return 0.42 - 0.5 * wave(x) + 0.08 * wave(2 * x); });
-}
+void blackman_window(Emission& e) { cosine_window(e, 0.42, -0.5, 0.08); }
 
 void bartlett_window(Emission& e) {
-  give_window(e, [](double x) { return 1 - std::abs(2 * x - 1); });
+  give_window(e, {[](double x) { return 1 - std::abs(2 * x - 1); },
+                  [&](const Value& x) { return plus(e, negated(e, absolute(e, plus(e, times(e, x, 2), -1))), 1); }});
 }
 
-// The modified Bessel function of order 0, by its series.
+// The modified Bessel function of order 0 is a series of powers of (x / 2)², with these terms at x.
+std::vector<double> bessel_i0_terms(double x) {
+  std::vector<double> terms{1};
+  double total = 1;
+  for (int k = 1; k < 500 && terms.back() > total * 1e-17; ++k) {
+    terms.push_back(terms.back() * (x * x / (4.0 * k * k)));
+    total += terms.back();
+  }
+  return terms;
+}
+
 double bessel_i0(double x) {
-  double term = 1, total = 1;
-  for (int k = 1; k < 500 && term > total * 1e-17; ++k) term *= x * x / (4.0 * k * k), total += term;
-  return total;
+  const std::vector<double> terms = bessel_i0_terms(x);
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
 }
 
+// I₀(β √u) / I₀(β), where u is 1 in the middle and 0 at the ends.
 void kaiser_window(Emission& e) {
   const double beta = e.call.has("beta") ? e.number("beta") : 12;
-  give_window(
-      e, [&](double x) { return bessel_i0(beta * std::sqrt(std::max(0.0, 1 - (2 * x - 1) * (2 * x - 1)))) / bessel_i0(beta); });
+  const auto number = [=](double x) {
+    return bessel_i0(beta * std::sqrt(std::max(0.0, 1 - (2 * x - 1) * (2 * x - 1)))) / bessel_i0(beta);
+  };
+  const auto value = [&](const Value& x) {
+    const Value from_middle = plus(e, times(e, x, 2), -1);
+    const Value u = maximum(e, plus(e, negated(e, multiply(e, from_middle, from_middle)), 1), e.scalar(x.dtype, 0));
+    std::vector<double> terms = bessel_i0_terms(beta), exponents(terms.size());
+    const double total = bessel_i0(beta);
+    for (double& term : terms) term /= total;
+    std::iota(exponents.begin(), exponents.end(), 0);
+    const auto vector = [&](const std::vector<double>& numbers) {
+      return e.build.constant(onnx::make_tensor(x.dtype, {static_cast<std::int64_t>(numbers.size())}, numbers));
+    };
+    return e.node("MatMul", {e.node("Pow", {e.build.unsqueeze(u, {1}), vector(exponents)}), vector(terms)});
+  };
+  give_window(e, {number, value});
 }
 
 }  // namespace

@@ -11,7 +11,20 @@ namespace {
 
 Ints axes_of(Emission& e) { return e.axes("dim"); }
 
+// Without elements `all` is true and `any` is false.
+template <bool every>
+Value all_or_any_of(Emission& e, const Value& x) {
+  const Ints axes = axes_of(e);
+  const bool keep = e.boolean("keepdim");
+  if (!may_be_empty(e.shape("self"), axes)) return reduce(e, every ? "ReduceMin" : "ReduceMax", x, axes, keep);
+  const Value counted = e.cast(every ? e.node("Not", {x}) : x, DType::i64);
+  const Value found = e.cast(reduce(e, "ReduceSum", counted, axes, keep), DType::boolean);
+  return every ? e.node("Not", {found}) : found;
+}
+
+// A sum of bools is true where one of them is.
 void sum_over_dims(Emission& e) {
+  if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<false>(e, e.tensor("self", DType::boolean)));
   e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 void product_over_dims(Emission& e) {
@@ -76,16 +89,9 @@ Value truths(Emission& e) {
                 "use fixed sizes"};
 }
 
-// Without elements `all` is true and `any` is false.
 template <bool every>
 void all_or_any(Emission& e) {
-  const Value x = truths(e);
-  const Ints axes = axes_of(e);
-  const bool keep = e.boolean("keepdim");
-  if (!may_be_empty(e.shape("self"), axes)) return e.give(reduce(e, every ? "ReduceMin" : "ReduceMax", x, axes, keep));
-  const Value counted = e.cast(every ? e.node("Not", {x}) : x, DType::i64);
-  const Value found = e.cast(reduce(e, "ReduceSum", counted, axes, keep), DType::boolean);
-  e.give(every ? e.node("Not", {found}) : found);
+  e.give(all_or_any_of<every>(e, truths(e)));
 }
 
 void count_nonzero(Emission& e) {
@@ -98,6 +104,7 @@ void count_nonzero(Emission& e) {
 void nansum(Emission& e) {
   Value x = e.tensor("self");
   if (is_floating(x)) x = where(e, is_nan(e, x), e.scalar(x.dtype, 0), x);
+  if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<false>(e, e.cast(x, DType::boolean)));
   e.give(reduce(e, "ReduceSum", e.cast(x, e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 

@@ -2,6 +2,7 @@
 #include "handlers/compute.h"
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -42,6 +43,160 @@ Value unplaced(Emission& e, const Value& grid) {
   return e.build.unsqueeze(sum, {1});
 }
 
+// ---- By gathering, where there is no GridSample
+
+enum class Mode : std::uint8_t { linear, nearest, cubic };
+enum class Padding : std::uint8_t { zeros, border, reflection };
+
+// One dimension of the picture or volume.
+struct Axis {
+  Value size;   // i64 vector of one
+  Value cells;  // the size as a floating number
+  bool may_be_single;
+};
+
+Value to_nearest_even(Emission& e, const Value& x) {
+  if (e.at_least(11)) return e.node("Round", {x});
+  const Value below = e.node("Floor", {x}), rest = subtract(e, x, below);
+  const Value half = times(e, below, 0.5), odd = less(e, e.node("Floor", {half}), half);
+  const Value up = logical_or(e, greater(e, rest, constant(e, x, 0.5)), logical_and(e, equal(e, rest, constant(e, x, 0.5)), odd));
+  return where(e, up, plus(e, below, 1), below);
+}
+
+class Sampling {
+ public:
+  explicit Sampling(Emission& e)
+      : e_(e),
+        dims_(e.rank("input") - 2),
+        mode_(static_cast<Mode>(e.integer("interpolation_mode"))),
+        padding_(static_cast<Padding>(e.integer("padding_mode"))),
+        aligned_(e.boolean("align_corners")) {}
+
+  // Rows of channels, gathered by their number and weighted: first a dimension for each of the picture's, which counts the cells
+  // that a place reads, then those of the grid, the channels last.
+  Value sampled() {
+    Value inside, index, weight;
+    for (std::int64_t dim = 0; dim < dims_; ++dim) {
+      const Axis axis = axis_of(dim);
+      const Value place = placed(axis, dim);
+      const Value cells = cells_of(place, dim);
+      const Value at = mode_ == Mode::cubic ? within(cells, axis) : cells;
+      const Value valid = logical_and(e_, greater_equal(e_, at, constant(e_, at, 0)), less(e_, at, axis.cells));
+      const Value known = e_.cast(where(e_, valid, at, constant(e_, at, 0)), DType::i64);
+      index = dim == 0 ? known : e_.node("Add", {product(e_, index, axis.size), known});
+      inside = dim == 0 ? valid : logical_and(e_, inside, valid);
+      if (mode_ == Mode::nearest) continue;
+      const Value share = weights_of(place, dim);
+      weight = dim == 0 ? share : multiply(e_, weight, share);
+    }
+    const Value values = rows_at(index, inside);
+    if (mode_ == Mode::nearest) return without_cells(values);
+    Ints axes(static_cast<std::size_t>(dims_));
+    for (std::int64_t dim = 0; dim < dims_; ++dim) axes[static_cast<std::size_t>(dim)] = dim;
+    return e_.node("ReduceSum", {multiply(e_, values, e_.build.unsqueeze(weight, {2 * dims_ + 1}))},
+                   {{"axes", axes}, {"keepdims", 0}});
+  }
+
+ private:
+  Axis axis_of(std::int64_t dim) {
+    const Value size = e_.size_of("input", dim + 2);
+    return {size, e_.cast(size, wide()), e_.size("input", dim + 2).value_or(1) == 1};
+  }
+
+  DType wide() { return e_.dtype("input") == DType::f64 ? DType::f64 : DType::f32; }
+
+  // The grid holds the last dimension first.
+  Value placed(const Axis& axis, std::int64_t dim) {
+    const Value grid = e_.cast(e_.tensor("grid"), wide());
+    const Value place = e_.build.gather(grid, e_.build.integer(dims_ - 1 - dim), dims_ + 1);
+    const Value half = times(e_, aligned_ ? plus(e_, axis.cells, -1) : axis.cells, 0.5);
+    Value made = multiply(e_, plus(e_, place, 1), half);
+    if (!aligned_) made = plus(e_, made, -0.5);
+    if (mode_ != Mode::cubic && padding_ != Padding::zeros) return within(made, axis);
+    // Volumes have nothing where a place is no finite number.
+    return dims_ == 2 ? made : where(e_, is_nan(e_, times(e_, made, 0)), constant(e_, made, -100), made);
+  }
+
+  // By the rule for places outside. What isn't a number is an edge.
+  Value within(const Value& place, const Axis& axis) {
+    if (padding_ == Padding::zeros) return place;
+    const Value last = plus(e_, axis.cells, -1);
+    const Value inside = padding_ == Padding::border ? place : reflected(place, axis);
+    const Value edge = dims_ == 2 ? constant(e_, place, 0) : last;
+    return where(e_, is_nan(e_, inside), edge, clamped(e_, inside, constant(e_, place, 0), last));
+  }
+
+  Value reflected(const Value& place, const Axis& axis) {
+    const double low = aligned_ ? 0 : -0.5;
+    const Value turn = times(e_, aligned_ ? plus(e_, axis.cells, -1) : axis.cells, 2);  // there and back
+    const Value from_low = absolute(e_, plus(e_, place, -low));
+    const Value rest = subtract(e_, from_low, multiply(e_, e_.node("Floor", {divide(e_, from_low, turn)}), turn));
+    const Value made = plus(e_, minimum(e_, rest, subtract(e_, turn, rest)), low);
+    if (!aligned_ || !axis.may_be_single) return made;
+    return where(e_, e_.node("Equal", {axis.size, e_.integers({1})}), constant(e_, made, 0), made);
+  }
+
+  // 0, 1, … in the dimension that counts the cells along `dim`.
+  Value offsets(const Doubles& numbers, std::int64_t dim) {
+    Ints dims(static_cast<std::size_t>(2 * dims_ + 1), 1);
+    dims[static_cast<std::size_t>(dim)] = static_cast<std::int64_t>(numbers.size());
+    return e_.build.constant(onnx::make_tensor(wide(), dims, numbers));
+  }
+
+  Value cells_of(const Value& place, std::int64_t dim) {
+    if (mode_ == Mode::nearest) return add(e_, to_nearest_even(e_, place), offsets({0}, dim));
+    return add(e_, e_.node("Floor", {place}), offsets(mode_ == Mode::linear ? Doubles{0, 1} : Doubles{-1, 0, 1, 2}, dim));
+  }
+
+  Value weights_of(const Value& place, std::int64_t dim) {
+    const Value rest = subtract(e_, place, e_.node("Floor", {place}));
+    if (mode_ == Mode::linear) return add(e_, multiply(e_, rest, offsets({-1, 1}, dim)), offsets({1, 0}, dim));
+    // Cubic convolution with A = -0.75: a polynomial of the distance to each of the four cells.
+    static constexpr double a = -0.75;
+    Value made = offsets({a, a + 2, -(a + 2), -a}, dim);
+    for (const Doubles& coefficients : {Doubles{-2 * a, -(a + 3), 2 * a + 3, a}, Doubles{a, 0, -a, 0}, Doubles{0, 1, 0, 0}})
+      made = add(e_, multiply(e_, made, rest), offsets(coefficients, dim));
+    return made;
+  }
+
+  // 0 outside.
+  Value rows_at(Value index, const Value& inside) {
+    const Value input = e_.cast(e_.tensor("input"), wide());
+    Ints channels_last{0};
+    for (std::int64_t dim = 0; dim < dims_; ++dim) channels_last.push_back(dim + 2);
+    channels_last.push_back(1);
+    const Value rows = reshape_parts(e_, e_.build.transpose(input, channels_last), {e_.integers({-1}), e_.size_of("input", 1)});
+    if (e_.size("input", 0) != 1) {
+      Values sizes;
+      for (std::int64_t dim = 0; dim < dims_; ++dim) sizes.push_back(e_.size_of("input", dim + 2));
+      const Value firsts = product(e_, places_of(e_, e_.size_of("input", 0)), product_of(e_, sizes));
+      Ints axes(static_cast<std::size_t>(dims_));
+      for (std::int64_t dim = 0; dim < dims_; ++dim) axes[static_cast<std::size_t>(dim)] = dim + 1;
+      index = e_.node("Add", {index, e_.build.unsqueeze(firsts, axes)});
+    }
+    const Value values = e_.build.gather(rows, index, 0);
+    return where(e_, e_.build.unsqueeze(inside, {2 * dims_ + 1}), values, constant(e_, values, 0));
+  }
+
+  Value without_cells(const Value& values) {
+    Ints axes(static_cast<std::size_t>(dims_));
+    for (std::int64_t dim = 0; dim < dims_; ++dim) axes[static_cast<std::size_t>(dim)] = dim;
+    return e_.build.squeeze(values, axes);
+  }
+
+  Emission& e_;
+  std::int64_t dims_;
+  Mode mode_;
+  Padding padding_;
+  bool aligned_;
+};
+
+void gathered(Emission& e) {
+  Ints channels_second{0, e.rank("input") - 1};
+  for (std::int64_t dim = 1; dim < e.rank("input") - 1; ++dim) channels_second.push_back(dim);
+  e.give(e.build.transpose(Sampling(e).sampled(), channels_second));
+}
+
 void grid_sampler(Emission& e) {
   static constexpr const char* modes[] = {"bilinear", "nearest", "bicubic"};
   static constexpr const char* newer[] = {"linear", "nearest", "cubic"};
@@ -49,6 +204,7 @@ void grid_sampler(Emission& e) {
   const std::int64_t mode = e.integer("interpolation_mode"), padding = e.integer("padding_mode");
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) throw Refusal{"the interpolation or padding mode is out of range"};
   if (mode == 2 && e.rank("input") == 5) throw Refusal{"PyTorch samples volumes linearly or at the nearest cell only"};
+  if (e.variant("gathered")) return gathered(e);
   const Value grid = e.tensor("grid");
   const Value sampled = e.node("GridSample", {e.tensor("input"), within_reach(e, grid)},
                                {{"mode", e.at_least(20) ? newer[mode] : modes[mode]},
@@ -64,8 +220,8 @@ void grid_sampler(Emission& e) {
 
 void register_vision_grid_sample(Registry& registry) {
   for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d"})
-    registry.handler(op, grid_sampler, {"clipped_or_nan", "clipped_or_zero", "reflected", "wrapped", "wrapped_or_nan"});
-  registry.handler("aten::grid_sampler_3d", grid_sampler, {"clipped_or_zero", "reflected", "wrapped"});
+    registry.handler(op, grid_sampler, {"clipped_or_nan", "clipped_or_zero", "gathered", "reflected", "wrapped", "wrapped_or_nan"});
+  registry.handler("aten::grid_sampler_3d", grid_sampler, {"clipped_or_zero", "gathered", "reflected", "wrapped"});
 }
 
 }  // namespace compatcheck::handlers

@@ -116,13 +116,11 @@ Verdict adaptive_output_divides(const Call& call) {
     if (output == 1 || provably_equal(size, wanted[i])) continue;
     const Dim rest = modulo(size, wanted[i]);
     if (rest.number() == 0 && size.number() != 0) continue;
-    if (size.is_number() && output)
-      return {.truth = Truth::no,
-              .message = name + " must be a multiple of output_size " + std::to_string(*output) + ", but is " + size.to_string()};
-    if (verdict.truth == Truth::yes)
-      verdict = open(
-          wanted[i].is_number() ? self : call.fact("output_size"),
-          name + " is " + size.to_string() + ", which must be known to be a multiple of output_size " + wanted[i].to_string());
+    const Fact& source = wanted[i].is_number() ? self : call.fact("output_size");
+    const bool can_be_stated = (size.is_unknown() || wanted[i].is_unknown()) && (!source.wants.empty() || source.blame);
+    const std::string must = name + " must be a multiple of output_size " + wanted[i].to_string() + ", but is ";
+    if (!can_be_stated) return {.truth = Truth::no, .message = must + size.to_string()};
+    if (verdict.truth == Truth::yes) verdict = open(source, must + "unknown");
   }
   return verdict;
 }

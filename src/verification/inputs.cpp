@@ -56,9 +56,15 @@ const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::Fact
 
 class Maker {
  public:
-  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, const std::vector<analysis::ExampleLeaf>& examples,
+  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, int other_numbers, const std::vector<analysis::ExampleLeaf>& examples,
         std::span<ir::Value* const> prepared, const symbolic::FactTable& facts)
-      : sizes_(sizes), random_(seed), attempt_(attempt), examples_(examples), facts_(facts) {
+      : sizes_(sizes),
+        random_(seed),
+        numbers_(seed + static_cast<std::uint64_t>(other_numbers)),
+        attempt_(attempt),
+        others_(other_numbers > 0),
+        examples_(examples),
+        facts_(facts) {
     for (const ir::Value* input : prepared) prepared_.emplace(ir::input_name(*input), input);
   }
 
@@ -188,6 +194,21 @@ class Maker {
     return value;
   }
 
+  // Often a dimension, a count or a position.
+  std::int64_t integer() {
+    static constexpr std::array first = {2, 1, 0, 3};
+    if (!others_) return first[static_cast<std::size_t>(attempt_) % first.size()];
+    return std::uniform_int_distribution<std::int64_t>(-1, 5)(numbers_);
+  }
+
+  double floating() {
+    if (!others_) return attempt_ % 2 == 0 ? 2.0 : 0.5;
+    return std::uniform_real_distribution<double>(-1, 3)(numbers_);
+  }
+
+  bool boolean() { return others_ ? std::uniform_int_distribution<int>(0, 1)(numbers_) == 1 : attempt_ % 2 == 0; }
+
+ public:
   // What a call that leaves it out takes.
   static std::optional<ir::Constant> default_of(const Fact& fact) {
     if (const auto* value = std::get_if<symbolic::ConstantFact>(&fact.value)) return value->value;
@@ -199,14 +220,15 @@ class Maker {
     return known->kind == symbolic::NumberFact::Kind::boolean ? ir::Constant{*whole != 0} : ir::Constant{*whole};
   }
 
+ private:
   ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
     if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
     if (auto value = default_of(fact)) return *std::move(value);
     switch (type->kind) {
-      case TypeKind::integer: return {std::int64_t{2}};
+      case TypeKind::integer: return {integer()};
       case TypeKind::floating:
-      case TypeKind::number: return {attempt_ % 2 == 0 ? 2.0 : 0.5};
-      case TypeKind::boolean: return {true};
+      case TypeKind::number: return {floating()};
+      case TypeKind::boolean: return {boolean()};
       case TypeKind::string: return {std::string("text")};
       case TypeKind::device: return {ir::DeviceConstant{"cpu"}};
       default:
@@ -295,8 +317,9 @@ class Maker {
   }
 
   const Sizes& sizes_;
-  std::mt19937_64 random_;
+  std::mt19937_64 random_, numbers_;
   int attempt_;
+  bool others_;  // numbers that aren't those of the first run
   const std::vector<analysis::ExampleLeaf>& examples_;
   const symbolic::FactTable& facts_;
   std::map<std::string, const ir::Value*> prepared_;
@@ -375,8 +398,14 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
 }
 
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed,
-                          int attempt) const {
-  return Maker(sizes, seed, attempt, examples, inputs_, facts_).make(arguments_);
+                          int attempt, int other_numbers) const {
+  return Maker(sizes, seed, attempt, other_numbers, examples, inputs_, facts_).make(arguments_);
+}
+
+bool InputMaker::has_open_numbers() const {
+  return std::ranges::any_of(inputs_, [&](const ir::Value* input) {
+    return facts_.of(input).number() && !Maker::default_of(facts_.of(input));
+  });
 }
 
 }  // namespace compatcheck::verification

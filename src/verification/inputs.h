@@ -45,7 +45,11 @@ class InputMaker {
   // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
   static constexpr int attempts = 12;
   // Examples by name, their elements repeated or cut off where `sizes` has other ones; what they don't hold is made.
-  MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt) const;
+  // `other_numbers`: 0 for the ints, floats and bools of the first run, else which of the others.
+  MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
+                int other_numbers = 0) const;
+  // Some of what the model is given are Python's numbers whose value nobody states.
+  bool has_open_numbers() const;
   // Inputs at these sizes are no burden.
   bool is_small(const Sizes& sizes) const;
 

@@ -116,6 +116,7 @@ constexpr std::size_t sizes_of_other_attempts = 15;
 
 // Of a model that keeps state: each has inputs of its own.
 constexpr std::uint64_t calls_of_sequence = 3, seeds_apart = 1'000'003;
+constexpr int tries_of_numbers = 4;
 
 std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& state) {
   std::vector<std::string> paths;
@@ -231,13 +232,16 @@ void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason)
 std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason) {
   // What the first run took is what the model takes: at other sizes few more are worth a try.
   const int end = std::min(attempt_ + 2, examples_.empty() ? InputMaker::attempts : attempt_ + 1);
+  // Nor does it take every number: the first run's are the last choice.
+  const int numbers = run > 0 && maker_.has_open_numbers() ? tries_of_numbers : 0;
   for (int attempt = attempt_; attempt < end; ++attempt)
-    if (auto expected = expect(candidates, run, attempt, false, reason)) return expected;
+    for (int other = numbers; other >= 0; --other)
+      if (auto expected = expect(candidates, run, attempt, false, reason, other)) return expected;
   return samples_.empty() ? std::nullopt : expect(candidates, run, sampled, false, reason);
 }
 
 std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, int index, int attempt, bool twice,
-                                          std::string& reason) {
+                                          std::string& reason, int other_numbers) {
   std::vector<Sizes> refused;
   std::string refusal;
   for (const Sizes& sizes : candidates) {
@@ -248,9 +252,9 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
     }
     Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);
-    expected.call = maker_.take(examples_of(attempt), sizes, seed, attempt);
+    expected.call = maker_.take(examples_of(attempt), sizes, seed, attempt, other_numbers);
     for (std::uint64_t i = 1; !state_.empty() && i < calls_of_sequence; ++i)
-      expected.later.push_back({.call = maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt),
+      expected.later.push_back({.call = maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt, other_numbers),
                                 .sizes = sizes,
                                 .result = {},
                                 .again = {}});

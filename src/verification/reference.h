@@ -88,7 +88,8 @@ class Reference {
 
  private:
   const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
-  std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason);
+  std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason,
+                                 int other_numbers = 0);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
   static ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
