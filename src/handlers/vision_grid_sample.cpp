@@ -81,7 +81,7 @@ class Sampling {
       const Value place = placed(axis, dim);
       const Value cells = cells_of(place, dim);
       const Value at = mode_ == Mode::cubic ? within(cells, axis) : cells;
-      const Value valid = logical_and(e_, greater_equal(e_, at, constant(e_, at, 0)), less(e_, at, axis.cells));
+      const Value valid = logical_and(e_, greater(e_, at, constant(e_, at, -1)), less(e_, at, axis.cells));
       const Value known = e_.cast(where(e_, valid, at, constant(e_, at, 0)), DType::i64);
       index = dim == 0 ? known : e_.node("Add", {product(e_, index, axis.size), known});
       inside = dim == 0 ? valid : logical_and(e_, inside, valid);
