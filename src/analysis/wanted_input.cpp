@@ -83,6 +83,12 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
 
 namespace {
 
+// A value that --input may state; empty for what is no single number.
+std::string example_number(const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  return ir::is(type, integer) ? "1" : ir::is(type, floating) ? "0.5" : ir::is(type, boolean) ? "true" : "";
+}
+
 bool is_number_or_numbers(const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   return is_number_type(ir::is(held, ir::TypeKind::list) ? held->elements.front() : held);
@@ -118,12 +124,19 @@ void advise_constants(conversion::Assessment& assessment, const symbolic::FactTa
     const bool of_value = outcome.reason.starts_with("the value of ") || outcome.reason.find(" must be ") != std::string::npos;
     if (outcome.status != conversion::Status::refused || !outcome.of_unknown || !outcome.hint.empty() || !of_value) continue;
     const auto inputs = numbers_behind(*outcome.node, facts);
-    std::string names;
-    for (const ir::Value* input : inputs) names += (names.empty() ? "'" : ", '") + ir::input_name(*input) + "'";
+    std::string names, options;
+    bool can_be_stated = true;
+    for (const ir::Value* input : inputs) {
+      const std::string name = ir::input_name(*input), value = example_number(input->type());
+      names += (names.empty() ? "'" : ", '") + name + "'";
+      options += (options.empty() ? "--input " : " --input ") + name + "=" + value;
+      can_be_stated = can_be_stated && !value.empty();
+    }
     if (inputs.empty()) continue;
     outcome.reason +=
         ": it must be known while converting, and follows from " + std::string(inputs.size() == 1 ? "input " : "inputs ") + names;
-    outcome.hint = "set " + names + " in __init__, as " +
+    outcome.hint = (can_be_stated ? options + " with your own " + (inputs.size() == 1 ? "value" : "values") + ", or " : "") +
+                   "set " + names + " in __init__, as " +
                    (inputs.size() == 1 ? "an attribute of the module" : "attributes of the module") +
                    ", and save the model again";
   }

@@ -100,9 +100,32 @@ Ints sizes_known(Emission& e, const Part& part) {
   return *numbers;
 }
 
+// Of sizes that show when the model runs: each row of blocks is joined from one matrix and zeros.
+Value open_block_diag(Emission& e, const std::vector<Part>& parts, const Values& values) {
+  Values matrices, widths, rows;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    matrices.push_back(e.build.unsqueeze(values[i], to_row(rank_of(e, parts[i]))));
+    widths.push_back(size_at(e, matrices[i], 1));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto zeros = [&](std::size_t from, std::size_t to) {
+      Value width = e.integers({0});
+      for (std::size_t k = from; k < to; ++k) width = sum(e, width, widths[k]);
+      return filled(e, joined(e, {size_at(e, matrices[i], 0), width}), matrices[i].dtype, 0);
+    };
+    Values row{matrices[i]};
+    if (i > 0) row.insert(row.begin(), zeros(0, i));
+    if (i + 1 < parts.size()) row.push_back(zeros(i + 1, parts.size()));
+    rows.push_back(e.build.concat(row, 1));
+  }
+  return e.build.concat(rows, 0);
+}
+
 void block_diag(Emission& e) {
   const std::vector<Part> parts = parts_of(e);
   Values values = cast_to_output(e, parts);
+  const auto is_known = [](const Part& part) { return part.shape && numbers_of(*part.shape); };
+  if (e.at_least(9) && !std::ranges::all_of(parts, is_known)) return e.give(open_block_diag(e, parts, values));
   std::vector<Ints> sizes;
   std::int64_t width = 0, left = 0;
   for (const Part& part : parts) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 
 namespace compatcheck::handlers {
@@ -154,8 +155,55 @@ Value wrapped_around(Emission& e, Value value, const Pads& pads) {
   return value;
 }
 
+// ---- Widths that are known only when the model runs, by position
+
+Value smaller(Emission& e, const Value& a, const Value& b) { return e.node("Where", {e.node("Less", {a, b}), a, b}); }
+Value greater_one(Emission& e, const Value& a, const Value& b) { return e.node("Where", {e.node("Less", {a, b}), b, a}); }
+
+// The ends of what is left after widths below 0 have cut it stand on its other side.
+Value continued_places(Emission& e, const Value& places, const Value& size, const Value& before, const Value& after) {
+  const Value zero = e.integers({0}), cut = smaller(e, before, zero);
+  const Value left = sum(e, sum(e, size, cut), smaller(e, after, zero));
+  const Value from_left = e.node("Add", {e.node("Sub", {places, greater_one(e, before, zero)}), left});  // never below 0
+  const Value turns = e.node("Mul", {e.node("Div", {from_left, left}), left});
+  return difference(e, e.node("Sub", {from_left, turns}), cut);
+}
+
+// `fill`: absent where what stands in the margin is read from inside.
+Value by_position(Emission& e, std::string_view mode, const Value& fill) {
+  const auto dims = e.call.dims(pads_argument(e));
+  if (!dims) throw Refusal{"how many dimensions are padded is known only when the model runs", "pad by a list of fixed length"};
+  const Value widths = e.int_vector(pads_argument(e)), zero = e.integers({0});
+  Value made = e.tensor("self");
+  const std::int64_t rank = e.rank("self");
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(dims->size() / 2); ++i) {
+    if (provably_equal(dims->at(static_cast<std::size_t>(2 * i)), 0) && provably_equal(dims->at(static_cast<std::size_t>(2 * i + 1)), 0))
+      continue;
+    const std::int64_t axis = rank - 1 - i;
+    const Value before = e.build.gather(widths, e.integers({2 * i}), 0), after = e.build.gather(widths, e.integers({2 * i + 1}), 0);
+    const Value size = e.size_of("self", axis), last = difference(e, size, e.integers({1}));
+    const Value places = counting(e, sum(e, sum(e, size, before), after));
+    const Value at = e.node("Sub", {places, before});
+    if (fill) {
+      const Value inside = logical_and(e, e.node("Greater", {at, e.integers({-1})}), e.node("Less", {at, size}));
+      const Value cells = e.build.gather(made, e.node("Where", {inside, at, zero}), axis);
+      Ints behind;
+      for (std::int64_t dim = 1; dim < rank - axis; ++dim) behind.push_back(dim);
+      made = e.node("Where", {behind.empty() ? inside : e.build.unsqueeze(inside, behind), cells, fill});
+      continue;
+    }
+    const Value from_edge = e.node("Abs", {at});
+    const Value index = mode == "reflect"     ? smaller(e, from_edge, e.node("Sub", {sum(e, last, last), from_edge}))
+                        : mode == "replicate" ? smaller(e, greater_one(e, at, zero), last)
+                                              : continued_places(e, places, size, before, after);
+    made = e.build.gather(made, index, axis);
+  }
+  return made;
+}
+
 void pad_from_inside(Emission& e, std::string_view mode) {
   const auto& [onnx_mode, place] = modes().at(mode);
+  if (e.variant("by_position")) return e.give(by_position(e, mode, {}));
   const Value self = e.tensor("self");
   const auto pads = known_pads(e);
   if (!pads) return e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"mode", onnx_mode}}));
@@ -172,6 +220,7 @@ void pad_from_inside(Emission& e, std::string_view mode) {
 void pad_constant(Emission& e) {
   const Value self = e.tensor("self");
   const Value fill = e.given("value") ? e.number_value("value", self.dtype) : e.scalar(self.dtype, 0);
+  if (e.variant("by_position")) return e.give(by_position(e, "constant", fill));
   if (const auto pads = known_pads(e)) return e.give(padded(e, self, known_shape(e, "self"), pads->before, pads->after, fill));
   e.give(e.node("Pad", {self}, {{"pads", pads_value(e)}, {"value", fill}}));
 }
@@ -189,11 +238,11 @@ void replication_pad(Emission& e) { pad_from_inside(e, "replicate"); }
 }  // namespace
 
 void register_padding(Registry& registry) {
-  registry.handler("aten::pad", pad_by_mode, {"joined"});
-  registry.handler("aten::constant_pad_nd", pad_constant);
-  registry.handler("aten::reflection_pad1d", reflection_pad);
+  registry.handler("aten::pad", pad_by_mode, {"by_position", "joined"});
+  registry.handler("aten::constant_pad_nd", pad_constant, {"by_position"});
+  registry.handler("aten::reflection_pad1d", reflection_pad, {"by_position"});
   for (const char* name : {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"})
-    registry.handler(name, replication_pad);
+    registry.handler(name, replication_pad, {"by_position"});
 }
 
 }  // namespace compatcheck::handlers

@@ -282,7 +282,30 @@ void channel_shuffle(Emission& e) {
 
 // ---- Choices of r elements
 
+// Of a size that shows when the model runs: the places whose positions rise, in order.
+Value open_combinations(Emission& e) {
+  constexpr std::int64_t most_chosen = 8;
+  const std::int64_t r = e.integer("r");
+  if (r == 1) return e.build.unsqueeze(e.tensor("self"), {1});
+  if (r < 1 || r > most_chosen) throw Refusal{"combinations of a size that isn't known have 1 to 8 members"};
+  const Value places = counting(e, e.size_of("self", 0));
+  const auto along = [&](std::int64_t dim) {
+    Ints others;
+    for (std::int64_t i = 0; i < r; ++i)
+      if (i != dim) others.push_back(i);
+    return e.build.unsqueeze(places, others);
+  };
+  Value rising;
+  for (std::int64_t dim = 0; dim + 1 < r; ++dim) {
+    const Value next = e.boolean("with_replacement") ? sum(e, along(dim + 1), e.integers({1})) : along(dim + 1);
+    const Value rises = e.node("Less", {along(dim), next});
+    rising = rising ? e.node("And", {rising, rises}) : rises;
+  }
+  return e.build.gather(e.tensor("self"), e.build.transpose(e.node("NonZero", {rising}), {1, 0}), 0);
+}
+
 void combinations(Emission& e) {
+  if (e.at_least(9) && !e.size("self", 0)) return e.give(open_combinations(e));
   const std::int64_t n = e.known_size("self", 0), r = e.integer("r");
   const bool again = e.boolean("with_replacement");
   Ints positions, row;

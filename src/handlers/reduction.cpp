@@ -22,12 +22,13 @@ Value all_or_any_of(Emission& e, const Value& x) {
   return every ? e.node("Not", {found}) : found;
 }
 
-// A sum of bools is true where one of them is.
+// A sum of bools is true where one of them is, a product where all are.
 void sum_over_dims(Emission& e) {
   if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<false>(e, e.tensor("self", DType::boolean)));
   e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 void product_over_dims(Emission& e) {
+  if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<true>(e, e.tensor("self", DType::boolean)));
   e.give(reduce(e, "ReduceProd", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 
