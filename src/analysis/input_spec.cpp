@@ -301,8 +301,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
                    leaf->name == spec.name ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt);
     if (!spec.none && is_plain_type(type) && !number && !value)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));
-    if (!value && !spec.value.empty() && spec.dims.empty())
-      malformed(text, "'" + spec.value + "' is neither a size nor a name");
+    if (!value && !spec.value.empty() && spec.dims.empty()) malformed(text, "'" + spec.value + "' is neither a size nor a name");
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
     facts.push_back({spec.name, value ? symbolic::fact_of(*value) : number ? *number : fact_of_spec(spec)});

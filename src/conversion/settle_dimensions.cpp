@@ -133,9 +133,7 @@ class Dispatch {
         node_, is_one, [&](ir::Node* end) { return chosen(end, dim, ones_); }, [&](ir::Node*) { return Values{self}; });
   }
 
-  ir::Value* from_front() {
-    return call(node_, "aten::remainder", {dim_, number(node_, count_)}, ir::TypeKind::integer);
-  }
+  ir::Value* from_front() { return call(node_, "aten::remainder", {dim_, number(node_, count_)}, ir::TypeKind::integer); }
 
   Values chosen(ir::Node* place, ir::Value* dim, std::span<const std::int64_t> dims) {
     if (dims.size() == 1) return copied(place, dims.front());

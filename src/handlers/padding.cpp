@@ -177,10 +177,12 @@ Value by_position(Emission& e, std::string_view mode, const Value& fill) {
   Value made = e.tensor("self");
   const std::int64_t rank = e.rank("self");
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(dims->size() / 2); ++i) {
-    if (provably_equal(dims->at(static_cast<std::size_t>(2 * i)), 0) && provably_equal(dims->at(static_cast<std::size_t>(2 * i + 1)), 0))
+    if (provably_equal(dims->at(static_cast<std::size_t>(2 * i)), 0) &&
+        provably_equal(dims->at(static_cast<std::size_t>(2 * i + 1)), 0))
       continue;
     const std::int64_t axis = rank - 1 - i;
-    const Value before = e.build.gather(widths, e.integers({2 * i}), 0), after = e.build.gather(widths, e.integers({2 * i + 1}), 0);
+    const Value before = e.build.gather(widths, e.integers({2 * i}), 0),
+                after = e.build.gather(widths, e.integers({2 * i + 1}), 0);
     const Value size = e.size_of("self", axis), last = difference(e, size, e.integers({1}));
     const Value places = counting(e, sum(e, sum(e, size, before), after));
     const Value at = e.node("Sub", {places, before});

@@ -13,7 +13,7 @@ namespace {
 // How one dimension gets its size.
 struct Division {
   enum class Kind : std::uint8_t { keep, all, equal, different, open } kind = Kind::keep;  // open: sizes show at run time
-  std::int64_t size = 0, count = 0;  // of `equal` and `different`
+  std::int64_t size = 0, count = 0;                                                        // of `equal` and `different`
 };
 
 Division division_of(Emission& e, const Dim& size, const Dim& count) {
@@ -46,7 +46,7 @@ bool any_open(const std::vector<Division>& divisions) {
 
 // Windows as long as the longest may be: behind a window's end its last cell stands once more.
 struct OpenWindows {
-  Value cells, inside;           // (count, kernel)
+  Value cells, inside;            // (count, kernel)
   Value starts, lengths, kernel;  // of each window; the last an i64 vector of one
 };
 
@@ -83,8 +83,7 @@ OpenWindows open_windows_of(Emission& e, const Value& image, std::size_t dimensi
 
 Value open_average(Emission& e, const Value& value, std::int64_t axis, std::int64_t behind, const OpenWindows& windows) {
   const Value cells = e.build.gather(value, windows.cells, axis);
-  const Value counted =
-      e.node("Where", {before(e, windows.inside, 2, behind), cells, e.scalar(value.dtype, 0)});
+  const Value counted = e.node("Where", {before(e, windows.inside, 2, behind), cells, e.scalar(value.dtype, 0)});
   const Value total = e.node("ReduceSum", {counted}, {{"axes", Ints{axis + 1}}, {"keepdims", 0}});
   return e.node("Div", {total, before(e, e.cast(windows.lengths, value.dtype), 1, behind)});
 }
@@ -117,7 +116,8 @@ std::optional<Windows> pool_of(const std::vector<Division>& divisions) {
   Windows windows;
   for (const Division& division : divisions) {
     const bool one_cell = division.kind == Division::Kind::keep;
-    if (division.kind == Division::Kind::different || division.kind == Division::Kind::open || (!one_cell && division.size == 0)) return std::nullopt;
+    if (division.kind == Division::Kind::different || division.kind == Division::Kind::open || (!one_cell && division.size == 0))
+      return std::nullopt;
     windows.kernel.push_back(one_cell ? 1 : division.size / division.count);
   }
   windows.stride = windows.kernel;
@@ -229,8 +229,7 @@ MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division
 MaxPooled greatest(Emission& e, const Batched& input, const std::vector<Division>& divisions, bool positions) {
   if (all(divisions, Division::Kind::all)) return max_of_all(e, input, positions);
   const bool known = numbers_of(input.spatial()).has_value();
-  if (any_open(divisions) || (!known && e.at_least(9) && !pool_of(divisions)))
-    return open_max(e, input, divisions, positions);
+  if (any_open(divisions) || (!known && e.at_least(9) && !pool_of(divisions))) return open_max(e, input, divisions, positions);
   if (const auto windows = pool_of(divisions)) return max_pool(e, input.value, input.spatial(), *windows, positions);
   const auto sizes = numbers_of(input.spatial());
   if (!sizes) e.want("self", "with windows that differ, a size");

@@ -220,7 +220,8 @@ void grid_sampler(Emission& e) {
 
 void register_vision_grid_sample(Registry& registry) {
   for (const char* op : {"aten::grid_sampler", "aten::grid_sampler_2d"})
-    registry.handler(op, grid_sampler, {"clipped_or_nan", "clipped_or_zero", "gathered", "reflected", "wrapped", "wrapped_or_nan"});
+    registry.handler(op, grid_sampler,
+                     {"clipped_or_nan", "clipped_or_zero", "gathered", "reflected", "wrapped", "wrapped_or_nan"});
   registry.handler("aten::grid_sampler_3d", grid_sampler, {"clipped_or_zero", "gathered", "reflected", "wrapped"});
 }
 

@@ -56,8 +56,9 @@ const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::Fact
 
 class Maker {
  public:
-  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, int other_numbers, const std::vector<analysis::ExampleLeaf>& examples,
-        std::span<ir::Value* const> prepared, const symbolic::FactTable& facts)
+  Maker(const Sizes& sizes, std::uint64_t seed, int attempt, int other_numbers,
+        const std::vector<analysis::ExampleLeaf>& examples, std::span<ir::Value* const> prepared,
+        const symbolic::FactTable& facts)
       : sizes_(sizes),
         random_(seed),
         numbers_(seed + static_cast<std::uint64_t>(other_numbers)),
@@ -397,15 +398,14 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
   return seen;
 }
 
-MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed,
-                          int attempt, int other_numbers) const {
+MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
+                          int other_numbers) const {
   return Maker(sizes, seed, attempt, other_numbers, examples, inputs_, facts_).make(arguments_);
 }
 
 bool InputMaker::has_open_numbers() const {
-  return std::ranges::any_of(inputs_, [&](const ir::Value* input) {
-    return facts_.of(input).number() && !Maker::default_of(facts_.of(input));
-  });
+  return std::ranges::any_of(
+      inputs_, [&](const ir::Value* input) { return facts_.of(input).number() && !Maker::default_of(facts_.of(input)); });
 }
 
 }  // namespace compatcheck::verification

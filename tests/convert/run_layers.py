@@ -95,8 +95,8 @@ def check(case, module, file):
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     names = [i.name for i in session.get_inputs()]
     for number, inputs in enumerate(case.inputs):
-        want = [w.detach().numpy() if isinstance(w, torch.Tensor) else np.asarray(w) for w in flat(module(*[x.clone() for x in inputs]))]
-        given = [x.numpy() for x in inputs]
+        want = [w.detach().numpy() if isinstance(w, torch.Tensor) else np.asarray(w) for w in flat(module(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]))]
+        given = [x.numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in inputs]   # numbers, too
         feed = dict(zip(names, given)) if len(names) == len(given) else {n: given[int(n.rsplit("_", 1)[1])] for n in names}
         got = session.run(None, feed)
         if case.tolerance:
