@@ -13,6 +13,8 @@ namespace {
 using Variation = NamedDimension::Variation;
 using Names = std::vector<std::string>;
 
+constexpr std::int64_t least_numbers = 2;  // runs with other ints, floats and bools than the first
+
 // As the user knows it: names that were assumed stand for a dimension of an input.
 std::string spell_dimension(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
   const auto spell = [](std::size_t dim, const std::string& input) {
@@ -49,9 +51,14 @@ class Varying {
     const Names& names = reference_.plan().varied();
     for (const std::string& name : names) dimension(name).variation = Variation::none;
     if (!goes_on || (!names.empty() && !vary(from, names))) return;
-    while (!reference_.has_examples() && std::ssize(made_.runs) < options_.runs) {
+    // Other numbers at the first sizes: what differs there is no fault of a size.
+    const bool numbers = reference_.has_open_numbers();
+    const std::int64_t wanted =
+        numbers ? std::max<std::int64_t>(options_.runs, std::ssize(made_.runs) + least_numbers) : options_.runs;
+    while (!reference_.has_examples() && std::ssize(made_.runs) < wanted) {
       std::string reason;
-      const auto expected = reference_.at({ran_[made_.runs.size() % ran_.size()]}, ++runs_, reason);
+      const Sizes& sizes = numbers ? ran_.front() : ran_[made_.runs.size() % ran_.size()];
+      const auto expected = reference_.at({sizes}, ++runs_, reason, numbers);
       if (!expected || !compare_(*expected)) return;
     }
   }

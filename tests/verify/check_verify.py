@@ -4,6 +4,7 @@ import argparse, json, pathlib, subprocess, sys, tempfile
 from typing import Optional
 
 import jsonschema
+import numpy as np
 import onnx
 import torch
 
@@ -50,6 +51,14 @@ class Resized(torch.nn.Module):
 
     def forward(self, x):
         return torch.nn.functional.interpolate(x, scale_factor=self.factor, mode=self.mode)
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x, n: int, s: float, flag: bool):
+        y = x * n + s
+        if flag:
+            y = y + 1
+        return y
 
 
 class LeftOut(torch.nn.Module):
@@ -176,6 +185,19 @@ def main():
             subprocess.run([program, "convert", left_out, "-o", folder / "left_out.onnx", "-q", "--input", "x=f32:n,3", *extra], check=True)
             if [one.name for one in onnx.load(folder / "left_out.onnx").graph.input] != inputs:
                 wrong.append(f"left out but for {extra}: the inputs aren't {inputs}")
+        scaled = save(Scaled(), script=True)
+        verify("numbers that vary", 0, scaled, "--input", "x=f32:n,3", "--input", "n=i64", "--input", "s=f64", "--input", "flag=bool")
+        verify("numbers of one value", 0, scaled, "--input", "x=f32:n,3", "--input", "n=4", "--input", "s=-0.5", "--input", "flag=false")
+        subprocess.run([program, "convert", scaled, "-o", folder / "scaled.onnx", "-q", "--input", "x=f32:n,3"], check=True)
+        for name, wrong_value in (("n", np.array(2)), ("s", np.array(2.0)), ("flag", np.array(True))):   # the values of the first run
+            model = onnx.load(folder / "scaled.onnx")
+            model.graph.initializer.append(onnx.numpy_helper.from_array(wrong_value, "always"))
+            for node in model.graph.node:
+                for place, read in enumerate(node.input):
+                    if read == name:
+                        node.input[place] = "always"
+            onnx.save(model, folder / "always.onnx")
+            verify(f"{name} is always that of the first run", 1, scaled, folder / "always.onnx", "--runs", "8", ids=["CC201"])
         torch.save((torch.rand(2, 3), None, True, 4), folder / "given.pt")
         verify("a flag that an example gives", 0, left_out, "--inputs-from", folder / "given.pt")
         verify("shares", 0, save(Share(), torch.rand(4), torch.rand(4)))
