@@ -12,6 +12,7 @@
 #include "ir/dtype.h"
 #include "ir/value_name.h"
 #include "passes/passes.h"
+#include "symbolic/shapes.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -98,7 +99,7 @@ std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef
   if (ir::is(type, ir::TypeKind::boolean) && spec.dtype == ir::DType::boolean)
     return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::boolean}};
   if (ir::is(type, ir::TypeKind::integer) && spec.dtype == ir::DType::i64)
-    return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::integer}};
+    return symbolic::integer_fact(symbolic::Dim::any_integer(spec.name));
   if (ir::is(type, ir::TypeKind::floating) && (spec.dtype == ir::DType::f32 || spec.dtype == ir::DType::f64))
     return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::floating}};
   return std::nullopt;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t most_dimensions = 8;  // each has a copy of the call
 constexpr std::size_t most_copies = 2000;    // of one graph
 
-constexpr auto dimension_arguments = std::to_array<std::string_view>(
-    {"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "start_dim", "end_dim", "source", "destination"});
+constexpr auto dimension_arguments =
+    std::to_array<std::string_view>({"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination"});
 
 bool among(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
@@ -33,7 +33,8 @@ bool adds_dimension(const ir::Node& node) {
 bool is_open(const ir::Value* value, const symbolic::FactTable& facts) {
   const symbolic::Fact& fact = facts.of(value);
   const auto* number = fact.number();
-  return ir::is(value->type(), ir::TypeKind::integer) && number && !number->integer && fact.wants.empty() && !fact.blame;
+  const bool is_known = number && number->integer && number->integer->is_number();
+  return ir::is(value->type(), ir::TypeKind::integer) && number && !is_known && fact.wants.empty() && !fact.blame;
 }
 
 std::optional<std::int64_t> known_dim(const ir::Value* value, const symbolic::FactTable& facts) {

@@ -64,7 +64,7 @@ OpenWindows open_windows(Emission& e, const Value& size, const Value& count) {
 }
 
 // In front of `behind` more dimensions.
-Value before(Emission& e, const Value& value, std::int64_t rank, std::int64_t behind) {
+Value ahead_of(Emission& e, const Value& value, std::int64_t rank, std::int64_t behind) {
   Ints axes(static_cast<std::size_t>(behind));
   std::iota(axes.begin(), axes.end(), rank);
   return axes.empty() ? value : e.build.unsqueeze(value, axes);
@@ -83,9 +83,9 @@ OpenWindows open_windows_of(Emission& e, const Value& image, std::size_t dimensi
 
 Value open_average(Emission& e, const Value& value, std::int64_t axis, std::int64_t behind, const OpenWindows& windows) {
   const Value cells = e.build.gather(value, windows.cells, axis);
-  const Value counted = e.node("Where", {before(e, windows.inside, 2, behind), cells, e.scalar(value.dtype, 0)});
+  const Value counted = e.node("Where", {ahead_of(e, windows.inside, 2, behind), cells, e.scalar(value.dtype, 0)});
   const Value total = e.node("ReduceSum", {counted}, {{"axes", Ints{axis + 1}}, {"keepdims", 0}});
-  return e.node("Div", {total, before(e, e.cast(windows.lengths, value.dtype), 1, behind)});
+  return e.node("Div", {total, ahead_of(e, e.cast(windows.lengths, value.dtype), 1, behind)});
 }
 
 bool all(const std::vector<Division>& divisions, Division::Kind kind) {
@@ -213,7 +213,7 @@ MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division
   for (std::size_t i = divisions.size(); i-- > 0;) {
     const Value size = size_at(e, input.value, static_cast<std::int64_t>(i) + 2);
     const std::int64_t behind = dims - static_cast<std::int64_t>(i) - 1;
-    Value place = before(e, windows[i].kernel ? windows[i].starts : counting(e, size), 1, behind);
+    Value place = ahead_of(e, windows[i].kernel ? windows[i].starts : counting(e, size), 1, behind);
     if (windows[i].kernel) {
       const Value others = e.node("Div", {cell, windows[i].kernel});
       place = e.node("Add", {place, e.node("Sub", {cell, e.node("Mul", {others, windows[i].kernel})})});

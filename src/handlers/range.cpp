@@ -187,20 +187,20 @@ void logspace(Emission& e) {
 // ---- Windows
 
 // A window's numbers between 0 and 1: while converting, and of a length that is known only when the model runs.
-struct Window {
+struct WindowShape {
   std::function<double(double)> number;
   std::function<Value(const Value&)> value;
 };
 
 // In double, as those of known length. A single number is 1.
-Value computed_window(Emission& e, const Window& window, bool periodic) {
+Value computed_window(Emission& e, const WindowShape& window, bool periodic) {
   const Value count = int_value(e, "window_length");
   const Value last = periodic ? count : difference(e, count, e.integers({1}));
   const Value made = window.value(divide(e, e.cast(counting(e, count), DType::f64), e.cast(last, DType::f64)));
   return where(e, e.node("Equal", {count, e.integers({1})}), e.scalar(DType::f64, 1), made);
 }
 
-void give_window(Emission& e, const Window& window) {
+void give_window(Emission& e, const WindowShape& window) {
   const bool periodic = !e.call.has("periodic") || e.boolean("periodic");
   if (!e.call.integer("window_length")) return e.give(computed_window(e, window, periodic));
   const auto count = static_cast<double>(e.integer("window_length"));

@@ -191,7 +191,7 @@ class Sampling {
   bool aligned_;
 };
 
-void gathered(Emission& e) {
+void sample_by_gathering(Emission& e) {
   Ints channels_second{0, e.rank("input") - 1};
   for (std::int64_t dim = 1; dim < e.rank("input") - 1; ++dim) channels_second.push_back(dim);
   e.give(e.build.transpose(Sampling(e).sampled(), channels_second));
@@ -204,7 +204,7 @@ void grid_sampler(Emission& e) {
   const std::int64_t mode = e.integer("interpolation_mode"), padding = e.integer("padding_mode");
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2) throw Refusal{"the interpolation or padding mode is out of range"};
   if (mode == 2 && e.rank("input") == 5) throw Refusal{"PyTorch samples volumes linearly or at the nearest cell only"};
-  if (e.variant("gathered")) return gathered(e);
+  if (e.variant("gathered")) return sample_by_gathering(e);
   const Value grid = e.tensor("grid");
   const Value sampled = e.node("GridSample", {e.tensor("input"), within_reach(e, grid)},
                                {{"mode", e.at_least(20) ? newer[mode] : modes[mode]},

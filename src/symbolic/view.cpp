@@ -76,7 +76,8 @@ Facts flatten(const Call& call) {
   if (!self.shape || !start || !end) return {reshaped(self, std::nullopt)};
   if (self.shape->empty()) return {reshaped(self, Shape{1})};
   const auto first = wrap_dim(*start, self.shape->size()), last = wrap_dim(*end, self.shape->size());
-  if (!first || !last || *first > *last) return {reshaped(self, std::nullopt)};
+  if (first && last && *first > *last) throw Impossible{"start_dim comes after end_dim"};
+  if (!first || !last) return {reshaped(self, std::nullopt)};
   Shape shape(self.shape->begin(), self.shape->begin() + static_cast<std::ptrdiff_t>(*first));
   Dim merged = 1;
   for (std::size_t i = *first; i <= *last; ++i) merged = merged * (*self.shape)[i];

@@ -3,16 +3,17 @@
 import argparse, json, pathlib, subprocess, sys, tempfile
 
 import torch
+import torch.nn.functional as F
 
 LIBRARY = torch.library.Library("acme", "DEF")
 LIBRARY.define("scaled(Tensor x, Tensor? mask, float by) -> Tensor")
 
 
 class Reduced(torch.nn.Module):
-    """Which dimension must be known while converting, and no option states a value."""
+    """A slope and an exponent must be known while converting."""
 
     def forward(self, x, k: int):
-        return x.sum(k + 1), x.softmax(k)
+        return F.leaky_relu(x, float(k)), torch.matrix_power(x, k + 1)
 
 
 class Doubling(torch.nn.Module):
@@ -88,11 +89,12 @@ def saved(folder, name, module):
 
 
 def check_values_of_inputs(tool, folder):
-    """A number among the inputs that an attribute follows from is to be set in the model."""
+    """A number among the inputs that an attribute follows from is to be stated, or set in the model."""
     errors = errors_of(tool, saved(folder, "reduced", Reduced()))
-    assert sorted(each["op"] for each in errors) == ["aten::softmax", "aten::sum"], errors
+    assert sorted(each["op"] for each in errors) == ["aten::leaky_relu", "aten::matrix_power"], errors
     for each in errors:
-        assert each["id"] == "CC005" and each["help"].startswith("set 'k' in __init__") and "input 'k'" in each["message"], each
+        assert each["id"] == "CC005" and each["help"].startswith("--input k=1 ") and "set 'k' in __init__" in each["help"] and "input 'k'" in each["message"], each
+    assert not errors_of(tool, folder / "reduced.pt", "--input", "k=1"), "with what is asked for"
 
 
 def check_changed_dtypes(tool, folder):

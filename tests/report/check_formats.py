@@ -277,7 +277,7 @@ def main():
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     with tempfile.TemporaryDirectory() as folder:
         formats = Formats(parser.parse_args().program, pathlib.Path(folder))
-        warp = json.loads(formats.run("warp.ir", "--opset", "11", "--format", "json", code=1))
+        warp = json.loads(formats.run("warp.ir", "--opset", "8", "--format", "json", code=1))
         reports = {"warp": warp, "warp, filled": filled(warp)}
         for name in ("relu", "branch", "ranks", "mean", "roi_align"):
             reports[name] = json.loads(formats.run(f"{name}.ir", "--format", "json", code=None))
