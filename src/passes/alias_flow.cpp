@@ -5,6 +5,7 @@
 
 #include "passes/alias.h"
 #include "passes/effects.h"
+#include "passes/memory_marks.h"
 #include "passes/rewrite.h"
 #include "schema/schema.h"
 #include "schema/traits.h"
@@ -64,8 +65,9 @@ bool is_part_of(const ir::Value* part, const ir::Value* whole) {
 
 namespace {
 
-// x.to(…, copy=True), whose schema says a view all the same.
+// x.to(…, copy=True), whose schema says a view all the same; or what facts have settled.
 bool is_stated_copy(const ir::Node& node) {
+  if (is_marked(node, copy_mark)) return true;
   if (!node.is("aten::to")) return false;
   const auto index = node.schema()->argument_index("copy");
   const auto* copies = index && *index < node.inputs().size() ? known<bool>(node.input(*index)) : nullptr;
@@ -212,7 +214,7 @@ void Aliases::flow_schema(const ir::Node& node) {
 // overlap: the second one's are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {
   const ir::Node* split = unpack.input(0)->producer();
-  if (!split || !schema::has_trait(split->op(), schema::Trait::split)) return false;
+  if (!split || !schema::has_trait(split->op(), schema::Trait::split) || gives_overlapping_parts(*split)) return false;
   const Set& whole = set_of(split->input(0));
   if (whole.size() != 1 || locations_[whole[0]].maker != split->input(0)->producer() || !locations_[whole[0]].maker) return false;
   const LocationId base = whole[0];

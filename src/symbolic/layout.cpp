@@ -47,6 +47,7 @@ const Placement& Layouts::of(const ir::Value* value) {
 }
 
 Placement Layouts::state(const ir::Value* value) {
+  if (moved_ && moved_(value)) return open(value);
   const ir::Node* node = value->producer();
   if (!node) return value->block()->owner() || ir::has_open_strides(value->type()) ? open(value) : fresh(value);
   if (ir::constant_of(value)) return constant(value);

@@ -3,8 +3,10 @@
 // Stated where it follows with certainty. A model's inputs lie in order, as ONNX's tensors do; constants as the file has them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -27,7 +29,9 @@ struct Placement {
 
 class Layouts {
  public:
-  explicit Layouts(const FactTable& facts) : facts_(facts) {}
+  // `moved`: whether a write may give the tensor other strides than those that it is made with.
+  explicit Layouts(const FactTable& facts, std::function<bool(const ir::Value*)> moved = {})
+      : facts_(facts), moved_(std::move(moved)) {}
   const Placement& of(const ir::Value* value);
 
  private:
@@ -51,6 +55,7 @@ class Layouts {
   Placement fresh(const ir::Value* value, const std::optional<Shape>& strides) const;
 
   const FactTable& facts_;
+  std::function<bool(const ir::Value*)> moved_;
   std::unordered_map<const ir::Value*, Placement> stated_;
   int depth_ = 0;
 };
