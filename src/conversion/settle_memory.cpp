@@ -65,6 +65,7 @@ class Settler {
 
  private:
   bool settle(ir::Node* node) {
+    if (node->is("prim::ListUnpack")) return settle_broadcast(node);
     if (!node->schema() || node->inputs().empty() || node->outputs().size() != 1 || !passes::is_tensor(node->input(0)) ||
         !passes::is_tensor(node->output()))
       return false;
@@ -85,6 +86,10 @@ class Settler {
   std::optional<Result> result_of(const ir::Node& node) {
     const Call call(node, facts_);
     if (is_one_of(node, {"aten::to", "aten::type_as", "aten::cpu"})) return cast(call);
+    if (is_one_of(node, {"aten::positive", "aten::conj", "aten::conj_physical", "aten::real", "aten::resolve_conj"})) {
+      const auto dtype = this->dtype(node.input(0));
+      return dtype && !ir::is_complex(*dtype) ? std::optional(Result::same) : std::nullopt;
+    }
     if (node.is("aten::contiguous")) return by_layout(node, Result::same);
     if (is_one_of(node, {"aten::flatten", "aten::reshape", "aten::reshape_as", "aten::ravel"})) return by_layout(node, Result::view);
     if (is_one_of(node, {"aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d"})) return with_rank(call);
@@ -105,13 +110,18 @@ class Settler {
     return keeps_order ? std::optional(Result::same) : std::nullopt;
   }
 
-  // New memory, or the memory of the argument.
+  // New memory, or the memory of the argument. A tensor of one element lies in order whatever its strides are.
   std::optional<Result> by_layout(const ir::Node& node, Result shared) {
-    const auto &own = layouts_.of(node.input(0)).layout, &made = layouts_.of(node.output()).layout;
+    const Shape* shape = sizes(node.input(0));
+    const bool is_single = shape && std::ranges::all_of(*shape, [](const Dim& size) { return size.number() == 1; });
+    if (is_single && keeps_format(Call(node, facts_))) return shared;
+    const auto own = layouts_.of(node.input(0)).layout, made = layouts_.of(node.output()).layout;
     if (!own || !made || memory_.resized(node.input(0))) return std::nullopt;
     return made->memory == node.output() ? Result::copy : shared;
   }
-
+  static bool keeps_format(const Call& call) {
+    return !call.has("memory_format") || call.is_none("memory_format") || call.integer("memory_format") == std::int64_t{0};
+  }
   std::optional<Result> with_rank(const Call& call) const {
     const Shape* shape = sizes(call.node().input(0));
     if (!shape) return std::nullopt;
@@ -129,6 +139,24 @@ class Settler {
       if (i < added ? (*to)[i].number() != 1 : !provably_equal((*from)[i - added], (*to)[i])) return false;
     passes::mark(node, passes::apart_mark);
     return true;
+  }
+
+  // broadcast_tensors() gives a tensor itself where it has the common sizes.
+  bool settle_broadcast(ir::Node* unpack) const {
+    const ir::Node* call = unpack->input(0)->producer();
+    const ir::Node* list = call && call->is("aten::broadcast_tensors") ? call->input(0)->producer() : nullptr;
+    if (!list || !list->is("prim::ListConstruct") || list->inputs().size() != unpack->outputs().size()) return false;
+    bool any = false;
+    for (std::size_t i = 0; i < unpack->outputs().size(); ++i) {
+      if (unpack->output(i)->unused()) continue;
+      const Shape *from = sizes(list->input(i)), *to = sizes(unpack->output(i));
+      if (!from || !to || from->size() != to->size() || memory_.resized(list->input(i)) ||
+          !std::ranges::equal(*from, *to, [](const Dim& a, const Dim& b) { return provably_equal(a, b); }))
+        continue;
+      passes::replace(unpack->output(i), list->input(i));
+      any = true;
+    }
+    return any;
   }
 
   // Of elements of the tensor itself, each once.
@@ -176,15 +204,15 @@ class Settler {
 
 constexpr std::size_t most_parts = 256;
 
-// Each part is taken by its number, or all are.
+// All parts are taken.
 bool is_simple(const ir::Use& use) {
   const ir::Node& reader = *use.user;
-  return is_one_of(reader, {"prim::ListUnpack", "aten::cat", "aten::concat", "aten::stack"}) ||
-         (reader.is("aten::__getitem__") && ir::constant_of(reader.input(1)));
+  return is_one_of(reader, {"prim::ListUnpack", "aten::cat", "aten::concat", "aten::stack"});
 }
 
 bool settle_list(ir::Node* node, const symbolic::FactTable& facts, bool writes) {
-  if (!node->schema() || !schema::has_trait(node->op(), Trait::split) || node->outputs().size() != 1) return false;
+  if (!node->schema() || node->outputs().size() != 1) return false;
+  if (!schema::has_trait(node->op(), Trait::split) && !node->is("aten::broadcast_tensors")) return false;
   ir::Value* list = node->output();
   const auto* parts = facts.of(list).list();
   if (!ir::is_tensor_list(list->type()) || !parts || !parts->items || parts->items->empty() || parts->items->size() > most_parts)

@@ -76,6 +76,18 @@ bool is_stated_copy(const ir::Node& node) {
 
 }  // namespace
 
+namespace {
+
+// A list of new tensors, as torch.where(x) gives: no argument is a list that could be handed on.
+bool makes_its_tensors(const ir::Node& node, const ir::Value& list) {
+  return ir::is_tensor_list(list.type()) && !schema::has_trait(node.op(), schema::Trait::split) &&
+         std::ranges::all_of(node.inputs(), [](const ir::Value* input) {
+           return !holds_memory(input->type()) || ir::is(input->type(), ir::TypeKind::tensor) || is_number_list(input);
+         });
+}
+
+}  // namespace
+
 bool is_undeclared_view(const ir::Node& node) {
   if (!std::binary_search(undeclared_views.begin(), undeclared_views.end(), node.op())) return false;
   // A product of several tensors is new; only one alone may be viewed.
@@ -189,6 +201,10 @@ void Aliases::flow_schema(const ir::Node& node) {
       }
     }
     if (declared.empty() || is_container(output->type())) fresh(output);
+    if (declared.empty() && !undeclared && makes_its_tensors(node, *output)) {
+      insert(locations_[made_.at(output)].contents, made_.at(output));  // which may share memory with each other
+      continue;
+    }
     if (is_container(output->type()) && !is_number_list(output))
       for (const ir::Value* input : node.inputs()) {
         if (is_number_list(input) && ir::is_tensor_list(output->type())) continue;

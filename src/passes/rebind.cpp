@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -49,17 +50,37 @@ class Rebinder {
     if (object->id() >= limit_ || !stands_under_branches(call, *object)) return false;
     const auto memory = aliases_.locations(object);
     const bool kept = std::ranges::any_of(memory, [&](LocationId id) { return !is_own(aliases_.location(id).kind); });
-    const bool alone = is_new_object(*object);
-    if (memory.empty() || (kept && !alone)) return false;
+    const auto origins = this->origins(object);
+    if (memory.empty() || (kept && !origins)) return false;
     for (const LocationId id : memory)
       for (const ir::Value* other : aliases_.observers(id)) {
         watch_.step();
         if (other == object || other == call.output() || lifetimes_.made(other) >= lifetimes_.place(&call)) continue;
-        if (alone && is_new_object(*other)) continue;
-        if (std::ranges::any_of(other->uses(), [&](const ir::Use& use) { return lifetimes_.reads_after(other, use, &call); }))
-          return false;
+        const auto reads_after = [&](const ir::Use& use) { return lifetimes_.reads_after(other, use, &call); };
+        if (std::ranges::any_of(other->uses(), reads_after) && meet(origins, this->origins(other))) return false;
       }
     return true;
+  }
+
+  // The values of which each is an object of its own, one of which this value is; nullopt if it may be any object.
+  using Origins = std::optional<std::set<const ir::Value*>>;
+  Origins origins(const ir::Value* value, int depth = 0) const {
+    constexpr int deepest = 50;
+    if (is_new_object(*value)) return std::set{value};
+    const ir::Node* maker = value->producer();
+    if (depth == deepest || !maker || !maker->schema() || writes(*maker) || !is_tensor(value)) return std::nullopt;
+    std::set<const ir::Value*> all{value};  // a copy or a view that the call makes
+    for (const ir::Value* input : maker->inputs()) {
+      if (!holds_memory(input->type())) continue;
+      const auto more = is_tensor(input) ? origins(input, depth + 1) : std::nullopt;
+      if (!more) return std::nullopt;
+      all.insert(more->begin(), more->end());
+    }
+    return all;
+  }
+
+  static bool meet(const Origins& a, const Origins& b) {
+    return !a || !b || std::ranges::any_of(*a, [&](const ir::Value* value) { return b->contains(value); });
   }
 
   // Memory of the call, or of an input, which is another object in each call.
@@ -79,9 +100,10 @@ class Rebinder {
     const ir::Node* maker = value.producer();
     if (!maker) return !value.block()->owner() && is_tensor(&value);
     if (!is_tensor(&value)) return false;
-    if (maker->is("prim::ListUnpack")) {
-      const ir::Node* list = maker->input(0)->producer();
-      return list && schema::has_trait(list->op(), Trait::split) && maker->input(0)->uses().size() == 1;
+    if (maker->is("prim::ListUnpack") || maker->is("aten::__getitem__")) {
+      const ir::Value* list = maker->input(0);
+      return list->producer() && schema::has_trait(list->producer()->op(), Trait::split) && list->uses().size() == 1 &&
+             list->block() == value.block();
     }
     if (!maker->schema() || writes(*maker) || maker->is("prim::unchecked_cast")) return false;
     if (schema::has_trait(maker->op(), Trait::view) || maker->is("aten::reshape") || maker->is("aten::as_strided")) return true;

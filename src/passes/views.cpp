@@ -159,7 +159,7 @@ class PutBack {
     if (node_.is("aten::view_as_real")) return make("aten::view_as_complex", {child_});
     if (node_.is("aten::view_as_complex")) return make("aten::view_as_real", {child_});
     if (node_.is("aten::squeeze") || node_.is("aten::unflatten") || node_.is("aten::view") || node_.is("aten::view_as") ||
-        is_marked(node_, view_mark) || is_marked(node_, apart_mark))
+        is_marked(node_, view_mark) || node_.is("aten::expand") || node_.is("aten::expand_as") || node_.is("aten::broadcast_to"))
       return make("aten::reshape_as", {child_, parent_});
     return transpose_again();
   }
@@ -328,7 +328,7 @@ bool is_known_part(const ir::Node& part) {
 
 std::string_view put_back_obstacle(const ir::Value* view) {
   const ir::Node& node = *view->producer();
-  const bool apart = is_marked(node, apart_mark);
+  const bool apart = is_marked(node, apart_mark) || (node.is("aten::expand_as") && node.input(0) == node.input(1));
   if (node.is("aten::expand") || node.is("aten::expand_as") || node.is("aten::broadcast_to"))
     return apart ? "" : "an expanded view, whose elements share memory";
   if (node.is("aten::unfold") && !leaves_gaps(node)) return "windows that may overlap";

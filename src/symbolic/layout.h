@@ -36,6 +36,8 @@ class Layouts {
 
  private:
   Placement state(const ir::Value* value);
+  const Placement& state_as(const ir::Value* value, Placement placement);
+  std::optional<Placement> joined(const ir::Value* value);
   Placement constant(const ir::Value* value) const;
   Placement part(const ir::Value* value, const ir::Node& list, std::size_t place);
   Placement written(const ir::Value* value);
@@ -57,7 +59,8 @@ class Layouts {
   const FactTable& facts_;
   std::function<bool(const ir::Value*)> moved_;
   std::unordered_map<const ir::Value*, Placement> stated_;
-  int depth_ = 0;
+  std::vector<const ir::Value*> order_;  // in which they were stated
+  int depth_ = 0, assumptions_ = 0;
 };
 
 }  // namespace compatcheck::symbolic
