@@ -197,7 +197,7 @@ void Aliases::flow_schema(const ir::Node& node) {
         if (is_number_list(node.input(i)) && !is_number_list(output)) continue;
         const bool container = is_container(node.input(i)->type());
         if (container == is_container(output->type()) && !is_part_of(output, node.input(i))) assign(output, node.input(i));
-        if (container) get(output, node.input(i));
+        if (container && !ir::is_tensor_list(output->type())) get(output, node.input(i));
       }
     }
     if (declared.empty() || is_container(output->type())) fresh(output);
@@ -208,7 +208,8 @@ void Aliases::flow_schema(const ir::Node& node) {
     if (is_container(output->type()) && !is_number_list(output))
       for (const ir::Value* input : node.inputs()) {
         if (is_number_list(input) && ir::is_tensor_list(output->type())) continue;
-        if (!is_part_of(output, input)) put(output, input);
+        const bool holds_items = ir::is_tensor_list(output->type()) && ir::is_tensor_list(input->type());  // of both lists
+        if (!holds_items && !is_part_of(output, input)) put(output, input);
         if (is_container(input->type()))
           for (LocationId id : Set(set_of(input))) merge(locations_[made_.at(output)].contents, locations_[id].contents);
       }
