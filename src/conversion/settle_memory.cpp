@@ -91,7 +91,8 @@ class Settler {
       return dtype && !ir::is_complex(*dtype) ? std::optional(Result::same) : std::nullopt;
     }
     if (node.is("aten::contiguous")) return by_layout(node, Result::same);
-    if (is_one_of(node, {"aten::flatten", "aten::reshape", "aten::reshape_as", "aten::ravel"})) return by_layout(node, Result::view);
+    if (is_one_of(node, {"aten::flatten", "aten::reshape", "aten::reshape_as", "aten::ravel"}))
+      return by_layout(node, Result::view);
     if (is_one_of(node, {"aten::atleast_1d", "aten::atleast_2d", "aten::atleast_3d"})) return with_rank(call);
     if (schema::has_trait(node.op(), Trait::dropout) && call.boolean("train") == false) return Result::same;
     if (node.is("aten::pad") && call.string("mode") == "constant") return Result::copy;
@@ -232,7 +233,8 @@ bool settle_list(ir::Node* node, const symbolic::FactTable& facts, bool writes) 
 
 }  // namespace
 
-std::size_t settle_memory(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Program* program, const ir::Watch& watch) {
+std::size_t settle_memory(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Program* program,
+                          const ir::Watch& watch) {
   return passes::writes_anything(*graph.top()) ? Settler(graph, facts, program, watch).run() : 0;
 }
 

@@ -18,14 +18,20 @@ namespace {
 
 using schema::Trait;
 
-constexpr auto rebinding = std::to_array<std::string_view>({"aten::as_strided_", "aten::squeeze_", "aten::swapaxes_",
-                                                            "aten::swapdims_", "aten::t_", "aten::transpose_",
-                                                            "aten::unsqueeze_"});
+constexpr auto rebinding =
+    std::to_array<std::string_view>({"aten::as_strided_", "aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_",
+                                     "aten::transpose_", "aten::unsqueeze_"});
 
 bool rebinds(const ir::Node& node) {
   if (!node.schema() || node.inputs().empty() || node.outputs().size() != 1 || !is_tensor(node.input(0))) return false;
   if (node.is("aten::set_")) return node.inputs().size() == 2 && is_tensor(node.input(1));
   return std::ranges::find(rebinding, node.op()) != rebinding.end();
+}
+
+// Called a view, but the result is the argument itself.
+bool gives_its_argument(const ir::Node& node) {
+  if (node.is("aten::alias") || node.is("aten::detach") || node.is("prim::data")) return false;
+  return schema::has_trait(node.op(), Trait::same_tensor) || node.is("aten::lift_fresh") || node.is("aten::_unwrap_optional");
 }
 
 class Rebinder {
@@ -105,7 +111,7 @@ class Rebinder {
       return list->producer() && schema::has_trait(list->producer()->op(), Trait::split) && list->uses().size() == 1 &&
              list->block() == value.block();
     }
-    if (!maker->schema() || writes(*maker) || maker->is("prim::unchecked_cast")) return false;
+    if (!maker->schema() || writes(*maker) || gives_its_argument(*maker)) return false;
     if (schema::has_trait(maker->op(), Trait::view) || maker->is("aten::reshape") || maker->is("aten::as_strided")) return true;
     const auto memory = aliases_.locations(&value);
     return memory.size() == 1 && aliases_.location(memory[0]).maker == maker;

@@ -112,7 +112,7 @@ bool cuts_by_places(const ir::Node& split) { return split.is("aten::tensor_split
 bool cuts_by_sizes(const ir::Node& split) { return !split.is("aten::tensor_split") && takes_list(split); }
 
 // From the front; nullopt if it isn't known, or if the list has no such item.
-std::optional<std::size_t> place_of(const ir::Value* number, std::size_t count) {
+std::optional<std::size_t> part_number(const ir::Value* number, std::size_t count) {
   const auto* at = known<std::int64_t>(number);
   const auto all = static_cast<std::int64_t>(count);
   if (!at || *at < -all || *at >= all) return std::nullopt;
@@ -208,7 +208,7 @@ class PutBack {
     ir::Value *dim = dim_of(split, 2), *number = node_.input(1);
     if (cuts_by_places(split)) {
       const auto ends = *known_ints(split.input(1));
-      const std::size_t place = *place_of(number, ends.size() + 1);
+      const std::size_t place = *part_number(number, ends.size() + 1);
       const auto bound = [&](std::size_t end) { return constant(end < ends.size() ? ir::Constant{ends[end]} : ir::Constant{}); };
       ir::Value* start = place == 0 ? constant({std::int64_t{0}}) : bound(place - 1);
       return make("aten::slice_scatter", {parent_, child_, dim, start, bound(place), integer(1)});
@@ -219,7 +219,7 @@ class PutBack {
   }
 
   ir::Value* start_by_sizes(const ir::Value* list, const ir::Value* number) {
-    const std::size_t place = *place_of(number, *item_count(list));
+    const std::size_t place = *part_number(number, *item_count(list));
     ir::Value* start = integer(0);
     for (std::size_t i = 0; i < place; ++i) {
       const auto numbers = known_ints(list);
@@ -235,7 +235,8 @@ class PutBack {
       return arithmetic("aten::floordiv", arithmetic("aten::add", whole, arithmetic("aten::sub", by, one)), by);
     };
     const auto at_least_one = [&](ir::Value* value) { return arithmetic("prim::max", value, one); };
-    const bool even = split.is("aten::tensor_split"), by_count = even || split.is("aten::chunk") || split.is("aten::unsafe_chunk");
+    const bool even = split.is("aten::tensor_split"),
+               by_count = even || split.is("aten::chunk") || split.is("aten::unsafe_chunk");
     ir::Value* length = even ? arithmetic("aten::floordiv", whole, given) : by_count ? at_least_one(rounded_up(given)) : given;
     if (const auto* known_number = known<std::int64_t>(number); !known_number || *known_number < 0) {
       ir::Value* count = even ? given : at_least_one(rounded_up(length));
@@ -255,7 +256,8 @@ class PutBack {
     const auto tensor = [&](std::string op, const std::vector<ir::Value*>& inputs) {
       return make(std::move(op), inputs, ir::tensor_type());
     };
-    ir::Value* joined = tensor("aten::flatten", {tensor("aten::movedim", {child_, integer(-1), length_dim}), windows_dim, length_dim});
+    ir::Value* joined =
+        tensor("aten::flatten", {tensor("aten::movedim", {child_, integer(-1), length_dim}), windows_dim, length_dim});
     const auto counted = [&](ir::Value* count) {
       ir::Value* none = constant({});
       return tensor("aten::arange", {count, constant({std::int64_t{4}}), none, none, none});  // i64
@@ -317,11 +319,11 @@ bool is_known_part(const ir::Node& part) {
   if (split.inputs().size() < 2) return split.is("aten::unbind");
   if (cuts_by_places(split)) {
     const auto ends = known_ints(split.input(1));
-    return ends && place_of(part.input(1), ends->size() + 1);
+    return ends && part_number(part.input(1), ends->size() + 1);
   }
   if (!cuts_by_sizes(split)) return true;
   const auto count = item_count(split.input(1));
-  return count && place_of(part.input(1), *count);
+  return count && part_number(part.input(1), *count);
 }
 
 }  // namespace

@@ -180,11 +180,14 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
 // out= gives the tensor the result's sizes. A view that stays finds the result only if the sizes stay.
 std::string WritePlan::out_obstacle(const ir::Node& write, const ir::Value* target) const {
   const auto &before = target->type()->tensor.sizes, &after = write.output()->type()->tensor.sizes;
-  const auto are_known = [](const auto& sizes) { return sizes && std::ranges::all_of(*sizes, [](const auto& size) { return size.has_value(); }); };
+  const auto are_known = [](const auto& sizes) {
+    return sizes && std::ranges::all_of(*sizes, [](const auto& size) { return size.has_value(); });
+  };
   if (are_known(before) && before == after) return {};
   if (views_.source(target)) return "writes its result to " + described(target) + ", a view of " + described(family(target));
   const ir::Value* view = view_that_outlives(target, write);
-  return view ? "may change the sizes of " + described(target) + ", of which " + described(view) + " stays a view" : std::string();
+  return view ? "may change the sizes of " + described(target) + ", of which " + described(view) + " stays a view"
+              : std::string();
 }
 
 // x.t_() where nothing else leads to x's memory that could tell.

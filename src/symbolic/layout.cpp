@@ -13,7 +13,7 @@ namespace {
 using schema::Trait;
 
 constexpr int deepest = 1000;
-constexpr int most_assumptions = 8;  // loops inside of each other, which are looked at twice
+constexpr int most_assumptions = 8;                                 // loops inside of each other, which are looked at twice
 constexpr std::int64_t contiguous_format = 0, preserve_format = 1;  // c10::MemoryFormat
 
 bool preserves(const Call& call) { return call.is_none("memory_format") || call.integer("memory_format") == preserve_format; }
@@ -64,18 +64,20 @@ Placement Layouts::state(const ir::Value* value) {
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
 }
 
-// What branches return, and what loops carry: whichever it is, it may lie in order. Its memory counts as new: where it begins isn't
-// known.
+// What branches return, and what loops carry: whichever it is, it may lie in order. Its memory counts as new: where it begins
+// isn't known.
 std::optional<Placement> Layouts::joined(const ir::Value* value) {
   const ir::Node* node = value->producer();
   const Shape* to = sizes(value);
-  const Placement in_order{Layout{.memory = value, .offset = Dim::unknown(), .strides = to ? strides_in_order(*to) : Shape{}, .in_order = true}};
+  const Placement in_order{
+      Layout{.memory = value, .offset = Dim::unknown(), .strides = to ? strides_in_order(*to) : Shape{}, .in_order = true}};
   const auto lies_in_order = [this](const ir::Value* given) {
     const auto& layout = of(given).layout;
     return layout && layout->in_order;
   };
   if (node && node->is("prim::If")) {
-    const bool all = std::ranges::all_of(node->blocks(), [&](const ir::Block* block) { return lies_in_order(block->outputs()[value->index()]); });
+    const bool all = std::ranges::all_of(node->blocks(),
+                                         [&](const ir::Block* block) { return lies_in_order(block->outputs()[value->index()]); });
     return all ? in_order : open(value);
   }
   const ir::Node* loop = node ? node : value->block()->owner();

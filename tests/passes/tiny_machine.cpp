@@ -203,8 +203,7 @@ class Machine {
       give(node, writes ? in(node, 0) : tensor(results, x.sizes));
       return true;
     }
-    if (node.is("aten::size"))
-      return give(node, {static_cast<std::int64_t>(x.sizes[wrapped(n(node, 1), x.sizes.size())])}), true;
+    if (node.is("aten::size")) return give(node, {static_cast<std::int64_t>(x.sizes[wrapped(n(node, 1), x.sizes.size())])}), true;
     if (node.is("aten::clone")) return give(node, {copied(x)}), true;
     if (node.is("aten::contiguous")) return give(node, {x.contiguous() ? x : copied(x)}), true;
     if (node.is("aten::chunk") || node.is("aten::unbind")) return give(node, split(node, x)), true;
