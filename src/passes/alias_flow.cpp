@@ -197,7 +197,8 @@ void Aliases::flow_schema(const ir::Node& node) {
         if (is_number_list(node.input(i)) && !is_number_list(output)) continue;
         const bool container = is_container(node.input(i)->type());
         if (container == is_container(output->type()) && !is_part_of(output, node.input(i))) assign(output, node.input(i));
-        if (container && !ir::is_tensor_list(output->type())) get(output, node.input(i));
+        if (container && !(ir::is_tensor_list(output->type()) && ir::is_tensor_list(node.input(i)->type())))
+          get(output, node.input(i));
       }
     }
     if (declared.empty() || is_container(output->type())) fresh(output);
