@@ -10,7 +10,7 @@
 #include "conversion/defect.h"
 #include "conversion/fact_rules.h"
 #include "conversion/settle_branches.h"
-#include "conversion/settle_copies.h"
+#include "conversion/settle_memory.h"
 #include "conversion/type_facts.h"
 #include "conversion/written_memory.h"
 #include "ir/value_name.h"
@@ -648,7 +648,9 @@ const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
                      const FoldOptions& how) {
-  const bool settled = settle_copies(graph, facts, watch) + settle_branches(graph, facts, watch) > 0;
+  const bool settled =
+      settle_memory(graph, facts, how.program, watch) + settle_parts(graph, facts, watch) + settle_branches(graph, facts, watch) >
+      0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   return passes::simplify(graph, schemas, known,
