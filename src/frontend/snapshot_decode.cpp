@@ -21,7 +21,6 @@ class Decoder {
   ir::Constants constants(std::size_t depth);
   ir::DictConstant dict(std::size_t depth);
   ir::TensorView tensor();
-  ir::Quantizer quantizer();
   ir::EnumConstant enumerator(std::size_t depth);
 
   void block(ir::Block& into, std::size_t depth);
@@ -39,18 +38,6 @@ class Decoder {
   std::uint64_t objects_wanted_ = 0;
 };
 
-ir::Quantizer Decoder::quantizer() {
-  ir::Quantizer quantizer;
-  quantizer.per_channel = in_.boolean();
-  quantizer.scale = in_.real();
-  quantizer.zero_point = in_.number();
-  quantizer.scales.resize(in_.count());
-  for (double& scale : quantizer.scales) scale = in_.real();
-  quantizer.zero_points = in_.numbers();
-  quantizer.axis = in_.number();
-  return quantizer;
-}
-
 ir::TensorView Decoder::tensor() {
   ir::TensorView tensor;
   tensor.dtype = in_.dtype();
@@ -60,7 +47,7 @@ ir::TensorView Decoder::tensor() {
   tensor.storage = in_.storage();
   tensor.requires_grad = in_.boolean();
   tensor.device = in_.text();
-  if (in_.boolean()) tensor.quantizer = std::make_shared<ir::Quantizer>(quantizer());
+  tensor.quantizer = in_.quantizer();
   if (tensor.sizes.size() != tensor.strides.size()) Reader::damaged("a tensor's sizes and strides differ in rank");
   return tensor;
 }

@@ -51,7 +51,6 @@ class Encoder {
 
   void constants(const ir::Constants& all, std::size_t depth);
   void tensor(const ir::TensorView& tensor);
-  void quantizer(const ir::Quantizer& quantizer);
 
   void block(const ir::Block& block, std::size_t depth);
   void node(const ir::Node& node, std::size_t depth);
@@ -96,6 +95,23 @@ void write_numbers(Writer& out, const std::vector<std::int64_t>& all) {
   for (const std::int64_t number : all) out.number(number);
 }
 
+void write_reals(Writer& out, const std::vector<double>& all) {
+  out.unsigned_number(all.size());
+  for (const double number : all) out.real(number);
+}
+
+void write_quantizer(Writer& out, const ir::Quantizer* quantizer) {
+  out.boolean(quantizer != nullptr);
+  if (!quantizer) return;
+  out.boolean(quantizer->per_channel);
+  out.real(quantizer->scale);
+  out.number(quantizer->zero_point);
+  write_reals(out, quantizer->scales);
+  write_numbers(out, quantizer->zero_points);
+  write_reals(out, quantizer->float_zero_points);
+  out.number(quantizer->axis);
+}
+
 void Encoder::tensor_type(Writer& out, const ir::TensorType& tensor) {
   out.boolean(tensor.dtype.has_value());
   if (tensor.dtype) out.byte(static_cast<std::uint8_t>(*tensor.dtype));
@@ -103,6 +119,7 @@ void Encoder::tensor_type(Writer& out, const ir::TensorType& tensor) {
   optional_numbers(out, tensor.strides);
   out.byte(tensor.requires_grad ? (*tensor.requires_grad ? 2 : 1) : 0);
   string(out, tensor.device);
+  write_quantizer(out, tensor.quantizer.get());
 }
 
 std::uint64_t Encoder::type_number(const ir::TypeRef& type, std::size_t depth) {
@@ -146,16 +163,6 @@ std::uint64_t Encoder::storage_number(const std::shared_ptr<const ir::Storage>& 
   return place->second;
 }
 
-void Encoder::quantizer(const ir::Quantizer& quantizer) {
-  out_.boolean(quantizer.per_channel);
-  out_.real(quantizer.scale);
-  out_.number(quantizer.zero_point);
-  out_.unsigned_number(quantizer.scales.size());
-  for (const double scale : quantizer.scales) out_.real(scale);
-  write_numbers(out_, quantizer.zero_points);
-  out_.number(quantizer.axis);
-}
-
 void Encoder::tensor(const ir::TensorView& tensor) {
   out_.byte(static_cast<std::uint8_t>(tensor.dtype));
   write_numbers(out_, tensor.sizes);
@@ -164,8 +171,7 @@ void Encoder::tensor(const ir::TensorView& tensor) {
   out_.unsigned_number(storage_number(tensor.storage));
   out_.boolean(tensor.requires_grad);
   string(out_, tensor.device);
-  out_.boolean(tensor.quantizer != nullptr);
-  if (tensor.quantizer) quantizer(*tensor.quantizer);
+  write_quantizer(out_, tensor.quantizer.get());
 }
 
 void Encoder::constants(const ir::Constants& all, std::size_t depth) {

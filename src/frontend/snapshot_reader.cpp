@@ -138,6 +138,24 @@ ir::DType SnapshotReader::dtype() {
   damaged("an element type is unknown");
 }
 
+std::shared_ptr<const ir::Quantizer> SnapshotReader::quantizer() {
+  if (!boolean()) return nullptr;
+  const auto reals = [&] {
+    std::vector<double> all(count());
+    for (double& number : all) number = real();
+    return all;
+  };
+  auto quantizer = std::make_shared<ir::Quantizer>();
+  quantizer->per_channel = boolean();
+  quantizer->scale = real();
+  quantizer->zero_point = number();
+  quantizer->scales = reals();
+  quantizer->zero_points = numbers();
+  quantizer->float_zero_points = reals();
+  quantizer->axis = number();
+  return quantizer;
+}
+
 ir::TensorType SnapshotReader::tensor_type() {
   ir::TensorType tensor;
   if (boolean()) tensor.dtype = dtype();
@@ -145,6 +163,7 @@ ir::TensorType SnapshotReader::tensor_type() {
   tensor.strides = optional_numbers();
   if (const std::uint8_t grad = byte()) tensor.requires_grad = grad == 2;
   tensor.device = text();
+  tensor.quantizer = quantizer();
   return tensor;
 }
 

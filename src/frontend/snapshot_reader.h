@@ -34,6 +34,7 @@ class SnapshotReader : public wire::Reader {
   std::vector<std::string> texts();
   ir::DType dtype();
   std::vector<std::int64_t> numbers();
+  std::shared_ptr<const ir::Quantizer> quantizer();  // may be null
 
  private:
   void read_texts();

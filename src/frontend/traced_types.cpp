@@ -15,7 +15,7 @@ constexpr std::size_t deepest_type = 100, most_visits = 100'000;
 
 class TypeReader {
  public:
-  explicit TypeReader(const files::PickleTree& tree) : tree_(tree) {}
+  TypeReader(const files::PickleTree& tree, const files::StorageBytes& bytes) : tree_(tree), bytes_(bytes) {}
 
   std::vector<ir::TypeRef> read() {
     const files::PickleItem* record = plain(tree_.root);
@@ -88,7 +88,7 @@ class TypeReader {
     return ir::list_of(ir::is(member, ir::TypeKind::tensor) ? ir::tensor_type() : member);
   }
 
-  // _rebuild_tensor_v2 and _rebuild_qtensor: storage, offset, sizes, strides, …
+  // _rebuild_tensor_v2 and _rebuild_qtensor: storage, offset, sizes, strides; the latter's quantizer, …
   ir::TypeRef tensor(const files::PickleItem& call) {
     const files::PickleItem& function = item(call.members.at(0));
     const bool known =
@@ -101,6 +101,8 @@ class TypeReader {
     if (!type.dtype || sizes.kind != Kind::tuple) return nullptr;
     type.sizes.emplace();
     for (const files::PickleItemId size : sizes.members) type.sizes->push_back(item(size).integer);
+    if (function.text == "_rebuild_qtensor" && given.members.size() > 4)
+      type.quantizer = files::saved_quantizer(tree_, item(given.members[4]), bytes_);
     return ir::tensor_type(std::move(type));
   }
 
@@ -117,14 +119,15 @@ class TypeReader {
   }
 
   const files::PickleTree& tree_;
+  const files::StorageBytes& bytes_;
   std::size_t depth_ = 0, visits_ = 0;
 };
 
 }  // namespace
 
-std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle) {
+std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle, const files::StorageBytes& bytes) {
   const files::PickleTree tree = files::read_pickle(pickle);
-  return TypeReader(tree).read();
+  return TypeReader(tree, bytes).read();
 }
 
 }  // namespace compatcheck::frontend

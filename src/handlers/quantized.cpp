@@ -28,7 +28,7 @@ bool known_zero(Emission& e, const Value& value) {
 
 Value dequantized(Emission& e, const Quantized& tensor) {
   if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {}, DType::f32);
-  if (e.at_least(13))
+  if (e.at_least(13) && tensor.zero_point.dtype == tensor.integers.dtype)
     return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
   // A weight with a scale for each channel, before DequantizeLinear had an axis. Conversion computes what follows unless the
   // weight is large or strided.

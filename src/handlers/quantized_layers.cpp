@@ -6,6 +6,7 @@
 #include "handlers/families.h"
 #include "handlers/pooling.h"
 #include "handlers/quantized.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -41,8 +42,48 @@ Value activated(Emission& e, const Value& value) {
 
 // ---- Two operands
 
+// A number changes the scale or the zero point before it changes an integer.
+void with_number(Emission& e) {
+  const auto made = symbolic::with_number(e.call);
+  if (!made) e.want("qa", "the scale, the zero point or the number added to it");
+  Quantized result = quantized(e, "qa");
+  const DType stored = result.integers.dtype;
+  const Value before = result.zero_point;
+  result.scale = e.scalar(DType::f32, made->quantizer.scale);
+  result.zero_point = e.scalar(stored, made->quantizer.zero_point);
+  const bool relu = names(e, "_relu");
+  const auto rounded = [&](const Value& floats) {
+    return e.node("QuantizeLinear", {floats, e.scalar(DType::f32, 1.0), result.zero_point});
+  };
+  const auto steps = [&] {
+    return e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(before, DType::f32)});
+  };
+  using enum symbolic::WithNumber::Integers;
+  switch (made->integers) {
+    case same:
+      if (!relu) break;
+      result.integers = e.cast(e.node("Max", {e.cast(result.integers, DType::i32), e.cast(result.zero_point, DType::i32)}), stored);
+      break;
+    case mirrored: {
+      const Value mirror = e.node("Neg", {steps()});
+      result.integers = rounded(relu ? e.node("Relu", {mirror}) : mirror);
+      break;
+    }
+    case zero: result.integers = rounded(e.node("Mul", {steps(), e.scalar(DType::f32, 0.0)})); break;
+    case moved: {
+      Value sum = e.node("Add", {steps(), e.scalar(DType::f32, static_cast<double>(made->added))});
+      if (relu) sum = e.node("Relu", {sum});
+      const double factor = e.call.tensor("qa")->quantizer->scale / made->quantizer.scale;
+      result.integers = rounded(e.node("Mul", {sum, e.scalar(DType::f32, factor)}));
+      break;
+    }
+  }
+  e.give_operand(0, {result});
+}
+
 template <char op>
 void binary(Emission& e) {
+  if (e.call.has("b")) return with_number(e);
   const Value a = dequantized(e, "qa"), b = dequantized(e, "qb");
   give_output(e, activated(e, e.node(op == '+' ? "Add" : op == '*' ? "Mul" : "MatMul", {a, b})));
 }
@@ -194,6 +235,20 @@ void quantized_prelu(Emission& e) {
   give_output(e, e.node("PRelu", {dequantized(e, "qx"), slope}));
 }
 
+// The parts of a packed table are lists; the table is the first tensor.
+void embedding_byte(Emission& e) {
+  const Operand tensors = packed_part(e, e.operand("weight"), "tensors");
+  const List* list = tensors.list();
+  const auto* table = list && !list->items.empty() ? std::get_if<Quantized>(&list->items.front().value) : nullptr;
+  if (!table || table->axis != 0) throw Refusal{"the packed table isn't known while converting"};
+  const Value indices = e.tensor("indices", DType::i64);
+  const auto of_rows = [&](const Value& numbers) {
+    return e.build.unsqueeze(e.build.gather(numbers, indices, 0), {static_cast<std::int64_t>(e.rank("indices"))});
+  };
+  const Value steps = e.node("Sub", {e.cast(e.build.gather(table->integers, indices, 0), DType::f32), of_rows(table->zero_point)});
+  e.give(e.node("Mul", {steps, of_rows(table->scale)}));
+}
+
 void same_quantized(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }
 
 void quantized_softmax(Emission& e) {
@@ -216,6 +271,7 @@ void register_quantized_layers(Registry& registry) {
   };
   all({"add", "add_relu"}, binary<'+'>);
   all({"mul", "mul_relu"}, binary<'*'>);
+  all({"add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"}, with_number);
   all({"matmul"}, binary<'@'>);
   all({"cat", "cat_relu"}, quantized_cat);
   all({"linear", "linear_relu", "linear_tanh", "linear_leaky_relu"}, linear_quantized);
@@ -230,6 +286,7 @@ void register_quantized_layers(Registry& registry) {
   all({"relu6", "clamp"}, quantized_clamp);
   all({"max_pool1d"}, quantized_max_pool);
   all({"dropout"}, same_quantized);
+  all({"embedding_byte"}, embedding_byte);
   all({"softmax"}, quantized_softmax);
   all({"elu"}, quantized_elu);
   all({"celu"}, quantized_celu, {"operator"});

@@ -8,6 +8,17 @@
 
 namespace compatcheck::report {
 
+namespace {
+
+Json quantization(const Quantization& held) {
+  Json json = {{"scales", held.scales}, {"zero_points", held.zero_points}};
+  if (held.axis) json["axis"] = *held.axis;
+  json["onnx_dtype"] = held.onnx_dtype;
+  return json;
+}
+
+}  // namespace
+
 Json tensors(const std::vector<TensorInfo>& infos) {
   Json list = Json::array();
   for (const auto& info : infos) {
@@ -24,6 +35,7 @@ Json tensors(const std::vector<TensorInfo>& infos) {
     }
     list.push_back({{"name", info.name}, {"dtype", info.dtype}, {"shape", std::move(shape)}});
     if (info.assumed) list.back()["assumed"] = true;
+    if (info.quantization) list.back()["quantization"] = quantization(*info.quantization);
   }
   return list;
 }

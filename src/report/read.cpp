@@ -39,9 +39,18 @@ std::string dimension(const JsonPlace& dim) {
   return dim.json().is_string() ? dim.text() : std::to_string(dim.count<std::int64_t>());
 }
 
+Quantization read_quantization(const JsonPlace& json) {
+  Quantization held{.scales = {}, .zero_points = {}, .onnx_dtype = json.at("onnx_dtype").text()};
+  json.at("scales").each([&](const JsonPlace& scale) { held.scales.push_back(scale.number()); });
+  json.at("zero_points").each([&](const JsonPlace& zero) { held.zero_points.push_back(zero.integer()); });
+  if (const auto axis = json.maybe("axis")) held.axis = axis->count<std::int64_t>();
+  return held;
+}
+
 TensorInfo read_tensor(const JsonPlace& json, std::string_view name) {
   TensorInfo info{.name = json.at(name).text(), .dtype = json.at("dtype").text(), .shape = {}};
   if (const auto assumed = json.maybe("assumed")) info.assumed = assumed->boolean();
+  if (const auto quantized = json.maybe("quantization")) info.quantization = read_quantization(*quantized);
   const auto shape = json.maybe("shape");
   if (!shape) return info;
   info.shape.emplace();

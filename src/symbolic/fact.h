@@ -36,6 +36,7 @@ struct TensorFact {
   std::optional<std::vector<Dim>> contents{};
   std::optional<double> fraction{};  // the only element of a floating tensor, where it isn't whole
   bool known_constant = false;       // a prim::Constant or a parameter: its elements are known when converting
+  std::shared_ptr<const ir::Quantizer> quantizer{};  // of a quantized tensor: what its integers stand for; null: not known
 };
 struct Fact;
 struct NumberFact {  // a Python int, float or bool
