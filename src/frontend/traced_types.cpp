@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "files/pickle_tree.h"
+#include "files/saved_quantizer.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::size_t deepest_type = 100, most_visits = 100'000;
 
 class TypeReader {
  public:
-  TypeReader(const files::PickleTree& tree, const files::StorageBytes& bytes) : tree_(tree), bytes_(bytes) {}
+  explicit TypeReader(const files::PickleTree& tree) : tree_(tree) {}
 
   std::vector<ir::TypeRef> read() {
     const files::PickleItem* record = plain(tree_.root);
@@ -80,12 +81,15 @@ class TypeReader {
     return known ? ir::tuple_of(std::move(members)) : nullptr;
   }
 
-  // Members of a list of tensors have sizes of their own.
+  // Members of a list of tensors have sizes of their own, and quantizers.
   ir::TypeRef list(const files::PickleItem& held) {
     const auto& members = held.members.empty() ? held.added : held.members;
     const ir::TypeRef member = members.empty() ? nullptr : type_of(members.front());
     if (!member) return nullptr;
-    return ir::list_of(ir::is(member, ir::TypeKind::tensor) ? ir::tensor_type() : member);
+    if (!ir::is(member, ir::TypeKind::tensor)) return ir::list_of(member);
+    ir::TensorType each;
+    if (member->tensor.dtype && ir::is_quantized(*member->tensor.dtype)) each.dtype = member->tensor.dtype;
+    return ir::list_of(ir::tensor_type(std::move(each)));
   }
 
   // _rebuild_tensor_v2 and _rebuild_qtensor: storage, offset, sizes, strides; the latter's quantizer, …
@@ -102,7 +106,9 @@ class TypeReader {
     type.sizes.emplace();
     for (const files::PickleItemId size : sizes.members) type.sizes->push_back(item(size).integer);
     if (function.text == "_rebuild_qtensor" && given.members.size() > 4)
-      type.quantizer = files::saved_quantizer(tree_, item(given.members[4]), bytes_);
+      type.quantizer = files::saved_quantizer(tree_, item(given.members[4]), [](const std::string&) {
+        return std::vector<std::uint8_t>();  // the file has no elements of examples, nor the scales of channels
+      });
     return ir::tensor_type(std::move(type));
   }
 
@@ -119,15 +125,14 @@ class TypeReader {
   }
 
   const files::PickleTree& tree_;
-  const files::StorageBytes& bytes_;
   std::size_t depth_ = 0, visits_ = 0;
 };
 
 }  // namespace
 
-std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle, const files::StorageBytes& bytes) {
+std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle) {
   const files::PickleTree tree = files::read_pickle(pickle);
-  return TypeReader(tree, bytes).read();
+  return TypeReader(tree).read();
 }
 
 }  // namespace compatcheck::frontend

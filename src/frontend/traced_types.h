@@ -6,14 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "files/saved_quantizer.h"
 #include "ir/type.h"
 
 namespace compatcheck::frontend {
 
 // Of forward's arguments, in order; null where the pickle doesn't tell (sparse tensors, objects). Throws ModelError for what is
 // no pickle of such a record.
-// `bytes`: of the storages beside the pickle, which hold scales.
-std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle, const files::StorageBytes& bytes);
+std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle);
 
 }  // namespace compatcheck::frontend

@@ -83,6 +83,17 @@ Ints packed_ints(Emission& e, const Operand& packed, std::string_view name) {
   return made;
 }
 
+// The parts of a packed table are lists; the table is the first tensor.
+Value quantized_rows(Emission& e, const Operand& packed, const Value& indices, std::int64_t rank) {
+  const Operand tensors = packed_part(e, packed, "tensors");
+  const List* list = tensors.list();
+  const auto* table = list && !list->items.empty() ? std::get_if<Quantized>(&list->items.front().value) : nullptr;
+  if (!table || table->axis != 0) throw Refusal{"the packed table isn't known while converting"};
+  const auto of_rows = [&](const Value& numbers) { return e.build.unsqueeze(e.build.gather(numbers, indices, 0), {rank}); };
+  const Value steps = e.node("Sub", {e.cast(e.build.gather(table->integers, indices, 0), DType::f32), of_rows(table->zero_point)});
+  return e.node("Mul", {steps, of_rows(table->scale)});
+}
+
 PackedLinear packed_linear(Emission& e, const Operand& packed) {
   const Operand weight = packed_part(e, packed, "weight"), bias = packed_part(e, packed, "bias");
   PackedLinear layer{.steps = {}, .scale = {}, .bias = bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32)};

@@ -62,7 +62,8 @@ void with_number(Emission& e) {
   switch (made->integers) {
     case same:
       if (!relu) break;
-      result.integers = e.cast(e.node("Max", {e.cast(result.integers, DType::i32), e.cast(result.zero_point, DType::i32)}), stored);
+      result.integers = rounded(
+          e.node("Relu", {e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(result.zero_point, DType::f32)})}));
       break;
     case mirrored: {
       const Value mirror = e.node("Neg", {steps()});
@@ -142,7 +143,7 @@ Value convolution(Emission& e, const Value& floats) {
     c.weight = e.build.squeeze(c.weight, {2});
     dims.erase(dims.begin() + 2);
     for (Ints* list : {&stride, &padding, &dilation, &output_padding})
-      if (list->size() == 2) list->erase(list->begin());
+      if (list->size() > 1) *list = {(*list)[1]};
   }
   if (dims.size() < 3 || e.shape(first_name(e)).size() != dims.size())
     throw Refusal{"a convolution takes an input and a weight of as many dimensions, at least 3"};
@@ -235,18 +236,8 @@ void quantized_prelu(Emission& e) {
   give_output(e, e.node("PRelu", {dequantized(e, "qx"), slope}));
 }
 
-// The parts of a packed table are lists; the table is the first tensor.
 void embedding_byte(Emission& e) {
-  const Operand tensors = packed_part(e, e.operand("weight"), "tensors");
-  const List* list = tensors.list();
-  const auto* table = list && !list->items.empty() ? std::get_if<Quantized>(&list->items.front().value) : nullptr;
-  if (!table || table->axis != 0) throw Refusal{"the packed table isn't known while converting"};
-  const Value indices = e.tensor("indices", DType::i64);
-  const auto of_rows = [&](const Value& numbers) {
-    return e.build.unsqueeze(e.build.gather(numbers, indices, 0), {static_cast<std::int64_t>(e.rank("indices"))});
-  };
-  const Value steps = e.node("Sub", {e.cast(e.build.gather(table->integers, indices, 0), DType::f32), of_rows(table->zero_point)});
-  e.give(e.node("Mul", {steps, of_rows(table->scale)}));
+  e.give(quantized_rows(e, e.operand("weight"), e.tensor("indices", DType::i64), e.rank("indices")));
 }
 
 void same_quantized(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }

@@ -73,6 +73,14 @@ Facts quantized_embedding(const Call& call) {
   return {tensor_fact(DType::f32, std::move(shape))};
 }
 
+Facts quantized_bags(const Call& call) {
+  const auto last = call.boolean("include_last_offset");
+  const Dim bags = last ? size_at(tensor_of(call, "offsets"), 0) - Dim(*last ? 1 : 0) : Dim::unknown();
+  const Facts rows = quantized_embedding(call);
+  const auto* row = rows.front().tensor();
+  return {tensor_fact(DType::f32, Shape{bags, row->shape ? row->shape->back() : Dim::unknown()})};
+}
+
 Facts quantized_cat(const Call& call) {
   const auto tensors = tensor_list(call, "qx");
   const auto dim = call.integer("dim");
@@ -340,6 +348,7 @@ void register_quantized(Registry& registry) {
   for (const char* op : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
     registry.facts("quantized::quantized_" + std::string(op) + "_cell_dynamic", quantized_cell);
   registry.facts("quantized::embedding_byte", quantized_embedding);
+  registry.facts("quantized::embedding_bag_byte", quantized_bags);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), quantized_cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
                          "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})

@@ -38,8 +38,7 @@ def cases():
             "channel_shuffle": lambda x: F.channel_shuffle(x, 3), "clone": lambda x: x.clone(), "identity": lambda x: x,
             "compared": lambda x: (x == x, x != 0.0731, x > 0.5, x < 0.5, x >= x, x <= 0.1), "int_repr": lambda x: x.int_repr(),
             "parameters": lambda x: x.dequantize() * x.q_scale() + x.q_zero_point(), "twice": lambda x: torch.relu(torch.sigmoid(x))}.items():
-        since = 11 if name in ("reflection_pad", "nearest", "nearest_exact", "bilinear", "flip", "sort") else 10
-        made[f"io_{name}"] = Case(function, pictures(), opsets=range(since, 27), tolerance=STEP)
+        made[f"io_{name}"] = Case(function, pictures(), opsets=OPSETS, tolerance=STEP)
     for name, function in {"hardtanh": F.hardtanh, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "mean": lambda x: x.mean((2, 3)), "flatten": lambda x: x.flatten(1), "cat": lambda x: torch.cat([x, x], 1)}.items():
         made[f"io_signed_{name}"] = Case(function, pictures(torch.qint8), opsets=OPSETS, tolerance=STEP)
     for name, function in {"reflect": lambda x: F.pad(x, [1, 2, 1, 1], mode="reflect"), "constant": lambda x: F.pad(x, [1, 2], value=0.5)}.items():
@@ -94,4 +93,18 @@ def layers():
     table.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig
     table = torch.ao.quantization.convert(torch.ao.quantization.prepare(nn.Sequential(table)))
     made["embedding_byte"] = Case(table, [(torch.randint(0, 10, (3, 4)),), (torch.randint(0, 10, (5, 4)),)], ("i64:n,4",))
+    bags = nn.EmbeddingBag(10, 8, mode="sum", include_last_offset=True)
+    bags.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig
+    bags = Bags(bags)
+    bags = torch.ao.quantization.convert(torch.ao.quantization.prepare(bags))
+    made["embedding_bag_byte"] = Case(bags, [(torch.randint(0, 10, (6,)), torch.tensor([0, 2, 2, 6])), (torch.randint(0, 10, (9,)), torch.tensor([0, 1, 5, 9]))], ("i64:n", "i64:4"), opsets=range(9, 27))
     return made
+
+
+class Bags(nn.Module):
+    def __init__(self, bags):
+        super().__init__()
+        self.bags = bags
+
+    def forward(self, indices, offsets):
+        return self.bags(indices, offsets)

@@ -70,17 +70,9 @@ std::vector<c10::IValue> ModuleReader::traced_inputs() {
 std::vector<ir::TypeRef> ModuleReader::traced_input_types() {
   const Record* record = archive_.find("traced_inputs.pkl");
   if (!record) return {};
-  const auto bytes_of = [&](const std::string& name) {
-    const auto [data, size] = reader_.getRecord(name);
-    const auto* bytes = static_cast<const std::uint8_t*>(data.get());
-    return std::vector<std::uint8_t>(bytes, bytes + size);
-  };
-  const auto storage = [&](const std::string& key) {
-    const Record* found = archive_.find("traced_inputs/" + key);
-    return found ? bytes_of(found->name) : std::vector<std::uint8_t>();
-  };
-  if (!record->compressed) return traced_types(archive_.contents(*record), storage);
-  return traced_types(bytes_of(record->name), storage);
+  if (!record->compressed) return traced_types(archive_.contents(*record));
+  const auto [data, size] = reader_.getRecord(record->name);
+  return traced_types({static_cast<const std::uint8_t*>(data.get()), size});
 }
 
 c10::IValue ModuleReader::unpickle(const std::string& name, std::optional<at::Device> device, bool map_weights) {
