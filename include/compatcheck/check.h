@@ -36,8 +36,8 @@ struct CheckOptions {
       custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
   bool inline_functions = false;  // as ConvertOptions has it
   ExportType export_type = ExportType::onnx;
-  StateMode state = StateMode::refuse;       // attributes that a call writes and a later call reads
-  ComplexIo complex_io = ComplexIo::refuse;  // complex tensors among the model's inputs and outputs
+  StateMode state = StateMode::refuse;             // attributes that a call writes and a later call reads
+  ComplexIo complex_io = ComplexIo::refuse;        // complex tensors among the model's inputs and outputs
   QuantizedIo quantized_io = QuantizedIo::floats;  // quantized ones
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing{};  // more missing operators than this fail the gate

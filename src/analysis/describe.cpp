@@ -93,10 +93,10 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   info.assumed = prepared.assumed;
   const auto outputs = prepared.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    describe_quantized(info.outputs.emplace_back(describe_value(
-                           conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
-                           prepared.facts.of(outputs[i]))),
-                       prepared.facts.of(outputs[i]), prepared.quantized_io);
+    describe_quantized(
+        info.outputs.emplace_back(describe_value(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
+                                                 prepared.facts.of(outputs[i]))),
+        prepared.facts.of(outputs[i]), prepared.quantized_io);
   describe_state(prepared, info);
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);

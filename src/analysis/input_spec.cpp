@@ -21,8 +21,8 @@ struct InputSpec {
   std::string name;  // empty: by position
   ir::DType dtype = ir::DType::f32;
   std::shared_ptr<const ir::Quantizer> quantizer;  // "qu8(0.5,128)"
-  bool none = false;              // an Optional given as None
-  std::vector<std::string> dims;  // numbers or names; empty with `none` false: rank 0
+  bool none = false;                               // an Optional given as None
+  std::vector<std::string> dims;                   // numbers or names; empty with `none` false: rank 0
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
@@ -275,7 +275,8 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type));
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
-    if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel) check_channels(text, *channels, spec.dims);
+    if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
+      check_channels(text, *channels, spec.dims);
     facts.push_back({spec.name, number ? *number : fact_of_spec(spec)});
   }
   return facts;

@@ -364,8 +364,8 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
     const Fact& fact = context.facts.of(input);
     const bool state = input->index() + context.state.size() >= graph.inputs().size();
     if (state || !input->unused() || can_be_input(fact, input->type(), context.complex_io, builder))
-      operands[input] = declare(fact, input->type(), ir::input_name(*input), static_cast<std::uint32_t>(input->index()), context,
-                                builder);
+      operands[input] =
+          declare(fact, input->type(), ir::input_name(*input), static_cast<std::uint32_t>(input->index()), context, builder);
   }
   return operands;
 }

@@ -79,10 +79,9 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
   if (const auto* tensor = fact.tensor()) {
     if (!tensor->dtype) throw unknown_dtype(fact);
     if (ir::is_quantized(*tensor->dtype))
-      return {Quantized{fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false),
-                        fresh(stored_as(*tensor->dtype), false),
-                        tensor->quantizer && tensor->quantizer->per_channel ? std::optional(tensor->quantizer->axis)
-                                                                            : std::nullopt}};
+      return {
+          Quantized{fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false),
+                    tensor->quantizer && tensor->quantizer->per_channel ? std::optional(tensor->quantizer->axis) : std::nullopt}};
     if (ir::is_complex(*tensor->dtype)) {
       const DType part = symbolic::real_part(*tensor->dtype);
       const Value real = fresh(part, false);

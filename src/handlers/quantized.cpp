@@ -90,7 +90,8 @@ Value quantized_rows(Emission& e, const Operand& packed, const Value& indices, s
   const auto* table = list && !list->items.empty() ? std::get_if<Quantized>(&list->items.front().value) : nullptr;
   if (!table || table->axis != 0) throw Refusal{"the packed table isn't known while converting"};
   const auto of_rows = [&](const Value& numbers) { return e.build.unsqueeze(e.build.gather(numbers, indices, 0), {rank}); };
-  const Value steps = e.node("Sub", {e.cast(e.build.gather(table->integers, indices, 0), DType::f32), of_rows(table->zero_point)});
+  const Value steps =
+      e.node("Sub", {e.cast(e.build.gather(table->integers, indices, 0), DType::f32), of_rows(table->zero_point)});
   return e.node("Mul", {steps, of_rows(table->scale)});
 }
 

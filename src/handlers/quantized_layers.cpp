@@ -55,15 +55,13 @@ void with_number(Emission& e) {
   const auto rounded = [&](const Value& floats) {
     return e.node("QuantizeLinear", {floats, e.scalar(DType::f32, 1.0), result.zero_point});
   };
-  const auto steps = [&] {
-    return e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(before, DType::f32)});
-  };
+  const auto steps = [&] { return e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(before, DType::f32)}); };
   using enum symbolic::WithNumber::Integers;
   switch (made->integers) {
     case same:
       if (!relu) break;
-      result.integers = rounded(
-          e.node("Relu", {e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(result.zero_point, DType::f32)})}));
+      result.integers =
+          rounded(e.node("Relu", {e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(result.zero_point, DType::f32)})}));
       break;
     case mirrored: {
       const Value mirror = e.node("Neg", {steps()});

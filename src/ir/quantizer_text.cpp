@@ -9,7 +9,7 @@ namespace compatcheck::ir {
 namespace {
 
 template <class Number>
-std::string shortest(Number number) {
+std::string number_to_text(Number number) {
   char text[64];
   const auto made = std::to_chars(text, text + sizeof text, number);
   return {text, made.ptr};
@@ -18,7 +18,7 @@ std::string shortest(Number number) {
 template <class Number>
 std::string bracketed(const std::vector<Number>& numbers) {
   std::string text;
-  for (const Number number : numbers) text += (text.empty() ? "" : ",") + shortest(number);
+  for (const Number number : numbers) text += (text.empty() ? "" : ",") + number_to_text(number);
   return "[" + text + "]";
 }
 
@@ -84,8 +84,8 @@ std::optional<Quantizer> quantizer_in(std::string_view text, const Fits& fits) {
 
 std::string to_string(DType dtype, const Quantizer& quantizer) {
   const std::string numbers = quantizer.per_channel ? bracketed(quantizer.scales) + "," + bracketed(quantizer.zero_points) + "," +
-                                                          shortest(quantizer.axis)
-                                                    : shortest(quantizer.scale) + "," + shortest(quantizer.zero_point);
+                                                          number_to_text(quantizer.axis)
+                                                    : number_to_text(quantizer.scale) + "," + number_to_text(quantizer.zero_point);
   return std::string(name(dtype)) + "(" + numbers + ")";
 }
 

@@ -1,5 +1,5 @@
-// Quantized dtypes as options and ONNX files state them: "qu8(0.5,128)", or "qi8([0.5,0.25],[0,0],1)" with a scale and a zero point
-// of each position along dimension 1.
+// Quantized dtypes as options and ONNX files state them: "qu8(0.5,128)", or "qi8([0.5,0.25],[0,0],1)" with a scale and a zero
+// point of each position along dimension 1.
 #pragma once
 
 #include <memory>

@@ -95,8 +95,7 @@ TypeRef make(TypeKind kind, std::vector<TypeRef> elements, std::string name = {}
 }  // namespace
 
 bool TensorType::operator==(const TensorType& other) const {
-  const bool same_quantizer =
-      quantizer == other.quantizer || (quantizer && other.quantizer && *quantizer == *other.quantizer);
+  const bool same_quantizer = quantizer == other.quantizer || (quantizer && other.quantizer && *quantizer == *other.quantizer);
   return same_quantizer && dtype == other.dtype && sizes == other.sizes && strides == other.strides &&
          requires_grad == other.requires_grad && device == other.device;
 }

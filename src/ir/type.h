@@ -21,7 +21,7 @@ struct TensorType {
   std::optional<std::vector<std::optional<std::int64_t>>> sizes;
   std::optional<std::vector<std::optional<std::int64_t>>> strides;
   std::optional<bool> requires_grad;
-  std::string device;  // "cpu", "cuda:0"; empty if the graph doesn't say
+  std::string device;                            // "cpu", "cuda:0"; empty if the graph doesn't say
   std::shared_ptr<const Quantizer> quantizer{};  // of an example input; null: not known
 
   bool operator==(const TensorType& other) const;

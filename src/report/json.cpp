@@ -10,7 +10,7 @@ namespace compatcheck::report {
 
 namespace {
 
-Json quantization(const Quantization& held) {
+Json quantization_json(const Quantization& held) {
   Json json = {{"scales", held.scales}, {"zero_points", held.zero_points}};
   if (held.axis) json["axis"] = *held.axis;
   json["onnx_dtype"] = held.onnx_dtype;
@@ -35,7 +35,7 @@ Json tensors(const std::vector<TensorInfo>& infos) {
     }
     list.push_back({{"name", info.name}, {"dtype", info.dtype}, {"shape", std::move(shape)}});
     if (info.assumed) list.back()["assumed"] = true;
-    if (info.quantization) list.back()["quantization"] = quantization(*info.quantization);
+    if (info.quantization) list.back()["quantization"] = quantization_json(*info.quantization);
   }
   return list;
 }

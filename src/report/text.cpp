@@ -1,7 +1,7 @@
 // The page of one report.
 #include <algorithm>
-#include <charconv>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -143,13 +143,13 @@ std::string state_lines(const Report& report, const Style& style) {
   return lines;
 }
 
-std::string number_text(double number) {
+std::string spelled_scale(double number) {
   char text[64];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
-std::string quantization(const Quantization& held) {
-  if (!held.axis) return "scale " + number_text(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
+std::string spelled_quantization(const Quantization& held) {
+  if (!held.axis) return "scale " + spelled_scale(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
   return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
 }
 
@@ -159,14 +159,14 @@ std::string quantized_lines(const Report& report, const Style& style) {
   const auto add = [&](const char* kind, const std::vector<TensorInfo>& tensors) {
     for (const TensorInfo& each : tensors)
       if (each.quantization)
-        lines += "  " + std::string(kind) + " " + each.name + " (" + type(each) + "): " + quantization(*each.quantization) + "; " +
-                 each.quantization->onnx_dtype + " in the ONNX model\n";
+        lines += "  " + std::string(kind) + " " + each.name + " (" + type(each) + "): " + spelled_quantization(*each.quantization) +
+                 "; " + each.quantization->onnx_dtype + " in the ONNX model\n";
   };
   add("input", report.model.inputs);
   add("output", report.model.outputs);
   if (lines.empty()) return {};
-  return "\n" + style(Color::bold, "quantized") + style(Color::dim, "  --quantized-io chooses between integers and floats") + "\n" +
-         lines;
+  return "\n" + style(Color::bold, "quantized") + style(Color::dim, "  --quantized-io chooses between integers and floats") +
+         "\n" + lines;
 }
 
 std::string steps(const Report& report, const Style& style) {

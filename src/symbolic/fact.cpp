@@ -270,7 +270,8 @@ std::size_t nested_footprint(const Fact& fact, int depth) {
   if (const auto* tensor = fact.tensor()) {
     add(tensor->shape);
     add(tensor->contents);
-    if (tensor->quantizer) bytes += sizeof(ir::Quantizer) + tensor->quantizer->scales.size() * (sizeof(double) + sizeof(std::int64_t));
+    if (tensor->quantizer)
+      bytes += sizeof(ir::Quantizer) + tensor->quantizer->scales.size() * (sizeof(double) + sizeof(std::int64_t));
   } else if (const auto* list = fact.list()) {
     if (list->items)
       for (const Fact& item : *list->items) bytes += nested_footprint(item, depth + 1);

@@ -208,7 +208,8 @@ Verdict verdict(bool holds, std::string_view otherwise) {
 // quant_min and quant_max are what the dtype holds, so that ONNX's saturation is PyTorch's.
 Verdict whole_range(const Call& call) {
   const auto bounds = bounds_of(call.has("dtype") ? call.dtype("dtype") : std::nullopt);
-  const bool whole = bounds && only_number(call, "quant_min") == bounds->least && only_number(call, "quant_max") == bounds->greatest;
+  const bool whole =
+      bounds && number_argument(call, "quant_min") == bounds->least && number_argument(call, "quant_max") == bounds->greatest;
   return verdict(whole, "quant_min and quant_max are narrower than the dtype, or aren't known");
 }
 
@@ -218,7 +219,7 @@ Verdict range_fits_dtype(const Call& call) {
   const auto dtype = call.dtype("dtype");
   const auto bounds = bounds_of(dtype);
   if (dtype && !bounds) demands.broken("PyTorch doesn't quantize to " + std::string(ir::name(*dtype)));
-  const auto least = only_number(call, "quant_min"), greatest = only_number(call, "quant_max");
+  const auto least = number_argument(call, "quant_min"), greatest = number_argument(call, "quant_max");
   if (bounds && ((least && *least < bounds->least) || (greatest && *greatest > bounds->greatest)))
     demands.broken("quant_min and quant_max must be within the range of " + std::string(ir::name(*dtype)));
   return demands.verdict();
@@ -339,8 +340,7 @@ void register_quantized(Registry& registry) {
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
   registry.condition("zero_points_even", zero_points_even);
-  for (const char* op :
-       {"add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"})
+  for (const char* op : {"add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"})
     registry.facts("quantized::" + std::string(op), binary);
   for (const char* op : {"aten::quantized_max_pool1d", "quantized::max_pool1d"}) registry.facts(op, quantized_pool<1>);
   for (const char* op : {"aten::quantized_max_pool2d", "quantized::max_pool2d"}) registry.facts(op, quantized_pool<2>);

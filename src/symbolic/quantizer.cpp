@@ -37,16 +37,16 @@ std::string_view named_like(const Call& call, std::string_view word) {
 bool passes_on(const Call& call) {
   const auto has = [&](schema::Trait trait) { return schema::has_trait(schema::without_in_place(call.op()), trait); };
   if (has(schema::Trait::keeps_scale) || has(schema::Trait::keeps_integers) || has(schema::Trait::dequantizes)) return true;
-  for (const std::string_view op : {"quantized::relu6", "quantized::clamp", "quantized::max_pool1d", "quantized::max_pool2d",
-                                    "aten::quantized_max_pool1d", "aten::quantized_max_pool2d", "quantized::cat",
-                                    "quantized::cat_relu", "quantized::dropout"})
+  for (const std::string_view op :
+       {"quantized::relu6", "quantized::clamp", "quantized::max_pool1d", "quantized::max_pool2d", "aten::quantized_max_pool1d",
+        "aten::quantized_max_pool2d", "quantized::cat", "quantized::cat_relu", "quantized::dropout"})
     if (call.op() == op) return true;
   return false;
 }
 
 }  // namespace
 
-std::optional<double> only_number(const Call& call, std::string_view argument) {
+std::optional<double> number_argument(const Call& call, std::string_view argument) {
   const TensorFact* tensor = call.fact(argument).tensor();
   if (!tensor) return call.number(argument);
   if (tensor->fraction) return tensor->fraction;
@@ -69,7 +69,7 @@ std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtyp
 // Source: aten/src/ATen/native/quantized/cpu/qadd.cpp and qmul.cpp of pytorch.
 std::optional<WithNumber> with_number(const Call& call) {
   const TensorFact* tensor = call.tensor("qa");
-  const auto number = only_number(call, "b");
+  const auto number = number_argument(call, "b");
   if (!tensor || !tensor->dtype || !tensor->quantizer || tensor->quantizer->per_channel || !number) return std::nullopt;
   const auto [least, greatest] = integers_of(*tensor->dtype);
   const double scale = tensor->quantizer->scale;
@@ -86,15 +86,15 @@ std::optional<WithNumber> with_number(const Call& call) {
   const auto added = static_cast<std::int64_t>(steps);
   const auto steps_in_all = static_cast<double>(greatest - least);
   if (least > zero_point - added)
-    return WithNumber{.integers = moved,
-                      .quantizer = {.scale = static_cast<double>(greatest - (zero_point - added)) / steps_in_all * scale,
-                                    .zero_point = least},
-                      .added = added};
+    return WithNumber{
+        .integers = moved,
+        .quantizer = {.scale = static_cast<double>(greatest - (zero_point - added)) / steps_in_all * scale, .zero_point = least},
+        .added = added};
   if (greatest < zero_point - added)
-    return WithNumber{.integers = moved,
-                      .quantizer = {.scale = static_cast<double>(zero_point - added - least) / steps_in_all * scale,
-                                    .zero_point = greatest},
-                      .added = added};
+    return WithNumber{
+        .integers = moved,
+        .quantizer = {.scale = static_cast<double>(zero_point - added - least) / steps_in_all * scale, .zero_point = greatest},
+        .added = added};
   return WithNumber{.integers = same, .quantizer = {.scale = scale, .zero_point = zero_point - added}};
 }
 
@@ -112,10 +112,9 @@ std::shared_ptr<const ir::Quantizer> quantizer_of(const Call& call, ir::DType dt
   const std::string_view scale = named_like(call, "scale"), zero_point = named_like(call, "zero_point");
   const bool states = !scale.empty() && !zero_point.empty() && !call.is_none(scale);
   if (states && (call.op() == "aten::quantize_per_tensor" || call.op().starts_with("quantized::"))) {
-    const auto scaled = only_number(call, scale), zero = only_number(call, zero_point);
+    const auto scaled = number_argument(call, scale), zero = number_argument(call, zero_point);
     if (!scaled || !zero) return nullptr;
-    return std::make_shared<const ir::Quantizer>(
-        ir::Quantizer{.scale = *scaled, .zero_point = static_cast<std::int64_t>(*zero)});
+    return std::make_shared<const ir::Quantizer>(ir::Quantizer{.scale = *scaled, .zero_point = static_cast<std::int64_t>(*zero)});
   }
   if (!passes_on(call)) return nullptr;
   const TensorFact* first = first_quantized(call);

@@ -12,7 +12,7 @@
 namespace compatcheck::symbolic {
 
 // A number, or the only element of a tensor.
-std::optional<double> only_number(const Call& call, std::string_view argument);
+std::optional<double> number_argument(const Call& call, std::string_view argument);
 
 // One of a whole tensor, or one of each channel whose numbers are known.
 bool states_numbers(const ir::Quantizer& quantizer);

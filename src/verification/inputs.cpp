@@ -249,7 +249,7 @@ class Maker {
     for (const std::int64_t dim : dims) count *= dim;
     const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
     const ir::DType stored = dtype == ir::DType::qi8 ? ir::DType::i8 : ir::DType::u8;
-    const onnx::TensorData data = quantized              ? onnx::make_tensor(stored, dims, any_integers(count, stored))
+    const onnx::TensorData data = quantized ? onnx::make_tensor(stored, dims, any_integers(count, stored))
                                   : ir::is_complex(dtype)
                                       ? onnx::make_tensor(symbolic::real_part(dtype), {2 * count}, floats(2 * count))
                                   : whole ? onnx::make_tensor(dtype, dims, integers(count, dtype))
