@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 6;
+inline constexpr std::uint32_t version = 7;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;

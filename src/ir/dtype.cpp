@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "process/transfer.h"
+
 namespace compatcheck::ir {
 namespace {
 
@@ -71,6 +73,12 @@ std::optional<DType> dtype_from_torch_name(std::string_view name) {
 
 std::optional<DType> dtype_from_number(std::int64_t number) {
   return find([&](const Row& r) { return static_cast<std::int64_t>(r.dtype) == number; });
+}
+
+void transfer(process::Reader& in, DType& dtype) {
+  const auto known = dtype_from_number(static_cast<std::int64_t>(in.number()));
+  if (!known) throw process::Damaged("an element type is unknown");
+  dtype = *known;
 }
 
 bool is_floating(DType dtype) { return row(dtype).family == Family::floating; }

@@ -8,6 +8,10 @@
 #include <optional>
 #include <string_view>
 
+namespace compatcheck::process {
+class Reader;
+}
+
 namespace compatcheck::ir {
 
 enum class DType : std::int8_t {
@@ -51,6 +55,8 @@ std::optional<DType> dtype_from_torch_name(std::string_view name);
 
 // The enumerator for torch's number; nullopt for a number that torch doesn't use.
 std::optional<DType> dtype_from_number(std::int64_t number);
+// As process/transfer.h reads it.
+void transfer(process::Reader& in, DType& dtype);
 
 bool is_floating(DType dtype);  // f16 bf16 f32 f64 f8*
 bool is_complex(DType dtype);

@@ -1,209 +1,234 @@
 #include "report/json.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "compatcheck/check.h"
-#include "report/assumed.h"
-#include "report/enumerator_names.h"
-#include "report/json_parts.h"
+#include "report/fields.h"
+#include "report/read.h"
 #include "report/totals.h"
 
 namespace compatcheck::report {
-
 namespace {
 
-Json quantization_json(const Quantization& held) {
-  Json json = {{"scales", held.scales}, {"zero_points", held.zero_points}};
-  if (held.axis) json["axis"] = *held.axis;
-  json["onnx_dtype"] = held.onnx_dtype;
-  return json;
+void put_shape(FieldWriter& io, const std::optional<std::vector<std::string>>& shape) {
+  Json& json = io.json["shape"];
+  if (!shape) return;
+  json = Json::array();
+  for (const std::string& size : *shape) {
+    const bool number = !size.empty() && size.size() < 19 && size.find_first_not_of("0123456789") == size.npos;
+    json.push_back(number ? Json(std::stoll(size)) : size == "?" ? Json(nullptr) : Json(size));
+  }
+}
+
+void put_shape(FieldReader& io, std::optional<std::vector<std::string>>& shape) {
+  const auto found = io.place.maybe("shape");
+  if (!found) return;
+  shape.emplace();
+  found->each([&](const JsonPlace& size) {
+    shape->push_back(size.json().is_null()     ? "?"
+                     : size.json().is_string() ? size.text()
+                                               : std::to_string(size.count<std::int64_t>()));
+  });
+}
+
+// Scales may be above 1 and zero points below 0.
+void put_quantization(FieldWriter& io, const std::optional<Quantization>& quantization) {
+  if (!quantization) return;
+  Json& json = io.json["quantization"];
+  json = {{"scales", quantization->scales}, {"zero_points", quantization->zero_points}};
+  if (quantization->axis) json["axis"] = *quantization->axis;
+  json["onnx_dtype"] = quantization->onnx_dtype;
+}
+
+void put_quantization(FieldReader& io, std::optional<Quantization>& quantization) {
+  const auto found = io.place.maybe("quantization");
+  if (!found) return;
+  Quantization& held = quantization.emplace();
+  found->at("scales").each([&](const JsonPlace& scale) { held.scales.push_back(scale.number()); });
+  found->at("zero_points").each([&](const JsonPlace& zero) { held.zero_points.push_back(zero.integer()); });
+  if (const auto axis = found->maybe("axis")) held.axis = axis->integer();
+  held.onnx_dtype = found->at("onnx_dtype").text();
 }
 
 }  // namespace
 
-Json tensors(const std::vector<TensorInfo>& infos) {
-  Json list = Json::array();
-  for (const auto& info : infos) {
-    Json shape = nullptr;
-    if (info.shape) {
-      shape = Json::array();
-      for (const auto& dim : *info.shape) {
-        const bool number = !dim.empty() && dim.size() < 19 && dim.find_first_not_of("0123456789") == std::string::npos;
-        if (number)
-          shape.push_back(std::stoll(dim));
-        else
-          shape.push_back(dim == "?" ? Json(nullptr) : Json(dim));
-      }
-    }
-    list.push_back({{"name", info.name}, {"dtype", info.dtype}, {"shape", std::move(shape)}});
-    if (info.assumed) list.back()["assumed"] = true;
-    if (info.quantization) list.back()["quantization"] = quantization_json(*info.quantization);
-  }
-  return list;
+template <class Io, is<TensorInfo> T>
+void fields(Io& io, T& info) {
+  io("name", info.name, "dtype", info.dtype);
+  put_shape(io, info.shape);
+  io.unless_empty("assumed", info.assumed);
+  put_quantization(io, info.quantization);
 }
 
-Json assumed_inputs(const std::vector<AssumedInput>& all) {
-  Json list = tensors(tensors_of(all));
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].option.empty()) list[i]["option"] = all[i].option;
-    list[i]["because"] = Json::array();
-    for (const auto& reason : all[i].because)
-      list[i]["because"].push_back(
-          {{"what", reason.what}, {"op", reason.op}, {"module", reason.module}, {"file", reason.file}, {"line", reason.line}});
-  }
-  return list;
+template <class Io, is<AssumedInput::Reason> T>
+void fields(Io& io, T& reason) {
+  io("what", reason.what, "op", reason.op, "module", reason.module, "file", reason.file, "line", reason.line);
 }
 
-namespace {
-
-Json states(const std::vector<StateInfo>& all) {
-  std::vector<TensorInfo> inputs;
-  for (const StateInfo& state : all) inputs.push_back(state.input);
-  const Json told = tensors(inputs);
-  Json list = Json::array();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    list.push_back({{"attribute", all[i].attribute},
-                    {"input", all[i].input.name},
-                    {"output", all[i].output},
-                    {"dtype", told[i]["dtype"]},
-                    {"shape", told[i]["shape"]}});
-  return list;
+template <class Io, is<AssumedInput> T>
+void fields(Io& io, T& input) {
+  fields(io, input.tensor);
+  io.unless_empty("option", input.option);
+  io("because", input.because);
 }
 
-Json model_json(const ModelInfo& info) {
-  Json json = {{"path", info.path}, {"identity", info.identity}};
-  if (info.sha256) json["sha256"] = *info.sha256;
-  json["format"] = info.format;
-  json["description"] = info.description;
-  json["bytes"] = info.bytes;
-  json["parameters"] = {{"count", info.parameters.count}, {"bytes", info.parameters.bytes}};
-  json["inputs"] = tensors(info.inputs);
-  json["outputs"] = tensors(info.outputs);
-  if (!info.state.empty()) json["state"] = states(info.state);
-  if (!info.assumed.empty()) json["assumed"] = assumed_inputs(info.assumed);
-  json["steps"] = info.steps;
-  if (!info.warnings.empty()) json["warnings"] = info.warnings;
-  return json;
+template <class Io, is<StateInfo> T>
+void fields(Io& io, T& state) {
+  io("attribute", state.attribute, "input", state.input.name, "output", state.output, "dtype", state.input.dtype);
+  put_shape(io, state.input.shape);
 }
 
-Json summary_json(const Summary& summary, bool may_keep) {
-  Json json = {{"nodes", summary.nodes},
-               {"operators", summary.operators},
-               {"one_to_one", summary.one_to_one},
-               {"one_to_many", summary.one_to_many},
-               {"missing", summary.missing},
-               {"refused", summary.refused},
-               {"needs_input", summary.needs_input},
-               {"unassessed", summary.unassessed},
-               {"structural", summary.structural},
-               {"convertible", summary.convertible},
-               {"coverage_nodes", summary.coverage_nodes},
-               {"coverage_operators", summary.coverage_operators},
-               {"lowest_opset", or_null(summary.lowest_opset)}};
-  if (may_keep) json["kept"] = summary.kept;
-  return json;
+template <class Io, is<ModelInfo> T>
+void fields(Io& io, T& info) {
+  io("path", info.path, "identity", info.identity);
+  io.unless_empty("sha256", info.sha256);
+  io("format", info.format);
+  io.added("description", info.description);
+  io("bytes", info.bytes);
+  io.object("parameters", [&](Io& inner) { inner("count", info.parameters.count, "bytes", info.parameters.bytes); });
+  io("inputs", info.inputs, "outputs", info.outputs);
+  io.unless_empty("state", info.state);
+  io.unless_empty("assumed", info.assumed);
+  io("steps", info.steps);
+  io.unless_empty("warnings", info.warnings);
 }
 
-Json rows(const std::vector<RowUse>& uses) {
-  Json list = Json::array();
-  for (const auto& use : uses) {
-    Json row = {{"place", use.place}, {"nodes", use.nodes}};
-    if (!use.lifted.empty()) row["lifted"] = use.lifted;
-    if (use.users) row["users"] = true;
-    list.push_back(std::move(row));
-  }
-  return list;
+template <class Io, is<Summary> T>
+void fields(Io& io, T& summary) {
+  io("nodes", summary.nodes, "operators", summary.operators, "one_to_one", summary.one_to_one, "one_to_many", summary.one_to_many,
+     "missing", summary.missing, "refused", summary.refused, "needs_input", summary.needs_input, "unassessed", summary.unassessed,
+     "structural", summary.structural, "convertible", summary.convertible, "coverage_nodes", summary.coverage_nodes,
+     "coverage_operators", summary.coverage_operators, "lowest_opset", summary.lowest_opset);
+  io.if_kept("kept", summary.kept);
 }
 
-Json operators(const std::vector<OperatorSummary>& summaries, bool may_keep) {
-  Json list = Json::array();
-  for (const auto& op : summaries) {
-    Json emitted = Json::object();
-    for (const auto& [name, count] : op.emitted) emitted[name] = count;
-    Json json = {{"op", op.op},
-                 {"overload", op.overload},
-                 {"class", word(op.operator_class)},
-                 {"verified", op.verified},
-                 {"onnx", op.onnx},
-                 {"since", or_null(op.since)},
-                 {"available_from", or_null(op.available_from)},
-                 {"nodes", op.nodes},
-                 {"blocked", op.blocked},
-                 {"rows", rows(op.rows)},
-                 {"emitted", std::move(emitted)}};
-    for (const auto& use : op.rows)
-      if (use.users && !json.contains("mapping")) json["mapping"] = {{"source", use.source}, {"line", use.line}};
-    if (may_keep) json["kept"] = op.kept;
-    list.push_back(std::move(json));
-  }
-  return list;
+// "mappings/operators/pooling.yaml:5"
+static void split_place(const JsonPlace& json, RowUse& use) {
+  const auto colon = use.place.find_last_of(':');
+  const char* const end = use.place.data() + use.place.size();
+  if (colon == std::string::npos || std::from_chars(use.place.data() + colon + 1, end, use.line).ptr != end)
+    json.fail("FILE:LINE");
+  use.source = use.place.substr(0, colon);
 }
 
-Json sites(const std::vector<Site>& all) {
-  Json list = Json::array();
-  for (const auto& site : all)
-    list.push_back({{"index", site.index},
-                    {"module", site.module},
-                    {"file", site.file},
-                    {"line", site.line},
-                    {"function", site.function},
-                    {"args", site.args}});
-  return list;
+template <class Io, is<RowUse> T>
+void fields(Io& io, T& use) {
+  io("place", use.place, "nodes", use.nodes);
+  io.unless_empty("lifted", use.lifted);
+  io.unless_empty("users", use.users);
+  if constexpr (!Io::writes) split_place(io.place.at("place"), use);
 }
 
-}  // namespace
-
-Json findings(const std::vector<Finding>& all) {
-  Json list = Json::array();
-  for (const auto& finding : all) {
-    Json json = {{"id", finding.id},
-                 {"severity", word(finding.severity)},
-                 {"op", finding.op},
-                 {"overload", finding.overload},
-                 {"message", finding.message},
-                 {"help", finding.help},
-                 {"available_from", or_null(finding.available_from)},
-                 {"nodes", finding.nodes},
-                 {"sites", sites(finding.sites)}};
-    if (!finding.row.empty()) json["row"] = finding.row;
-    if (finding.target) json["target"] = *finding.target;
-    if (finding.suppressed)
-      json["suppressed"] = {{"reason", finding.suppressed->reason},
-                            {"expires", or_null(finding.suppressed->expires)},
-                            {"source", finding.suppressed->source}};
-    if (finding.baseline) json["baseline"] = word(*finding.baseline);
-    list.push_back(std::move(json));
-  }
-  return list;
+template <class Io, is<OperatorSummary> T>
+void fields(Io& io, T& op) {
+  io("op", op.op, "overload", op.overload, "class", op.operator_class, "verified", op.verified, "onnx", op.onnx, "since",
+     op.since, "available_from", op.available_from, "nodes", op.nodes, "blocked", op.blocked);
+  io.added("rows", op.rows);
+  io("emitted", op.emitted);
+  if constexpr (Io::writes)
+    if (const auto use = std::ranges::find(op.rows, true, &RowUse::users); use != op.rows.end())
+      io.json["mapping"] = {{"source", use->source}, {"line", use->line}};
+  io.if_kept("kept", op.kept);
 }
 
-namespace {
+template <class Io, is<Site> T>
+void fields(Io& io, T& site) {
+  io("index", site.index, "module", site.module, "file", site.file, "line", site.line, "function", site.function, "args",
+     site.args);
+}
 
-Json target_json(const TargetSummary& summary) {
-  Json operators = Json::array();
-  for (const auto& op : summary.operators)
-    operators.push_back({{"onnx", op.onnx}, {"support", word(op.support)}, {"nodes", op.nodes}});
-  return {{"target", summary.target},
-          {"engine", summary.engine},
-          {"version", summary.version},
-          {"source", summary.source},
-          {"date", summary.date},
-          {"support", word(summary.support)},
-          {"nodes", summary.nodes},
-          {"supported", summary.supported},
-          {"unsupported", summary.unsupported},
-          {"unknown", summary.unknown},
-          {"partitions", summary.partitions},
-          {"lowest_opset", or_null(summary.lowest_opset)},
-          {"operators", std::move(operators)}};
+template <class Io, is<Suppression> T>
+void fields(Io& io, T& suppression) {
+  io("reason", suppression.reason, "expires", suppression.expires, "source", suppression.source);
+}
+
+template <class Io, is<Finding> T>
+void fields(Io& io, T& finding) {
+  io("id", finding.id, "severity", finding.severity, "op", finding.op, "overload", finding.overload, "message", finding.message,
+     "help", finding.help, "available_from", finding.available_from, "nodes", finding.nodes, "sites", finding.sites);
+  io.unless_empty("row", finding.row);
+  io.unless_empty("target", finding.target);
+  io.unless_empty("suppressed", finding.suppressed);
+  io.unless_empty("baseline", finding.baseline);
+}
+
+template <class Io, is<TargetSummary::Operator> T>
+void fields(Io& io, T& op) {
+  io("onnx", op.onnx, "support", op.support, "nodes", op.nodes);
+}
+
+template <class Io, is<TargetSummary> T>
+void fields(Io& io, T& summary) {
+  io("target", summary.target, "engine", summary.engine, "version", summary.version, "source", summary.source, "date",
+     summary.date, "support", summary.support, "nodes", summary.nodes, "supported", summary.supported, "unsupported",
+     summary.unsupported, "unknown", summary.unknown, "partitions", summary.partitions, "lowest_opset", summary.lowest_opset,
+     "operators", summary.operators);
 }
 
 // A node is a list: there may be many.
-Json graph_json(const GraphSummary& graph) {
+static void fields(FieldWriter& io, const GraphSummary& graph) {
   Json nodes = Json::array();
   for (const auto& node : graph.nodes) nodes.push_back(Json::array({node.op, node.module, word(node.outcome), node.inputs}));
-  return {{"operators", graph.operators}, {"modules", graph.modules}, {"nodes", std::move(nodes)}};
+  io("operators", graph.operators, "modules", graph.modules);
+  io.json["nodes"] = std::move(nodes);
 }
 
-Json totals_json(const Totals& totals) {
+static std::uint32_t index_below(const JsonPlace& json, std::size_t end) {
+  const auto index = json.count<std::uint32_t>();
+  if (index >= end) json.fail("a place in a list of " + std::to_string(end));
+  return index;
+}
+
+static void fields(FieldReader& io, GraphSummary& graph) {
+  io("operators", graph.operators, "modules", graph.modules);
+  const JsonPlace nodes = io.place.at("nodes");
+  nodes.each([&](const JsonPlace& each) {
+    GraphSummary::Node& node = graph.nodes.emplace_back();
+    node.op = index_below(each.item(0), graph.operators.size());
+    node.module = index_below(each.item(1), graph.modules.size());
+    FieldReader::read(each.item(2), node.outcome);
+    each.item(3).each([&](const JsonPlace& input) { node.inputs.push_back(index_below(input, nodes.size())); });
+  });
+}
+
+template <class Io, is<Gate> T>
+void fields(Io& io, T& gate) {
+  io("passed", gate.passed, "fail_on", gate.fail_on, "violations", gate.violations);
+  io.unless_empty("max_missing", gate.max_missing);
+  io.unless_empty("one_opset_is_enough", gate.one_opset_is_enough);
+}
+
+template <class Io, class T>
+void checked_fields(Io& io, T& report) {
+  io("model", report.model, "opset", report.opset);
+  io.if_kept("export_type", report.export_type);
+  io("verdict", report.verdict, "summary", report.summary, "operators", report.operators, "findings", report.findings);
+  io.unless_empty("targets", report.targets);
+  if (!report.targets.empty()) io("targets_lowest_opset", report.targets_lowest_opset);
+  io.unless_empty("graph", report.graph);
+  io("gate", report.gate);
+  io.unless_empty("settings", report.settings);
+}
+
+template <class Io, is<Report> T>
+void fields(Io& io, T& report) {
+  if constexpr (Io::writes) io.json["schema_version"] = Report::schema_version;
+  io.object("tool", [&](Io& tool) {
+    tool("name", report.tool.name, "version", report.tool.version, "libtorch", report.tool.libtorch, "onnx", report.tool.onnx);
+  });
+  if constexpr (!Io::writes)
+    if (io.place.maybe("error")) report.error.emplace();
+  if (report.error) {
+    io.object("model", [&](Io& model) { model("path", report.model.path); });
+    io.object("error", [&](Io& error) { error("message", *report.error); });
+  } else {
+    checked_fields(io, report);
+  }
+  io("exit_code", report.exit_code);
+}
+
+static Json totals_json(const Totals& totals) {
   Json missing = Json::array();
   for (const auto& op : totals.missing) missing.push_back({{"op", op.op}, {"models", op.models}, {"nodes", op.nodes}});
   return {{"models", totals.models},
@@ -214,52 +239,15 @@ Json totals_json(const Totals& totals) {
           {"missing", std::move(missing)}};
 }
 
-Json gate(const Gate& gate) {
-  Json json = {{"passed", gate.passed}, {"fail_on", word(gate.fail_on)}, {"violations", gate.violations}};
-  if (gate.max_missing) json["max_missing"] = *gate.max_missing;
-  if (gate.one_opset_is_enough) json["one_opset_is_enough"] = true;
-  return json;
-}
+Json tensors(const std::vector<TensorInfo>& infos) { return FieldWriter().of(infos); }
+Json assumed_inputs(const std::vector<AssumedInput>& all) { return FieldWriter().of(all); }
+Json findings(const std::vector<Finding>& all) { return FieldWriter().of(all); }
+Json object(const Report& report) { return FieldWriter(report.export_type != ExportType::onnx).of(report); }
 
-Json tool(const Report& report) {
-  return {{"name", report.tool.name},
-          {"version", report.tool.version},
-          {"libtorch", report.tool.libtorch},
-          {"onnx", report.tool.onnx}};
-}
-
-Json failure(const Report& report) {
-  return {{"schema_version", Report::schema_version},
-          {"tool", tool(report)},
-          {"model", {{"path", report.model.path}}},
-          {"error", {{"message", *report.error}}},
-          {"exit_code", report.exit_code}};
-}
-
-}  // namespace
-
-Json object(const Report& report) {
-  if (report.error) return failure(report);
-  const bool may_keep = report.export_type != ExportType::onnx;
-  Json json = {{"schema_version", Report::schema_version},
-               {"tool", tool(report)},
-               {"model", model_json(report.model)},
-               {"opset", report.opset}};
-  if (may_keep) json["export_type"] = word(report.export_type);
-  json["verdict"] = word(report.verdict);
-  json["summary"] = summary_json(report.summary, may_keep);
-  json["operators"] = operators(report.operators, may_keep);
-  json["findings"] = findings(report.findings);
-  if (!report.targets.empty()) {
-    json["targets"] = Json::array();
-    for (const auto& each : report.targets) json["targets"].push_back(target_json(each));
-    json["targets_lowest_opset"] = or_null(report.targets_lowest_opset);
-  }
-  if (report.graph) json["graph"] = graph_json(*report.graph);
-  json["gate"] = gate(report.gate);
-  if (report.settings) json["settings"] = *report.settings;
-  json["exit_code"] = report.exit_code;
-  return json;
+Report read_report(const JsonPlace& json) {
+  Report report;
+  FieldReader::read(json, report);
+  return report;
 }
 
 Json list(std::span<const Report> reports) {

@@ -38,8 +38,8 @@ std::string encode(const Profile& profile) {
   transfer(body, profile);
   whole.number(files.size());
   for (const std::string& file : files) whole.text(file);
-  whole.text(body.take());
-  return whole.take();
+  whole.text(std::move(body).take());
+  return std::move(whole).take();
 }
 
 Profile decode(std::string_view bytes) {

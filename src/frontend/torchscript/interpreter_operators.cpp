@@ -14,7 +14,6 @@ namespace {
 
 using c10::FunctionSchema;
 using c10::IValue;
-using c10::TypeKind;
 using c10::TypePtr;
 
 // wrapping: exported programs also have numbers where tensors stand, as PyTorch's dispatcher takes them.
@@ -24,7 +23,7 @@ enum class Fit : std::uint8_t { strict, lenient, wrapping };
 // conversions that TorchScript makes of numbers.
 bool fits(const IValue& value, const TypePtr& formal, c10::TypeEnv& variables, Fit fit) {
   if (formal->hasFreeVariables()) return c10::matchTypeVariables(formal, value.type(), variables).success();
-  if (formal->kind() == TypeKind::AnyType || value.type()->isSubtypeOf(*formal)) return true;
+  if (formal->kind() == c10::TypeKind::AnyType || value.type()->isSubtypeOf(*formal)) return true;
   if (fit == Fit::strict) return false;
   if (const auto optional = formal->cast<c10::OptionalType>())
     return value.isNone() || fits(value, optional->getElementType(), variables, fit);
@@ -35,10 +34,10 @@ bool fits(const IValue& value, const TypePtr& formal, c10::TypeEnv& variables, F
                        [&](const IValue& item) { return fits(item, list->getElementType(), variables, fit); });
   }
   switch (formal->kind()) {
-    case TypeKind::FloatType: return value.isInt();
-    case TypeKind::NumberType: return value.isScalar() || value.isBool();
-    case TypeKind::IntType: return value.isBool();
-    case TypeKind::TensorType: return fit == Fit::wrapping && (value.isScalar() || value.isBool());
+    case c10::TypeKind::FloatType: return value.isInt();
+    case c10::TypeKind::NumberType: return value.isScalar() || value.isBool();
+    case c10::TypeKind::IntType: return value.isBool();
+    case c10::TypeKind::TensorType: return fit == Fit::wrapping && (value.isScalar() || value.isBool());
     default: return false;
   }
 }
@@ -64,19 +63,19 @@ IValue adapt(const IValue& value, const TypePtr& formal) {
   if (const auto optional = formal->cast<c10::OptionalType>()) return adapt(value, optional->getElementType());
   if (const auto list = formal->cast<c10::ListType>()) {
     if (!value.isList() || *value.toList().elementType() == *list->getElementType() ||
-        list->getElementType()->kind() == TypeKind::AnyType)
+        list->getElementType()->kind() == c10::TypeKind::AnyType)
       return value;
     std::vector<IValue> items;
     for (const IValue& item : value.toListRef()) items.push_back(adapt(item, list->getElementType()));
     return make_list(list->getElementType(), items);
   }
-  if (formal->kind() == TypeKind::TensorType && !value.isTensor()) {
+  if (formal->kind() == c10::TypeKind::TensorType && !value.isTensor()) {
     at::Tensor wrapped = at::scalar_to_tensor(value.toScalar());
     wrapped.unsafeGetTensorImpl()->set_wrapped_number(true);
     return wrapped;
   }
-  if (formal->kind() == TypeKind::FloatType && value.isInt()) return static_cast<double>(value.toInt());
-  if (formal->kind() == TypeKind::IntType && value.isBool()) return static_cast<std::int64_t>(value.toBool());
+  if (formal->kind() == c10::TypeKind::FloatType && value.isInt()) return static_cast<double>(value.toInt());
+  if (formal->kind() == c10::TypeKind::IntType && value.isBool()) return static_cast<std::int64_t>(value.toBool());
   return value;
 }
 

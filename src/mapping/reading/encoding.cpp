@@ -50,7 +50,7 @@ std::string encode(const Tables& tables) {
     Writer one(files);
     transfer(one, rows);
     operators.text(rows.name);
-    operators.text(one.take());
+    operators.text(std::move(one).take());
   }
   std::vector<std::string> schemas;
   for (const OperatorRows& rows : tables.operators)
@@ -60,14 +60,14 @@ std::string encode(const Tables& tables) {
   Writer whole(files);
   whole.number(files.size());
   for (const std::string& file : files) whole.text(file);
-  whole.text(operators.take());
-  whole.text(lists.take());
+  whole.text(std::move(operators).take());
+  whole.text(std::move(lists).take());
   for (const std::string& file : files) {
     const auto source =
         std::find_if(tables.sources.begin(), tables.sources.end(), [&](const auto& s) { return s.first == file; });
     whole.text(source == tables.sources.end() ? std::string_view() : std::string_view(source->second));
   }
-  return whole.take();
+  return std::move(whole).take();
 }
 
 EncodedTables::EncodedTables(std::string_view bytes) { open(bytes); }
