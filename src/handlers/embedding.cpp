@@ -11,6 +11,10 @@ namespace {
 
 void embedding(Emission& e) { e.give(e.build.gather(e.tensor("weight"), e.tensor("indices", DType::i64), 0)); }
 
+void embedding_byte(Emission& e) {
+  e.give(quantized_rows(e, e.operand("weight"), e.tensor("indices", DType::i64), e.rank("indices")));
+}
+
 // Rows that are looked up and longer than max_norm are scaled to it. A row looked up twice is written twice, the same.
 void embedding_renorm(Emission& e) {
   const Value self = e.tensor("self"), at = e.build.reshape(e.tensor("indices", DType::i64), {-1});
@@ -131,6 +135,7 @@ void register_embedding(Registry& registry) {
   registry.handler("aten::embedding", embedding);
   registry.handler("aten::embedding_renorm", embedding_renorm);
   registry.handler("aten::embedding_bag", embedding_bag);
+  registry.handler("quantized::embedding_byte", embedding_byte);
   registry.handler("quantized::embedding_bag_byte", embedding_bag);
 }
 

@@ -234,10 +234,6 @@ void quantized_prelu(Emission& e) {
   give_output(e, e.node("PRelu", {dequantized(e, "qx"), slope}));
 }
 
-void embedding_byte(Emission& e) {
-  e.give(quantized_rows(e, e.operand("weight"), e.tensor("indices", DType::i64), e.rank("indices")));
-}
-
 void same_quantized(Emission& e) { e.give_operand(0, e.operand(first_name(e))); }
 
 void quantized_softmax(Emission& e) {
@@ -275,7 +271,6 @@ void register_quantized_layers(Registry& registry) {
   all({"relu6", "clamp"}, quantized_clamp);
   all({"max_pool1d"}, quantized_max_pool);
   all({"dropout"}, same_quantized);
-  all({"embedding_byte"}, embedding_byte);
   all({"softmax"}, quantized_softmax);
   all({"elu"}, quantized_elu);
   all({"celu"}, quantized_celu, {"operator"});

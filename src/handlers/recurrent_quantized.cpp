@@ -87,45 +87,9 @@ void quantized_recurrent(Emission& e, std::int64_t gates) {
   for (std::size_t i = 0; i < last.size(); ++i) e.give(i + 1, e.build.concat(last[i], 0));
 }
 
-// ---- Single cells, whose biases stand in the packed weights
-
-struct QuantizedGates {
-  Value from_input, from_hidden;
-  std::int64_t width = 0;
-};
-
-QuantizedGates quantized_gates(Emission& e, const Value& hidden, std::int64_t gates) {
-  const QuantizedCell cell{packed_linear(e, e.operand("w_ih")), packed_linear(e, e.operand("w_hh")), true, false};
-  return {cell.of(e, e.tensor("input", DType::f32), cell.input), cell.of(e, hidden, cell.hidden), width_of(e, cell, gates)};
-}
-
-void quantized_lstm_cell(Emission& e) {
-  const Values states = e.tensors("hx");
-  const QuantizedGates gates = quantized_gates(e, states.at(0), 4);
-  const State next = lstm_step(e, e.node("Add", {gates.from_hidden, gates.from_input}), states.at(1), gates.width, 1);
-  e.give(0, next.hidden);
-  e.give(1, next.cell);
-}
-
-void quantized_gru_cell(Emission& e) {
-  const Value before = e.tensor("hx", DType::f32);
-  const QuantizedGates gates = quantized_gates(e, before, 3);
-  e.give(gru_step(e, gates.from_input, gates.from_hidden, before, gates.width, 1));
-}
-
-template <bool relu>
-void quantized_rnn_cell(Emission& e) {
-  const QuantizedGates gates = quantized_gates(e, e.tensor("hx", DType::f32), 1);
-  e.give(e.node(relu ? "Relu" : "Tanh", {e.node("Add", {gates.from_hidden, gates.from_input})}));
-}
-
 }  // namespace
 
 void register_recurrent_quantized(Registry& registry) {
-  registry.handler("quantized::quantized_lstm_cell_dynamic", quantized_lstm_cell);
-  registry.handler("quantized::quantized_gru_cell_dynamic", quantized_gru_cell);
-  registry.handler("quantized::quantized_rnn_tanh_cell_dynamic", quantized_rnn_cell<false>);
-  registry.handler("quantized::quantized_rnn_relu_cell_dynamic", quantized_rnn_cell<true>);
   registry.handler("aten::quantized_lstm", [](Emission& e) { quantized_recurrent(e, 4); });
   registry.handler("aten::quantized_gru", [](Emission& e) { quantized_recurrent(e, 3); });
 }

@@ -149,7 +149,8 @@ std::string spelled_scale(double number) {
 }
 
 std::string spelled_quantization(const Quantization& held) {
-  if (!held.axis) return "scale " + spelled_scale(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
+  if (!held.axis)
+    return "scale " + spelled_scale(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
   return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
 }
 
@@ -159,8 +160,8 @@ std::string quantized_lines(const Report& report, const Style& style) {
   const auto add = [&](const char* kind, const std::vector<TensorInfo>& tensors) {
     for (const TensorInfo& each : tensors)
       if (each.quantization)
-        lines += "  " + std::string(kind) + " " + each.name + " (" + type(each) + "): " + spelled_quantization(*each.quantization) +
-                 "; " + each.quantization->onnx_dtype + " in the ONNX model\n";
+        lines += "  " + std::string(kind) + " " + each.name + " (" + type(each) +
+                 "): " + spelled_quantization(*each.quantization) + "; " + each.quantization->onnx_dtype + " in the ONNX model\n";
   };
   add("input", report.model.inputs);
   add("output", report.model.outputs);

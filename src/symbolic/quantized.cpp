@@ -62,25 +62,6 @@ Facts quantized_cell(const Call& call) {
   return made;
 }
 
-// The rows of a table that the indices name.
-Facts quantized_embedding(const Call& call) {
-  const TensorFact& indices = tensor_of(call, "indices");
-  if (!indices.shape) return {tensor_fact(DType::f32, std::nullopt)};
-  Shape shape = *indices.shape;
-  const auto* tensors = part_of(call.fact("weight"), "tensors").list();
-  const auto* table = tensors && tensors->items && !tensors->items->empty() ? tensors->items->front().tensor() : nullptr;
-  shape.push_back(table ? size_at(*table, 1) : Dim::unknown());
-  return {tensor_fact(DType::f32, std::move(shape))};
-}
-
-Facts quantized_bags(const Call& call) {
-  const auto last = call.boolean("include_last_offset");
-  const Dim bags = last ? size_at(tensor_of(call, "offsets"), 0) - Dim(*last ? 1 : 0) : Dim::unknown();
-  const Facts rows = quantized_embedding(call);
-  const auto* row = rows.front().tensor();
-  return {tensor_fact(DType::f32, Shape{bags, row->shape ? row->shape->back() : Dim::unknown()})};
-}
-
 Facts quantized_cat(const Call& call) {
   const auto tensors = tensor_list(call, "qx");
   const auto dim = call.integer("dim");
@@ -347,8 +328,6 @@ void register_quantized(Registry& registry) {
   registry.facts("quantized::matmul", quantized_matmul);
   for (const char* op : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
     registry.facts("quantized::quantized_" + std::string(op) + "_cell_dynamic", quantized_cell);
-  registry.facts("quantized::embedding_byte", quantized_embedding);
-  registry.facts("quantized::embedding_bag_byte", quantized_bags);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), quantized_cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
                          "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})
