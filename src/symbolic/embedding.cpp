@@ -28,12 +28,12 @@ Facts embedding_bag(const Call& call) {
 // The rows of a table that the indices name.
 Facts rows_of_packed(const Call& call) {
   const TensorFact& indices = tensor_of(call, "indices");
-  if (!indices.shape) return {tensor_fact(DType::f32, std::nullopt)};
+  if (!indices.shape) return {tensor_fact(ir::DType::f32, std::nullopt)};
   Shape shape = *indices.shape;
   const auto* tensors = part_of(call.fact("weight"), "tensors").list();
   const auto* table = tensors && tensors->items && !tensors->items->empty() ? tensors->items->front().tensor() : nullptr;
   shape.push_back(table ? size_at(*table, 1) : Dim::unknown());
-  return {tensor_fact(DType::f32, std::move(shape))};
+  return {tensor_fact(ir::DType::f32, std::move(shape))};
 }
 
 Facts bags_of_packed(const Call& call) {
@@ -41,7 +41,7 @@ Facts bags_of_packed(const Call& call) {
   const Dim bags = last ? size_at(tensor_of(call, "offsets"), 0) - Dim(*last ? 1 : 0) : Dim::unknown();
   const Facts rows = rows_of_packed(call);
   const auto* row = rows.front().tensor();
-  return {tensor_fact(DType::f32, Shape{bags, row->shape ? row->shape->back() : Dim::unknown()})};
+  return {tensor_fact(ir::DType::f32, Shape{bags, row->shape ? row->shape->back() : Dim::unknown()})};
 }
 
 }  // namespace
