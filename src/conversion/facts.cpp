@@ -17,6 +17,7 @@
 #include "passes/functional_form.h"
 #include "passes/normalize.h"
 #include "passes/stack_in_loops.h"
+#include "symbolic/quantizer.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
@@ -246,10 +247,21 @@ class Statement {
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
       if (std::holds_alternative<std::monostate>(fact.value)) fact = seen_result(node, output->type());
       if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
+      state_quantizer(fact, node);
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
       fact.impossible = impossible;
       keep_written_dtype(fact, node, i);
       set(output, std::move(fact));
+    }
+  }
+
+  void state_quantizer(Fact& fact, const ir::Node& node) const {
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
+      if (tensor->dtype && ir::is_quantized(*tensor->dtype) && !tensor->quantizer)
+        tensor->quantizer = symbolic::quantizer_of(symbolic::Call(node, facts_), *tensor->dtype);
+    } else if (auto* list = std::get_if<ListFact>(&fact.value); list && list->items) {
+      for (Fact& item : *list->items)
+        if (item.tensor()) state_quantizer(item, node);
     }
   }
 
