@@ -14,6 +14,7 @@
 #include "compatcheck/complex_io.h"
 #include "compatcheck/export_type.h"
 #include "compatcheck/load.h"
+#include "compatcheck/quantized_io.h"
 #include "compatcheck/report.h"
 #include "compatcheck/state_mode.h"
 
@@ -35,8 +36,9 @@ struct CheckOptions {
       custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
   bool inline_functions = false;  // as ConvertOptions has it
   ExportType export_type = ExportType::onnx;
-  StateMode state = StateMode::refuse;       // attributes that a call writes and a later call reads
-  ComplexIo complex_io = ComplexIo::refuse;  // complex tensors among the model's inputs and outputs
+  StateMode state = StateMode::refuse;             // attributes that a call writes and a later call reads
+  ComplexIo complex_io = ComplexIo::refuse;        // complex tensors among the model's inputs and outputs
+  QuantizedIo quantized_io = QuantizedIo::floats;  // quantized ones
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing{};  // more missing operators than this fail the gate
   bool exit_zero = false;

@@ -18,12 +18,21 @@ enum class Verdict : std::uint8_t { yes, no, needs_input };
 enum class OperatorClass : std::uint8_t { one_to_one, one_to_many, missing, structural };
 enum class Severity : std::uint8_t { error, warning, note };
 
+// What the integers of a quantized tensor stand for: (integer - zero point) * scale.
+struct Quantization {
+  std::vector<double> scales;  // one, or one for each position along `axis`
+  std::vector<std::int64_t> zero_points;
+  std::optional<std::int64_t> axis{};
+  std::string onnx_dtype;  // of the ONNX model's input or output: "f32", or "u8" or "i8" (--quantized-io int)
+};
+
 // A size as text: "3", or a dimension's name, or "?" if unknown.
 struct TensorInfo {
   std::string name;
   std::string dtype;                              // "f32"; for what is no tensor its TorchScript type ("int[]"); "?" if unknown
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
   bool assumed = false;                           // an input, in whole or in part: ModelInfo::assumed says why
+  std::optional<Quantization> quantization{};     // absent: not quantized, or not known
 };
 
 // An input, or a member of a tuple among them, whose dtype or shape was inferred because neither the file nor the options state

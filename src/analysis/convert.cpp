@@ -81,6 +81,17 @@ std::string states_of(const onnx::Model& model, std::size_t states) {
   return pairs.dump();
 }
 
+// "x=qu8(0.5,128)", one a line: inputs, then outputs.
+std::string quantized_of(const onnx::Model& model) {
+  std::string lines;
+  const auto add = [&](onnx::ValueId value, const std::string& dtype) {
+    lines += (lines.empty() ? "" : "\n") + model.values[value].name + "=" + dtype;
+  };
+  for (const auto& [input, dtype] : model.quantized_inputs) add(input, dtype);
+  for (const auto& [place, dtype] : model.quantized_outputs) add(model.graph.outputs[place], dtype);
+  return lines;
+}
+
 // What verify can't see in the file's inputs and outputs.
 std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, const analysis::Prepared& prepared) {
   std::vector<std::pair<std::string, std::string>> made;
@@ -89,6 +100,10 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
     std::string names;
     for (const onnx::ValueId input : model.pairs) names += (names.empty() ? "" : "\n") + model.values[input].name;
     made.emplace_back(analysis::complex_metadata, names);
+  }
+  if (const std::string quantized = quantized_of(model); !quantized.empty()) {
+    made.emplace_back(analysis::quantized_metadata, quantized);
+    made.emplace_back(analysis::quantized_io_metadata, prepared.quantized_io == QuantizedIo::integers ? "int" : "float");
   }
   return made;
 }

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "conversion/interface.h"
+#include "handlers/operand.h"
 #include "ir/value_name.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -14,6 +16,20 @@ TensorInfo describe_value(const std::string& name, const ir::Value& value, const
   TensorInfo info{.name = name, .dtype = "?", .shape = {}};
   if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
   return info;
+}
+
+// How they stand in the ONNX model.
+void describe_quantized(TensorInfo& info, const symbolic::Fact& fact, QuantizedIo form) {
+  const auto* tensor = fact.tensor();
+  if (!tensor || !tensor->dtype || !ir::is_quantized(*tensor->dtype) || !tensor->quantizer) return;
+  const ir::Quantizer& quantizer = *tensor->quantizer;
+  if (!symbolic::states_numbers(quantizer) || !quantizer.float_zero_points.empty()) return;
+  const std::string stored(ir::name(handlers::stored_as(*tensor->dtype)));
+  Quantization made{.scales = {quantizer.scale},
+                    .zero_points = {quantizer.zero_point},
+                    .onnx_dtype = form == QuantizedIo::integers ? stored : "f32"};
+  if (quantizer.per_channel) made.scales = quantizer.scales, made.zero_points = quantizer.zero_points, made.axis = quantizer.axis;
+  info.quantization = std::move(made);
 }
 
 // Of it or of a member of it.
@@ -71,13 +87,16 @@ ModelInfo describe_model(const Model::State& model, const Prepared& prepared) {
   info.bytes = model.bytes;
   info.parameters = {model.parameters.count, model.parameters.bytes};
   for (const ir::Value* input : prepared.graph.inputs())
-    info.inputs.push_back(describe_value(ir::input_name(*input), *input, prepared.facts.of(input)));
+    describe_quantized(info.inputs.emplace_back(describe_value(ir::input_name(*input), *input, prepared.facts.of(input))),
+                       prepared.facts.of(input), prepared.quantized_io);
   for (TensorInfo& input : info.inputs) input.assumed = is_assumed(input.name, prepared.assumed);
   info.assumed = prepared.assumed;
   const auto outputs = prepared.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    info.outputs.push_back(describe_value(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
-                                          prepared.facts.of(outputs[i])));
+    describe_quantized(
+        info.outputs.emplace_back(describe_value(conversion::output_name(*outputs[i], "output_" + std::to_string(i)), *outputs[i],
+                                                 prepared.facts.of(outputs[i]))),
+        prepared.facts.of(outputs[i]), prepared.quantized_io);
   describe_state(prepared, info);
   if (model.program)
     for (const auto& note : model.program->notes) info.steps.push_back(note.message);

@@ -50,7 +50,7 @@ symbolic::Fact fact_of_example(const ir::ListConstant& numbers) {
 }
 
 symbolic::Fact fact_of_example(const ir::TensorView& view) {
-  symbolic::TensorFact tensor{.dtype = view.dtype, .shape = symbolic::Shape{}};
+  symbolic::TensorFact tensor{.dtype = view.dtype, .shape = symbolic::Shape{}, .quantizer = view.quantizer};
   for (const std::int64_t size : view.sizes) tensor.shape->push_back(symbolic::Dim(size));
   return {.value = std::move(tensor)};
 }

@@ -10,6 +10,7 @@
 
 #include "compatcheck/error.h"
 #include "ir/dtype.h"
+#include "ir/quantizer_text.h"
 #include "ir/value_name.h"
 #include "passes/passes.h"
 #include "symbolic/shapes.h"
@@ -20,9 +21,10 @@ namespace {
 struct InputSpec {
   std::string name;  // empty: by position
   ir::DType dtype = ir::DType::f32;
-  bool none = false;              // an Optional given as None
-  std::vector<std::string> dims;  // numbers or names; empty with `none` false: rank 0
-  std::string value;              // of a number or flag, as in d=3
+  std::shared_ptr<const ir::Quantizer> quantizer;  // "qu8(0.5,128)"
+  bool none = false;                               // an Optional given as None
+  std::vector<std::string> dims;                   // numbers or names; empty with `none` false: rank 0
+  std::string value;                               // of a number or flag, as in d=3
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
@@ -54,7 +56,7 @@ void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::ui
 
 symbolic::Fact fact_of_spec(const InputSpec& spec) {
   if (spec.none) return {.value = symbolic::NoneFact{}};
-  symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}};
+  symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}, .quantizer = spec.quantizer};
   for (const auto& dim : spec.dims) {
     const auto value = number_in(dim);
     tensor.shape->push_back(value ? symbolic::Dim(*value) : symbolic::Dim::symbol(dim));
@@ -122,6 +124,16 @@ std::string options_of_number(const std::string& name, const ir::TypeRef& type) 
   if (!*any) return "";
   const std::string option = "CheckOptions::inputs " + name + "=";
   return "; state its dtype, as in " + option + any + ", or its value, as in " + option + one;
+}
+
+// A scale for each position along a dimension that the tensor has.
+void check_channels(std::string_view text, const ir::Quantizer& quantizer, const std::vector<std::string>& dims) {
+  if (quantizer.axis >= static_cast<std::int64_t>(dims.size()))
+    refuse(text, "the tensor has no dimension " + std::to_string(quantizer.axis));
+  const std::string& size = dims[static_cast<std::size_t>(quantizer.axis)];
+  if (number_in(size) != static_cast<std::int64_t>(quantizer.scales.size()))
+    refuse(text, "there are " + std::to_string(quantizer.scales.size()) + " scales for dimension " +
+                     std::to_string(quantizer.axis) + " of size " + size);
 }
 
 std::string joined(const std::string& name, const std::vector<std::string>& members) {
@@ -197,10 +209,14 @@ InputSpec parse_input(std::string_view text) {
     return spec;
   }
   if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
-    const auto dtype = ir::dtype_from_name(rest.substr(0, colon));
-    if (!dtype)
-      malformed(text, "'" + std::string(rest.substr(0, colon)) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool)");
-    spec.dtype = *dtype;
+    const std::string_view word = rest.substr(0, colon);
+    const auto dtype = ir::dtype_from_name(word);
+    const auto quantized = ir::quantized_dtype(word);
+    if (!dtype && !quantized)
+      malformed(text, "'" + std::string(word) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool, or " +
+                          "qu8(SCALE,ZERO_POINT) and qi8(SCALE,ZERO_POINT))");
+    spec.dtype = quantized ? quantized->dtype : *dtype;
+    if (quantized) spec.quantizer = quantized->quantizer;
     rest.remove_prefix(colon + 1);
   } else if (const auto scalar = ir::dtype_from_name(rest)) {  // i64 is i64:scalar
     spec.dtype = *scalar;
@@ -305,6 +321,8 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     if (!value && !spec.value.empty() && spec.dims.empty()) malformed(text, "'" + spec.value + "' is neither a size nor a name");
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
+    if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
+      check_channels(text, *channels, spec.dims);
     facts.push_back({spec.name, value ? symbolic::fact_of(*value) : number ? *number : fact_of_spec(spec)});
   }
   return facts;

@@ -85,6 +85,16 @@ class JsonPlace {
     return json_.get<Number>();
   }
 
+  double number() const {
+    if (!json_.is_number()) fail("a number");
+    return json_.get<double>();
+  }
+
+  std::int64_t integer() const {
+    if (!json_.is_number_integer()) fail("a whole number");
+    return json_.get<std::int64_t>();
+  }
+
   double share() const {
     if (!json_.is_number() || !(json_.get<double>() >= 0 && json_.get<double>() <= 1)) fail("a number from 0 to 1");
     return json_.get<double>();

@@ -17,6 +17,7 @@ CheckOptions check_options(const ConvertOptions& options) {
           .export_type = options.export_type,
           .state = options.state,
           .complex_io = options.complex_io,
+          .quantized_io = options.quantized_io,
           .fail_on = options.fail_on,
           .timeout_seconds = options.timeout_seconds,
           .run = options.run};

@@ -236,6 +236,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   prepared.domain_versions = std::move(domain_versions);
   prepared.inline_functions = options.inline_functions;
   prepared.complex_io = options.complex_io;
+  prepared.quantized_io = options.quantized_io;
   for (const conversion::InputFact& state : growth)
     prepared.steps.push_back("the size of input " + state.name + ", which is state, changes from call to call: it has a name");
   return prepared;
@@ -262,6 +263,7 @@ conversion::Context context_of(const Model::State& model, const Prepared& prepar
           .inline_functions = prepared.inline_functions,
           .export_type = type,
           .complex_io = prepared.complex_io,
+          .quantized_io = prepared.quantized_io,
           .state = prepared.state};
 }
 

@@ -31,6 +31,7 @@ struct Prepared {
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;
   ComplexIo complex_io = ComplexIo::refuse;
+  QuantizedIo quantized_io = QuantizedIo::floats;
   std::vector<ir::LostWrite> lost_writes{};
   Defaults constants{};  // inputs that are these constants
 };

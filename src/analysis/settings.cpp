@@ -78,7 +78,8 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
     digest.add(std::vector<std::string>{options.inline_functions ? "inline" : "", options.hash ? "hash" : "",
                                         options.graph ? "graph" : "", std::to_string(static_cast<int>(options.export_type)),
                                         options.state == StateMode::inputs_outputs ? "state" : "",
-                                        options.complex_io == ComplexIo::pairs ? "complex pairs" : ""});
+                                        options.complex_io == ComplexIo::pairs ? "complex pairs" : "",
+                                        options.quantized_io == QuantizedIo::integers ? "quantized int" : ""});
     return std::move(digest).finish();
   });
 }

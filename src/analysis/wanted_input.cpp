@@ -146,6 +146,13 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
   const ir::Value* value = graph.inputs()[input];
   const std::string name = ir::input_name(*value);
   const auto type = value->type() ? ir::to_string(*value->type()) : std::string("value");
+  if (const auto* tensor = facts.of(value).tensor();
+      tensor && tensor->dtype && ir::is_quantized(*tensor->dtype) && tensor->shape && !tensor->quantizer) {
+    const std::string dtype(ir::name(*tensor->dtype)), spelled = inference::spell(with_names(*tensor, name));
+    return {"the scale and the zero point of input '" + name + "'", "--input " + name + "=" + dtype + "(SCALE,ZERO_POINT)" +
+                                                                        spelled.substr(dtype.size()) +
+                                                                        "; or --inputs-from FILE, with an example of it"};
+  }
   WantedInput wanted{"the value of input '" + name + "' (" + type + ")", {}};
   bool rank_alone = true;
   for (const inference::Leaf& leaf : inference::open_leaves(graph, facts)) {

@@ -79,6 +79,7 @@ ConvertOptions convert_options(const Options& options) {
   asked.export_type = options.check.export_type;
   asked.state = options.check.state;
   asked.complex_io = options.check.complex_io;
+  asked.quantized_io = options.check.quantized_io;
   asked.fail_on = options.check.fail_on;
   asked.timeout_seconds = options.check.timeout_seconds;
   return asked;
@@ -154,6 +155,10 @@ StateMode parse_state(const std::string& name) {
 
 ComplexIo parse_complex_io(const std::string& name) {
   return choose<ComplexIo>("--complex-io " + name, name, {{"refuse", ComplexIo::refuse}, {"pairs", ComplexIo::pairs}});
+}
+
+QuantizedIo parse_quantized_io(const std::string& name) {
+  return choose<QuantizedIo>("--quantized-io " + name, name, {{"float", QuantizedIo::floats}, {"int", QuantizedIo::integers}});
 }
 
 FailOn parse_fail_on(const std::string& name) {

@@ -9,6 +9,7 @@
 
 #include "compatcheck/complex_io.h"
 #include "compatcheck/export_type.h"
+#include "compatcheck/quantized_io.h"
 #include "handlers/registry.h"
 #include "ir/graph.h"
 #include "ir/program.h"
@@ -37,6 +38,7 @@ struct Context {
   bool inline_functions = false;
   ExportType export_type = ExportType::onnx;
   ComplexIo complex_io = ComplexIo::refuse;
+  QuantizedIo quantized_io = QuantizedIo::floats;
   std::span<const passes::StateAttribute> state{};  // the last inputs and outputs of the graph
 };
 

@@ -10,14 +10,15 @@
 #include "conversion/defect.h"
 #include "conversion/fact_rules.h"
 #include "conversion/settle_branches.h"
-#include "conversion/settle_copies.h"
 #include "conversion/settle_dimensions.h"
+#include "conversion/settle_memory.h"
 #include "conversion/type_facts.h"
 #include "conversion/written_memory.h"
 #include "ir/value_name.h"
 #include "passes/functional_form.h"
 #include "passes/normalize.h"
 #include "passes/stack_in_loops.h"
+#include "symbolic/quantizer.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
@@ -247,10 +248,21 @@ class Statement {
       Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
       if (std::holds_alternative<std::monostate>(fact.value)) fact = seen_result(node, output->type());
       if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
+      state_quantizer(fact, node);
       if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
       fact.impossible = impossible;
       keep_written_dtype(fact, node, i);
       set(output, std::move(fact));
+    }
+  }
+
+  void state_quantizer(Fact& fact, const ir::Node& node) const {
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
+      if (tensor->dtype && ir::is_quantized(*tensor->dtype) && !tensor->quantizer)
+        tensor->quantizer = symbolic::quantizer_of(symbolic::Call(node, facts_), *tensor->dtype);
+    } else if (auto* list = std::get_if<ListFact>(&fact.value); list && list->items) {
+      for (Fact& item : *list->items)
+        if (item.tensor()) state_quantizer(item, node);
     }
   }
 
@@ -649,8 +661,8 @@ const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
                      const FoldOptions& how) {
-  const bool settled = settle_copies(graph, facts, watch) + settle_branches(graph, facts, watch) +
-                           settle_dimensions(graph, facts, schemas, watch) >
+  const bool settled = settle_memory(graph, facts, how.program, watch) + settle_parts(graph, facts, watch) +
+                           settle_branches(graph, facts, watch) + settle_dimensions(graph, facts, schemas, watch) >
                        0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "handlers/emission.h"
+#include "ir/quantizer_text.h"
 #include "ir/value_name.h"
 #include "onnx/builder_call.h"
 #include "symbolic/condition.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -35,9 +37,18 @@ bool is_quantized(const Fact& fact) {
   return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype);
 }
 
-bool can_be_input(const Fact& fact, const ir::TypeRef& type, ComplexIo complex_io) {
+// The number of each step of a tensor is known.
+const ir::Quantizer* known_quantizer(const Fact& fact) {
   const auto* tensor = fact.tensor();
-  if (tensor && (!tensor->shape || is_quantized(fact))) return false;
+  const bool known = tensor && tensor->quantizer && symbolic::states_numbers(*tensor->quantizer);
+  return known && tensor->quantizer->float_zero_points.empty() ? tensor->quantizer.get() : nullptr;
+}
+
+bool can_be_input(const Fact& fact, const ir::TypeRef& type, ComplexIo complex_io, onnx::Builder& builder) {
+  const auto* tensor = fact.tensor();
+  if (tensor && !tensor->shape) return false;
+  if (is_quantized(fact) && (!known_quantizer(fact) || !builder.at_least(known_quantizer(fact)->per_channel ? 13 : 10)))
+    return false;
   if (complex_io == ComplexIo::refuse && symbolic::is_complex(fact)) return false;
   bool can = true;
   try {
@@ -61,21 +72,55 @@ Operand declare_pairs(const Fact& fact, const std::string& name, ComplexIo compl
   return {handlers::parted(pairs, rank, builder)};
 }
 
-Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& name, ComplexIo complex_io,
+Operand declare_quantized(const Fact& fact, const std::string& name, std::uint32_t input, QuantizedIo form,
+                          onnx::Builder& builder) {
+  const ir::Quantizer* quantizer = known_quantizer(fact);
+  if (!quantizer)
+    throw handlers::Wanting{{.truth = symbolic::Truth::unknown,
+                             .message = "the scale and the zero point of the model's quantized input " + name + " aren't known",
+                             .wants = {input},
+                             .blame = nullptr}};
+  auto shape = shape_of(fact);
+  if (!shape) throw unknown_rank(fact, "input " + name);
+  if (!builder.at_least(10)) throw onnx::Refusal{"ONNX has no quantized tensors before opset 10", "use opset 10"};
+  if (quantizer->per_channel && !builder.at_least(13))
+    throw onnx::Refusal{"ONNX has no scale for each channel before opset 13", "use opset 13"};
+  const ir::DType dtype = *fact.tensor()->dtype, stored = handlers::stored_as(dtype);
+  if (dtype != ir::DType::qu8 && dtype != ir::DType::qi8)
+    throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", but ONNX quantizes to 8 bits",
+                        "use torch.qint8 or torch.quint8"};
+  const bool integers = form == QuantizedIo::integers;
+  const Value given = builder.add_input(integers ? stored : ir::DType::f32, std::move(shape), name);
+  builder.model().quantized_inputs.emplace_back(given.id, ir::to_string(dtype, *quantizer));
+  const auto count = static_cast<std::int64_t>(quantizer->scales.size());
+  handlers::Quantized made{given, {}, {}, {}};
+  onnx::Arguments attributes;
+  if (quantizer->per_channel) {
+    made.axis = quantizer->axis;
+    attributes.push_back({"axis", quantizer->axis});
+    made.scale = builder.constant(onnx::make_tensor(ir::DType::f32, {count}, quantizer->scales));
+    made.zero_point = builder.constant(onnx::make_tensor(stored, {count}, quantizer->zero_points));
+  } else {
+    made.scale = builder.scalar(ir::DType::f32, quantizer->scale);
+    made.zero_point = builder.scalar(stored, quantizer->zero_point);
+  }
+  if (!integers) made.integers = builder.node("QuantizeLinear", {given, made.scale, made.zero_point}, attributes);
+  return {made};
+}
+
+Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& name, std::uint32_t input, const Context& context,
                 onnx::Builder& builder) {
   if (const auto* list = fact.list(); list && list->items) {
     List made;
     for (std::size_t i = 0; i < list->items->size(); ++i) {
       const ir::TypeRef element =
           !type || type->elements.empty() ? nullptr : type->elements[std::min(i, type->elements.size() - 1)];
-      made.items.push_back(declare((*list->items)[i], element, name + "." + std::to_string(i), complex_io, builder));
+      made.items.push_back(declare((*list->items)[i], element, name + "." + std::to_string(i), input, context, builder));
     }
     return {std::move(made)};
   }
-  if (symbolic::is_complex(fact)) return declare_pairs(fact, name, complex_io, builder);
-  if (is_quantized(fact))
-    throw onnx::Refusal{"the model's input " + name + " is a quantized tensor, which ONNX can't be given",
-                        "quantize inside the model"};
+  if (symbolic::is_complex(fact)) return declare_pairs(fact, name, context.complex_io, builder);
+  if (is_quantized(fact)) return declare_quantized(fact, name, input, context.quantized_io, builder);
   return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
     if (!onnx::data_type(dtype))
       throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
@@ -164,16 +209,28 @@ class Collector {
     }
     if (const handlers::Complex* complex = operand.complex()) return collect_pairs(*complex, fact, name);
     onnx::Values values;
-    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value))
-      values.push_back(dequantized(*quantized));
-    else
+    std::string stands_for;
+    if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value)) {
+      const ir::Quantizer* known = known_quantizer(fact);
+      if (known) stands_for = ir::to_string(*fact.tensor()->dtype, *known);
+      values.push_back(context_.quantized_io == QuantizedIo::integers ? integers(*quantized, known, name)
+                                                                      : dequantized(*quantized));
+    } else
       handlers::spill(operand, handlers::value_form(operand), builder_, values);
     if (values.empty()) throw onnx::Refusal{"the model's output " + name + " is no tensor: ONNX has no value for it"};
     const Value value = values.front();
     demand_tensors(value);
     auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
     if (!value.sequence && !shape && !may_stay_open(fact)) throw unknown_rank(fact, "output " + name);
-    outputs_.push_back({name, value, std::move(shape)});
+    outputs_.push_back({name, value, std::move(shape), std::move(stands_for)});
+  }
+
+  static Value integers(const handlers::Quantized& quantized, const ir::Quantizer* known, const std::string& name) {
+    if (!known)
+      throw onnx::Refusal{"the scale of the model's quantized output " + name +
+                              " is computed when the model runs, so its integers alone mean nothing",
+                          "--quantized-io float"};
+    return quantized.integers;
   }
 
   void collect_pairs(const handlers::Complex& complex, const Fact& fact, const std::string& name) {
@@ -310,8 +367,9 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
   for (const ir::Value* input : graph.inputs()) {
     const Fact& fact = context.facts.of(input);
     const bool state = input->index() + context.state.size() >= graph.inputs().size();
-    if (state || !input->unused() || can_be_input(fact, input->type(), context.complex_io))
-      operands[input] = declare(fact, input->type(), ir::input_name(*input), context.complex_io, builder);
+    if (state || !input->unused() || can_be_input(fact, input->type(), context.complex_io, builder))
+      operands[input] =
+          declare(fact, input->type(), ir::input_name(*input), static_cast<std::uint32_t>(input->index()), context, builder);
   }
   return operands;
 }

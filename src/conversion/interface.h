@@ -28,6 +28,7 @@ struct Output {
   std::string name;
   onnx::Value value;
   std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
+  std::string quantized{};                            // what it stands for: "qu8(0.5,128)"; empty: not quantized, or not known
 };
 
 // Of one of the graph's outputs: the module that makes it; `otherwise` for what no module but the root makes.

@@ -105,6 +105,7 @@ class Lowering {
       if (options_.output_names.empty())
         for (int count = 1; !names.insert(info.name).second; ++count) info.name = given[i].name + "_" + std::to_string(count);
       if (!info.shape) info.shape = given[i].shape;
+      if (!given[i].quantized.empty()) model_.quantized_outputs.emplace_back(model_.graph.outputs.size(), given[i].quantized);
       model_.graph.outputs.push_back(value.id);
     }
   }

@@ -12,7 +12,7 @@ using symbolic::NumberFact;
 using symbolic::TensorFact;
 
 TensorFact tensor_of(const ir::TensorType& type) {
-  TensorFact tensor{.dtype = type.dtype};
+  TensorFact tensor{.dtype = type.dtype, .quantizer = type.quantizer};
   if (type.sizes) {
     tensor.shape.emplace();
     for (const auto& size : *type.sizes) tensor.shape->push_back(size ? Dim(*size) : Dim::unknown());

@@ -16,11 +16,12 @@ class WrittenMemory {
 
   // Takes out of the fact what a write may change.
   void forget(const ir::Value* value, symbolic::Fact& fact) const;
+  // Some operator may give the tensor itself other sizes or strides.
+  bool resized(const ir::Value* value) const;
 
  private:
   void forget_part(const ir::Value* value, symbolic::Fact& fact) const;
   void forget_member(const ir::Value* list, symbolic::Fact& member) const;
-  bool resized(const ir::Value* value) const;
 
   passes::Aliases aliases_;
   std::vector<bool> resized_;  // by location: some operator gives the tensor itself another shape

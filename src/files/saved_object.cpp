@@ -8,6 +8,7 @@
 #include "compatcheck/error.h"
 #include "files/extent.h"
 #include "files/pickle_tree.h"
+#include "files/saved_quantizer.h"
 
 namespace compatcheck::files {
 namespace {
@@ -151,8 +152,11 @@ class ObjectReader {
     if (function == "_rebuild_from_type_v2" && argument(0).kind == Kind::name && argument(2).kind == Kind::tuple &&
         depth < deepest_object)
       return rebuilt(name_of(argument(0)), argument(2), depth + 1);
-    if (function == "_rebuild_tensor" || function == "_rebuild_tensor_v2" || function == "_rebuild_qtensor")
-      return tensor(argument(0), argument(1), argument(2), argument(3), std::nullopt);
+    if (function == "_rebuild_tensor" || function == "_rebuild_tensor_v2" || function == "_rebuild_qtensor") {
+      ir::Constant made = tensor(argument(0), argument(1), argument(2), argument(3), std::nullopt);
+      if (function == "_rebuild_qtensor") std::get<ir::TensorView>(made.value).quantizer = quantizer(argument(4));
+      return made;
+    }
     if (function == "_rebuild_tensor_v3") return tensor(argument(0), argument(1), argument(2), argument(3), dtype(argument(6)));
     if (function == "_rebuild_meta_tensor_no_storage") {
       ir::TensorView view{.dtype = dtype(argument(0)),
@@ -164,6 +168,13 @@ class ObjectReader {
       return {std::move(view)};
     }
     throw ModelError("holds a tensor that isn't a strided one (" + name + "): save its dense form");
+  }
+
+  std::shared_ptr<const ir::Quantizer> quantizer(const PickleItem& parameters) const {
+    return saved_quantizer(tree_, parameters, [&](const std::string& key) {
+      const ZipRecord* record = directory_.find("data/" + key);
+      return record ? read_zip_record(file_, *record, longest_pickle) : std::vector<std::uint8_t>();
+    });
   }
 
   ir::DType dtype(const PickleItem& item) const {

@@ -224,9 +224,13 @@ void transfer(SnapshotReader& in, ir::Graph& graph) {
 
 // ---- What is held of each structure
 
+template <class Archive, is<ir::Quantizer> T>
+void transfer(Archive& archive, T& q) {
+  all(archive, q.per_channel, q.scale, q.zero_point, q.scales, q.zero_points, q.float_zero_points, q.axis);
+}
 template <class Archive, is<ir::TensorType> T>
 void transfer(Archive& archive, T& t) {
-  all(archive, t.dtype, t.sizes, t.strides, t.requires_grad, t.device);
+  all(archive, t.dtype, t.sizes, t.strides, t.requires_grad, t.device, t.quantizer);
 }
 template <class Archive, is<ir::Type> T>
 void transfer(Archive& archive, T& t) {
@@ -241,10 +245,6 @@ void transfer(Archive& archive, T& l) {
 template <class Archive, is<ir::Storage> T>
 void transfer(Archive& archive, T& s) {
   all(archive, s.in_file, s.file_offset, s.bytes, s.record, s.data);
-}
-template <class Archive, is<ir::Quantizer> T>
-void transfer(Archive& archive, T& q) {
-  all(archive, q.per_channel, q.scale, q.zero_point, q.scales, q.zero_points, q.axis);
 }
 template <class Archive, is<ir::TensorView> T>
 void transfer(Archive& archive, T& t) {

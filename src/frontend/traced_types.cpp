@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "files/pickle_tree.h"
+#include "files/saved_quantizer.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -80,15 +81,18 @@ class TypeReader {
     return known ? ir::tuple_of(std::move(members)) : nullptr;
   }
 
-  // Members of a list of tensors have sizes of their own.
+  // Members of a list of tensors have sizes of their own, and quantizers.
   ir::TypeRef list(const files::PickleItem& held) {
     const auto& members = held.members.empty() ? held.added : held.members;
     const ir::TypeRef member = members.empty() ? nullptr : type_of(members.front());
     if (!member) return nullptr;
-    return ir::list_of(ir::is(member, ir::TypeKind::tensor) ? ir::tensor_type() : member);
+    if (!ir::is(member, ir::TypeKind::tensor)) return ir::list_of(member);
+    ir::TensorType each;
+    if (member->tensor.dtype && ir::is_quantized(*member->tensor.dtype)) each.dtype = member->tensor.dtype;
+    return ir::list_of(ir::tensor_type(std::move(each)));
   }
 
-  // _rebuild_tensor_v2 and _rebuild_qtensor: storage, offset, sizes, strides, …
+  // _rebuild_tensor_v2 and _rebuild_qtensor: storage, offset, sizes, strides; the latter's quantizer, …
   ir::TypeRef tensor(const files::PickleItem& call) {
     const files::PickleItem& function = item(call.members.at(0));
     const bool known =
@@ -101,6 +105,10 @@ class TypeReader {
     if (!type.dtype || sizes.kind != Kind::tuple) return nullptr;
     type.sizes.emplace();
     for (const files::PickleItemId size : sizes.members) type.sizes->push_back(item(size).integer);
+    if (function.text == "_rebuild_qtensor" && given.members.size() > 4)
+      type.quantizer = files::saved_quantizer(tree_, item(given.members[4]), [](const std::string&) {
+        return std::vector<std::uint8_t>();  // the file has no elements of examples, nor the scales of channels
+      });
     return ir::tensor_type(std::move(type));
   }
 

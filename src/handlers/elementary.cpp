@@ -30,6 +30,7 @@ DType result_type(const Emission& e, std::initializer_list<std::string_view> arg
   bool numbers = true, floating = false, integer = false;
   for (const auto name : arguments) {
     const symbolic::Fact& fact = e.call.fact(name);
+    if (const auto dtype = e.call.dtype_of(name); dtype && ir::is_quantized(*dtype)) return e.dtype(name);
     promotion.add(fact);
     const auto* number = fact.number();
     numbers &= number != nullptr;

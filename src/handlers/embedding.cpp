@@ -3,12 +3,17 @@
 #include <limits>
 
 #include "handlers/families.h"
+#include "handlers/quantized.h"
 #include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
 
 void embedding(Emission& e) { e.give(e.build.gather(e.tensor("weight"), e.tensor("indices", DType::i64), 0)); }
+
+void embedding_byte(Emission& e) {
+  e.give(quantized_rows(e, e.operand("weight"), e.tensor("indices", DType::i64), e.rank("indices")));
+}
 
 // Rows that are looked up and longer than max_norm are scaled to it. A row looked up twice is written twice, the same.
 void embedding_renorm(Emission& e) {
@@ -54,7 +59,8 @@ Bags bags_of(Emission& e) {
   const Value indices = e.tensor("indices", DType::i64);
   if (e.rank("indices") != 1) throw Refusal{"bags are cut by offsets out of one vector of indices"};
   Bags bags;
-  bags.rows = e.build.gather(e.tensor("weight"), indices, 0);
+  bags.rows = e.call.op() == "quantized::embedding_bag_byte" ? quantized_rows(e, e.operand("weight"), indices, 1)
+                                                             : e.build.gather(e.tensor("weight"), indices, 0);
   if (e.given("per_sample_weights"))
     bags.rows = e.node("Mul", {bags.rows, e.build.unsqueeze(e.tensor("per_sample_weights", bags.rows.dtype), {1})});
   if (const auto padding = padding_index(e)) bags.counts = e.node("Not", {e.node("Equal", {indices, e.build.integer(*padding)})});
@@ -129,6 +135,8 @@ void register_embedding(Registry& registry) {
   registry.handler("aten::embedding", embedding);
   registry.handler("aten::embedding_renorm", embedding_renorm);
   registry.handler("aten::embedding_bag", embedding_bag);
+  registry.handler("quantized::embedding_byte", embedding_byte);
+  registry.handler("quantized::embedding_bag_byte", embedding_bag);
 }
 
 }  // namespace compatcheck::handlers

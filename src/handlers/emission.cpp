@@ -4,9 +4,11 @@
 #include <complex>
 
 #include "compatcheck/error.h"
+#include "handlers/quantized.h"
 #include "handlers/sizes.h"
 #include "schema/traits.h"
 #include "symbolic/emptiness.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -25,8 +27,17 @@ std::int64_t usual(std::int64_t number, std::string_view argument) {
   return number;
 }
 
-// On a quantized tensor; an in-place form computes the same.
-bool keeps_scale(std::string_view op) { return schema::has_trait(schema::without_in_place(op), schema::Trait::keeps_scale); }
+// What a call computes with that is given quantized tensors: their integers, the steps above the zero point, or the floats that
+// they stand for. An in-place form computes the same.
+enum class OfQuantized : std::uint8_t { refused, integers, steps, floats };
+
+OfQuantized of_quantized_tensors(std::string_view op) {
+  const auto has = [&](schema::Trait trait) { return schema::has_trait(schema::without_in_place(op), trait); };
+  return has(schema::Trait::keeps_integers) ? OfQuantized::integers
+         : has(schema::Trait::keeps_scale)  ? OfQuantized::steps
+         : has(schema::Trait::dequantizes)  ? OfQuantized::floats
+                                            : OfQuantized::refused;
+}
 
 }  // namespace
 
@@ -67,7 +78,7 @@ bool Emission::given(std::string_view argument) const {
 }
 
 DType Emission::dtype(std::string_view tensor) const {
-  if (const auto known = call.dtype_of(tensor)) return ir::is_quantized(*known) && keeps_scale(call.op()) ? DType::f32 : *known;
+  if (const auto known = call.dtype_of(tensor)) return computed_dtype(*known);
   if (const auto* number = call.fact(tensor).number())
     return number->kind == symbolic::NumberFact::Kind::floating  ? symbolic::default_float
            : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean
@@ -177,8 +188,7 @@ const Fact& Emission::output_fact(std::size_t output) const { return call.facts(
 
 DType Emission::output_dtype(std::size_t output) const {
   const Fact& fact = output_fact(output);
-  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype)
-    return ir::is_quantized(*tensor->dtype) && keeps_scale(call.op()) ? DType::f32 : *tensor->dtype;
+  if (const auto* tensor = fact.tensor(); tensor && tensor->dtype) return computed_dtype(*tensor->dtype);
   if (const auto* number = fact.number())
     return number->kind == symbolic::NumberFact::Kind::floating  ? DType::f64
            : number->kind == symbolic::NumberFact::Kind::boolean ? DType::boolean
@@ -216,15 +226,34 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
     return build.scalar(DType::i64, std::get<std::int64_t>(number->value));
   }
   if (const auto* vector = std::get_if<Vector>(&operand.value)) return build.size(vector->value);
-  if (const auto* tensor = std::get_if<Quantized>(&operand.value); tensor && !tensor->axis && keeps_scale(call.op()))
-    return units(*tensor);
-  if (std::holds_alternative<Quantized>(operand.value))
-    throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
+  if (const auto* tensor = std::get_if<Quantized>(&operand.value)) return of_quantized(*tensor);
   if (const Complex* complex = operand.complex()) {
     if (row_ && row_->complex) return paired(*complex, rank(what), build);
     throw Refusal{std::string(call.op()) + " isn't supported with complex numbers"};
   }
   throw Refusal{quoted(what) + " is no tensor"};
+}
+
+DType Emission::computed_dtype(DType dtype) const {
+  if (!ir::is_quantized(dtype)) return dtype;
+  switch (of_quantized_tensors(call.op())) {
+    case OfQuantized::refused: return dtype;
+    case OfQuantized::integers: return stored_as(dtype);
+    default: return DType::f32;
+  }
+}
+
+Value Emission::of_quantized(const Quantized& tensor) {
+  const OfQuantized how = of_quantized_tensors(call.op());
+  if (how == OfQuantized::refused)
+    throw Refusal{std::string(call.op()) + " of a quantized tensor has no ONNX form", "dequantize before it"};
+  if (tensor.axis)
+    throw Refusal{std::string(call.op()) + " of a tensor with a scale for each channel has no ONNX form", "dequantize before it"};
+  if (how == OfQuantized::steps) return units(tensor);
+  if (!scaled_) scaled_ = tensor;
+  if (how == OfQuantized::integers) return tensor.integers;
+  const auto around = build.plumbing();
+  return dequantized(*this, tensor);
 }
 
 // The steps above the zero point, as floats.
@@ -417,11 +446,7 @@ void Emission::give(std::size_t output, const Value& tensor) {
     return;
   }
   if (scaled_ && fact.tensor() && fact.tensor()->dtype && ir::is_quantized(*fact.tensor()->dtype)) {
-    // PyTorch rounds the sum with the zero point: ties go to its even neighbour.
-    const auto rounding = build.plumbing();  // as the dtypes that other calls promote by themselves
-    const Value one = scalar(DType::f32, 1.0), sum = node("Add", {tensor, cast(scaled_->zero_point, DType::f32)});
-    const Value integers = node("QuantizeLinear", {sum, one, scalar(scaled_->integers.dtype, 0)});
-    results_[output] = Operand{Quantized{integers, scaled_->scale, scaled_->zero_point, {}}};
+    results_[output] = quantized_result(tensor, *fact.tensor()->dtype);
     return;
   }
   if (ir::is_complex(output_dtype(output))) {
@@ -431,12 +456,34 @@ void Emission::give(std::size_t output, const Value& tensor) {
   results_[output] = Operand{cast(tensor, output_dtype(output))};
 }
 
+Operand Emission::quantized_result(const Value& made, DType dtype) {
+  const auto rounding = build.plumbing();  // as the dtypes that other calls promote by themselves
+  Quantized result = *scaled_;
+  switch (of_quantized_tensors(call.op())) {
+    case OfQuantized::integers: result.integers = made; break;
+    case OfQuantized::steps: {
+      // PyTorch rounds the sum with the zero point: ties go to its even neighbour.
+      const Value sum = node("Add", {made, cast(result.zero_point, DType::f32)});
+      result.integers = node("QuantizeLinear", {sum, scalar(DType::f32, 1.0), scalar(result.integers.dtype, 0)});
+      break;
+    }
+    default:
+      if (const auto fixed = symbolic::fixed_quantizer(call.op(), dtype))
+        return {quantize(*this, made, fixed->scale, fixed->zero_point, result.integers.dtype)};
+      result.integers = node("QuantizeLinear", {cast(made, DType::f32), result.scale, result.zero_point});
+  }
+  return {result};
+}
+
 void Emission::give_list(std::size_t output, const Values& tensors) {
   List list;
   const auto* facts = output_fact(output).list();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto* item = facts && facts->items && i < facts->items->size() ? (*facts->items)[i].tensor() : nullptr;
-    list.items.push_back({item && item->dtype ? cast(tensors[i], *item->dtype) : tensors[i]});
+    const bool quantized = scaled_ && item && item->dtype && ir::is_quantized(*item->dtype);
+    list.items.push_back(quantized             ? quantized_result(tensors[i], *item->dtype)
+                         : item && item->dtype ? Operand{cast(tensors[i], *item->dtype)}
+                                               : Operand{tensors[i]});
   }
   give_operand(output, {std::move(list)});
 }

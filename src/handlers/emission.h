@@ -139,11 +139,15 @@ class Emission {
   [[noreturn]] void want(const symbolic::Fact& fact, std::string message) const;
   void mark_result(const Operand& operand);  // it is no plumbing, were it made of sizes
 
+  Value of_quantized(const Quantized& tensor);
   Value units(const Quantized& tensor);
+  Operand quantized_result(const Value& made, ir::DType dtype);
+  // In which dtype the call computes with what has it: of quantized tensors another than PyTorch's.
+  DType computed_dtype(DType dtype) const;
 
   const mapping::Row* row_;
   std::string_view facts_word_;
-  std::optional<Quantized> scaled_;  // the tensor whose steps a call that keeps scales computes with
+  std::optional<Quantized> scaled_;  // the first quantized tensor that the call computes with
   OperandOf operands_;
   std::vector<std::optional<Operand>> results_;
 };

@@ -41,6 +41,7 @@ Registry shipped_handlers() {
   register_quantized(registry);
   register_quantized_decomposed(registry);
   register_quantized_layers(registry);
+  register_quantized_cells(registry);
   register_quantized_norms(registry);
   register_random(registry);
   register_range(registry);

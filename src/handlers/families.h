@@ -42,6 +42,7 @@ void register_power(Registry& registry);
 void register_quantized(Registry& registry);
 void register_quantized_decomposed(Registry& registry);
 void register_quantized_layers(Registry& registry);
+void register_quantized_cells(Registry& registry);
 void register_quantized_norms(Registry& registry);
 void register_random(Registry& registry);
 void register_range(Registry& registry);

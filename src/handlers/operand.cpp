@@ -17,10 +17,6 @@ Wanting unknown_dtype(const Fact& fact) {
            .blame = fact.blame}};
 }
 
-DType stored_as(DType quantized) {
-  return quantized == DType::qi8 ? DType::i8 : quantized == DType::qi32 ? DType::i32 : DType::u8;
-}
-
 DType dtype_of(NumberFact::Kind kind) {
   return kind == NumberFact::Kind::floating ? DType::f64 : kind == NumberFact::Kind::boolean ? DType::boolean : DType::i64;
 }
@@ -67,6 +63,10 @@ Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const Fres
 
 }  // namespace
 
+DType stored_as(DType quantized) {
+  return quantized == DType::qi8 ? DType::i8 : quantized == DType::qi32 ? DType::i32 : DType::u8;
+}
+
 DType Number::dtype() const {
   if (std::holds_alternative<std::int64_t>(value)) return DType::i64;
   if (std::holds_alternative<double>(value)) return DType::f64;
@@ -79,8 +79,9 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
   if (const auto* tensor = fact.tensor()) {
     if (!tensor->dtype) throw unknown_dtype(fact);
     if (ir::is_quantized(*tensor->dtype))
-      return {Quantized{
-          fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false), {}}};
+      return {
+          Quantized{fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false),
+                    tensor->quantizer && tensor->quantizer->per_channel ? std::optional(tensor->quantizer->axis) : std::nullopt}};
     if (ir::is_complex(*tensor->dtype)) {
       const DType part = symbolic::real_part(*tensor->dtype);
       const Value real = fresh(part, false);
@@ -144,8 +145,11 @@ Operand quantized_of(const ir::TensorView& view, onnx::Builder& builder) {
                       builder.scalar(DType::f32, quantizer.scale),
                       builder.scalar(stored, quantizer.zero_point),
                       {}}};
+  const auto zero_points = quantizer.float_zero_points.empty()
+                               ? onnx::make_tensor(stored, {count}, quantizer.zero_points)
+                               : onnx::make_tensor(DType::f32, {count}, quantizer.float_zero_points);
   return {Quantized{builder.constant(data_of(view)), builder.constant(onnx::make_tensor(DType::f32, {count}, quantizer.scales)),
-                    builder.constant(onnx::make_tensor(stored, {count}, quantizer.zero_points)), quantizer.axis}};
+                    builder.constant(zero_points), quantizer.axis}};
 }
 
 template <class Constants>
@@ -296,9 +300,9 @@ Operand refill(const Operand& form, const Values& values, std::size_t& at) {
     return std::holds_alternative<Value>(number->value) ? Operand{Number{values.at(at++)}} : form;
   if (std::holds_alternative<Vector>(form.value)) return {Vector{values.at(at++)}};
   if (std::holds_alternative<Sequence>(form.value)) return {Sequence{values.at(at++)}};
-  if (std::holds_alternative<Quantized>(form.value)) {
+  if (const auto* quantized = std::get_if<Quantized>(&form.value)) {
     const std::size_t first = std::exchange(at, at + 3);
-    return {Quantized{values.at(first), values.at(first + 1), values.at(first + 2), {}}};
+    return {Quantized{values.at(first), values.at(first + 1), values.at(first + 2), quantized->axis}};
   }
   if (form.complex()) {
     const std::size_t first = std::exchange(at, at + 2);

@@ -28,7 +28,7 @@ bool known_zero(Emission& e, const Value& value) {
 
 Value dequantized(Emission& e, const Quantized& tensor) {
   if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {}, DType::f32);
-  if (e.at_least(13))
+  if (e.at_least(13) && tensor.zero_point.dtype == tensor.integers.dtype)
     return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
   // A weight with a scale for each channel, before DequantizeLinear had an axis. Conversion computes what follows unless the
   // weight is large or strided.
@@ -81,6 +81,18 @@ Ints packed_ints(Emission& e, const Operand& packed, std::string_view name) {
   else
     add(part);
   return made;
+}
+
+// The parts of a packed table are lists; the table is the first tensor.
+Value quantized_rows(Emission& e, const Operand& packed, const Value& indices, std::int64_t rank) {
+  const Operand tensors = packed_part(e, packed, "tensors");
+  const List* list = tensors.list();
+  const auto* table = list && !list->items.empty() ? std::get_if<Quantized>(&list->items.front().value) : nullptr;
+  if (!table || table->axis != 0) throw Refusal{"the packed table isn't known while converting"};
+  const auto of_rows = [&](const Value& numbers) { return e.build.unsqueeze(e.build.gather(numbers, indices, 0), {rank}); };
+  const Value steps =
+      e.node("Sub", {e.cast(e.build.gather(table->integers, indices, 0), DType::f32), of_rows(table->zero_point)});
+  return e.node("Mul", {steps, of_rows(table->scale)});
 }
 
 PackedLinear packed_linear(Emission& e, const Operand& packed) {

@@ -6,6 +6,7 @@
 #include "handlers/families.h"
 #include "handlers/pooling.h"
 #include "handlers/quantized.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -41,8 +42,47 @@ Value activated(Emission& e, const Value& value) {
 
 // ---- Two operands
 
+// A number changes the scale or the zero point before it changes an integer.
+void with_number(Emission& e) {
+  const auto made = symbolic::with_number(e.call);
+  if (!made) e.want("qa", "the scale, the zero point or the number added to it");
+  Quantized result = quantized(e, "qa");
+  const DType stored = result.integers.dtype;
+  const Value before = result.zero_point;
+  result.scale = e.scalar(DType::f32, made->quantizer.scale);
+  result.zero_point = e.scalar(stored, made->quantizer.zero_point);
+  const bool relu = names(e, "_relu");
+  const auto rounded = [&](const Value& floats) {
+    return e.node("QuantizeLinear", {floats, e.scalar(DType::f32, 1.0), result.zero_point});
+  };
+  const auto steps = [&] { return e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(before, DType::f32)}); };
+  using enum symbolic::WithNumber::Integers;
+  switch (made->integers) {
+    case same:
+      if (!relu) break;
+      result.integers =
+          rounded(e.node("Relu", {e.node("Sub", {e.cast(result.integers, DType::f32), e.cast(result.zero_point, DType::f32)})}));
+      break;
+    case mirrored: {
+      const Value mirror = e.node("Neg", {steps()});
+      result.integers = rounded(relu ? e.node("Relu", {mirror}) : mirror);
+      break;
+    }
+    case zero: result.integers = rounded(e.node("Mul", {steps(), e.scalar(DType::f32, 0.0)})); break;
+    case moved: {
+      Value sum = e.node("Add", {steps(), e.scalar(DType::f32, static_cast<double>(made->added))});
+      if (relu) sum = e.node("Relu", {sum});
+      const double factor = e.call.tensor("qa")->quantizer->scale / made->quantizer.scale;
+      result.integers = rounded(e.node("Mul", {sum, e.scalar(DType::f32, factor)}));
+      break;
+    }
+  }
+  e.give_operand(0, {result});
+}
+
 template <char op>
 void binary(Emission& e) {
+  if (e.call.has("b")) return with_number(e);
   const Value a = dequantized(e, "qa"), b = dequantized(e, "qb");
   give_output(e, activated(e, e.node(op == '+' ? "Add" : op == '*' ? "Mul" : "MatMul", {a, b})));
 }
@@ -101,7 +141,7 @@ Value convolution(Emission& e, const Value& floats) {
     c.weight = e.build.squeeze(c.weight, {2});
     dims.erase(dims.begin() + 2);
     for (Ints* list : {&stride, &padding, &dilation, &output_padding})
-      if (list->size() == 2) list->erase(list->begin());
+      if (list->size() > 1) *list = {(*list)[1]};
   }
   if (dims.size() < 3 || e.shape(first_name(e)).size() != dims.size())
     throw Refusal{"a convolution takes an input and a weight of as many dimensions, at least 3"};
@@ -216,6 +256,7 @@ void register_quantized_layers(Registry& registry) {
   };
   all({"add", "add_relu"}, binary<'+'>);
   all({"mul", "mul_relu"}, binary<'*'>);
+  all({"add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"}, with_number);
   all({"matmul"}, binary<'@'>);
   all({"cat", "cat_relu"}, quantized_cat);
   all({"linear", "linear_relu", "linear_tanh", "linear_leaky_relu"}, linear_quantized);

@@ -108,8 +108,38 @@ void select_scatter(Emission& e) {
   e.give(around(e, axis, e.build.unsqueeze(e.tensor("src"), {axis}), at, after));
 }
 
+// Before ScatterND each element is written by the position of its row. Slice has no steps before opset 10: there the size must be
+// known.
+void scatter_rows(Emission& e, std::int64_t axis) {
+  Value rows;
+  if (e.size("self", axis)) {
+    const Ints at = positions(e, axis, e.integer("step"));
+    if (at.empty()) return e.give(e.tensor("self"));
+    rows = e.integers(at);
+  } else {
+    if (!e.at_least(10)) throw Refusal{"Slice has no step before opset 10", "use opset 10, or a fixed size"};
+    const Value counted = places_of(e, e.size_of("self", axis));
+    rows = sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
+  }
+  const std::int64_t rank = e.rank("self");
+  Ints others;
+  for (std::int64_t i = 0; i < rank; ++i)
+    if (i != axis) others.push_back(i);
+  Writing w{.data = e.tensor("self"),
+            .index = e.build.unsqueeze(rows, others),
+            .source = e.tensor("src", e.dtype("self")),
+            .axis = axis,
+            .shape = e.shape("self"),
+            .index_shape = Shape(static_cast<std::size_t>(rank), Dim(1))};
+  w.index_shape[static_cast<std::size_t>(axis)] = e.shape("src")[static_cast<std::size_t>(axis)];
+  w.index = stretched_index(e, w, e.shape("src"));
+  w.index_shape = e.shape("src");
+  e.give(written(e, w, Reduction::none));
+}
+
 // Every step-th row: written by position.
 void scatter_steps(Emission& e, std::int64_t axis) {
+  if (!e.at_least(11)) return scatter_rows(e, axis);
   const Value size = e.size_of("self", axis), counted = places_of(e, size);
   const Value rows = sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
   const Ints order = to_front(e.rank("self"), {axis});

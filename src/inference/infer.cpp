@@ -8,7 +8,9 @@
 #include "inference/fitting.h"
 #include "inference/leaves.h"
 #include "inference/sizes.h"
+#include "ir/quantizer_text.h"
 #include "ir/value_name.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::inference {
 namespace {
@@ -470,7 +472,10 @@ std::string dimension_name(const std::string& input, std::size_t dim) {
 }
 
 std::string spell(const TensorFact& tensor) {
-  std::string text = (tensor.dtype ? std::string(ir::name(*tensor.dtype)) : std::string("f32")) + ":";
+  std::string text = tensor.dtype ? std::string(ir::name(*tensor.dtype)) : "f32";
+  if (tensor.dtype && tensor.quantizer && symbolic::states_numbers(*tensor.quantizer))
+    text = ir::to_string(*tensor.dtype, *tensor.quantizer);
+  text += ":";
   if (!tensor.shape || tensor.shape->empty()) return text + "scalar";
   for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
     const Dim& size = (*tensor.shape)[dim];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "ir/quantizer.h"
 #include "ir/type.h"
 
 namespace compatcheck::ir {
@@ -21,17 +22,6 @@ struct Storage {
   bool in_file = false;
   std::vector<std::uint8_t> data;  // the bytes if not `in_file`, and of small storages; little-endian
   std::string record;              // the archive's record name, for messages ("data/12")
-};
-
-struct Quantizer {
-  bool per_channel = false;
-  double scale = 1;
-  std::int64_t zero_point = 0;
-  std::vector<double> scales;  // per channel
-  std::vector<std::int64_t> zero_points;
-  std::int64_t axis = 0;
-
-  bool operator==(const Quantizer&) const = default;
 };
 
 // A strided window on a storage. Offset and strides count elements.

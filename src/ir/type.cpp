@@ -94,6 +94,12 @@ TypeRef make(TypeKind kind, std::vector<TypeRef> elements, std::string name = {}
 
 }  // namespace
 
+bool TensorType::operator==(const TensorType& other) const {
+  const bool same_quantizer = quantizer == other.quantizer || (quantizer && other.quantizer && *quantizer == *other.quantizer);
+  return same_quantizer && dtype == other.dtype && sizes == other.sizes && strides == other.strides &&
+         requires_grad == other.requires_grad && device == other.device;
+}
+
 bool equal(const Type& a, const Type& b) {
   return &a == &b || (same_shell(a, b) && (a.kind != TypeKind::tensor || a.tensor == b.tensor) && same_elements(a, b, equal));
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "ir/quantizer.h"
 
 namespace compatcheck::ir {
 
@@ -20,9 +21,10 @@ struct TensorType {
   std::optional<std::vector<std::optional<std::int64_t>>> sizes;
   std::optional<std::vector<std::optional<std::int64_t>>> strides;
   std::optional<bool> requires_grad;
-  std::string device;  // "cpu", "cuda:0"; empty if the graph doesn't say
+  std::string device;                            // "cpu", "cuda:0"; empty if the graph doesn't say
+  std::shared_ptr<const Quantizer> quantizer{};  // of an example input; null: not known
 
-  bool operator==(const TensorType&) const = default;
+  bool operator==(const TensorType& other) const;
 };
 
 enum class TypeKind : std::uint8_t {

@@ -100,6 +100,9 @@ struct Model {
   std::vector<Initializer> initializers;
   std::string producer_version;
   std::vector<ValueId> pairs;  // inputs that stand for complex tensors, with real and imaginary parts in the last dimension
+  // Inputs, and places among the outputs, that stand for quantized tensors, with what those are: "qu8(0.5,128)".
+  std::vector<std::pair<ValueId, std::string>> quantized_inputs;
+  std::vector<std::pair<std::size_t, std::string>> quantized_outputs;
   std::unordered_map<ValueId, ValueId> replaced;  // what clean-up took away, and the equal value that is left
 
   ValueId left_of(ValueId value) const;  // the value itself, if nothing replaced it

@@ -5,6 +5,7 @@
 
 #include "passes/alias.h"
 #include "passes/effects.h"
+#include "passes/memory_marks.h"
 #include "passes/rewrite.h"
 #include "schema/schema.h"
 #include "schema/traits.h"
@@ -64,12 +65,25 @@ bool is_part_of(const ir::Value* part, const ir::Value* whole) {
 
 namespace {
 
-// x.to(…, copy=True), whose schema says a view all the same.
+// x.to(…, copy=True), whose schema says a view all the same; or what facts have settled.
 bool is_stated_copy(const ir::Node& node) {
+  if (is_marked(node, copy_mark)) return true;
   if (!node.is("aten::to")) return false;
   const auto index = node.schema()->argument_index("copy");
   const auto* copies = index && *index < node.inputs().size() ? known<bool>(node.input(*index)) : nullptr;
   return copies && *copies;
+}
+
+}  // namespace
+
+namespace {
+
+// A list of new tensors, as torch.where(x) gives: no argument is a list that could be handed on.
+bool makes_its_tensors(const ir::Node& node, const ir::Value& list) {
+  return ir::is_tensor_list(list.type()) && !schema::has_trait(node.op(), schema::Trait::split) &&
+         std::ranges::all_of(node.inputs(), [](const ir::Value* input) {
+           return !holds_memory(input->type()) || ir::is(input->type(), ir::TypeKind::tensor) || is_number_list(input);
+         });
 }
 
 }  // namespace
@@ -183,14 +197,20 @@ void Aliases::flow_schema(const ir::Node& node) {
         if (is_number_list(node.input(i)) && !is_number_list(output)) continue;
         const bool container = is_container(node.input(i)->type());
         if (container == is_container(output->type()) && !is_part_of(output, node.input(i))) assign(output, node.input(i));
-        if (container) get(output, node.input(i));
+        if (container && !(ir::is_tensor_list(output->type()) && ir::is_tensor_list(node.input(i)->type())))
+          get(output, node.input(i));
       }
     }
     if (declared.empty() || is_container(output->type())) fresh(output);
+    if (declared.empty() && !undeclared && makes_its_tensors(node, *output)) {
+      insert(locations_[made_.at(output)].contents, made_.at(output));  // which may share memory with each other
+      continue;
+    }
     if (is_container(output->type()) && !is_number_list(output))
       for (const ir::Value* input : node.inputs()) {
         if (is_number_list(input) && ir::is_tensor_list(output->type())) continue;
-        if (!is_part_of(output, input)) put(output, input);
+        const bool holds_items = ir::is_tensor_list(output->type()) && ir::is_tensor_list(input->type());  // of both lists
+        if (!holds_items && !is_part_of(output, input)) put(output, input);
         if (is_container(input->type()))
           for (LocationId id : Set(set_of(input))) merge(locations_[made_.at(output)].contents, locations_[id].contents);
       }
@@ -212,7 +232,7 @@ void Aliases::flow_schema(const ir::Node& node) {
 // overlap: the second one's are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {
   const ir::Node* split = unpack.input(0)->producer();
-  if (!split || !schema::has_trait(split->op(), schema::Trait::split)) return false;
+  if (!split || !schema::has_trait(split->op(), schema::Trait::split) || gives_overlapping_parts(*split)) return false;
   const Set& whole = set_of(split->input(0));
   if (whole.size() != 1 || locations_[whole[0]].maker != split->input(0)->producer() || !locations_[whole[0]].maker) return false;
   const LocationId base = whole[0];

@@ -114,6 +114,28 @@ bool writes_anything(const ir::Block& block) {
   return false;
 }
 
+bool gives_overlapping_parts(const ir::Node& split) {
+  if (!split.is("aten::tensor_split") || split.inputs().size() < 2) return false;
+  const ir::Value* places = split.input(1);
+  if (ir::is(places->type(), ir::TypeKind::integer)) return false;
+  std::vector<std::int64_t> known_places;
+  if (const ir::Constant* constant = ir::constant_of(places)) {
+    const auto ints = ir::as_ints(*constant);
+    if (!ints) return true;
+    known_places = *ints;
+  } else {
+    if (!places->producer() || !places->producer()->is("prim::ListConstruct")) return true;
+    for (const ir::Value* item : places->producer()->inputs()) {
+      const auto* number = known<std::int64_t>(item);
+      if (!number) return true;
+      known_places.push_back(*number);
+    }
+  }
+  if (known_places.empty()) return false;
+  // Places counted from the end lie behind those from the front only in large tensors.
+  return !std::ranges::is_sorted(known_places) || (known_places.front() < 0) != (known_places.back() < 0);
+}
+
 bool is_random(const ir::Node& node) {
   const schema::Schema* schema = node.schema();
   if (!schema) return false;

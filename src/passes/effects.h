@@ -17,6 +17,9 @@ bool writes(const ir::Node& node);
 bool gives_what_it_writes(const ir::Node& node);  // its one result is the tensor or list itself
 bool writes_anything(const ir::Block& block);     // its own blocks included
 
+// Of tensor_split by places that don't certainly ascend: x.tensor_split([3, 1]).
+bool gives_overlapping_parts(const ir::Node& split);
+
 // Another run with the same arguments may give other values.
 bool is_random(const ir::Node& node);
 

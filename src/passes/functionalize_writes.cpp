@@ -7,6 +7,7 @@
 #include "passes/effects.h"
 #include "passes/functional_form.h"
 #include "passes/passes.h"
+#include "passes/rebind.h"
 #include "passes/rewrite.h"
 #include "passes/views.h"
 #include "passes/write_causes.h"
@@ -247,9 +248,10 @@ std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, c
                                  std::vector<ir::LostWrite>* lost, const ir::Watch& watch) {
   if (!writes_anything(*graph.top())) return 0;
   use_written_itself(graph);
+  const std::size_t rebound = rebind_tensors(graph, program, registry, lost, watch);
   const WritePlan plan(graph, program, registry, watch);
   if (lost) std::ranges::move(plan.written_inputs(), std::back_inserter(*lost));
-  return Functionalizer(graph, plan, registry, watch).run();
+  return rebound + Functionalizer(graph, plan, registry, watch).run();
 }
 
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,

@@ -153,8 +153,8 @@ std::string WritePlan::obstacle_of_target(const ir::Node& write, const ir::Value
   const ir::Value* root = family(target);
   if (is_expanded_part(root))
     return "writes to " + described(target) + ", which may be an expanded view, whose elements share memory";
-  if (write.schema()->is_out() && target != root)
-    return "writes its result to " + described(target) + ", a view of " + described(root);
+  if (write.schema()->is_out())
+    if (std::string why = out_obstacle(write, target); !why.empty()) return why;
   if (changes_its_sizes(write))
     if (std::string why = size_change_obstacle(write, target); !why.empty()) return why;
   for (const ir::Block* block = write.owner(); block != root->block(); block = block->parent())
@@ -175,6 +175,19 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
       return "writes to a constant, which keeps its value from call to call";
   }
   return {};
+}
+
+// out= gives the tensor the result's sizes. A view that stays finds the result only if the sizes stay.
+std::string WritePlan::out_obstacle(const ir::Node& write, const ir::Value* target) const {
+  const auto &before = target->type()->tensor.sizes, &after = write.output()->type()->tensor.sizes;
+  const auto are_known = [](const auto& sizes) {
+    return sizes && std::ranges::all_of(*sizes, [](const auto& size) { return size.has_value(); });
+  };
+  if (are_known(before) && before == after) return {};
+  if (views_.source(target)) return "writes its result to " + described(target) + ", a view of " + described(family(target));
+  const ir::Value* view = view_that_outlives(target, write);
+  return view ? "may change the sizes of " + described(target) + ", of which " + described(view) + " stays a view"
+              : std::string();
 }
 
 // x.t_() where nothing else leads to x's memory that could tell.

@@ -62,6 +62,7 @@ class WritePlan {
   std::string obstacle_of_target(const ir::Node& write, const ir::Value* target) const;
   std::string container_obstacle(const ir::Value* target) const;
   std::string memory_obstacle(const ir::Value* target) const;
+  std::string out_obstacle(const ir::Node& write, const ir::Value* target) const;
   std::string size_change_obstacle(const ir::Node& write, const ir::Value* target) const;
   const ir::Value* view_that_outlives(const ir::Value* value, const ir::Node& write) const;
   void block_what_grows(const ir::Graph& graph);

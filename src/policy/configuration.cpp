@@ -47,6 +47,7 @@ constexpr std::array option_keys{
     Key{"export_type", "--export-type"},
     Key{"state", "--state"},
     Key{"complex_io", "--complex-io"},
+    Key{"quantized_io", "--quantized-io"},
     Key{"baseline", "--baseline", false, Names::files},
     Key{"source_root", "--source-root", false, Names::files},
 };

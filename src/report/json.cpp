@@ -32,6 +32,25 @@ void put_shape(FieldReader& io, std::optional<std::vector<std::string>>& shape) 
   });
 }
 
+// Scales may be above 1 and zero points below 0.
+void put_quantization(FieldWriter& io, const std::optional<Quantization>& quantization) {
+  if (!quantization) return;
+  Json& json = io.json["quantization"];
+  json = {{"scales", quantization->scales}, {"zero_points", quantization->zero_points}};
+  if (quantization->axis) json["axis"] = *quantization->axis;
+  json["onnx_dtype"] = quantization->onnx_dtype;
+}
+
+void put_quantization(FieldReader& io, std::optional<Quantization>& quantization) {
+  const auto found = io.place.maybe("quantization");
+  if (!found) return;
+  Quantization& held = quantization.emplace();
+  found->at("scales").each([&](const JsonPlace& scale) { held.scales.push_back(scale.number()); });
+  found->at("zero_points").each([&](const JsonPlace& zero) { held.zero_points.push_back(zero.integer()); });
+  if (const auto axis = found->maybe("axis")) held.axis = axis->integer();
+  held.onnx_dtype = found->at("onnx_dtype").text();
+}
+
 }  // namespace
 
 template <class Io, is<TensorInfo> T>
@@ -39,6 +58,7 @@ void fields(Io& io, T& info) {
   io("name", info.name, "dtype", info.dtype);
   put_shape(io, info.shape);
   io.unless_empty("assumed", info.assumed);
+  put_quantization(io, info.quantization);
 }
 
 template <class Io, is<AssumedInput::Reason> T>

@@ -1,6 +1,7 @@
 // The page of one report.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -142,6 +143,33 @@ std::string state_lines(const Report& report, const Style& style) {
   return lines;
 }
 
+std::string spelled_scale(double number) {
+  char text[64];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+std::string spelled_quantization(const Quantization& held) {
+  if (!held.axis)
+    return "scale " + spelled_scale(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
+  return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
+}
+
+// What a caller passes and gets where PyTorch has quantized tensors.
+std::string quantized_lines(const Report& report, const Style& style) {
+  std::string lines;
+  const auto add = [&](const char* kind, const std::vector<TensorInfo>& tensors) {
+    for (const TensorInfo& each : tensors)
+      if (each.quantization)
+        lines += "  " + std::string(kind) + " " + each.name + " (" + type(each) +
+                 "): " + spelled_quantization(*each.quantization) + "; " + each.quantization->onnx_dtype + " in the ONNX model\n";
+  };
+  add("input", report.model.inputs);
+  add("output", report.model.outputs);
+  if (lines.empty()) return {};
+  return "\n" + style(Color::bold, "quantized") + style(Color::dim, "  --quantized-io chooses between integers and floats") +
+         "\n" + lines;
+}
+
 std::string steps(const Report& report, const Style& style) {
   if (report.model.steps.empty()) return {};
   std::string lines = "\n" + style(Color::bold, "steps") + "\n";
@@ -199,7 +227,7 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
     return (report.gate.passed ? std::string() : page + findings(report, options, style) + "\n") + exit_line(report);
   page += (is_onnx(report) ? std::string() : "\n" + bars(report, options, style)) + targets_table(report, options, style) +
           findings(report, options, style) + allowed(report, options, style) + assumed_lines(report, options, style) +
-          state_lines(report, style) + users_rows(report, style);
+          state_lines(report, style) + quantized_lines(report, style) + users_rows(report, style);
   if (options.verbosity > 0) page += operator_table(report, options, style);
   if (options.verbosity > 1) page += steps(report, style);
   if (const int rows = unverified(report))

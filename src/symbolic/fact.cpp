@@ -77,7 +77,8 @@ Fact view_fact(const ir::TensorView& view) {
   TensorFact tensor{.dtype = view.dtype,
                     .shape = Shape(view.sizes.begin(), view.sizes.end()),
                     .contents = small_contents(view),
-                    .known_constant = true};
+                    .known_constant = true,
+                    .quantizer = view.quantizer};
   if (const auto number = only_number(view)) set_number(tensor, *number);
   return {.value = std::move(tensor)};
 }
@@ -94,6 +95,10 @@ std::optional<Dim> join_dim(const Dim& a, const Dim& b) {
   return std::nullopt;
 }
 
+bool same_quantizer(const TensorFact& a, const TensorFact& b) {
+  return a.quantizer == b.quantizer || (a.quantizer && b.quantizer && *a.quantizer == *b.quantizer);
+}
+
 TensorFact join_tensors(const TensorFact& a, const TensorFact& b) {
   TensorFact joined;
   if (a.dtype == b.dtype) joined.dtype = a.dtype;
@@ -107,6 +112,7 @@ TensorFact join_tensors(const TensorFact& a, const TensorFact& b) {
                  [](const Dim& x, const Dim& y) { return provably_equal(x, y); }))
     joined.contents = a.contents;
   if (a.fraction && b.fraction && *a.fraction == *b.fraction) joined.fraction = a.fraction;
+  if (same_quantizer(a, b)) joined.quantizer = a.quantizer;
   return joined;
 }
 
@@ -237,7 +243,7 @@ bool same_dims(const std::vector<Dim>& a, const std::vector<Dim>& b) {
 bool same_value(std::monostate, std::monostate) { return true; }
 bool same_value(const TensorFact& a, const TensorFact& b) {
   return a.dtype == b.dtype && both(a.shape, b.shape, same_dims) && both(a.contents, b.contents, same_dims) &&
-         a.fraction == b.fraction && a.known_constant == b.known_constant;
+         a.fraction == b.fraction && a.known_constant == b.known_constant && same_quantizer(a, b);
 }
 bool same_value(const NumberFact& a, const NumberFact& b) {
   return a.kind == b.kind && both(a.integer, b.integer, same_dim) && a.floating == b.floating;
@@ -264,6 +270,8 @@ std::size_t nested_footprint(const Fact& fact, int depth) {
   if (const auto* tensor = fact.tensor()) {
     add(tensor->shape);
     add(tensor->contents);
+    if (tensor->quantizer)
+      bytes += sizeof(ir::Quantizer) + tensor->quantizer->scales.size() * (sizeof(double) + sizeof(std::int64_t));
   } else if (const auto* list = fact.list()) {
     if (list->items)
       for (const Fact& item : *list->items) bytes += nested_footprint(item, depth + 1);

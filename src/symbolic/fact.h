@@ -34,8 +34,9 @@ struct TensorFact {
   std::optional<Shape> shape{};  // absent: unknown rank
   // Elements, at most `most_contents`, in row-major order: of integer tensors, and of floating ones that hold whole numbers.
   std::optional<std::vector<Dim>> contents{};
-  std::optional<double> fraction{};  // the only element of a floating tensor, where it isn't whole
-  bool known_constant = false;       // a prim::Constant or a parameter: its elements are known when converting
+  std::optional<double> fraction{};                  // the only element of a floating tensor, where it isn't whole
+  bool known_constant = false;                       // a prim::Constant or a parameter: its elements are known when converting
+  std::shared_ptr<const ir::Quantizer> quantizer{};  // of a quantized tensor: what its integers stand for; null: not known
 };
 struct Fact;
 struct NumberFact {  // a Python int, float or bool

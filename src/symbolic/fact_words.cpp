@@ -28,7 +28,8 @@ Facts same_as_first(const Call& call) {
 
 Facts same_float(const Call& call) {
   const auto* tensor = first_tensor(call);
-  return {tensor_fact(as_float(dtype_of(tensor)), shape_of(tensor))};
+  const auto dtype = dtype_of(tensor);
+  return {tensor_fact(dtype && ir::is_quantized(*dtype) ? dtype : as_float(dtype), shape_of(tensor))};
 }
 
 Facts test(const Call& call) { return {tensor_fact(DType::boolean, shape_of(first_tensor(call)))}; }

@@ -13,6 +13,7 @@ namespace {
 using schema::Trait;
 
 constexpr int deepest = 1000;
+constexpr int most_assumptions = 8;                                 // loops inside of each other, which are looked at twice
 constexpr std::int64_t contiguous_format = 0, preserve_format = 1;  // c10::MemoryFormat
 
 bool preserves(const Call& call) { return call.is_none("memory_format") || call.integer("memory_format") == preserve_format; }
@@ -39,21 +40,62 @@ Placement open(const ir::Value* value) { return {.layout = std::nullopt, .unknow
 
 const Placement& Layouts::of(const ir::Value* value) {
   if (const auto found = stated_.find(value); found != stated_.end()) return found->second;
-  if (depth_ >= deepest) return stated_[value] = open(value);
+  if (depth_ >= deepest) return state_as(value, open(value));
   ++depth_;
   Placement placement = state(value);
   --depth_;
+  return state_as(value, std::move(placement));
+}
+
+const Placement& Layouts::state_as(const ir::Value* value, Placement placement) {
+  order_.push_back(value);
   return stated_[value] = std::move(placement);
 }
 
 Placement Layouts::state(const ir::Value* value) {
+  if (moved_ && moved_(value)) return open(value);
   const ir::Node* node = value->producer();
+  if (const auto joined = moved_ ? this->joined(value) : std::nullopt) return *joined;
   if (!node) return value->block()->owner() || ir::has_open_strides(value->type()) ? open(value) : fresh(value);
   if (ir::constant_of(value)) return constant(value);
   if (schema::has_trait(node->op(), Trait::same_tensor)) return of(node->input(0));
   if (node->is("prim::ListUnpack")) return part(value, *node->input(0)->producer(), value->index());
   if (node->attribute("written")) return written(value);
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
+}
+
+// What branches return, and what loops carry: whichever it is, it may lie in order. Its memory counts as new: where it begins
+// isn't known.
+std::optional<Placement> Layouts::joined(const ir::Value* value) {
+  const ir::Node* node = value->producer();
+  const Shape* to = sizes(value);
+  const Placement in_order{
+      Layout{.memory = value, .offset = Dim::unknown(), .strides = to ? strides_in_order(*to) : Shape{}, .in_order = true}};
+  const auto lies_in_order = [this](const ir::Value* given) {
+    const auto& layout = of(given).layout;
+    return layout && layout->in_order;
+  };
+  if (node && node->is("prim::If")) {
+    const bool all = std::ranges::all_of(node->blocks(),
+                                         [&](const ir::Block* block) { return lies_in_order(block->outputs()[value->index()]); });
+    return all ? in_order : open(value);
+  }
+  const ir::Node* loop = node ? node : value->block()->owner();
+  if (!loop || !loop->is("prim::Loop") || (!node && value->index() == 0)) return std::nullopt;
+  const ir::Block& body = *loop->blocks()[0];
+  const std::size_t place = node ? value->index() : value->index() - 1;
+  const ir::Value* inside = body.inputs()[place + 1];
+  if (value != inside) return lies_in_order(inside) ? in_order : open(value);
+  if (!lies_in_order(loop->input(place + 2))) return open(value);
+  if (assumptions_ == most_assumptions) return open(value);
+  const std::size_t mark = order_.size();
+  ++assumptions_;
+  state_as(value, in_order);
+  const bool stays = lies_in_order(body.outputs()[place + 1]);
+  --assumptions_;
+  if (stays) return in_order;
+  for (; order_.size() > mark; order_.pop_back()) stated_.erase(order_.back());  // what follows from the assumption
+  return open(value);
 }
 
 Placement Layouts::constant(const ir::Value* value) const {

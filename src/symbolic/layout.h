@@ -3,8 +3,10 @@
 // Stated where it follows with certainty. A model's inputs lie in order, as ONNX's tensors do; constants as the file has them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -27,11 +29,15 @@ struct Placement {
 
 class Layouts {
  public:
-  explicit Layouts(const FactTable& facts) : facts_(facts) {}
+  // `moved`: whether a write may give the tensor other strides than those that it is made with.
+  explicit Layouts(const FactTable& facts, std::function<bool(const ir::Value*)> moved = {})
+      : facts_(facts), moved_(std::move(moved)) {}
   const Placement& of(const ir::Value* value);
 
  private:
   Placement state(const ir::Value* value);
+  const Placement& state_as(const ir::Value* value, Placement placement);
+  std::optional<Placement> joined(const ir::Value* value);
   Placement constant(const ir::Value* value) const;
   Placement part(const ir::Value* value, const ir::Node& list, std::size_t place);
   Placement written(const ir::Value* value);
@@ -51,8 +57,10 @@ class Layouts {
   Placement fresh(const ir::Value* value, const std::optional<Shape>& strides) const;
 
   const FactTable& facts_;
+  std::function<bool(const ir::Value*)> moved_;
   std::unordered_map<const ir::Value*, Placement> stated_;
-  int depth_ = 0;
+  std::vector<const ir::Value*> order_;  // in which they were stated
+  int depth_ = 0, assumptions_ = 0;
 };
 
 }  // namespace compatcheck::symbolic

@@ -6,6 +6,7 @@
 #include "symbolic/families.h"
 #include "symbolic/join.h"
 #include "symbolic/pooling.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -49,6 +50,16 @@ Facts fake_quantized_with_mask(const Call& call) { return like_and(first(call), 
 Facts binary(const Call& call) {
   const TensorFact &a = tensor_of(call, "qa"), &b = tensor_of(call, "qb");
   return {tensor_fact(a.dtype, call.has("qb") ? broadcast(a.shape, b.shape) : a.shape)};
+}
+
+// The hidden state, of an LSTM the cell's too.
+Facts quantized_cell(const Call& call) {
+  const auto state = [](const TensorFact* tensor) { return tensor_fact(DType::f32, tensor ? tensor->shape : std::nullopt); };
+  const auto states = call.list("hx");
+  if (!states) return {state(call.tensor("hx"))};
+  Facts made;
+  for (const Fact* fact : *states) made.push_back(state(fact->tensor()));
+  return made;
 }
 
 Facts quantized_cat(const Call& call) {
@@ -171,18 +182,6 @@ std::optional<Bounds> bounds_of(std::optional<DType> dtype) {
   }
 }
 
-// A number, or a tensor with that one element.
-std::optional<double> number_in(const Call& call, std::string_view argument) {
-  const Fact& fact = call.fact(argument);
-  if (const auto* tensor = fact.tensor()) {
-    if (tensor->fraction) return tensor->fraction;
-    if (!tensor->contents || tensor->contents->size() != 1) return std::nullopt;
-    const auto known = tensor->contents->front().number();
-    return known ? std::optional(static_cast<double>(*known)) : std::nullopt;
-  }
-  return call.number(argument);
-}
-
 Verdict verdict(bool holds, std::string_view otherwise) {
   return {.truth = holds ? Truth::yes : Truth::no, .message = holds ? "" : std::string(otherwise)};
 }
@@ -190,7 +189,8 @@ Verdict verdict(bool holds, std::string_view otherwise) {
 // quant_min and quant_max are what the dtype holds, so that ONNX's saturation is PyTorch's.
 Verdict whole_range(const Call& call) {
   const auto bounds = bounds_of(call.has("dtype") ? call.dtype("dtype") : std::nullopt);
-  const bool whole = bounds && number_in(call, "quant_min") == bounds->least && number_in(call, "quant_max") == bounds->greatest;
+  const bool whole =
+      bounds && number_argument(call, "quant_min") == bounds->least && number_argument(call, "quant_max") == bounds->greatest;
   return verdict(whole, "quant_min and quant_max are narrower than the dtype, or aren't known");
 }
 
@@ -200,7 +200,7 @@ Verdict range_fits_dtype(const Call& call) {
   const auto dtype = call.dtype("dtype");
   const auto bounds = bounds_of(dtype);
   if (dtype && !bounds) demands.broken("PyTorch doesn't quantize to " + std::string(ir::name(*dtype)));
-  const auto least = number_in(call, "quant_min"), greatest = number_in(call, "quant_max");
+  const auto least = number_argument(call, "quant_min"), greatest = number_argument(call, "quant_max");
   if (bounds && ((least && *least < bounds->least) || (greatest && *greatest > bounds->greatest)))
     demands.broken("quant_min and quant_max must be within the range of " + std::string(ir::name(*dtype)));
   return demands.verdict();
@@ -321,10 +321,13 @@ void register_quantized(Registry& registry) {
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
   registry.condition("zero_points_even", zero_points_even);
-  for (const char* op : {"add", "add_relu", "mul", "mul_relu"}) registry.facts("quantized::" + std::string(op), binary);
+  for (const char* op : {"add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"})
+    registry.facts("quantized::" + std::string(op), binary);
   for (const char* op : {"aten::quantized_max_pool1d", "quantized::max_pool1d"}) registry.facts(op, quantized_pool<1>);
   for (const char* op : {"aten::quantized_max_pool2d", "quantized::max_pool2d"}) registry.facts(op, quantized_pool<2>);
   registry.facts("quantized::matmul", quantized_matmul);
+  for (const char* op : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
+    registry.facts("quantized::quantized_" + std::string(op) + "_cell_dynamic", quantized_cell);
   for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), quantized_cat);
   for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
                          "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})

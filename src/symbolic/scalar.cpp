@@ -22,8 +22,16 @@ std::optional<Kind> result_kind(const Call& call) {
     case ir::TypeKind::integer: return Kind::integer;
     case ir::TypeKind::floating: return Kind::floating;
     case ir::TypeKind::boolean: return Kind::boolean;
+    case ir::TypeKind::number: break;
     default: return std::nullopt;
   }
+  auto kind = Kind::integer;
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
+    const auto* operand = call.input(i).number();
+    if (!operand) return std::nullopt;
+    if (is_float(*operand)) kind = Kind::floating;
+  }
+  return kind;
 }
 
 }  // namespace
@@ -112,11 +120,10 @@ Facts negate(const Call& call) {
   return {integer_fact(a.integer ? Dim(-1) * *a.integer : Dim::unknown())};
 }
 
-// floor, ceil: floats to ints.
+// floor, ceil: to an int, also of what is a float or an int (Scalar).
 template <double (*round)(double)>
 Facts rounded_to_int(const Call& call) {
   const NumberFact a = number_at(call, 0);
-  if (result_kind(call) != Kind::integer) return {};
   if (!is_float(a)) return {integer_fact(a.integer.value_or(Dim::unknown()))};
   return {integer_fact(a.floating && std::abs(*a.floating) < 9e15 ? Dim(static_cast<std::int64_t>(round(*a.floating)))
                                                                   : Dim::unknown())};
@@ -129,6 +136,12 @@ Facts absolute(const Call& call) {
   const bool positive = a.integer && provably_at_least(*a.integer, 0);
   if (positive || !a.integer || !a.integer->is_number()) return {integer_fact(positive ? *a.integer : Dim::unknown())};
   return {integer_fact(Dim(-1) * *a.integer)};
+}
+
+// Functions of floats; whatever they get.
+Facts floating_result(const Call& call) {
+  if (!result_kind(call)) return {};
+  return {floating_fact(std::nullopt)};
 }
 
 Facts magnitude_of_x(const Call& call) { return {real_fact(tensor_of(call, "x"))}; }
@@ -267,6 +280,11 @@ void register_scalar(Registry& registry) {
                                                              {"aten::__range_length", loop_length},
                                                              {"aten::__derive_index", derive_index}};
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
+  for (const char* op :
+       {"aten::round", "aten::sqrt",  "aten::exp",   "aten::expm1", "aten::log",  "aten::log10",   "aten::log1p", "aten::sin",
+        "aten::cos",   "aten::tan",   "aten::asin",  "aten::acos",  "aten::atan", "aten::sinh",    "aten::cosh",  "aten::tanh",
+        "aten::asinh", "aten::acosh", "aten::atanh", "aten::erf",   "aten::erfc", "aten::degrees", "aten::radians"})
+    registry.number_facts(op, floating_result);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);
   registry.facts("prim::abs", magnitude_of_x);

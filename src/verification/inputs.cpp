@@ -11,6 +11,7 @@
 #include "onnx/model.h"
 #include "symbolic/evaluate.h"
 #include "symbolic/promotion.h"
+#include "symbolic/quantizer.h"
 #include "verification/domains.h"
 #include "verification/resize.h"
 
@@ -263,24 +264,37 @@ class Maker {
     const ir::DType dtype = fact && fact->dtype                           ? *fact->dtype
                             : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64
                                                                           : ir::DType::f32;
-    if (ir::is_quantized(dtype))
+    const bool quantized = ir::is_quantized(dtype);
+    if (quantized && !(fact && fact->quantizer && symbolic::states_numbers(*fact->quantizer) && ir::element_bytes(dtype) == 1))
       throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) +
                        " can be made: give them with CheckOptions::inputs_from");
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
     const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
-    const onnx::TensorData data = ir::is_complex(dtype)
+    const ir::DType stored = dtype == ir::DType::qi8 ? ir::DType::i8 : ir::DType::u8;
+    const onnx::TensorData data = quantized ? onnx::make_tensor(stored, dims, any_integers(count, stored))
+                                  : ir::is_complex(dtype)
                                       ? onnx::make_tensor(symbolic::real_part(dtype), {2 * count}, floats(2 * count))
                                   : whole ? onnx::make_tensor(dtype, dims, integers(count, dtype))
                                           : onnx::make_tensor(dtype, dims, floats(count));
     auto storage = std::make_shared<ir::Storage>();
     storage->bytes = data.bytes.size();
     storage->data = data.bytes;
-    ir::TensorView view{
-        .dtype = dtype, .sizes = dims, .strides = Dims(dims.size(), 1), .storage = std::move(storage), .quantizer = nullptr};
+    ir::TensorView view{.dtype = dtype,
+                        .sizes = dims,
+                        .strides = Dims(dims.size(), 1),
+                        .storage = std::move(storage),
+                        .quantizer = quantized ? fact->quantizer : nullptr};
     for (std::size_t dim = dims.size(); dim-- > 1;)
       view.strides[dim - 1] = view.strides[dim] * std::max<std::int64_t>(dims[dim], 1);
     return {std::move(view)};
+  }
+
+  std::vector<std::int64_t> any_integers(std::int64_t count, ir::DType stored) {
+    std::uniform_int_distribution<std::int64_t> within(stored == ir::DType::i8 ? -128 : 0, stored == ir::DType::i8 ? 127 : 255);
+    std::vector<std::int64_t> made(static_cast<std::size_t>(count));
+    for (std::int64_t& number : made) number = within(random_);
+    return made;
   }
 
   std::vector<double> floats(std::int64_t count) {

@@ -58,7 +58,8 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
               (is_number ? std::to_string(*size.size)
                          : names.of(size.name.empty() ? given.name + "_" + std::to_string(dim) : size.name));
     }
-    specs.push_back(leaf->name + "=" + std::string(ir::name(*given.dtype)) + ":" + (dims.empty() ? "scalar" : dims));
+    specs.push_back(leaf->name + "=" + (given.quantized.empty() ? std::string(ir::name(*given.dtype)) : given.quantized) + ":" +
+                    (dims.empty() ? "scalar" : dims));
   }
   return specs;
 }

@@ -19,6 +19,7 @@
 #include "verification/match.h"
 #include "verification/members.h"
 #include "verification/pairing.h"
+#include "verification/quantized.h"
 #include "verification/reference.h"
 #include "verification/runtime.h"
 #include "verification/temporary.h"
@@ -124,8 +125,15 @@ class Verifying {
 
   ir::Constants feed(const MadeCall& call) const {
     ir::Constants values = leaves(call);
-    for (ir::Constant& value : values) value = verification::in_pairs(std::move(value));
+    for (ir::Constant& value : values)
+      value = verification::as_given(verification::in_pairs(std::move(value)), options_.convert.quantized_io);
     return values;
+  }
+
+  // TorchScript's quantized results come as floats.
+  ir::Constants with_floats(ir::Constants outputs) const {
+    verification::dequantize(outputs, verification::leaves_of(prepared_.graph), prepared_.facts);
+    return outputs;
   }
 
   ir::Constants leaves(const MadeCall& call) const {
@@ -205,7 +213,7 @@ class Verifying {
       return false;
     }
     try {
-      got_ = session_->run(values);
+      got_ = with_floats(session_->run(values));
     } catch (const ModelError& error) {
       add_finding(made_, verification::is_resized(made_, expected) ? "CC205" : "CC201", Severity::error,
                   "at " + spell(expected.sizes) + " " + error.what());
@@ -229,7 +237,7 @@ class Verifying {
     session_.reset();
     try {
       const auto plain = runtime_.open(onnx_, {.optimize = verification::Optimize::no});
-      auto pairs = verification::match(expected.result, plain.run(feed(expected.call)), plain.outputs());
+      auto pairs = verification::match(expected.result, with_floats(plain.run(feed(expected.call))), plain.outputs());
       return pairs.mismatch.empty() ? std::optional(std::move(pairs.pairs)) : std::nullopt;
     } catch (const ModelError&) {
       return std::nullopt;  // nothing is learned
@@ -335,6 +343,11 @@ VerifyOptions as_file_states(const Model::State& model, const std::filesystem::p
   if (const auto complex = file.metadata(analysis::complex_metadata)) {
     options.convert.complex_io = ComplexIo::pairs;
     verification::unpair(given, *complex);
+  }
+  if (const auto quantized = file.metadata(analysis::quantized_metadata)) {
+    const bool integers = file.metadata(analysis::quantized_io_metadata) == "int";
+    options.convert.quantized_io = integers ? QuantizedIo::integers : QuantizedIo::floats;
+    verification::requantize(given, *quantized);
   }
   const auto inputs = analysis::with_fixed_sizes(model, verification::input_specs(given, model.graph));
   if (!states_inputs(options))

@@ -83,10 +83,25 @@ def save(case, file):
         return torch.jit.load(str(file))   # in memory tracing's constants still know that they were numbers
 
 
+def dtype_of(x):
+    if not x.is_quantized:
+        return DTYPES[x.dtype]
+    word = {torch.quint8: "qu8", torch.qint8: "qi8"}[x.dtype]
+    if x.qscheme() != torch.per_channel_affine:
+        return f"{word}({x.q_scale()!r},{x.q_zero_point()})"
+    numbers = [",".join(map(repr, values.tolist())) for values in (x.q_per_channel_scales(), x.q_per_channel_zero_points())]
+    return f"{word}([{numbers[0]}],[{numbers[1]}],{x.q_per_channel_axis()})"
+
+
+def plain(x):
+    """What the ONNX model has for it: floats for quantized tensors."""
+    return x.detach().dequantize() if x.is_quantized else x.detach()
+
+
 def specs_of(case):
     if case.inferred:
         return []
-    return case.specs or [f"{DTYPES[x.dtype]}:{','.join(map(str, x.shape)) or 'scalar'}" for x in case.inputs[0]]
+    return case.specs or [f"{dtype_of(x)}:{','.join(map(str, x.shape)) or 'scalar'}" for x in case.inputs[0]]
 
 
 def check(case, module, file):
@@ -95,8 +110,8 @@ def check(case, module, file):
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     names = [i.name for i in session.get_inputs()]
     for number, inputs in enumerate(case.inputs):
-        want = [w.detach().numpy() if isinstance(w, torch.Tensor) else np.asarray(w) for w in flat(module(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]))]
-        given = [x.numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in inputs]   # numbers, too
+        want = [plain(w).numpy() if isinstance(w, torch.Tensor) else np.asarray(w) for w in flat(module(*[x.clone() if isinstance(x, torch.Tensor) else x for x in inputs]))]
+        given = [plain(x).numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in inputs]   # numbers, too
         feed = dict(zip(names, given)) if len(names) == len(given) else {n: given[int(n.rsplit("_", 1)[1])] for n in names}
         got = session.run(None, feed)
         if case.tolerance:

@@ -129,7 +129,8 @@ TEST(Normalize, WritesThatStayAreSaid) {
             "writes to `v`, which is an expanded view, whose elements share memory");
   EXPECT_EQ(why("graph(%x : Tensor, %m : Tensor):\n" + constants +
                 "  %a : Tensor = aten::tanh(%x)\n"
-                "  %w : Tensor = aten::set_(%a, %m)\n"
+                "  %b : Tensor = aten::contiguous(%a, %0)\n"
+                "  %w : Tensor = aten::set_(%b, %m)\n"
                 "  return (%a)\n"),
             "has no form that leaves its argument as it is");
   EXPECT_EQ(why("graph(%x : Tensor, %n : int):\n" + constants +

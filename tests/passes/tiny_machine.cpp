@@ -143,6 +143,16 @@ class Machine {
       give(node, {a + b});
     else if (node.is("aten::mul"))
       give(node, {a * b});
+    else if (node.is("aten::sub"))
+      give(node, {a - b});
+    else if (node.is("aten::floordiv"))
+      give(node, {a / b - (a % b < 0 ? 1 : 0)});  // b is positive
+    else if (node.is("aten::remainder"))
+      give(node, {(a % b + b) % b});
+    else if (node.is("prim::max"))
+      give(node, {std::max(a, b)});
+    else if (node.is("prim::min"))
+      give(node, {std::min(a, b)});
     else if (node.is("aten::lt"))
       give(node, {a < b});
     else if (node.is("aten::eq"))
@@ -193,6 +203,7 @@ class Machine {
       give(node, writes ? in(node, 0) : tensor(results, x.sizes));
       return true;
     }
+    if (node.is("aten::size")) return give(node, {static_cast<std::int64_t>(x.sizes[wrapped(n(node, 1), x.sizes.size())])}), true;
     if (node.is("aten::clone")) return give(node, {copied(x)}), true;
     if (node.is("aten::contiguous")) return give(node, {x.contiguous() ? x : copied(x)}), true;
     if (node.is("aten::chunk") || node.is("aten::unbind")) return give(node, split(node, x)), true;

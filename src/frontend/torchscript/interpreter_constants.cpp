@@ -95,8 +95,9 @@ c10::Storage ConstantReader::storage(const std::shared_ptr<const ir::Storage>& h
 at::Tensor ConstantReader::quantized(const at::Tensor& numbers, const ir::TensorView& view) const {
   const ir::Quantizer& quantizer = *view.quantizer;
   if (!quantizer.per_channel) return at::_make_per_tensor_quantized_tensor(numbers, quantizer.scale, quantizer.zero_point);
-  return at::_make_per_channel_quantized_tensor(numbers, at::tensor(quantizer.scales, at::kDouble),
-                                                at::tensor(quantizer.zero_points, at::kLong), quantizer.axis);
+  const at::Tensor zero_points = quantizer.float_zero_points.empty() ? at::tensor(quantizer.zero_points, at::kLong)
+                                                                     : at::tensor(quantizer.float_zero_points, at::kFloat);
+  return at::_make_per_channel_quantized_tensor(numbers, at::tensor(quantizer.scales, at::kDouble), zero_points, quantizer.axis);
 }
 
 at::Tensor ConstantReader::tensor(const ir::TensorView& view) {

@@ -145,8 +145,16 @@ std::shared_ptr<const ir::Quantizer> Weights::quantizer_of(const at::Tensor& ten
   const at::Tensor scales = tensor.q_per_channel_scales(), zero_points = tensor.q_per_channel_zero_points();
   check(scales);
   check(zero_points);
-  const at::Tensor scales64 = scales.to(at::kDouble).contiguous(), zeros64 = zero_points.to(at::kLong).contiguous();
-  made->scales.assign(scales64.const_data_ptr<double>(), scales64.const_data_ptr<double>() + scales64.numel());
+  const auto doubles = [](const at::Tensor& numbers) {
+    const at::Tensor held = numbers.to(at::kDouble).contiguous();
+    return std::vector<double>(held.const_data_ptr<double>(), held.const_data_ptr<double>() + held.numel());
+  };
+  made->scales = doubles(scales);
+  if (zero_points.is_floating_point()) {
+    made->float_zero_points = doubles(zero_points);
+    return made;
+  }
+  const at::Tensor zeros64 = zero_points.to(at::kLong).contiguous();
   made->zero_points.assign(zeros64.const_data_ptr<std::int64_t>(), zeros64.const_data_ptr<std::int64_t>() + zeros64.numel());
   return made;
 }

@@ -1,0 +1,23 @@
+// What torch wrote of a quantized tensor beside its elements.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "files/pickle_tree.h"
+#include "ir/quantizer.h"
+
+namespace compatcheck::files {
+
+// The bytes of a storage by its key, "3". Empty if there is none.
+using StorageBytes = std::function<std::vector<std::uint8_t>(const std::string& key)>;
+
+// Of (qscheme, scale, zero point), or of (qscheme, scales, zero points, axis) with tensors as the second and third. Null for
+// anything else.
+std::shared_ptr<const ir::Quantizer> saved_quantizer(const PickleTree& tree, const PickleItem& parameters,
+                                                     const StorageBytes& bytes);
+
+}  // namespace compatcheck::files

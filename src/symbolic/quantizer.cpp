@@ -1,0 +1,124 @@
+#include "symbolic/quantizer.h"
+
+#include <cmath>
+
+#include "schema/traits.h"
+
+namespace compatcheck::symbolic {
+namespace {
+
+struct Integers {
+  std::int64_t least, greatest;
+};
+
+Integers integers_of(ir::DType dtype) { return dtype == ir::DType::qi8 ? Integers{-128, 127} : Integers{0, 255}; }
+
+// The first argument, or the first member of a list.
+const TensorFact* first_quantized(const Call& call) {
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
+    const Fact& fact = call.input(i);
+    const TensorFact* tensor = fact.tensor();
+    if (const auto* list = fact.list(); list && list->items && !list->items->empty()) tensor = list->items->front().tensor();
+    if (tensor) return tensor;
+  }
+  return nullptr;
+}
+
+// Scales and zero points have several names: the last of a kind, but for activations that scale what they compute.
+std::string_view named_like(const Call& call, std::string_view word) {
+  std::string_view found;
+  for (const auto& argument : call.node().schema()->arguments) {
+    if (argument.name == "output_" + std::string(word)) return argument.name;
+    if (argument.name.find(word) != std::string::npos) found = argument.name;
+  }
+  return found;
+}
+
+bool passes_on(const Call& call) {
+  const auto has = [&](schema::Trait trait) { return schema::has_trait(schema::without_in_place(call.op()), trait); };
+  if (has(schema::Trait::keeps_scale) || has(schema::Trait::keeps_integers) || has(schema::Trait::dequantizes)) return true;
+  for (const std::string_view op :
+       {"quantized::relu6", "quantized::clamp", "quantized::max_pool1d", "quantized::max_pool2d", "aten::quantized_max_pool1d",
+        "aten::quantized_max_pool2d", "quantized::cat", "quantized::cat_relu", "quantized::dropout"})
+    if (call.op() == op) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<double> number_argument(const Call& call, std::string_view argument) {
+  const TensorFact* tensor = call.fact(argument).tensor();
+  if (!tensor) return call.number(argument);
+  if (tensor->fraction) return tensor->fraction;
+  if (!tensor->contents || tensor->contents->size() != 1) return std::nullopt;
+  const auto whole = tensor->contents->front().number();
+  return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+}
+
+bool states_numbers(const ir::Quantizer& quantizer) { return !quantizer.per_channel || !quantizer.scales.empty(); }
+
+std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtype) {
+  const std::string_view name = schema::without_in_place(op);
+  const bool is_signed = dtype == ir::DType::qi8;
+  if (name == "aten::sigmoid" || name == "aten::hardsigmoid")
+    return ir::Quantizer{.scale = 1.0 / 256, .zero_point = is_signed ? -128 : 0};
+  if (name == "aten::tanh") return ir::Quantizer{.scale = 2.0 / 256, .zero_point = is_signed ? 0 : 128};
+  return std::nullopt;
+}
+
+// Source: aten/src/ATen/native/quantized/cpu/qadd.cpp and qmul.cpp of pytorch.
+std::optional<WithNumber> with_number(const Call& call) {
+  const TensorFact* tensor = call.tensor("qa");
+  const auto number = number_argument(call, "b");
+  if (!tensor || !tensor->dtype || !tensor->quantizer || tensor->quantizer->per_channel || !number) return std::nullopt;
+  const auto [least, greatest] = integers_of(*tensor->dtype);
+  const double scale = tensor->quantizer->scale;
+  const std::int64_t zero_point = tensor->quantizer->zero_point;
+  using enum WithNumber::Integers;
+  if (call.op().find("::mul") != std::string_view::npos) {
+    if (*number == 0) return WithNumber{.integers = zero, .quantizer = {.scale = 1, .zero_point = 0}};
+    if (*number > 0) return WithNumber{.integers = same, .quantizer = {.scale = scale * *number, .zero_point = zero_point}};
+    return WithNumber{.integers = mirrored,
+                      .quantizer = {.scale = -scale * *number, .zero_point = least + greatest - zero_point}};
+  }
+  const double steps = std::nearbyint(*number / scale);
+  if (!(std::abs(steps) < 1e9)) return std::nullopt;
+  const auto added = static_cast<std::int64_t>(steps);
+  const auto steps_in_all = static_cast<double>(greatest - least);
+  if (least > zero_point - added)
+    return WithNumber{
+        .integers = moved,
+        .quantizer = {.scale = static_cast<double>(greatest - (zero_point - added)) / steps_in_all * scale, .zero_point = least},
+        .added = added};
+  if (greatest < zero_point - added)
+    return WithNumber{
+        .integers = moved,
+        .quantizer = {.scale = static_cast<double>(zero_point - added - least) / steps_in_all * scale, .zero_point = greatest},
+        .added = added};
+  return WithNumber{.integers = same, .quantizer = {.scale = scale, .zero_point = zero_point - added}};
+}
+
+std::shared_ptr<const ir::Quantizer> quantizer_of(const Call& call, ir::DType dtype) {
+  if (!call.node().schema()) return nullptr;
+  if (const auto fixed = fixed_quantizer(call.op(), dtype)) return std::make_shared<const ir::Quantizer>(*fixed);
+  if (call.op() == "aten::quantize_per_channel") {
+    const auto axis = call.integer("axis");
+    return axis ? std::make_shared<const ir::Quantizer>(ir::Quantizer{.per_channel = true, .axis = *axis}) : nullptr;
+  }
+  if (call.op().starts_with("quantized::") && call.has("b")) {
+    const auto made = with_number(call);
+    return made ? std::make_shared<const ir::Quantizer>(made->quantizer) : nullptr;
+  }
+  const std::string_view scale = named_like(call, "scale"), zero_point = named_like(call, "zero_point");
+  const bool states = !scale.empty() && !zero_point.empty() && !call.is_none(scale);
+  if (states && (call.op() == "aten::quantize_per_tensor" || call.op().starts_with("quantized::"))) {
+    const auto scaled = number_argument(call, scale), zero = number_argument(call, zero_point);
+    if (!scaled || !zero) return nullptr;
+    return std::make_shared<const ir::Quantizer>(ir::Quantizer{.scale = *scaled, .zero_point = static_cast<std::int64_t>(*zero)});
+  }
+  if (!passes_on(call)) return nullptr;
+  const TensorFact* first = first_quantized(call);
+  return first && first->quantizer && !first->quantizer->per_channel ? first->quantizer : nullptr;
+}
+
+}  // namespace compatcheck::symbolic

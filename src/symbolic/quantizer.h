@@ -1,0 +1,36 @@
+// Scales and zero points of quantized tensors, as far as calls state them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "ir/constant.h"
+#include "symbolic/call.h"
+
+namespace compatcheck::symbolic {
+
+// A number, or the only element of a tensor.
+std::optional<double> number_argument(const Call& call, std::string_view argument);
+
+// One of a whole tensor, or one of each channel whose numbers are known.
+bool states_numbers(const ir::Quantizer& quantizer);
+
+// What some functions give whatever they are given: "aten::sigmoid".
+std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtype);
+
+// What the sum or product of a quantized tensor and a number becomes.
+struct WithNumber {
+  // The integers of the tensor stay, are mirrored within the dtype's range, are all 0, or are moved and scaled.
+  enum class Integers : std::uint8_t { same, mirrored, zero, moved } integers = Integers::same;
+  ir::Quantizer quantizer;
+  std::int64_t added = 0;  // moved: to the steps above the zero point of the tensor
+};
+// Null where the tensor's scale or the number isn't known.
+std::optional<WithNumber> with_number(const Call& call);
+
+// Of a quantized result of the call. Null: not known.
+std::shared_ptr<const ir::Quantizer> quantizer_of(const Call& call, ir::DType dtype);
+
+}  // namespace compatcheck::symbolic
