@@ -19,7 +19,8 @@ CellGates cell_gates(Emission& e, const Value& hidden, std::int64_t gates) {
   const auto* steps = std::get_if<Quantized>(&weight.value);
   const onnx::TensorData* data = steps ? e.constant_of(steps->integers) : nullptr;
   if (!data || data->dims.size() != 2) throw Refusal{"the width of a quantized recurrent layer isn't known"};
-  return {from(e.tensor("input", DType::f32), "w_ih"), from(hidden, "w_hh"), data->dims[0] / gates};
+  const std::int64_t width = data->dims[0] / gates;  // the data move when a constant is added
+  return {from(e.tensor("input", DType::f32), "w_ih"), from(hidden, "w_hh"), width};
 }
 
 void quantized_lstm_cell(Emission& e) {
