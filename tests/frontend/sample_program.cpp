@@ -35,7 +35,7 @@ ir::TensorView quantized() {
   view.dtype = ir::DType::qi8;
   view.device = "cuda:1";
   view.requires_grad = true;
-  view.quantizer = std::make_shared<ir::Quantizer>(ir::Quantizer{true, 0.5, -3, {0.1, 0.2, 0.3}, {0, 1, -1}, 2});
+  view.quantizer = std::make_shared<ir::Quantizer>(ir::Quantizer{true, 0.5, -3, {0.1, 0.2, 0.3}, {0, 1, -1}, {0.5}, 2});
   return view;
 }
 
