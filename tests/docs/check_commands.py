@@ -93,7 +93,8 @@ def prepare(shell, folder, include):
     (folder / "build").mkdir()
     (folder / "build/compatcheck").symlink_to(shell.bin / "compatcheck")
     (folder / "tests").symlink_to(pages.ROOT / "tests")
-    shutil.copy(pages.ROOT / "tests/cli/models/warp.ir", folder)
+    for model in ("align.ir", "warp.ir"):
+        shutil.copy(pages.ROOT / "tests/cli/models" / model, folder)
     shutil.copy(folder / "warp.ir", folder / "models")
     (folder / "net.py").write_text(NET)
     plugin = next(text for _, _, text in pages.blocks(pages.ROOT / "docs/plugins.md") if text.startswith("// acme.cpp"))
