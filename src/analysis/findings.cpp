@@ -34,12 +34,14 @@ std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart
   return outcome.row && outcome.row->random ? "CC008" : "CC005";
 }
 
-// What the operator becomes at the opset that helps: "GridSample".
+// What the operator becomes at the opset that helps: "GridSample", "Gather, Mul, Add and 17 more".
 std::string onnx_at(const Outcome& outcome, int opset, const conversion::Context& context) {
+  constexpr std::size_t most_whole = 6, named = 3;
   const auto found = context.table.find(outcome.node->op(), outcome.node->overload(), opset, context.schemas);
-  for (const auto& row : found.rows)
-    if (row.kind == mapping::Row::Kind::mapped) return mapping::joined(row.to);
-  return {};
+  const auto row = std::ranges::find(found.rows, mapping::Row::Kind::mapped, &mapping::Row::kind);
+  if (row == found.rows.end()) return {};
+  if (row->to.size() <= most_whole) return mapping::joined(row->to);
+  return mapping::joined({row->to.begin(), row->to.begin() + named}) + " and " + std::to_string(row->to.size() - named) + " more";
 }
 
 // A table's hint may name an opset as well ("use opset 16, or …"): the one that was tried says it better.
