@@ -361,11 +361,14 @@ class Statement {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
   }
 
-  // The If or Loop that mixes two dtypes is to blame for what follows.
+  // The If or Loop that mixes two dtypes or ranks is to blame for what follows.
   static Fact joined(const Fact& a, const Fact& b, const ir::Node& control) {
     Fact fact = symbolic::join(a, b);
     const TensorFact *one = a.tensor(), *other = b.tensor();
-    if (!fact.blame && one && other && one->dtype && other->dtype && *one->dtype != *other->dtype) fact.blame = &control;
+    if (fact.blame || !one || !other) return fact;
+    const bool two_dtypes = one->dtype && other->dtype && *one->dtype != *other->dtype;
+    const bool two_ranks = one->shape && other->shape && one->shape->size() != other->shape->size();
+    if (two_dtypes || two_ranks) fact.blame = &control;
     return fact;
   }
 

@@ -260,7 +260,7 @@ class Collector {
   // known type.
   bool may_stay_open(const Fact& fact) const {
     if (!fact.wants.empty()) return false;
-    return context_.export_type != ExportType::onnx || !fact.blame || !fact.blame->blocks().empty();
+    return context_.export_type != ExportType::onnx || (fact.blame && !fact.blame->blocks().empty());
   }
 
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {

@@ -11,7 +11,7 @@ namespace compatcheck::corpus {
 namespace {
 
 // They change how a value is held, and are a call's work where the report names them.
-constexpr std::array held{"Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+constexpr std::array held{"Cast", "DequantizeLinear", "Identity", "QuantizeLinear", "Reshape", "Squeeze", "Unsqueeze"};
 // Sizes become elements there.
 constexpr std::array fills{"ConstantOfShape", "EyeLike", "Expand", "OneHot", "Range", "Tile"};
 // Control flow and lists of the model itself.
