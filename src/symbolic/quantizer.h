@@ -14,7 +14,7 @@ namespace compatcheck::symbolic {
 // A number, or the only element of a tensor.
 std::optional<double> number_argument(const Call& call, std::string_view argument);
 
-// One of a whole tensor, or one of each channel whose numbers are known.
+// Whether all scales and zero points are known, the latter as integers.
 bool states_numbers(const ir::Quantizer& quantizer);
 
 // What some functions give whatever they are given: "aten::sigmoid".
