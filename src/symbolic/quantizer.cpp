@@ -54,6 +54,11 @@ bool states_numbers(const ir::Quantizer& quantizer) {
   return !quantizer.per_channel || (!quantizer.scales.empty() && quantizer.float_zero_points.empty());
 }
 
+bool lacks_scale(const Fact& fact) {
+  const TensorFact* tensor = fact.tensor();
+  return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype) && !tensor->quantizer;
+}
+
 std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtype) {
   if (!ir::quantizes_to_8_bits(dtype)) return std::nullopt;
   const std::string_view name = schema::without_in_place(op);
