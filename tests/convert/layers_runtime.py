@@ -55,9 +55,10 @@ def cases():
 
     # Before opset 11 both branches of an If give the same sizes.
     for name, expression in (("sum", "x.sum(d)"), ("sum_kept", "x.sum(d, keepdim=True)"), ("mean", "x.mean([d])"), ("amax", "x.amax(d)"), ("argmax", "x.argmax(d)"), ("all", "(x > 0).all(d)"),
-                             ("select", "x.select(d, 1)"), ("flip", "x.flip(d)"), ("cumsum", "x.cumsum(d)"),
+                             ("select", "x.select(d, 1)"), ("cumsum", "x.cumsum(d)"),
                              ("cat", "torch.cat([x, x + 1], d)"), ("narrow", "x.narrow(d, 0, 2)"), ("transpose", "x.transpose(d, 0)"), ("norm", "x.norm(2, d)"), ("var", "x.var(d)"), ("max", "x.max(d)")):
         dimension(name, expression)
+    dimension("flip", "x.flip(d)", range(10, 27))
     dimension("softmax", "x.softmax(d)", range(7, 27))
     dimension("log_softmax", "F.log_softmax(x, d)", range(7, 27))
     dimension("sum_of_cubes", "x.sum(d)", range(7, 27), along(same), specs=("f32:3,3,3", "i64"))
@@ -77,6 +78,13 @@ def cases():
     dimension("squeeze_nothing", "x.squeeze(d)", range(7, 27), along(x), specs=("f32:2,3,4", "i64"))
     dimension("squeeze_ones", "x.squeeze(d)", range(7, 27), along(torch.randn(1, 1)), specs=("f32:1,1", "i64"))
     dimension("squeeze_named", "x.squeeze(d)", range(13, 27), along(x) + along(x[:1]))
+    # Operands of several ranks: the dimension is one of the result's. Those of tile are counts.
+    row = torch.randn(3)
+    dimension("cosine_similarity", "torch.cosine_similarity(y, x, d)", range(11, 27), [(row, x[:, :, 0], d) for d in (-2, -1, 0, 1)], "y, x, d: int", ("f32:3", "f32:n,3", "i64"))
+    dimension("vecdot", "torch.linalg.vecdot(y, x, dim=d)", range(11, 27), [(row, x[:, :, 0], d) for d in (-2, -1, 0, 1)], "y, x, d: int", ("f32:3", "f32:n,3", "i64"))
+    dimension("cat_after_nothing", "torch.cat([torch.zeros([0]), x, x], d)", range(11, 27))
+    made["tile_named"] = Case(lambda x: x.tile([x.size(0), 2]), [(torch.randn(n, 3),) for n in (1, 2, 3, 5)], ("f32:n,3",), opsets=range(7, 27))
+    made["tile_by_input"] = Case(scripted("x.tile([d, 2])", "x, d: int"), [(x[0], d) for d in (1, 2, 3, 0)], ("f32:n,4", "i64"), script=True, opsets=range(7, 27))
     made["squeezed_then_read"] = Case(SqueezedThenRead(), along(thin), ("f32:2,1,3,1", "i64"), script=True, opsets=range(11, 27))
     made["output_of_unknown_rank"] = Case(UnknownRank(), [(x, n) for n in (0, 1, 3)], ("f32:n,3,4", "i64"), script=True)
 
