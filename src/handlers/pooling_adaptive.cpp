@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "handlers/compute.h"
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/pooling.h"
 #include "handlers/sizes.h"
@@ -52,11 +53,12 @@ struct OpenWindows {
 
 OpenWindows open_windows(Emission& e, const Value& size, const Value& count) {
   const Value one = e.integers({1}), places = counting(e, count), rest = difference(e, count, one);
+  const Value by = e.build.ints_of(count) ? count : maximum(e, count, one);  // there may be no windows
   OpenWindows made;
-  made.starts = quotient(e, product(e, places, size), count);
-  const Value ends = quotient(e, sum(e, product(e, sum(e, places, one), size), rest), count);
+  made.starts = quotient(e, product(e, places, size), by);
+  const Value ends = quotient(e, sum(e, product(e, sum(e, places, one), size), rest), by);
   made.lengths = difference(e, ends, made.starts);
-  made.kernel = sum(e, quotient(e, sum(e, size, rest), count), one);
+  made.kernel = sum(e, quotient(e, sum(e, size, rest), by), one);
   const Value reach = e.node("Add", {e.build.unsqueeze(made.starts, {1}), counting(e, made.kernel)});
   made.inside = e.node("Less", {reach, e.build.unsqueeze(ends, {1})});
   made.cells = e.node("Where", {made.inside, reach, e.build.unsqueeze(difference(e, ends, one), {1})});
