@@ -284,7 +284,9 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
     const std::size_t begin = colon != text.npos ? colon + 1 : equals != text.npos ? equals + 1 : 0;
     stated.lead = text.substr(0, begin);
     const std::string dims = text.substr(begin);
-    const bool sized = dims != "scalar" && dims != "none" && (colon != text.npos || !ir::dtype_from_name(dims));
+    const InputLeaf* leaf = find_leaf(stated.input, leaves);
+    const bool number = leaf && leaf->name == stated.input && is_plain_type(leaf->type);  // "flag=true" has no size
+    const bool sized = !number && dims != "scalar" && dims != "none" && (colon != text.npos || !ir::dtype_from_name(dims));
     for (std::size_t at = 0; sized && at <= dims.size();) {
       const std::size_t comma = std::min(dims.find(',', at), dims.size());
       stated.dims.push_back(dims.substr(at, comma - at));

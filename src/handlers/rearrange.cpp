@@ -287,7 +287,8 @@ Value open_combinations(Emission& e) {
   constexpr std::int64_t most_chosen = 8;
   const std::int64_t r = e.integer("r");
   if (r == 1) return e.build.unsqueeze(e.tensor("self"), {1});
-  if (r < 1 || r > most_chosen) throw Refusal{"combinations of a size that isn't known have 1 to 8 members"};
+  if (r < 1 || r > most_chosen)
+    throw Refusal{"r must be 1 to " + std::to_string(most_chosen) + " if the tensor's size isn't fixed"};
   const Value places = counting(e, e.size_of("self", 0));
   const auto along = [&](std::int64_t dim) {
     Ints others;

@@ -83,9 +83,10 @@ std::optional<Quantizer> quantizer_in(std::string_view text, const Fits& fits) {
 }  // namespace
 
 std::string to_string(DType dtype, const Quantizer& quantizer) {
-  const std::string numbers = quantizer.per_channel ? bracketed(quantizer.scales) + "," + bracketed(quantizer.zero_points) + "," +
-                                                          number_to_text(quantizer.axis)
-                                                    : number_to_text(quantizer.scale) + "," + number_to_text(quantizer.zero_point);
+  const std::string numbers =
+      quantizer.per_channel
+          ? bracketed(quantizer.scales) + "," + bracketed(quantizer.zero_points) + "," + number_to_text(quantizer.axis)
+          : number_to_text(quantizer.scale) + "," + number_to_text(quantizer.zero_point);
   return std::string(name(dtype)) + "(" + numbers + ")";
 }
 

@@ -82,11 +82,11 @@ class Reader {
   template <class Table>
   const auto& of(const Table& table) {
     const std::uint64_t place = number();
-    if (place >= table.size()) throw Damaged("it refers to what isn't there");
+    if (place >= table.size()) throw Damaged("an index is beyond its table");
     return table[static_cast<std::size_t>(place)];
   }
   void expect_end() const {
-    if (!bytes_.empty()) throw Damaged("something follows its end");
+    if (!bytes_.empty()) throw Damaged("something follows the end");
   }
 
  private:
@@ -157,7 +157,7 @@ void transfer(Reader& in, Enum& value) {
 template <class Enum>
 Enum up_to(Enum last, Reader& in) {
   const std::uint64_t number = in.number();
-  if (number > static_cast<std::uint64_t>(last)) throw Damaged("it names what doesn't exist");
+  if (number > static_cast<std::uint64_t>(last)) throw Damaged("an enumerator is unknown");
   return static_cast<Enum>(number);
 }
 
@@ -259,7 +259,7 @@ void transfer(Archive& out, const std::variant<T...>& value) {
 template <Reads Archive, class... T>
 void transfer(Archive& in, std::variant<T...>& value) {
   const std::uint64_t index = in.number();
-  if (index >= sizeof...(T)) throw Damaged("it holds what doesn't exist");
+  if (index >= sizeof...(T)) throw Damaged("a variant is unknown");
   std::uint64_t at = 0;
   ((at++ == index ? transfer(in, value.template emplace<T>()) : void()), ...);
 }

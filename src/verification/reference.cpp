@@ -229,11 +229,11 @@ void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason)
                    (dims.empty() ? "" : ", or" + dims + ", with sizes that the model accepts"));
 }
 
-std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool other_numbers) {
+std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool vary_numbers) {
   // What the first run took is what the model takes: at other sizes few more are worth a try.
   const int end = std::min(attempt_ + 2, examples_.empty() ? InputMaker::attempts : attempt_ + 1);
-  // Nor does it take every number: the first run's are the last choice.
-  const int numbers = other_numbers ? tries_of_numbers : 0;
+  // A model may refuse some numbers, so those of the first run come last.
+  const int numbers = vary_numbers ? tries_of_numbers : 0;
   for (int attempt = attempt_; attempt < end; ++attempt)
     for (int other = numbers; other >= 0; --other)
       if (auto expected = expect(candidates, run, attempt, false, reason, other)) return expected;

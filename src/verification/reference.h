@@ -65,8 +65,8 @@ class Reference {
 
   // The same at one of these sizes, the first that PyTorch takes; nullopt: it takes none, `reason` is that at the first.
   // Inputs differ with `run`.
-  // `other_numbers`: with ints, floats and bools that aren't those of the first run, if the model takes any.
-  std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool other_numbers = false);
+  // `vary_numbers`: with ints, floats and bools that aren't those of the first run, if the model takes any.
+  std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool vary_numbers = false);
   bool has_open_numbers() const { return maker_.has_open_numbers(); }
 
   // The same call on inputs, or with weights, that are rounded differently: how far its result moves is what the model makes of

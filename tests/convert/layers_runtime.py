@@ -1,17 +1,24 @@
 """What only the running model knows: dimensions, lengths, widths and factors that are ints and floats among its inputs."""
 
+import importlib.util
+import itertools
+import pathlib
+import tempfile
+
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 from run_layers import Case
 
+SOURCES = tempfile.TemporaryDirectory()   # torch.jit.script reads them
+NUMBERS = itertools.count()
+
 
 def scripted(expression, arguments):
     """A module whose forward returns the expression; arguments are "x, d: int"."""
     lines = f"class Scripted(nn.Module):\n    def forward(self, {arguments}):\n        return {expression}\n"
-    import importlib.util, pathlib, tempfile
-    file = pathlib.Path(tempfile.mkdtemp()) / "scripted.py"
+    file = pathlib.Path(SOURCES.name) / f"scripted_{next(NUMBERS)}.py"
     file.write_text(f"import torch\nfrom torch import nn\nimport torch.nn.functional as F\n{lines}")
     spec = importlib.util.spec_from_file_location("scripted", file)
     loaded = importlib.util.module_from_spec(spec)
