@@ -202,7 +202,12 @@ MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division
     cells = e.build.gather(cells, windows[i].cells, outer.back());
     inner.push_back(at++);
   }
+  // A size that may be 0 stands by itself: beside constants alone, ONNX Runtime makes the last part −1, which nothing tells then.
   Values parts(outer.size(), e.integers({0})), kernels;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (may_be_zero(input.shape[i])) parts[i] = size_at(e, input.value, static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < divisions.size(); ++i)
+    if (divisions[i].kind == Division::Kind::open) parts[i + 2] = output_count(e, i);
   for (const OpenWindows& each : windows)
     if (each.kernel) kernels.push_back(each.kernel);
   parts.push_back(product_of(e, kernels));

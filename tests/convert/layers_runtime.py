@@ -128,6 +128,7 @@ def cases():
     made["adaptive_max_of_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5)), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_places_of_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_places_of_one_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (None, 4), return_indices=True), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
+    made["adaptive_places_without_images"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), [(torch.randn(n, 3, 7, 9),) for n in (2, 0)], ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_max_of_volumes"] = Case(lambda x: F.adaptive_max_pool3d(x, (2, 3, 2), return_indices=True), [(torch.randn(1, 2, 5, 4, 7),), (torch.randn(1, 2, 2, 3, 1),)], ("f32:1,2,d,h,w",), opsets=range(9, 27))
     made["blocks_of_named"] = Case(lambda x, y, z: torch.block_diag(x, y, z), [(torch.randn(2, 3), torch.randn(4), torch.randn(1, 2)), (torch.randn(1, 1), torch.randn(2), torch.randn(3, 5))], ("f32:n,m", "f32:k", "f32:i,j"), opsets=range(9, 27))
     for r, again in ((1, False), (2, False), (2, True), (3, False), (3, True)):
