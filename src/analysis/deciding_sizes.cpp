@@ -9,6 +9,7 @@
 #include "inference/infer.h"
 #include "ir/value_name.h"
 #include "symbolic/evaluate.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -381,6 +382,7 @@ void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const auto* list = prepared_.facts.of(&input).list();
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
+    if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no option that was tried states it
     if (const auto& options = options_of_members(input); !options.empty())
       outcome.hint = "--input " + options.front() + ", and one such option for each member of the list";
   }

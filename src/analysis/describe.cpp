@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "conversion/interface.h"
-#include "handlers/operand.h"
+#include "ir/quantized.h"
 #include "ir/value_name.h"
 #include "symbolic/quantizer.h"
 
@@ -23,8 +23,8 @@ void describe_quantized(TensorInfo& info, const symbolic::Fact& fact, QuantizedI
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->dtype || !ir::is_quantized(*tensor->dtype) || !tensor->quantizer) return;
   const ir::Quantizer& quantizer = *tensor->quantizer;
-  if (!symbolic::states_numbers(quantizer) || !quantizer.float_zero_points.empty()) return;
-  const std::string stored(ir::name(handlers::stored_as(*tensor->dtype)));
+  if (!symbolic::states_numbers(quantizer)) return;
+  const std::string stored(ir::name(ir::stored_dtype(*tensor->dtype)));
   Quantization made{.scales = {quantizer.scale},
                     .zero_points = {quantizer.zero_point},
                     .onnx_dtype = form == QuantizedIo::integers ? stored : "f32"};

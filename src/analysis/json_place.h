@@ -91,7 +91,9 @@ class JsonPlace {
   }
 
   std::int64_t integer() const {
-    if (!json_.is_number_integer()) fail("a whole number");
+    constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    if (!json_.is_number_integer() || (json_.is_number_unsigned() && json_.get<std::uint64_t>() > most))
+      fail("a whole number of 64 bits with a sign");
     return json_.get<std::int64_t>();
   }
 

@@ -10,11 +10,12 @@
 
 namespace compatcheck::analysis {
 
-// The key in metadata_props of what pairs inputs and outputs of state.
+// Keys in metadata_props.
 // Inputs and outputs that stand for quantized tensors, one a line: "x=qu8(0.5,128)"; and whether they are "int" or "float".
 inline constexpr const char* quantized_metadata = "compatcheck.quantized";
 inline constexpr const char* quantized_io_metadata = "compatcheck.quantized_io";
 inline constexpr const char* complex_metadata = "compatcheck.complex";  // inputs that stand for complex tensors, one a line
+// Pairs inputs and outputs of state.
 inline constexpr const char* state_metadata = "compatcheck.state";
 
 CheckOptions check_options(const ConvertOptions& options);

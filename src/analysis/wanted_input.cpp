@@ -20,12 +20,20 @@ TensorFact with_names(TensorFact tensor, const std::string& name) {
   return tensor;
 }
 
+// With the words that stand for numbers which nothing states.
+std::string spell_asking(const TensorFact& tensor) {
+  std::string text = inference::spell(tensor);
+  if (tensor.dtype && ir::is_quantized(*tensor.dtype) && !tensor.quantizer)
+    text.insert(ir::name(*tensor.dtype).size(), "(SCALE,ZERO_POINT)");
+  return text;
+}
+
 std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   TensorFact tensor = fact.tensor() ? *fact.tensor() : TensorFact{};
   const bool ranked = tensor.shape.has_value(), typed = tensor.dtype.has_value();
   if (!ranked) tensor.shape = symbolic::Shape(2, Dim::unknown());
   const std::string name = leaf.of_list ? leaf.name + ".0" : leaf.name;
-  std::string text = "--input " + name + "=" + inference::spell(with_names(std::move(tensor), leaf.name));
+  std::string text = "--input " + name + "=" + spell_asking(with_names(std::move(tensor), leaf.name));
   if (leaf.of_list) text += ", and one such option for each member of the list";
   if (!typed) text += "; replace f32 by its dtype";
   if (!ranked) text += "; write a number or a name for each of its dimensions";
@@ -148,10 +156,8 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
   const auto type = value->type() ? ir::to_string(*value->type()) : std::string("value");
   if (const auto* tensor = facts.of(value).tensor();
       tensor && tensor->dtype && ir::is_quantized(*tensor->dtype) && tensor->shape && !tensor->quantizer) {
-    const std::string dtype(ir::name(*tensor->dtype)), spelled = inference::spell(with_names(*tensor, name));
-    return {"the scale and the zero point of input '" + name + "'", "--input " + name + "=" + dtype + "(SCALE,ZERO_POINT)" +
-                                                                        spelled.substr(dtype.size()) +
-                                                                        "; or --inputs-from FILE, with an example of it"};
+    return {"the scale and the zero point of input '" + name + "'",
+            "--input " + name + "=" + spell_asking(with_names(*tensor, name)) + "; or --inputs-from FILE, with an example of it"};
   }
   WantedInput wanted{"the value of input '" + name + "' (" + type + ")", {}};
   bool rank_alone = true;

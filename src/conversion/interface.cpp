@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "handlers/emission.h"
+#include "ir/quantized.h"
 #include "ir/quantizer_text.h"
 #include "ir/value_name.h"
 #include "onnx/builder_call.h"
@@ -37,18 +38,29 @@ bool is_quantized(const Fact& fact) {
   return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype);
 }
 
-// The number of each step of a tensor is known.
+// Null where scales or zero points aren't known.
 const ir::Quantizer* known_quantizer(const Fact& fact) {
   const auto* tensor = fact.tensor();
   const bool known = tensor && tensor->quantizer && symbolic::states_numbers(*tensor->quantizer);
-  return known && tensor->quantizer->float_zero_points.empty() ? tensor->quantizer.get() : nullptr;
+  return known ? tensor->quantizer.get() : nullptr;
+}
+
+// Why a quantized tensor whose numbers are known can't be an input.
+std::optional<onnx::Refusal> quantized_obstacle(const Fact& fact, const std::string& name, onnx::Builder& builder) {
+  const ir::DType dtype = *fact.tensor()->dtype;
+  if (!builder.at_least(10)) return onnx::Refusal{"ONNX has no quantized tensors before opset 10", "use opset 10"};
+  if (fact.tensor()->quantizer->per_channel && !builder.at_least(13))
+    return onnx::Refusal{"ONNX has no scale for each channel before opset 13", "use opset 13"};
+  if (!ir::quantizes_to_8_bits(dtype))
+    return onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", but ONNX quantizes to 8 bits",
+                         "use torch.qint8 or torch.quint8"};
+  return std::nullopt;
 }
 
 bool can_be_input(const Fact& fact, const ir::TypeRef& type, ComplexIo complex_io, onnx::Builder& builder) {
   const auto* tensor = fact.tensor();
   if (tensor && !tensor->shape) return false;
-  if (is_quantized(fact) && (!known_quantizer(fact) || !builder.at_least(known_quantizer(fact)->per_channel ? 13 : 10)))
-    return false;
+  if (is_quantized(fact) && (!known_quantizer(fact) || quantized_obstacle(fact, {}, builder))) return false;
   if (complex_io == ComplexIo::refuse && symbolic::is_complex(fact)) return false;
   bool can = true;
   try {
@@ -82,13 +94,8 @@ Operand declare_quantized(const Fact& fact, const std::string& name, std::uint32
                              .blame = nullptr}};
   auto shape = shape_of(fact);
   if (!shape) throw unknown_rank(fact, "input " + name);
-  if (!builder.at_least(10)) throw onnx::Refusal{"ONNX has no quantized tensors before opset 10", "use opset 10"};
-  if (quantizer->per_channel && !builder.at_least(13))
-    throw onnx::Refusal{"ONNX has no scale for each channel before opset 13", "use opset 13"};
-  const ir::DType dtype = *fact.tensor()->dtype, stored = handlers::stored_as(dtype);
-  if (dtype != ir::DType::qu8 && dtype != ir::DType::qi8)
-    throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", but ONNX quantizes to 8 bits",
-                        "use torch.qint8 or torch.quint8"};
+  if (auto obstacle = quantized_obstacle(fact, name, builder)) throw *std::move(obstacle);
+  const ir::DType dtype = *fact.tensor()->dtype, stored = ir::stored_dtype(dtype);
   const bool integers = form == QuantizedIo::integers;
   const Value given = builder.add_input(integers ? stored : ir::DType::f32, std::move(shape), name);
   builder.model().quantized_inputs.emplace_back(given.id, ir::to_string(dtype, *quantizer));
@@ -229,7 +236,7 @@ class Collector {
     if (!known)
       throw onnx::Refusal{"the scale of the model's quantized output " + name +
                               " is computed when the model runs, so its integers alone mean nothing",
-                          "--quantized-io float"};
+                          "use --quantized-io float"};
     return quantized.integers;
   }
 

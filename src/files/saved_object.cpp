@@ -9,6 +9,7 @@
 #include "files/extent.h"
 #include "files/pickle_tree.h"
 #include "files/saved_quantizer.h"
+#include "ir/quantized.h"
 
 namespace compatcheck::files {
 namespace {
@@ -154,7 +155,7 @@ class ObjectReader {
       return rebuilt(name_of(argument(0)), argument(2), depth + 1);
     if (function == "_rebuild_tensor" || function == "_rebuild_tensor_v2" || function == "_rebuild_qtensor") {
       ir::Constant made = tensor(argument(0), argument(1), argument(2), argument(3), std::nullopt);
-      if (function == "_rebuild_qtensor") std::get<ir::TensorView>(made.value).quantizer = quantizer(argument(4));
+      if (function == "_rebuild_qtensor") set_quantizer(std::get<ir::TensorView>(made.value), argument(4));
       return made;
     }
     if (function == "_rebuild_tensor_v3") return tensor(argument(0), argument(1), argument(2), argument(3), dtype(argument(6)));
@@ -170,11 +171,17 @@ class ObjectReader {
     throw ModelError("holds a tensor that isn't a strided one (" + name + "): save its dense form");
   }
 
-  std::shared_ptr<const ir::Quantizer> quantizer(const PickleItem& parameters) const {
-    return saved_quantizer(tree_, parameters, [&](const std::string& key) {
+  void set_quantizer(ir::TensorView& tensor, const PickleItem& parameters) const {
+    tensor.quantizer = saved_quantizer(tree_, parameters, [&](const std::string& key) {
       const ZipRecord* record = directory_.find("data/" + key);
       return record ? read_zip_record(file_, *record, longest_pickle) : std::vector<std::uint8_t>();
     });
+    if (!tensor.quantizer || !ir::is_quantized(tensor.dtype)) damaged();
+    if (!ir::fits(*tensor.quantizer, tensor.dtype, tensor.sizes))
+      throw ModelError(
+          "holds a quantized tensor whose scales and zero points don't fit it: scales must be finite and above 0, zero points "
+          "must be "
+          "in the range of its dtype, and each position along the axis must have one of both");
   }
 
   ir::DType dtype(const PickleItem& item) const {

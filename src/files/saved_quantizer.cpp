@@ -50,7 +50,7 @@ class Reader {
     const bool channels = std::string_view(scheme.text).starts_with("per_channel_");
     if (!channels || parameters.members.size() != 4 || member(parameters, 3).kind != Kind::integer) return nullptr;
     const auto scales = numbers(scale), zero_points = numbers(zero);
-    if (!scales || !zero_points || scales->all.size() != zero_points->all.size() || scales->all.empty()) return nullptr;
+    if (!scales || !zero_points || scales->all.size() != zero_points->all.size()) return nullptr;
     ir::Quantizer made{.per_channel = true, .scales = scales->all, .axis = member(parameters, 3).integer};
     if (ir::is_floating(zero_points->dtype))
       made.float_zero_points = zero_points->all;

@@ -6,6 +6,7 @@
 #include "compatcheck/error.h"
 #include "files/pickle_tree.h"
 #include "files/saved_quantizer.h"
+#include "ir/quantized.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -109,6 +110,7 @@ class TypeReader {
       type.quantizer = files::saved_quantizer(tree_, item(given.members[4]), [](const std::string&) {
         return std::vector<std::uint8_t>();  // the file has no elements of examples, nor the scales of channels
       });
+    if (type.quantizer && !ir::fits(*type.quantizer, *type.dtype)) type.quantizer = nullptr;
     return ir::tensor_type(std::move(type));
   }
 

@@ -6,6 +6,7 @@
 #include "compatcheck/error.h"
 #include "handlers/quantized.h"
 #include "handlers/sizes.h"
+#include "ir/quantized.h"
 #include "schema/traits.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/quantizer.h"
@@ -238,7 +239,7 @@ DType Emission::computed_dtype(DType dtype) const {
   if (!ir::is_quantized(dtype)) return dtype;
   switch (of_quantized_tensors(call.op())) {
     case OfQuantized::refused: return dtype;
-    case OfQuantized::integers: return stored_as(dtype);
+    case OfQuantized::integers: return ir::stored_dtype(dtype);
     default: return DType::f32;
   }
 }

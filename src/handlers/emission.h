@@ -142,7 +142,7 @@ class Emission {
   Value of_quantized(const Quantized& tensor);
   Value units(const Quantized& tensor);
   Operand quantized_result(const Value& made, ir::DType dtype);
-  // In which dtype the call computes with what has it: of quantized tensors another than PyTorch's.
+  // The dtype in which the call computes with a tensor of `dtype`. A quantized dtype becomes a plain one.
   DType computed_dtype(DType dtype) const;
 
   const mapping::Row* row_;

@@ -1,6 +1,7 @@
 #include "handlers/operand.h"
 
 #include "handlers/emission.h"
+#include "ir/quantized.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -63,10 +64,6 @@ Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const Fres
 
 }  // namespace
 
-DType stored_as(DType quantized) {
-  return quantized == DType::qi8 ? DType::i8 : quantized == DType::qi32 ? DType::i32 : DType::u8;
-}
-
 DType Number::dtype() const {
   if (std::holds_alternative<std::int64_t>(value)) return DType::i64;
   if (std::holds_alternative<double>(value)) return DType::f64;
@@ -80,7 +77,8 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
     if (!tensor->dtype) throw unknown_dtype(fact);
     if (ir::is_quantized(*tensor->dtype))
       return {
-          Quantized{fresh(stored_as(*tensor->dtype), false), fresh(DType::f32, false), fresh(stored_as(*tensor->dtype), false),
+          Quantized{fresh(ir::stored_dtype(*tensor->dtype), false), fresh(DType::f32, false),
+                    fresh(ir::stored_dtype(*tensor->dtype), false),
                     tensor->quantizer && tensor->quantizer->per_channel ? std::optional(tensor->quantizer->axis) : std::nullopt}};
     if (ir::is_complex(*tensor->dtype)) {
       const DType part = symbolic::real_part(*tensor->dtype);
@@ -101,7 +99,7 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
 }
 
 onnx::TensorData data_of(const ir::TensorView& view) {
-  const DType dtype = ir::is_quantized(view.dtype) ? stored_as(view.dtype) : view.dtype;
+  const DType dtype = ir::is_quantized(view.dtype) ? ir::stored_dtype(view.dtype) : view.dtype;
   onnx::TensorData data{.dtype = dtype, .dims = view.sizes, .bytes = {}, .view = view};
   data.view->dtype = dtype;
   const std::size_t width = ir::element_bytes(dtype);
@@ -137,7 +135,7 @@ ir::TensorView part_of_view(const ir::TensorView& view, bool imaginary) {
 }
 
 Operand quantized_of(const ir::TensorView& view, onnx::Builder& builder) {
-  const DType stored = stored_as(view.dtype);
+  const DType stored = ir::stored_dtype(view.dtype);
   const ir::Quantizer& quantizer = *view.quantizer;
   const auto count = static_cast<std::int64_t>(quantizer.scales.size());
   if (!quantizer.per_channel)

@@ -53,8 +53,6 @@ struct Quantized {
   Value integers, scale, zero_point;
   std::optional<std::int64_t> axis;
 };
-// What holds its integers.
-ir::DType stored_as(ir::DType quantized);
 // A complex tensor: two real ones of its shape.
 struct Complex {
   Value real, imag;

@@ -4,13 +4,13 @@
 
 #include "handlers/elementary.h"
 #include "handlers/families.h"
+#include "ir/quantized.h"
 
 namespace compatcheck::handlers {
 namespace {
 
 DType stored_in_8_bits(DType dtype) {
-  if (dtype == DType::qu8) return DType::u8;
-  if (dtype == DType::qi8) return DType::i8;
+  if (ir::quantizes_to_8_bits(dtype)) return ir::stored_dtype(dtype);
   throw Refusal{"ONNX quantizes to 8 bits", "use torch.qint8 or torch.quint8"};
 }
 

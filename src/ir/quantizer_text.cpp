@@ -1,9 +1,9 @@
 #include "ir/quantizer_text.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <vector>
+
+#include "ir/quantized.h"
 
 namespace compatcheck::ir {
 namespace {
@@ -54,29 +54,19 @@ std::optional<std::vector<Number>> numbers_in(std::string_view text) {
   return numbers;
 }
 
-struct Fits {
-  DType dtype;
-  bool operator()(double scale) const { return std::isfinite(scale) && scale > 0; }
-  bool operator()(std::int64_t zero_point) const {
-    return dtype == DType::qi8 ? zero_point >= -128 && zero_point <= 127 : zero_point >= 0 && zero_point <= 255;
-  }
-};
-
-std::optional<Quantizer> quantizer_in(std::string_view text, const Fits& fits) {
+std::optional<Quantizer> quantizer_in(std::string_view text) {
   const auto parts = parted(text);
   if (parts.size() == 2) {
     const auto scale = number_in<double>(parts[0]);
     const auto zero_point = number_in<std::int64_t>(parts[1]);
-    if (!scale || !zero_point || !fits(*scale) || !fits(*zero_point)) return std::nullopt;
+    if (!scale || !zero_point) return std::nullopt;
     return Quantizer{.scale = *scale, .zero_point = *zero_point};
   }
   if (parts.size() != 3) return std::nullopt;
   const auto scales = numbers_in<double>(parts[0]);
   const auto zero_points = numbers_in<std::int64_t>(parts[1]);
   const auto axis = number_in<std::int64_t>(parts[2]);
-  if (!scales || !zero_points || !axis || *axis < 0 || scales->size() != zero_points->size() ||
-      !std::ranges::all_of(*scales, fits) || !std::ranges::all_of(*zero_points, fits))
-    return std::nullopt;
+  if (!scales || !zero_points || !axis) return std::nullopt;
   return Quantizer{.per_channel = true, .scales = *scales, .zero_points = *zero_points, .axis = *axis};
 }
 
@@ -94,9 +84,9 @@ std::optional<QuantizedDType> quantized_dtype(std::string_view text) {
   const auto open = text.find('(');
   if (open == text.npos || text.back() != ')') return std::nullopt;
   const auto dtype = dtype_from_name(text.substr(0, open));
-  if (dtype != DType::qu8 && dtype != DType::qi8) return std::nullopt;
-  auto quantizer = quantizer_in(text.substr(open + 1, text.size() - open - 2), Fits{*dtype});
-  if (!quantizer) return std::nullopt;
+  if (!dtype || !quantizes_to_8_bits(*dtype)) return std::nullopt;
+  auto quantizer = quantizer_in(text.substr(open + 1, text.size() - open - 2));
+  if (!quantizer || !fits(*quantizer, *dtype)) return std::nullopt;
   return QuantizedDType{*dtype, std::make_shared<const Quantizer>(*std::move(quantizer))};
 }
 

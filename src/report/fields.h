@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "analysis/json_place.h"
+#include "process/transfer.h"
 #include "report/enumerator_names.h"
 #include "report/json_parts.h"
 
@@ -20,9 +21,7 @@ constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
-// `T` is const when writing.
-template <class T, class Plain>
-concept is = std::same_as<std::remove_const_t<T>, Plain>;
+using process::is;
 
 class FieldWriter {
  public:
@@ -50,6 +49,8 @@ class FieldWriter {
   void added(const char* key, const T& value) {
     (*this)(key, value);
   }
+  // From 0 to 1.
+  void share(const char* key, double value) { (*this)(key, value); }
   template <class T>
   void if_kept(const char* key, const T& value) {
     if (keeps_) (*this)(key, value);
@@ -118,6 +119,7 @@ class FieldReader {
   void added(const char* key, T& value) {
     unless_empty(key, value);
   }
+  void share(const char* key, double& value) { value = place.at(key).share(); }
   template <class T>
   void if_kept(const char* key, T& value) {
     unless_empty(key, value);
@@ -139,10 +141,12 @@ class FieldReader {
       value = from.text();
     } else if constexpr (std::same_as<T, bool>) {
       value = from.boolean();
-    } else if constexpr (std::integral<T>) {
+    } else if constexpr (std::same_as<T, std::int64_t>) {
+      value = from.integer();
+    } else if constexpr (std::integral<T>) {  // a count, whether its type has a sign or not
       value = from.count<T>();
     } else if constexpr (std::same_as<T, double>) {
-      value = from.share();
+      value = from.number();
     } else if constexpr (is_list<T>) {
       from.each([&](const analysis::JsonPlace& each) { read(each, value.emplace_back()); });
     } else if constexpr (std::same_as<T, std::map<std::string, int>>) {

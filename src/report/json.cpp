@@ -32,33 +32,28 @@ void put_shape(FieldReader& io, std::optional<std::vector<std::string>>& shape) 
   });
 }
 
-// Scales may be above 1 and zero points below 0.
-void put_quantization(FieldWriter& io, const std::optional<Quantization>& quantization) {
-  if (!quantization) return;
-  Json& json = io.json["quantization"];
-  json = {{"scales", quantization->scales}, {"zero_points", quantization->zero_points}};
-  if (quantization->axis) json["axis"] = *quantization->axis;
-  json["onnx_dtype"] = quantization->onnx_dtype;
-}
-
-void put_quantization(FieldReader& io, std::optional<Quantization>& quantization) {
-  const auto found = io.place.maybe("quantization");
-  if (!found) return;
-  Quantization& held = quantization.emplace();
-  found->at("scales").each([&](const JsonPlace& scale) { held.scales.push_back(scale.number()); });
-  found->at("zero_points").each([&](const JsonPlace& zero) { held.zero_points.push_back(zero.integer()); });
-  if (const auto axis = found->maybe("axis")) held.axis = axis->integer();
-  held.onnx_dtype = found->at("onnx_dtype").text();
-}
-
 }  // namespace
+
+template <class Io, is<Quantization> T>
+void fields(Io& io, T& held) {
+  io("scales", held.scales, "zero_points", held.zero_points);
+  io.unless_empty("axis", held.axis);
+  io("onnx_dtype", held.onnx_dtype);
+  if constexpr (!Io::writes) {
+    const std::size_t count = held.scales.size();
+    if (held.zero_points.size() != count) io.place.at("zero_points").fail("as many items as \"scales\" has");
+    if (held.axis ? count == 0 : count != 1)
+      io.place.at("scales").fail(held.axis ? "at least one item" : "one item without \"axis\"");
+    if (held.axis && *held.axis < 0) io.place.at("axis").fail("a dimension from 0");
+  }
+}
 
 template <class Io, is<TensorInfo> T>
 void fields(Io& io, T& info) {
   io("name", info.name, "dtype", info.dtype);
   put_shape(io, info.shape);
   io.unless_empty("assumed", info.assumed);
-  put_quantization(io, info.quantization);
+  io.unless_empty("quantization", info.quantization);
 }
 
 template <class Io, is<AssumedInput::Reason> T>
@@ -98,8 +93,10 @@ template <class Io, is<Summary> T>
 void fields(Io& io, T& summary) {
   io("nodes", summary.nodes, "operators", summary.operators, "one_to_one", summary.one_to_one, "one_to_many", summary.one_to_many,
      "missing", summary.missing, "refused", summary.refused, "needs_input", summary.needs_input, "unassessed", summary.unassessed,
-     "structural", summary.structural, "convertible", summary.convertible, "coverage_nodes", summary.coverage_nodes,
-     "coverage_operators", summary.coverage_operators, "lowest_opset", summary.lowest_opset);
+     "structural", summary.structural, "convertible", summary.convertible);
+  io.share("coverage_nodes", summary.coverage_nodes);
+  io.share("coverage_operators", summary.coverage_operators);
+  io("lowest_opset", summary.lowest_opset);
   io.if_kept("kept", summary.kept);
 }
 

@@ -1,4 +1,6 @@
 // Quantized tensors and layers: facts.
+#include "ir/quantized.h"
+
 #include <algorithm>
 
 #include "symbolic/convolution.h"
@@ -36,13 +38,8 @@ Facts dequantize(const Call& call) { return recast(call, DType::f32); }
 
 Facts int_repr(const Call& call) {
   const TensorFact self = first(call);
-  if (!self.dtype) return {with_dtype(self, std::nullopt)};
-  switch (*self.dtype) {
-    case DType::qi8: return {with_dtype(self, DType::i8)};
-    case DType::qu8: return {with_dtype(self, DType::u8)};
-    case DType::qi32: return {with_dtype(self, DType::i32)};
-    default: return {with_dtype(self, std::nullopt)};
-  }
+  const bool known = self.dtype && ir::integer_range(*self.dtype);
+  return {with_dtype(self, known ? std::optional(ir::stored_dtype(*self.dtype)) : std::nullopt)};
 }
 
 Facts fake_quantized_with_mask(const Call& call) { return like_and(first(call), DType::boolean); }

@@ -2,16 +2,11 @@
 
 #include <cmath>
 
+#include "ir/quantized.h"
 #include "schema/traits.h"
 
 namespace compatcheck::symbolic {
 namespace {
-
-struct Integers {
-  std::int64_t least, greatest;
-};
-
-Integers integers_of(ir::DType dtype) { return dtype == ir::DType::qi8 ? Integers{-128, 127} : Integers{0, 255}; }
 
 // The first argument, or the first member of a list.
 const TensorFact* first_quantized(const Call& call) {
@@ -24,7 +19,8 @@ const TensorFact* first_quantized(const Call& call) {
   return nullptr;
 }
 
-// Scales and zero points have several names: the last of a kind, but for activations that scale what they compute.
+// The argument that states the scale or the zero point of the result. Its name varies. `quantized::elu` states the numbers of the
+// result as output_scale and output_zero_point; other operators state them last.
 std::string_view named_like(const Call& call, std::string_view word) {
   std::string_view found;
   for (const auto& argument : call.node().schema()->arguments) {
@@ -34,13 +30,12 @@ std::string_view named_like(const Call& call, std::string_view word) {
   return found;
 }
 
-bool passes_on(const Call& call) {
-  const auto has = [&](schema::Trait trait) { return schema::has_trait(schema::without_in_place(call.op()), trait); };
-  if (has(schema::Trait::keeps_scale) || has(schema::Trait::keeps_integers) || has(schema::Trait::dequantizes)) return true;
-  for (const std::string_view op :
-       {"quantized::relu6", "quantized::clamp", "quantized::max_pool1d", "quantized::max_pool2d", "aten::quantized_max_pool1d",
-        "aten::quantized_max_pool2d", "quantized::cat", "quantized::cat_relu", "quantized::dropout"})
-    if (call.op() == op) return true;
+// Functions that have a fixed scale in 8 bits have another one in 32.
+bool passes_on(const Call& call, ir::DType dtype) {
+  using enum schema::Trait;
+  for (const schema::Trait trait : {keeps_scale, keeps_integers, dequantizes, same_scale})
+    if (schema::has_trait(schema::without_in_place(call.op()), trait))
+      return trait != dequantizes || ir::quantizes_to_8_bits(dtype);
   return false;
 }
 
@@ -55,9 +50,17 @@ std::optional<double> number_argument(const Call& call, std::string_view argumen
   return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
 }
 
-bool states_numbers(const ir::Quantizer& quantizer) { return !quantizer.per_channel || !quantizer.scales.empty(); }
+bool states_numbers(const ir::Quantizer& quantizer) {
+  return !quantizer.per_channel || (!quantizer.scales.empty() && quantizer.float_zero_points.empty());
+}
+
+bool lacks_scale(const Fact& fact) {
+  const TensorFact* tensor = fact.tensor();
+  return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype) && !tensor->quantizer;
+}
 
 std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtype) {
+  if (!ir::quantizes_to_8_bits(dtype)) return std::nullopt;
   const std::string_view name = schema::without_in_place(op);
   const bool is_signed = dtype == ir::DType::qi8;
   if (name == "aten::sigmoid" || name == "aten::hardsigmoid")
@@ -71,7 +74,8 @@ std::optional<WithNumber> with_number(const Call& call) {
   const TensorFact* tensor = call.tensor("qa");
   const auto number = number_argument(call, "b");
   if (!tensor || !tensor->dtype || !tensor->quantizer || tensor->quantizer->per_channel || !number) return std::nullopt;
-  const auto [least, greatest] = integers_of(*tensor->dtype);
+  if (!ir::quantizes_to_8_bits(*tensor->dtype)) return std::nullopt;
+  const auto [least, greatest] = *ir::integer_range(*tensor->dtype);
   const double scale = tensor->quantizer->scale;
   const std::int64_t zero_point = tensor->quantizer->zero_point;
   using enum WithNumber::Integers;
@@ -116,7 +120,7 @@ std::shared_ptr<const ir::Quantizer> quantizer_of(const Call& call, ir::DType dt
     if (!scaled || !zero) return nullptr;
     return std::make_shared<const ir::Quantizer>(ir::Quantizer{.scale = *scaled, .zero_point = static_cast<std::int64_t>(*zero)});
   }
-  if (!passes_on(call)) return nullptr;
+  if (!passes_on(call, dtype)) return nullptr;
   const TensorFact* first = first_quantized(call);
   return first && first->quantizer && !first->quantizer->per_channel ? first->quantizer : nullptr;
 }

@@ -14,8 +14,11 @@ namespace compatcheck::symbolic {
 // A number, or the only element of a tensor.
 std::optional<double> number_argument(const Call& call, std::string_view argument);
 
-// One of a whole tensor, or one of each channel whose numbers are known.
+// Whether all scales and zero points are known, the latter as integers.
 bool states_numbers(const ir::Quantizer& quantizer);
+
+// A quantized tensor of which no quantizer is known.
+bool lacks_scale(const Fact& fact);
 
 // What some functions give whatever they are given: "aten::sigmoid".
 std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtype);

@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "inference/infer.h"
+#include "ir/quantized.h"
 #include "ir/value_name.h"
 #include "onnx/model.h"
 #include "symbolic/evaluate.h"
@@ -265,14 +266,13 @@ class Maker {
                             : attempt_ % 2 == 1 && !(fact && fact->shape) ? ir::DType::i64
                                                                           : ir::DType::f32;
     const bool quantized = ir::is_quantized(dtype);
-    if (quantized && !(fact && fact->quantizer && symbolic::states_numbers(*fact->quantizer) && ir::element_bytes(dtype) == 1))
+    if (quantized && !(fact && fact->quantizer && symbolic::states_numbers(*fact->quantizer) && ir::quantizes_to_8_bits(dtype)))
       throw UsageError("no inputs of dtype " + std::string(ir::name(dtype)) +
                        " can be made: give them with CheckOptions::inputs_from");
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
     const bool whole = dtype == ir::DType::boolean || ir::is_integral(dtype);
-    const ir::DType stored = dtype == ir::DType::qi8 ? ir::DType::i8 : ir::DType::u8;
-    const onnx::TensorData data = quantized ? onnx::make_tensor(stored, dims, any_integers(count, stored))
+    const onnx::TensorData data = quantized ? onnx::make_tensor(ir::stored_dtype(dtype), dims, any_integers(count, dtype))
                                   : ir::is_complex(dtype)
                                       ? onnx::make_tensor(symbolic::real_part(dtype), {2 * count}, floats(2 * count))
                                   : whole ? onnx::make_tensor(dtype, dims, integers(count, dtype))
@@ -290,8 +290,9 @@ class Maker {
     return {std::move(view)};
   }
 
-  std::vector<std::int64_t> any_integers(std::int64_t count, ir::DType stored) {
-    std::uniform_int_distribution<std::int64_t> within(stored == ir::DType::i8 ? -128 : 0, stored == ir::DType::i8 ? 127 : 255);
+  std::vector<std::int64_t> any_integers(std::int64_t count, ir::DType quantized) {
+    const ir::IntegerRange range = *ir::integer_range(quantized);
+    std::uniform_int_distribution<std::int64_t> within(range.least, range.greatest);
     std::vector<std::int64_t> made(static_cast<std::size_t>(count));
     for (std::int64_t& number : made) number = within(random_);
     return made;

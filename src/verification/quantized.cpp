@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/quantized.h"
 #include "ir/quantizer_text.h"
 #include "symbolic/quantizer.h"
 
@@ -66,7 +67,7 @@ ir::TensorView as_integers(const ir::TensorView& view) {
   each_element(view, 0, [&](std::int64_t place, std::int64_t) {
     bytes.push_back(view.storage->data.at(static_cast<std::size_t>(place)));
   });
-  return holding(view, view.dtype == ir::DType::qi8 ? ir::DType::i8 : ir::DType::u8, std::move(bytes));
+  return holding(view, ir::stored_dtype(view.dtype), std::move(bytes));
 }
 
 const ir::Quantizer* quantizer_of(const ir::Value* value, const symbolic::FactTable& facts) {
@@ -84,7 +85,7 @@ ir::Constant as_given(ir::Constant value, QuantizedIo form) {
     return value;
   }
   const auto* view = value.get<ir::TensorView>();
-  if (!view || !view->quantizer || !is_readable(*view)) return value;
+  if (!view || !view->quantizer || !symbolic::states_numbers(*view->quantizer) || !is_readable(*view)) return value;
   return {form == QuantizedIo::integers ? as_integers(*view) : as_floats(*view, *view->quantizer)};
 }
 

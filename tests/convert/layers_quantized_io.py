@@ -84,6 +84,7 @@ def layers():
     linear.scale, linear.zero_point = 0.2, 60
     made["io_linear"] = Case(linear, pictures(), opsets=OPSETS, tolerance=(1e-4, 0.201))
     quantize = torch.ao.quantization.quantize_dynamic
+    # They call quantized_lstm_cell_dynamic, quantized_gru_cell_dynamic, quantized_rnn_tanh_cell_dynamic and quantized_rnn_relu_cell_dynamic.
     for kind in (nn.LSTMCell, nn.GRUCell, nn.RNNCell):
         cell = quantize(nn.Sequential(kind(6, 5)).eval(), {kind}, dtype=torch.qint8)
         made[f"dynamic_{kind.__name__.lower()}"] = Case(cell, [(r(3, 6),), (r(3, 6) * 5,)], opsets=range(11, 27))

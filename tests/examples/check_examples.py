@@ -11,6 +11,7 @@ ones = torch.ones
 Point = collections.namedtuple("Point", ["x", "y"])
 MODELS = {
     "one": "graph(%x : Tensor):\n  %z : Tensor = aten::relu(%x)\n  return (%z)\n",
+    "passed": "graph(%x : Tensor):\n  return (%x)\n",
     "two": "graph(%x : Tensor, %y : Tensor):\n  %one : int = prim::Constant[value=1]()\n"
            "  %z : Tensor = aten::add(%x, %y, %one)\n  return (%z)\n",
     "pair": "graph(%p : (Tensor, Tensor)):\n  %a : Tensor, %b : Tensor = prim::TupleUnpack(%p)\n  return (%a, %b)\n",
@@ -168,6 +169,38 @@ def number(value):
     return b"\x8a\x08" + value.to_bytes(8, "little", signed=True)
 
 
+def edited(value, old, new):
+    """What torch.save writes of the value, with one part of its pickle changed."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(saved(value))) as given, zipfile.ZipFile(content, "w") as changed:
+        for name in given.namelist():
+            data = given.read(name)
+            if name.endswith("data.pkl"):
+                assert data.count(old) == 1, (old, data)
+                data = data.replace(old, new)
+            changed.writestr(name, data)
+    return content.getvalue()
+
+
+def quantized(scale, zero_point=7):
+    return torch.quantize_per_tensor(ones(4), scale, zero_point, torch.quint8)
+
+
+CHANNELS = torch.quantize_per_channel(ones(2, 3), torch.tensor([0.1, 0.2, 0.05]).double(), torch.tensor([3, 0, 9]), 1, torch.quint8)
+MISFIT = ("holds a quantized tensor whose scales and zero points don't fit it: scales must be finite and above 0, zero points must be in the range "
+          "of its dtype, and each position along the axis must have one of both")
+NOT_TORCHS = "holds a tensor that torch doesn't write so: the file is damaged"
+QUANTIZED = [
+    (saved(quantized(-1.0)), MISFIT),   # torch makes such tensors
+    (saved(quantized(0.0)), MISFIT),
+    (saved(quantized(float("inf"))), MISFIT),
+    (edited(quantized(0.5), b"K\x07", b"M\x2c\x01"), MISFIT),              # the zero point is 300
+    (edited(quantized(0.5), b"QUInt8Storage", b"ByteStorage"), NOT_TORCHS),
+    (edited(CHANNELS, b"q\x1aK\x01t", b"q\x1aK\x02t"), MISFIT),           # the axis is 2, of two dimensions
+    (edited(CHANNELS, b"q\x1aK\x01t", b"q\x1aK\x00t"), MISFIT),           # three scales for a size of 2
+    (edited(CHANNELS, b"q\x1aK\x01t", b"q\x1aJ\xff\xff\xff\xfft"), MISFIT),
+    (edited(CHANNELS, b"K\x03\x85q\x0d", b"K\x02\x85q\x0d"), NOT_TORCHS),   # two scales and three zero points
+]
 OUTSIDE = "holds a tensor that reaches outside its storage of 64 bytes (data/0)"
 HOSTILE = [
     (pickled(b"cos\nsystem\nX\x04\x00\x00\x00true\x85R"),
@@ -234,9 +267,9 @@ class Examples:
         if run.returncode != 2 or not run.stderr.startswith(lead) or (said and run.stderr != lead + said + "\n") or run.stdout:
             self.wrong.append(f"case {self.count} {model}: exit {run.returncode} {run.stderr!r} instead of {said!r}")
 
-    def survives(self, content, in_folder=False):
+    def survives(self, content, in_folder=False, model="one"):
         place = self.place({"input_0.pb": content} if in_folder else content)
-        run = self.run("one", place)
+        run = self.run(model, place)
         if run.returncode not in (0, 2) or (run.returncode == 2 and not run.stderr.startswith(f"compatcheck: --inputs-from {place}: ")):
             self.wrong.append(f"case {self.count}: exit {run.returncode} {run.stderr}")
 
@@ -261,12 +294,15 @@ def main():
             examples.read(*case)
         for case in REFUSED:
             examples.refused(*case)
-        for content, said in HOSTILE:
+        for content, said in HOSTILE + QUANTIZED:
             examples.refused("one", content, said)
         examples.read("one", tensor_pickle(), {"x": "f32[4]"})
+        examples.read("one", saved(CHANNELS), {"x": "qu8[2, 3]"})
         for content, in_folder in ((saved((ones(2, 3),)), False), (npz(f16), False), (npz(f16, compressed=True), False), (proto(f16, "x"), True)):
             for broken in damaged(content, 60):
                 examples.survives(broken, in_folder)
+        for broken in damaged(saved(CHANNELS), 60):
+            examples.survives(broken, model="passed")   # relu has no ONNX form with a scale for each channel
         print(*examples.wrong, sep="\n")
         print(f"{examples.count} files: {len(examples.wrong)} failed")
         return 1 if examples.wrong else 0

@@ -97,6 +97,47 @@ TEST(Read, NamesThePlaceOfWhatIsWrong) {
   refuses(std::string(1'000'000, '['), "is no saved report");
 }
 
+Report quantized_report() {
+  Report report = sample_report();
+  report.model.inputs = {{.name = "x",
+                          .dtype = "qi8",
+                          .shape = std::vector<std::string>{"2", "3"},
+                          .quantization = Quantization{.scales = {1.5}, .zero_points = {-3}, .onnx_dtype = "i8"}}};
+  report.model.outputs = {
+      {.name = "y",
+       .dtype = "qu8",
+       .shape = std::vector<std::string>{"2", "3"},
+       .quantization = Quantization{.scales = {0.5, 2}, .zero_points = {0, 7}, .axis = 0, .onnx_dtype = "f32"}}};
+  return report;
+}
+
+TEST(Read, GivesBackScalesAndZeroPoints) {
+  const std::string saved = render(quantized_report(), Format::json);
+  EXPECT_EQ(render(read_reports(saved), Format::json), saved);
+  EXPECT_EQ(render(read_reports(saved), Format::text), render(quantized_report(), Format::text));
+}
+
+TEST(Read, RefusesScalesWithoutTheirZeroPoints) {
+  const Json saved = Json::parse(render(quantized_report(), Format::json));
+  const auto refuses = [&](const std::string& place, const Json& other, const std::string& message) {
+    Json changed = saved;
+    changed[Json::json_pointer(place)] = other;
+    EXPECT_THAT([&] { read_reports(changed.dump()); }, ThrowsMessage<ModelError>(HasSubstr(message))) << place << other;
+  };
+  const std::string input = "/model/inputs/0/quantization", output = "/model/outputs/0/quantization";
+  refuses(input + "/scales", Json::array(), "model.inputs[0].quantization.zero_points: expected as many items as \"scales\" has");
+  refuses(input, {{"scales", Json::array()}, {"zero_points", Json::array()}, {"onnx_dtype", "i8"}},
+          "model.inputs[0].quantization.scales: expected one item without \"axis\"");
+  refuses(input, {{"scales", {1, 2}}, {"zero_points", {0, 0}}, {"onnx_dtype", "i8"}},
+          "model.inputs[0].quantization.scales: expected one item without \"axis\"");
+  refuses(output + "/zero_points", {0}, "model.outputs[0].quantization.zero_points: expected as many items as \"scales\" has");
+  refuses(output, {{"scales", Json::array()}, {"zero_points", Json::array()}, {"axis", 0}, {"onnx_dtype", "f32"}},
+          "model.outputs[0].quantization.scales: expected at least one item");
+  refuses(output + "/axis", -1, "model.outputs[0].quantization.axis: expected a dimension from 0");
+  refuses(input + "/zero_points", {1.5}, "model.inputs[0].quantization.zero_points[0]: expected a whole number");
+  refuses(input + "/zero_points", {9223372036854775808U}, "model.inputs[0].quantization.zero_points[0]: expected a whole number");
+}
+
 TEST(Read, HoldsAGraphTogether) {
   const std::string saved = render(sample_report(), Format::jsonl);
   EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\",[2]]")); },
@@ -132,7 +173,7 @@ void read_and_render(const std::string& text) {
 }
 
 TEST(Read, EndsWithReportsOrAModelErrorWhateverAValueIs) {
-  const Json report = Json::parse(render(sample_report(), Format::json));
+  const Json report = Json::parse(render(quantized_report(), Format::json));
   const Json others[] = {
       nullptr, true, -1, 0, 2147483647, 1e300, "", "text", Json::array(), Json::object(), Json::array({report})};
   for (const auto& place : places(report)) {

@@ -36,6 +36,11 @@ class OpenScale(torch.nn.Module):
         return torch.quantize_per_tensor(x, scale, torch.tensor(3), torch.quint8)
 
 
+class Unused(torch.nn.Module):
+    def forward(self, x, y):
+        return y + 1
+
+
 def linear():
     made = nnq.Linear(4, 3)
     made.set_weight_bias(torch.quantize_per_tensor(torch.randn(3, 4), 0.02, 0, torch.qint8), torch.randn(3))
@@ -113,6 +118,13 @@ def numbers(check, program):
     check.run("from an example of channels", 0, check.folder / "by_channel.pt", "--inputs-from", check.folder / "channels.pt")
     joined = check.save(Joined(), script=True, name="joined")
     check.run("members", 0, joined, "--input", "xs.0=qu8(0.5,128):2,3", "--input", "xs.1=qu8(0.1,7):2,5")
+    recorded = traced(check, Joined(), [quantized(2, 3), quantized(2, 3)], name="recorded_list")   # the file has the dtype alone
+    asked = [f for f in report_of(check, program, "recorded list", 1, recorded)["findings"] if f["id"] == "CC006"]
+    check.expect("recorded list: one question", len(asked) == 1 and "--input xs.0=qu8(SCALE,ZERO_POINT):" in json.dumps(asked), asked)
+    torch.save(([quantized(2, 3), quantized(2, 3, scale=0.1)],), check.folder / "list.pt")
+    check.run("recorded list with examples", 0, recorded, "--inputs-from", check.folder / "list.pt", "--quantized-io", "int")
+    unused = traced(check, Unused(), quantized(2, 3, zero=0, dtype=torch.qint32), torch.ones(2, 3), name="unused")
+    report_of(check, program, "unused input of 32 bits", 0, unused)
     for wrong in ("x=qu8(0,128):2,4", "x=qu8(0.5,300):2,4", "x=qu8(0.5):2,4", "x=qu8([0.5],[0],1):2,4", "x=f32(0.5,1):2,4"):
         run = subprocess.run([program, "check", scripted, "--input", wrong], capture_output=True, text=True)
         check.expect(f"{wrong}: usage error", run.returncode == 2, run.stderr)
