@@ -46,6 +46,13 @@ class Branching(nn.Module):
         return x[:n], x.repeat(n, 1), torch.full([n], scale)
 
 
+def into_first_rows(x):
+    rows = torch.zeros_like(x[:3])
+    first = rows[0]   # is left alone where out= resizes
+    torch.mul(x, 2, out=rows)
+    return rows * 1, first * 1
+
+
 def along(x, count=None):
     """Runs for each dimension, counted from the front and from the end."""
     count = count or x.dim()
@@ -92,6 +99,8 @@ def cases():
     dimension("cat_after_nothing", "torch.cat([torch.zeros([0]), x, x], d)", range(11, 27))
     made["tile_named"] = Case(lambda x: x.tile([x.size(0), 2]), [(torch.randn(n, 3),) for n in (1, 2, 3, 5)], ("f32:n,3",), opsets=range(7, 27))
     made["tile_by_input"] = Case(scripted("x.tile([d, 2])", "x, d: int"), [(x[0], d) for d in (1, 2, 3, 0)], ("f32:n,4", "i64"), script=True, opsets=range(7, 27))
+    for size in ("3", "n"):   # the trace's size, and any
+        made[f"out_under_view_{size}"] = Case(into_first_rows, [(torch.randn(3, 4),)], (f"f32:{size},4",), refused="may change the sizes")
     made["squeezed_then_read"] = Case(SqueezedThenRead(), along(thin), ("f32:2,1,3,1", "i64"), script=True, opsets=range(11, 27))
     made["output_of_unknown_rank"] = Case(UnknownRank(), [(x, n) for n in (0, 1, 3)], ("f32:n,3,4", "i64"), script=True)
 

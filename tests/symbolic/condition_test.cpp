@@ -129,8 +129,10 @@ TEST(Condition, AdaptiveOutputDivides) {
   EXPECT_EQ(adaptive("f32[1,3,8,6]", "[4, 4]").truth, Truth::no);
   EXPECT_EQ(adaptive("f32[1,3,8,6]", "[4, 4]").message, "dimension 3 of self must be a multiple of output_size 4, but is 6");
   EXPECT_EQ(adaptive("f32[1,3,height,width]", "[1, 1]").truth, Truth::yes);
-  EXPECT_EQ(adaptive("f32[1,3,height,6]", "[7, 3]").message, "dimension 2 of self must be a multiple of output_size 7, but is height");
+  EXPECT_EQ(adaptive("f32[1,3,height,6]", "[7, 3]").message,
+            "dimension 2 of self must be a multiple of output_size 7, but is height");
   EXPECT_EQ(adaptive("f32[1,3,height,6]", "[7, 4]").truth, Truth::no);
+  EXPECT_EQ(adaptive("f32[1,3,height,6]", "[1, 3]").truth, Truth::no);
   EXPECT_EQ(adaptive("f32[1,3,8,6]", "[0, 3]").truth, Truth::no);
   EXPECT_EQ(adaptive("?", "[2, 2]").truth, Truth::unknown);
 }
