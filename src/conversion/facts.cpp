@@ -664,9 +664,13 @@ const FactTable& FactTrials::facts() const { return state_->facts(); }
 
 bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Registry& schemas, const ir::Watch& watch,
                      const FoldOptions& how) {
-  const bool settled = settle_memory(graph, facts, how.program, watch) + settle_parts(graph, facts, watch) +
-                           settle_branches(graph, facts, watch) + settle_dimensions(graph, facts, schemas, watch) >
-                       0;
+  // Writes that memory and parts turn into values first: a call is copied for its dimensions only where nothing writes. Branches
+  // go before, too, for they take calls along.
+  std::size_t changes = settle_memory(graph, facts, how.program, watch);
+  changes += settle_parts(graph, facts, watch);
+  changes += settle_branches(graph, facts, watch);
+  changes += settle_dimensions(graph, facts, schemas, watch);
+  const bool settled = changes > 0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };
   return passes::simplify(graph, schemas, known,

@@ -9,7 +9,7 @@
 
 #include "passes/effects.h"
 #include "passes/rewrite.h"
-#include "symbolic/shapes.h"
+#include "symbolic/dimensions.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -21,13 +21,6 @@ constexpr auto dimension_arguments =
     std::to_array<std::string_view>({"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination"});
 
 bool among(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
-
-// These count the result's dimensions, one more than those of what they are given.
-bool adds_dimension(const ir::Node& node) {
-  return among(std::to_array<std::string_view>(
-                   {"aten::unsqueeze", "aten::unsqueeze_copy", "aten::stack", "aten::diag_embed", "aten::diag_embed_copy"}),
-               node.op());
-}
 
 // A number of which neither facts nor a statement about the inputs can tell more.
 bool is_open(const ir::Value* value, const symbolic::FactTable& facts) {
@@ -42,12 +35,8 @@ std::optional<std::int64_t> known_dim(const ir::Value* value, const symbolic::Fa
   return number && number->integer ? number->integer->number() : std::nullopt;
 }
 
-// The shape of the call's first tensor, or of the first one in a list.
-const symbolic::Shape* shape_of_operand(const ir::Node& node, const symbolic::FactTable& facts) {
-  const symbolic::Fact* fact = node.inputs().empty() ? nullptr : &facts.of(node.input(0));
-  if (const auto* list = fact ? fact->list() : nullptr)
-    fact = list->items && !list->items->empty() ? &list->items->front() : list->element.get();
-  const auto* tensor = fact ? fact->tensor() : nullptr;
+const symbolic::Shape* shape_of_self(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto* tensor = facts.of(node.input(0)).tensor();
   return tensor && tensor->shape ? &*tensor->shape : nullptr;
 }
 
@@ -60,11 +49,13 @@ class Dispatch {
   std::size_t find() {
     const bool tensors = !node_->outputs().empty() && std::ranges::all_of(node_->outputs(), passes::is_tensor);
     if (!node_->schema() || !tensors || !node_->blocks().empty() || node_->is("aten::permute")) return 0;
-    const symbolic::Shape* shape = shape_of_operand(*node_, facts_);
-    if (!shape || !find_argument()) return 0;
-    count_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(shape->size()) + (adds_dimension(*node_) ? 1 : 0));
+    if (!find_argument()) return 0;
+    const auto rank = symbolic::counted_rank(symbolic::Call(*node_, facts_));
+    if (!rank) return 0;
+    count_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(*rank));
     if (count_ > most_dimensions) return 0;
-    if (node_->is("aten::squeeze") && squeezes_known(*shape)) return std::max<std::size_t>(1, ones_.size());
+    const symbolic::Shape* shape = shape_of_self(*node_, facts_);
+    if (node_->is("aten::squeeze") && shape && squeezes_known(*shape)) return std::max<std::size_t>(1, ones_.size());
     const std::vector<std::int64_t> others = excluded();
     for (std::int64_t dim = 0; dim < count_; ++dim)
       if (std::ranges::find(others, dim) == others.end()) dims_.push_back(dim);

@@ -169,6 +169,13 @@ Value continued_places(Emission& e, const Value& places, const Value& size, cons
   return difference(e, e.node("Sub", {from_left, turns}), cut);
 }
 
+// With one more cell behind it, for there may be none to gather.
+Value with_cell(Emission& e, const Value& value, std::int64_t axis, const Value& fill) {
+  Values sizes;
+  for (std::int64_t dim = 0; dim < e.rank("self"); ++dim) sizes.push_back(dim == axis ? e.integers({1}) : size_at(e, value, dim));
+  return e.build.concat({value, filled(e, joined(e, sizes), fill)}, axis);
+}
+
 // `fill`: absent where what stands in the margin is read from inside.
 Value by_position(Emission& e, std::string_view mode, const Value& fill) {
   const auto dims = e.call.dims(pads_argument(e));
@@ -188,6 +195,7 @@ Value by_position(Emission& e, std::string_view mode, const Value& fill) {
     const Value at = e.node("Sub", {places, before});
     if (fill) {
       const Value inside = logical_and(e, e.node("Greater", {at, e.integers({-1})}), e.node("Less", {at, size}));
+      if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)])) made = with_cell(e, made, axis, fill);
       const Value cells = e.build.gather(made, e.node("Where", {inside, at, zero}), axis);
       Ints behind;
       for (std::int64_t dim = 1; dim < rank - axis; ++dim) behind.push_back(dim);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "handlers/compute.h"
+#include "handlers/elementary.h"
 #include "handlers/families.h"
 #include "handlers/pooling.h"
 #include "handlers/sizes.h"
@@ -52,11 +53,12 @@ struct OpenWindows {
 
 OpenWindows open_windows(Emission& e, const Value& size, const Value& count) {
   const Value one = e.integers({1}), places = counting(e, count), rest = difference(e, count, one);
+  const Value by = e.build.ints_of(count) ? count : maximum(e, count, one);  // there may be no windows
   OpenWindows made;
-  made.starts = quotient(e, product(e, places, size), count);
-  const Value ends = quotient(e, sum(e, product(e, sum(e, places, one), size), rest), count);
+  made.starts = quotient(e, product(e, places, size), by);
+  const Value ends = quotient(e, sum(e, product(e, sum(e, places, one), size), rest), by);
   made.lengths = difference(e, ends, made.starts);
-  made.kernel = sum(e, quotient(e, sum(e, size, rest), count), one);
+  made.kernel = sum(e, quotient(e, sum(e, size, rest), by), one);
   const Value reach = e.node("Add", {e.build.unsqueeze(made.starts, {1}), counting(e, made.kernel)});
   made.inside = e.node("Less", {reach, e.build.unsqueeze(ends, {1})});
   made.cells = e.node("Where", {made.inside, reach, e.build.unsqueeze(difference(e, ends, one), {1})});
@@ -200,7 +202,12 @@ MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division
     cells = e.build.gather(cells, windows[i].cells, outer.back());
     inner.push_back(at++);
   }
+  // A size that may be 0 stands by itself: beside constants alone, ONNX Runtime makes the last part −1, which nothing tells then.
   Values parts(outer.size(), e.integers({0})), kernels;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (may_be_zero(input.shape[i])) parts[i] = size_at(e, input.value, static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < divisions.size(); ++i)
+    if (divisions[i].kind == Division::Kind::open) parts[i + 2] = output_count(e, i);
   for (const OpenWindows& each : windows)
     if (each.kernel) kernels.push_back(each.kernel);
   parts.push_back(product_of(e, kernels));

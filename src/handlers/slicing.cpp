@@ -108,19 +108,20 @@ void select_scatter(Emission& e) {
   e.give(around(e, axis, e.build.unsqueeze(e.tensor("src"), {axis}), at, after));
 }
 
-// Before ScatterND each element is written by the position of its row. Slice has no steps before opset 10: there the size must be
-// known.
-void scatter_rows(Emission& e, std::int64_t axis) {
-  Value rows;
-  if (e.size("self", axis)) {
-    const Ints at = positions(e, axis, e.integer("step"));
-    if (at.empty()) return e.give(e.tensor("self"));
-    rows = e.integers(at);
-  } else {
-    if (!e.at_least(10)) throw Refusal{"Slice has no step before opset 10", "use opset 10, or a fixed size"};
-    const Value counted = places_of(e, e.size_of("self", axis));
-    rows = sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
+// Slice has no steps before opset 10: there all must be known.
+Value rows_of_steps(Emission& e, std::int64_t axis) {
+  if (!e.at_least(10)) {
+    if (!e.size("self", axis)) throw Refusal{"Slice has no step before opset 10", "use opset 10, or a fixed size"};
+    return e.integers(positions(e, axis, e.integer("step")));
   }
+  const Value counted = places_of(e, e.size_of("self", axis));
+  return sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
+}
+
+// Before ScatterND each element is written by the position of its row.
+void scatter_rows(Emission& e, std::int64_t axis) {
+  const Value rows = rows_of_steps(e, axis);
+  if (const auto at = e.build.ints_of(rows); at && at->empty()) return e.give(e.tensor("self"));
   const std::int64_t rank = e.rank("self");
   Ints others;
   for (std::int64_t i = 0; i < rank; ++i)
@@ -140,8 +141,7 @@ void scatter_rows(Emission& e, std::int64_t axis) {
 // Every step-th row: written by position.
 void scatter_steps(Emission& e, std::int64_t axis) {
   if (!e.at_least(11)) return scatter_rows(e, axis);
-  const Value size = e.size_of("self", axis), counted = places_of(e, size);
-  const Value rows = sliced(e, counted, 0, bound(e, "start", 0), bound(e, "end", to_end), int_value(e, "step"));
+  const Value rows = rows_of_steps(e, axis);
   const Ints order = to_front(e.rank("self"), {axis});
   const Value written = e.node("ScatterND", {e.build.transpose(e.tensor("self"), order), e.build.unsqueeze(rows, {1}),
                                              e.build.transpose(e.cast(e.tensor("src"), e.dtype("self")), order)});

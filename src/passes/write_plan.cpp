@@ -177,7 +177,8 @@ std::string WritePlan::memory_obstacle(const ir::Value* target) const {
   return {};
 }
 
-// out= gives the tensor the result's sizes. A view that stays finds the result only if the sizes stay.
+// out= gives the tensor the result's sizes. A view that stays finds the result only if the sizes stay. Results have known sizes
+// only in exported programs, which take no others; TorchScript files keep none of those that a trace met.
 std::string WritePlan::out_obstacle(const ir::Node& write, const ir::Value* target) const {
   const auto &before = target->type()->tensor.sizes, &after = write.output()->type()->tensor.sizes;
   const auto are_known = [](const auto& sizes) {

@@ -25,6 +25,11 @@ bool counts(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer);
 }
 
+// Those that broadcast one operand to the other, but count the dimensions of the first.
+constexpr std::array<std::string_view, 3> of_first = {"aten::trapezoid", "aten::trapz", "aten::cumulative_trapezoid"};
+
+bool among(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+
 // The highest of its tensors, members of lists too; nullopt if one isn't known.
 std::optional<std::size_t> highest_rank(const Call& call) {
   std::optional<std::size_t> highest;
@@ -37,6 +42,7 @@ std::optional<std::size_t> highest_rank(const Call& call) {
   const auto& arguments = call.node().schema()->arguments;
   for (std::size_t i = 0; i < arguments.size() && i < call.node().inputs().size(); ++i) {
     const Fact& fact = call.input(i);
+    if (i > 0 && among(of_first, call.op())) break;
     if (!ir::holds(*arguments[i].type, ir::TypeKind::tensor) || arguments[i].keyword_only || fact.is_none()) continue;
     if (!ir::is(arguments[i].type, ir::TypeKind::list)) {
       look(fact);
@@ -58,24 +64,26 @@ bool follows_names(std::string_view op) {
 
 }  // namespace
 
+std::optional<std::size_t> counted_rank(const Call& call) {
+  if (!call.node().schema() || !follows_names(call.op())) return std::nullopt;
+  const auto rank = highest_rank(call);
+  return rank && among(add_one, call.op()) ? *rank + 1 : rank;
+}
+
 Verdict dimensions_exist(const Call& call) {
   const auto* schema = call.node().schema();
   if (!schema || !follows_names(call.op())) return {.truth = Truth::yes};
   std::optional<std::size_t> rank;
   for (const schema::Argument& argument : schema->arguments) {
-    if (std::ranges::find(dim_names, argument.name) == dim_names.end() || !counts(argument.type) || call.is_none(argument.name))
-      continue;
+    if (!among(dim_names, argument.name) || !counts(argument.type) || call.is_none(argument.name)) continue;
     ir::CheckedVector<std::int64_t> dims;
     if (const auto one = call.integer(argument.name))
       dims.push_back(*one);
     else if (auto several = call.ints(argument.name))
       dims = *std::move(several);
     if (dims.empty()) continue;
-    if (!rank) {
-      rank = highest_rank(call);
-      if (!rank) break;
-      if (std::ranges::find(add_one, call.op()) != add_one.end()) ++*rank;
-    }
+    if (!rank) rank = counted_rank(call);
+    if (!rank) break;
     for (const std::int64_t dim : dims)
       if (!wrap_dim(dim, *rank))
         return {.truth = Truth::no,

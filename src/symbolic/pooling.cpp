@@ -94,7 +94,8 @@ std::optional<std::size_t> pooled_dims(const Call& call) {
   return digit == std::string_view::npos ? std::nullopt : std::optional(static_cast<std::size_t>(call.op()[digit] - '0'));
 }
 
-// Whether each pooled dimension is a multiple of its output size, so that all windows are of one size.
+// Whether each pooled dimension is a multiple of its output size, so that all windows are of one size. The size must be known,
+// but for whole dimensions where all are pooled so.
 Verdict adaptive_output_divides(const Call& call) {
   const auto dims = pooled_dims(call);
   const Fact& self = call.fact("self");
@@ -107,17 +108,19 @@ Verdict adaptive_output_divides(const Call& call) {
   if (!tensor.shape || tensor.shape->size() < *dims)
     return open(self, "the sizes of self aren't known, and must be multiples of output_size");
   const auto wanted = sizes_of(given, *dims);
+  const bool whole = std::ranges::all_of(wanted, [](const Dim& size) { return size.number() == 1; });
   Verdict verdict{.truth = Truth::yes};
   for (std::size_t i = 0; i < *dims; ++i) {
     const Dim& size = (*tensor.shape)[tensor.shape->size() - *dims + i];
     const std::string name = "dimension " + std::to_string(tensor.shape->size() - *dims + i) + " of self";
     const auto output = wanted[i].number();
     if (output == 0) return {.truth = Truth::no, .message = "output_size can't be 0"};
-    if (output == 1 || provably_equal(size, wanted[i])) continue;
-    const Dim rest = modulo(size, wanted[i]);
-    if (rest.number() == 0 && size.number() != 0) continue;
+    if (whole || provably_equal(size, wanted[i])) continue;
+    const bool divides = modulo(size, wanted[i]).number() == 0;
+    if (divides && size.number().value_or(0) != 0) continue;
     const Fact& source = wanted[i].is_number() ? self : call.fact("output_size");
-    const bool can_be_stated = (size.is_unknown() || wanted[i].is_unknown()) && (!source.wants.empty() || source.blame);
+    const bool can_be_stated =
+        !divides && (size.is_unknown() || wanted[i].is_unknown()) && (!source.wants.empty() || source.blame);
     const std::string must = name + " must be a multiple of output_size " + wanted[i].to_string() + ", but is ";
     if (!can_be_stated) return {.truth = Truth::no, .message = must + size.to_string()};
     if (verdict.truth == Truth::yes) verdict = open(source, must + "unknown");

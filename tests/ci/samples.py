@@ -5,7 +5,7 @@ import importlib.metadata, json, os, pathlib, shutil, subprocess, sys
 import jsonschema, yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CONVERTS, CONVERTS_NOT = "geometry-traced.pt", "pyramid-scripted.pt"   # at opset 17; the first not at 11
+CONVERTS, CONVERTS_NOT = "geometry-traced.pt", "pyramid-scripted.pt"   # at opset 17; the first not at 8
 NOBODY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"}
 
 

@@ -62,9 +62,10 @@ def cases():
 
     # Before opset 11 both branches of an If give the same sizes.
     for name, expression in (("sum", "x.sum(d)"), ("sum_kept", "x.sum(d, keepdim=True)"), ("mean", "x.mean([d])"), ("amax", "x.amax(d)"), ("argmax", "x.argmax(d)"), ("all", "(x > 0).all(d)"),
-                             ("select", "x.select(d, 1)"), ("flip", "x.flip(d)"), ("cumsum", "x.cumsum(d)"),
+                             ("select", "x.select(d, 1)"), ("cumsum", "x.cumsum(d)"),
                              ("cat", "torch.cat([x, x + 1], d)"), ("narrow", "x.narrow(d, 0, 2)"), ("transpose", "x.transpose(d, 0)"), ("norm", "x.norm(2, d)"), ("var", "x.var(d)"), ("max", "x.max(d)")):
         dimension(name, expression)
+    dimension("flip", "x.flip(d)", range(10, 27))
     dimension("softmax", "x.softmax(d)", range(7, 27))
     dimension("log_softmax", "F.log_softmax(x, d)", range(7, 27))
     dimension("sum_of_cubes", "x.sum(d)", range(7, 27), along(same), specs=("f32:3,3,3", "i64"))
@@ -84,6 +85,13 @@ def cases():
     dimension("squeeze_nothing", "x.squeeze(d)", range(7, 27), along(x), specs=("f32:2,3,4", "i64"))
     dimension("squeeze_ones", "x.squeeze(d)", range(7, 27), along(torch.randn(1, 1)), specs=("f32:1,1", "i64"))
     dimension("squeeze_named", "x.squeeze(d)", range(13, 27), along(x) + along(x[:1]))
+    # Operands of several ranks: the dimension is one of the result's. Those of tile are counts.
+    row = torch.randn(3)
+    dimension("cosine_similarity", "torch.cosine_similarity(y, x, d)", range(11, 27), [(row, x[:, :, 0], d) for d in (-2, -1, 0, 1)], "y, x, d: int", ("f32:3", "f32:n,3", "i64"))
+    dimension("vecdot", "torch.linalg.vecdot(y, x, dim=d)", range(11, 27), [(row, x[:, :, 0], d) for d in (-2, -1, 0, 1)], "y, x, d: int", ("f32:3", "f32:n,3", "i64"))
+    dimension("cat_after_nothing", "torch.cat([torch.zeros([0]), x, x], d)", range(11, 27))
+    made["tile_named"] = Case(lambda x: x.tile([x.size(0), 2]), [(torch.randn(n, 3),) for n in (1, 2, 3, 5)], ("f32:n,3",), opsets=range(7, 27))
+    made["tile_by_input"] = Case(scripted("x.tile([d, 2])", "x, d: int"), [(x[0], d) for d in (1, 2, 3, 0)], ("f32:n,4", "i64"), script=True, opsets=range(7, 27))
     made["squeezed_then_read"] = Case(SqueezedThenRead(), along(thin), ("f32:2,1,3,1", "i64"), script=True, opsets=range(11, 27))
     made["output_of_unknown_rank"] = Case(UnknownRank(), [(x, n) for n in (0, 1, 3)], ("f32:n,3,4", "i64"), script=True)
 
@@ -120,6 +128,7 @@ def cases():
     made["adaptive_max_of_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5)), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_places_of_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_places_of_one_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (None, 4), return_indices=True), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
+    made["adaptive_places_without_images"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), [(torch.randn(n, 3, 7, 9),) for n in (2, 0)], ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_max_of_volumes"] = Case(lambda x: F.adaptive_max_pool3d(x, (2, 3, 2), return_indices=True), [(torch.randn(1, 2, 5, 4, 7),), (torch.randn(1, 2, 2, 3, 1),)], ("f32:1,2,d,h,w",), opsets=range(9, 27))
     made["blocks_of_named"] = Case(lambda x, y, z: torch.block_diag(x, y, z), [(torch.randn(2, 3), torch.randn(4), torch.randn(1, 2)), (torch.randn(1, 1), torch.randn(2), torch.randn(3, 5))], ("f32:n,m", "f32:k", "f32:i,j"), opsets=range(9, 27))
     for r, again in ((1, False), (2, False), (2, True), (3, False), (3, True)):
