@@ -367,7 +367,7 @@ class Statement {
     const TensorFact *one = a.tensor(), *other = b.tensor();
     if (fact.blame || !one || !other) return fact;
     const bool two_dtypes = one->dtype && other->dtype && *one->dtype != *other->dtype;
-    const bool two_ranks = one->shape && other->shape && one->shape->size() != other->shape->size();
+    const bool two_ranks = !one->shape || !other->shape || one->shape->size() != other->shape->size();
     if (two_dtypes || two_ranks) fact.blame = &control;
     return fact;
   }
