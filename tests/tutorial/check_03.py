@@ -71,9 +71,9 @@ def below_it_is_said_from_which_opset(example):
     errors = {finding["op"]: finding for finding in report["findings"] if finding["severity"] == "error"}
     for name in "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa":
         equal((errors[name]["id"], errors[name]["available_from"]), ("CC005", 18))
-    pool = errors["aten::adaptive_avg_pool2d"]
-    equal((pool["id"], pool["available_from"]), ("CC006", None))
-    assert "--input x=f32:batch,3," in pool["help"], pool["help"]
+    equal(len(errors), 2)   # pools of varying sizes convert
+    (report,) = example.reports(example.out / "others.pt", "--opset", "18", "--input", VARY)
+    equal(report["verdict"], "yes")
 
 
 sys.exit(main(__doc__, tool("03-resize")))
