@@ -22,6 +22,17 @@ Node padding_of(const Node& pool, const std::vector<std::int64_t>& sizes, Model&
           .origin = pool.origin};
 }
 
+// Between the padding and a pool that pads, too: a Sum of one value.
+Node sum_of(const Node& pool, Model& model) {
+  return {.op = "Sum",
+          .domain = {},
+          .inputs = {pool.inputs[0]},
+          .outputs = {model.add_value({.dtype = model.values[pool.inputs[0]].dtype, .shape = {}, .name = {}})},
+          .attributes = {},
+          .name = {},
+          .origin = pool.origin};
+}
+
 bool rounds_up(const Node& pool) {
   const NodeAttribute* ceil = pool.attribute("ceil_mode");
   return ceil && std::get<std::int64_t>(ceil->value) != 0;
@@ -57,8 +68,10 @@ void guard_padding(Model& model) {
     if (mode && std::get<std::string>(mode->value) != "constant") return;
     const auto sizes = std::get<std::vector<std::int64_t>>(pads->value);
     const bool none = std::ranges::count(sizes, 0) == std::ssize(sizes);
-    if (averages && (!none || rounds_up(node))) return;
-    if (none) {
+    if (averages && (!none || rounds_up(node))) {
+      before.emplace_back(node.outputs[0], sum_of(node, model));
+      node.inputs[0] = before.back().second.outputs[0];
+    } else if (none) {
       *pads = {"auto_pad", std::string("VALID")};
     } else if (model.opset >= 8) {
       node.outputs.push_back(model.add_value({.dtype = ir::DType::i64, .shape = {}, .name = {}}));

@@ -585,6 +585,8 @@ def circles():
     made["circle_2d"] = Case(lambda x: F.pad(x, (2, -1, -2, 3), mode="circular"), [(r(1, 2, 5, 4),), (r(1, 2, 6, 3),)], ("f32:1,2,n,m",))
     made["circle_2d_refused"] = Case(lambda x: F.pad(x, (2, -1, -2, 3), mode="circular"), [(r(1, 2, 9, 9),)], ("f32:1,2,4,4",), refused="what a negative width leaves of a dimension must be at least 3, but is 2")
     made["circle_computed"] = Case(lambda x: F.pad(x, (x.size(2) // 2, x.size(1) - 3), mode="circular"), [(r(1, 2, 6),), (r(1, 5, 4),), (r(1, 3, 1),)], ("f32:1,c,n",), opsets=range(9, 27))
+    made["mean_of_padded"] = Case(lambda x: F.avg_pool2d(F.pad(x, (1, 1, 1, 1)), 2, 1, 1), [(r(1, 2, 4, 5),)])
+    made["mean_of_padded_rounded_up"] = Case(lambda x: F.avg_pool2d(F.pad(x, (1, 2, 0, 1)), 3, 2, 0, ceil_mode=True), [(r(1, 2, 4, 5),)])
     made["circle_integers"] = Case(lambda x: F.pad(x, (2, -1), mode="circular"), [(torch.arange(8).reshape(1, 2, 4),)])
     made["circle_bools"] = Case(lambda x: F.pad(x, (-2, 2), mode="circular"), [(torch.arange(8).reshape(1, 2, 4) > 4,)])
     return made
