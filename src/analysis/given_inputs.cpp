@@ -5,6 +5,7 @@
 #include "analysis/example_inputs.h"
 #include "analysis/input_spec.h"
 #include "ir/value_name.h"
+#include "symbolic/scalar.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -29,23 +30,13 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
          held;
 }
 
-// Of a Python int, float or bool whose value is stated.
-std::optional<ir::Constant> known_number(const symbolic::Fact& fact) {
-  const auto* number = fact.number();
-  if (!number) return std::nullopt;
-  if (number->floating) return ir::Constant{*number->floating};
-  const auto whole = number->integer ? number->integer->number() : std::nullopt;
-  if (!whole) return std::nullopt;
-  return number->kind == symbolic::NumberFact::Kind::boolean ? ir::Constant{*whole != 0} : ir::Constant{*whole};
-}
-
 }  // namespace
 
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
   GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .numbers = {}, .warnings = {}};
   for (const auto& fact : given.facts)
-    if (auto value = known_number(fact.fact))
+    if (auto value = fact.fact.number() ? symbolic::constant_of(*fact.fact.number()) : std::nullopt)
       for (const ir::Value* input : graph.inputs())
         if (ir::input_name(*input) == fact.name) given.numbers.emplace_back(input->index(), *std::move(value));
   std::vector<std::string> by_example;  // numbers and texts too, whose values the next call may change

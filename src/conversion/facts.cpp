@@ -15,6 +15,7 @@
 #include "conversion/type_facts.h"
 #include "conversion/written_memory.h"
 #include "ir/value_name.h"
+#include "passes/effects.h"
 #include "passes/functional_form.h"
 #include "passes/normalize.h"
 #include "passes/stack_in_loops.h"
@@ -666,10 +667,11 @@ bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Reg
                      const FoldOptions& how) {
   // Writes that memory and parts turn into values first: a call is copied for its dimensions only where nothing writes. Branches
   // go before, too, for they take calls along.
-  std::size_t changes = settle_memory(graph, facts, how.program, watch);
-  changes += settle_parts(graph, facts, watch);
+  const bool writes = passes::writes_anything(*graph.top());
+  std::size_t changes = writes ? settle_memory(graph, facts, how.program, watch) : 0;
+  changes += settle_parts(graph, facts, writes, watch);
   changes += settle_branches(graph, facts, watch);
-  changes += settle_dimensions(graph, facts, schemas, watch);
+  if (!writes) changes += settle_dimensions(graph, facts, schemas, watch);
   const bool settled = changes > 0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };

@@ -199,13 +199,10 @@ class Dispatch {
 std::size_t settle_dimensions(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
                               const ir::Watch& watch) {
   std::size_t settled = 0, copies = 0;
-  std::optional<bool> writes;
   for (ir::Node* node : passes::all_nodes(graph, watch)) {
     Dispatch dispatch(node, facts, schemas);
     const std::size_t wanted = dispatch.find();
     if (wanted == 0 || copies + wanted > most_copies) continue;
-    if (!writes) writes = passes::writes_anything(*graph.top());
-    if (*writes) break;
     dispatch.settle();
     copies += wanted;
     ++settled;

@@ -235,11 +235,10 @@ bool settle_list(ir::Node* node, const symbolic::FactTable& facts, bool writes) 
 
 std::size_t settle_memory(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Program* program,
                           const ir::Watch& watch) {
-  return passes::writes_anything(*graph.top()) ? Settler(graph, facts, program, watch).run() : 0;
+  return Settler(graph, facts, program, watch).run();
 }
 
-std::size_t settle_parts(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Watch& watch) {
-  const bool writes = passes::writes_anything(*graph.top());
+std::size_t settle_parts(ir::Graph& graph, const symbolic::FactTable& facts, bool writes, const ir::Watch& watch) {
   std::size_t settled = 0;
   for (ir::Node* node : passes::all_nodes(graph, watch)) settled += settle_list(node, facts, writes) ? 1 : 0;
   return settled;

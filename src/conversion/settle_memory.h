@@ -16,6 +16,7 @@ namespace compatcheck::conversion {
 std::size_t settle_memory(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Program* program, const ir::Watch& watch);
 
 // x.split(2) as a list of its parts, where that helps: the list is cut or changed, or something is written.
-std::size_t settle_parts(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Watch& watch);
+// `writes`: the graph does.
+std::size_t settle_parts(ir::Graph& graph, const symbolic::FactTable& facts, bool writes, const ir::Watch& watch);
 
 }  // namespace compatcheck::conversion

@@ -303,10 +303,6 @@ class PutBack {
   const schema::Registry& registry_;
 };
 
-}  // namespace
-
-namespace {
-
 bool leaves_gaps(const ir::Node& unfold) {
   const auto *dim = known<std::int64_t>(unfold.input(1)), *size = known<std::int64_t>(unfold.input(2)),
              *step = known<std::int64_t>(unfold.input(3));

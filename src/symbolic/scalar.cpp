@@ -53,6 +53,13 @@ std::optional<double> as_double(const NumberFact& number) {
   return std::nullopt;
 }
 
+std::optional<ir::Constant> constant_of(const NumberFact& number) {
+  if (number.floating) return ir::Constant{*number.floating};
+  const auto whole = number.integer ? number.integer->number() : std::nullopt;
+  if (!whole) return std::nullopt;
+  return number.kind == Kind::boolean ? ir::Constant{*whole != 0} : ir::Constant{*whole};
+}
+
 namespace {
 
 // ---- Arithmetic

@@ -13,6 +13,7 @@
 #include "symbolic/evaluate.h"
 #include "symbolic/promotion.h"
 #include "symbolic/quantizer.h"
+#include "symbolic/scalar.h"
 #include "verification/domains.h"
 #include "verification/resize.h"
 
@@ -54,6 +55,12 @@ Fact member_of(const symbolic::ListFact& list, const std::string& name) {
 const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::FactTable& facts) {
   const auto* list = facts.of(input).list();
   return list && !list->items && ir::is(ir::without_optional(input->type()), TypeKind::list) ? list : nullptr;
+}
+
+// What a call that leaves it out takes.
+std::optional<ir::Constant> default_of(const Fact& fact) {
+  if (const auto* value = std::get_if<symbolic::ConstantFact>(&fact.value)) return value->value;
+  return fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
 }
 
 class Maker {
@@ -211,19 +218,6 @@ class Maker {
 
   bool boolean() { return others_ ? std::uniform_int_distribution<int>(0, 1)(numbers_) == 1 : attempt_ % 2 == 0; }
 
- public:
-  // What a call that leaves it out takes.
-  static std::optional<ir::Constant> default_of(const Fact& fact) {
-    if (const auto* value = std::get_if<symbolic::ConstantFact>(&fact.value)) return value->value;
-    const auto* known = fact.number();
-    if (!known) return std::nullopt;
-    if (known->floating) return ir::Constant{*known->floating};
-    const auto whole = known->integer ? known->integer->number() : std::nullopt;
-    if (!whole) return std::nullopt;
-    return known->kind == symbolic::NumberFact::Kind::boolean ? ir::Constant{*whole != 0} : ir::Constant{*whole};
-  }
-
- private:
   ir::Constant leaf(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
     if (fact.tensor() || !type || type->kind == TypeKind::tensor || type->kind == TypeKind::any) return tensor(fact.tensor());
     if (auto value = default_of(fact)) return *std::move(value);
@@ -419,8 +413,8 @@ MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, co
 }
 
 bool InputMaker::has_open_numbers() const {
-  return std::ranges::any_of(
-      inputs_, [&](const ir::Value* input) { return facts_.of(input).number() && !Maker::default_of(facts_.of(input)); });
+  return std::ranges::any_of(inputs_,
+                             [&](const ir::Value* input) { return facts_.of(input).number() && !default_of(facts_.of(input)); });
 }
 
 }  // namespace compatcheck::verification
