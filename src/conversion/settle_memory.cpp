@@ -205,8 +205,7 @@ class Settler {
 
 constexpr std::size_t most_parts = 256;
 
-// All parts are taken.
-bool is_simple(const ir::Use& use) {
+bool reads_every_part(const ir::Use& use) {
   const ir::Node& reader = *use.user;
   return is_one_of(reader, {"prim::ListUnpack", "aten::cat", "aten::concat", "aten::stack"});
 }
@@ -220,7 +219,7 @@ bool settle_list(ir::Node* node, const symbolic::FactTable& facts, bool writes) 
     return false;
   const std::vector<ir::Use> uses(list->uses().begin(), list->uses().end());
   const auto is_unpacked = [](const ir::Use& use) { return use.user->is("prim::ListUnpack"); };
-  if (writes ? std::ranges::all_of(uses, is_unpacked) : std::ranges::all_of(uses, is_simple)) return false;
+  if (writes ? std::ranges::all_of(uses, is_unpacked) : std::ranges::all_of(uses, reads_every_part)) return false;
   ir::Node* place = node->next() ? node->next() : node->owner()->return_node();
   const std::vector<ir::TypeRef> types(parts->items->size(), ir::tensor_type());
   ir::Node* unpack = passes::node_before(place, "prim::ListUnpack", {{list}}, types);

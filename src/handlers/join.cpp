@@ -100,7 +100,7 @@ Ints sizes_known(Emission& e, const Part& part) {
   return *numbers;
 }
 
-// Of sizes that show when the model runs: each row of blocks is joined from one matrix and zeros.
+// Blocks whose sizes are known only at run time: each row of blocks is joined from one matrix and zeros.
 Value open_block_diag(Emission& e, const std::vector<Part>& parts, const Values& values) {
   Values matrices, widths, rows;
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -19,7 +19,7 @@ CellGates cell_gates(Emission& e, const Value& hidden, std::int64_t gates) {
   const auto* steps = std::get_if<Quantized>(&weight.value);
   const onnx::TensorData* data = steps ? e.constant_of(steps->integers) : nullptr;
   if (!data || data->dims.size() != 2) throw Refusal{"the width of a quantized recurrent layer isn't known"};
-  const std::int64_t width = data->dims[0] / gates;  // the data move when a constant is added
+  const std::int64_t width = data->dims[0] / gates;  // read first: adding a constant moves the data
   return {from(e.tensor("input", DType::f32), "w_ih"), from(hidden, "w_hh"), width};
 }
 

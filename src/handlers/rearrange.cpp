@@ -282,7 +282,7 @@ void channel_shuffle(Emission& e) {
 
 // ---- Choices of r elements
 
-// Of a size that shows when the model runs: the places whose positions rise, in order.
+// For a size that is known only at run time: the places whose positions rise, in order.
 Value open_combinations(Emission& e) {
   constexpr std::int64_t most_chosen = 8;
   const std::int64_t r = e.integer("r");
