@@ -140,11 +140,11 @@ void mish(Emission& e) {
 // Beyond the threshold x itself: from 20 on no digit of a float tells.
 void softplus(Emission& e) {
   const Value x = self(e);
-  const double beta = e.number("beta"), threshold = e.number("threshold");
-  const Value scaled = beta == 1 ? x : multiply(e, x, constant(e, x, beta));
+  const auto beta = e.call.number("beta"), threshold = e.call.number("threshold");  // none: known when the model runs
+  const Value scaled = beta == 1 ? x : multiply(e, x, e.number_value("beta", x.dtype));
   Value made = softplus_of(e, scaled);
-  if (beta != 1) made = divide(e, made, constant(e, x, beta));
-  if (threshold < 20) made = where(e, greater(e, scaled, constant(e, x, threshold)), x, made);
+  if (beta != 1) made = divide(e, made, e.number_value("beta", x.dtype));
+  if (!threshold || *threshold < 20) made = where(e, greater(e, scaled, e.number_value("threshold", x.dtype)), x, made);
   e.give(made);
 }
 

@@ -170,8 +170,14 @@ void one_hot(Emission& e) {
     depth = e.integers({*classes});
   else if (classes)
     depth = sum(e, e.build.reshape(e.node("ReduceMax", {self}, {{"keepdims", 0}}), {1}), e.integers({1}));
-  else
+  else if (const auto size = e.call.dim("num_classes"); size && provably_at_least(*size, 0))
     depth = int_value(e, "num_classes");
+  else {  // -1: as many as the largest class needs
+    const Value given = int_value(e, "num_classes");
+    const Value all = e.build.concat({e.build.reshape(self, {-1}), e.integers({-1})}, 0);  // there may be none
+    const Value needed = sum(e, e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1}));
+    depth = e.node("Where", {e.node("Less", {given, e.integers({0})}), needed, given});
+  }
   const Value made =
       e.node("OneHot", {as_vector(e, "self", self), depth, e.integers({0, 1})}, {{"axis", -1}});  // takes no single number
   e.give(e.rank("self") == 0 ? e.build.squeeze(made, {0}) : made);

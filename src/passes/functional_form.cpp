@@ -119,7 +119,9 @@ bool has_one_out(const ir::Node& node) {
 const schema::Schema* functional_schema(const ir::Node& node, const schema::Registry& registry) {
   if (node.schema()->is_out()) return has_one_out(node) ? pure_overload(node, node.op(), 1, registry) : nullptr;
   const auto name = registry.functional_form(node.op());
-  return name ? pure_overload(node, *name, 0, registry) : nullptr;
+  if (!name) return nullptr;
+  const schema::Schema* same_arguments = pure_overload(node, *name, 0, registry);
+  return same_arguments ? same_arguments : pure_overload(node, *name + "_functional", 0, registry);  // normal_functional
 }
 
 bool may_promote(const ir::Node& node) {

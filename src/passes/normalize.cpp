@@ -59,6 +59,7 @@ constexpr auto passes = std::to_array<Pass>({
     {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget, w.watch); }, "unrolled ", " loop", " loops"},
     {"expand_foreach", [](Work& w) { return expand_foreach(w.graph, w.program, w.registry, w.budget, w.watch); }, "wrote out ",
      " call of torch._foreach", " calls of torch._foreach"},
+    {"forward_attributes", [](Work& w) { return w.program ? forward_attributes(w.graph, w.watch) : 0; }, "", "", ""},
     {"follow_containers",
      [](Work& w) { return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.watch); }, "followed ",
      " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},

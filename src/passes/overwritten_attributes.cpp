@@ -1,8 +1,9 @@
 // A buffer that every call fills anew before it reads it keeps nothing from one call to the next: it may as well be made
-// by the call.
+// by the call. So may a buffer of which every call fills the same places, and reads it only afterwards: the others never change.
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "passes/alias.h"
@@ -26,10 +27,42 @@ bool may_fill(const ir::Node& node) {
   return std::find(whole.begin(), whole.end(), node.op()) != whole.end() && cell_read(node.input(0));
 }
 
+bool is_constant(const ir::Value* value) { return ir::constant_of(value) != nullptr; }
+
+// A view of the same elements in every call.
+bool is_fixed_view(const ir::Node& node) {
+  constexpr auto views = std::to_array<std::string_view>({"aten::alias", "aten::detach", "aten::diagonal", "aten::narrow",
+                                                          "aten::permute", "aten::select", "aten::slice", "aten::squeeze",
+                                                          "aten::t", "aten::transpose", "aten::unsqueeze", "aten::view"});
+  return std::find(views.begin(), views.end(), node.op()) != views.end() &&
+         std::all_of(node.inputs().begin() + 1, node.inputs().end(), is_constant);
+}
+
+bool has_constant_items(const ir::Value* list) {
+  const ir::Node* maker = list->producer();
+  return is_constant(list) || (maker && maker->is("prim::ListConstruct") && std::ranges::all_of(maker->inputs(), is_constant));
+}
+
+// Nothing if the place in it isn't the same in every call.
+std::optional<ObjectAttribute> attribute_of(const ir::Node& write) {
+  const ir::Value* target = write.input(0);
+  while (target->producer() && is_fixed_view(*target->producer())) target = target->producer()->input(0);
+  return cell_read(target);
+}
+
+// Fills the same elements of the attribute in every call.
+bool fills_the_same(const ir::Node& write) {
+  constexpr auto whole = std::to_array<std::string_view>({"aten::copy_", "aten::fill_", "aten::zero_"});
+  const bool placed = write.is("aten::index_put_") && has_constant_items(write.input(1)) &&
+                      (write.inputs().size() < 4 || (known<bool>(write.input(3)) && !*known<bool>(write.input(3))));
+  if (!placed && std::find(whole.begin(), whole.end(), write.op()) == whole.end()) return false;
+  return attribute_of(write).has_value();
+}
+
 class Overwrites {
  public:
   Overwrites(const ir::Graph& graph, const ir::Program& program, const ir::Watch& watch)
-      : aliases_(graph, &program, watch), lifetimes_(graph) {
+      : graph_(graph), aliases_(graph, &program, watch), lifetimes_(graph) {
     for (const ir::Node* write : aliases_.writers())
       if (write->is("prim::SetAttr")) set_ = true;
   }
@@ -52,6 +85,15 @@ class Overwrites {
     return reads;
   }
 
+  // The values that read an attribute which the call fills in the same places, and reads only afterwards. The first of them
+  // comes before all others.
+  std::vector<ir::Value*> filled_in_places() {
+    for (LocationId id = 0; !set_ && id < aliases_.location_count(); ++id)
+      if (aliases_.location(id).kind == MemoryLocation::Kind::attribute)
+        if (auto reads = filled_in_places(id); !reads.empty()) return reads;
+    return {};
+  }
+
   bool reads_before(const ir::Use& use, const ir::Node& write) const {
     if (use.user == &write) return use.operand != 0;
     return lifetimes_.place(use.user) < lifetimes_.place(&write) && !reads_only_form(*use.user, use.operand);
@@ -61,10 +103,50 @@ class Overwrites {
   }
 
  private:
+  std::vector<ir::Value*> filled_in_places(LocationId id) {
+    const auto writers = aliases_.writers_of(id);
+    std::ptrdiff_t last = -1;
+    for (const ir::Node* write : writers) {
+      if (write->owner() != graph_.top() || aliases_.locations(write->input(0)).size() != 1 || !fills_the_same(*write)) return {};
+      last = std::max(last, lifetimes_.place(write));
+    }
+    if (writers.empty()) return {};
+    const auto cell = attribute_of(*writers.front());
+    std::vector<ir::Value*> reads;
+    for (ir::Value* observer : aliases_.observers(id)) {
+      for (const ir::Use& use : observer->uses()) {
+        const bool written = use.operand == 0 && std::ranges::find(writers, use.user) != writers.end();
+        if (!written && lifetimes_.place(use.user) <= last && !is_fixed_view(*use.user) &&
+            !reads_only_form(*use.user, use.operand))
+          return {};
+      }
+      if (!observer->producer() || !observer->producer()->is("prim::GetAttr")) continue;
+      if (cell_read(observer) != cell) return {};  // another name of the same memory
+      reads.push_back(observer);
+    }
+    std::ranges::sort(reads, {}, [&](const ir::Value* read) { return lifetimes_.place(read->producer()); });
+    if (reads.empty() || reads.front()->block() != graph_.top()) return {};
+    return reads;
+  }
+
+  const ir::Graph& graph_;
   Aliases aliases_;
   Lifetimes lifetimes_;
   bool set_ = false;
 };
+
+// The call fills and reads a copy of its own.
+void copy_once(std::span<ir::Value* const> reads, const schema::Registry& registry) {
+  ir::Node* place = reads[0]->producer()->next();
+  ir::Value* inputs[] = {reads[0], constant_before(place, {})};
+  ir::Node* copy = node_before(place, "aten::clone", inputs, {&reads[0]->type(), 1});
+  copy->set_schema(registry.find("aten::clone", ""));
+  for (ir::Value* read : reads) {
+    const std::vector<ir::Use> uses(read->uses().begin(), read->uses().end());
+    for (const ir::Use& use : uses)
+      if (use.user != copy) use.user->replace_input(use.operand, copy->output());
+  }
+}
 
 }  // namespace
 
@@ -73,7 +155,10 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
   std::vector<ir::Node*> writes;
   for (ir::Node* node : *graph.top())
     if (may_fill(*node)) writes.push_back(node);
-  if (writes.empty()) return 0;
+  bool in_places = false;
+  for (const ir::Node* node : *graph.top())
+    in_places = in_places || (node->op().ends_with('_') && !node->inputs().empty() && fills_the_same(*node));
+  if (writes.empty() && !in_places) return 0;
   Overwrites overwrites(graph, program, watch);
   for (ir::Node* write : writes) {
     watch.step();
@@ -90,7 +175,8 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
     }
     return 1;  // what else there is, is seen the next time
   }
-  return 0;
+  const std::vector<ir::Value*> reads = overwrites.filled_in_places();
+  return reads.empty() ? 0 : (copy_once(reads, registry), 1);
 }
 
 }  // namespace compatcheck::passes

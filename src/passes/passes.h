@@ -94,7 +94,9 @@ std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program, const
 
 // ---- Writes
 
-// Attributes that a call fills whole before it reads them become tensors that the call makes.
+// Reads of an attribute that the call has set get the tensor that was set.
+std::size_t forward_attributes(ir::Graph& graph, const ir::Watch& watch = {});
+// Attributes that a call fills before it reads them, whole or in the same places each time, become tensors that the call makes.
 std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
                                         const ir::Watch& watch = {});
 
