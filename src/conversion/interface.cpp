@@ -271,7 +271,7 @@ class Collector {
         const auto* tensor = context_.facts.of(graph_.inputs()[input]).tensor();
         return tensor && tensor->shape;
       });
-    return context_.export_type != ExportType::onnx || (fact.blame && !fact.blame->blocks().empty());
+    return context_.export_type != ExportType::onnx || !fact.blame || !fact.blame->blocks().empty();
   }
 
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {

@@ -211,17 +211,18 @@ void cosine_similarity(Emission& e) {
   const Shape shape = joint_shape(e, {"x1", "x2"});
   const auto rank = static_cast<std::int64_t>(shape.size());
   const std::int64_t axis = e.wrap(e.integer("dim"), rank);
-  const auto direction = [&](const char* name) {
+  const bool open = std::ranges::any_of(shape, [](const Dim& dim) { return dim.is_unknown(); });
+  const auto direction = [&](const char* name, const char* other) {
     Value x = e.tensor(name, dtype);
     // The length counts what broadcasting repeats.
     const std::int64_t here = axis - (rank - e.rank(name));
     const bool whole = rank == 0 || (here >= 0 && provably_equal(e.shape(name)[static_cast<std::size_t>(here)],
                                                                  shape[static_cast<std::size_t>(axis)]));
-    if (!whole) x = e.node("Expand", {x, e.dims_value(shape)});
+    if (!whole) x = e.node("Expand", {x, open ? e.node("Shape", {e.tensor(other)}) : e.dims_value(shape)});
     const Value length = reduce(e, "ReduceL2", x, rank == 0 ? Ints{} : Ints{whole ? here : axis}, true);
     return e.node("Div", {x, bounded_below(e, length, e.number("eps"))});
   };
-  e.give(reduce(e, "ReduceSum", multiply(e, direction("x1"), direction("x2")), rank == 0 ? Ints{} : Ints{axis}, false));
+  e.give(reduce(e, "ReduceSum", multiply(e, direction("x1", "x2"), direction("x2", "x1")), rank == 0 ? Ints{} : Ints{axis}, false));
 }
 
 // Differences of integers wrap around.

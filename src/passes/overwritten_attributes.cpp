@@ -7,6 +7,7 @@
 #include <string>
 
 #include "passes/alias.h"
+#include "passes/effects.h"
 #include "passes/lifetimes.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -38,9 +39,14 @@ bool is_fixed_view(const ir::Node& node) {
          std::all_of(node.inputs().begin() + 1, node.inputs().end(), is_constant);
 }
 
-bool has_constant_items(const ir::Value* list) {
-  const ir::Node* maker = list->producer();
-  return is_constant(list) || (maker && maker->is("prim::ListConstruct") && std::ranges::all_of(maker->inputs(), is_constant));
+// Computed from constants alone.
+bool is_fixed(const ir::Value* value, int depth = 0) {
+  constexpr int most_depth = 8;
+  const ir::Node* maker = value->producer();
+  if (is_constant(value)) return true;
+  if (!maker || depth == most_depth || !maker->blocks().empty() || maker->inputs().empty()) return false;
+  if (maker->is("prim::GetAttr") || maker->op().starts_with("prim::Call") || is_random(*maker) || writes(*maker)) return false;
+  return std::ranges::all_of(maker->inputs(), [&](const ir::Value* input) { return is_fixed(input, depth + 1); });
 }
 
 // Nothing if the place in it isn't the same in every call.
@@ -53,7 +59,7 @@ std::optional<ObjectAttribute> attribute_of(const ir::Node& write) {
 // Fills the same elements of the attribute in every call.
 bool fills_the_same(const ir::Node& write) {
   constexpr auto whole = std::to_array<std::string_view>({"aten::copy_", "aten::fill_", "aten::zero_"});
-  const bool placed = write.is("aten::index_put_") && has_constant_items(write.input(1)) &&
+  const bool placed = write.is("aten::index_put_") && is_fixed(write.input(1)) &&
                       (write.inputs().size() < 4 || (known<bool>(write.input(3)) && !*known<bool>(write.input(3))));
   if (!placed && std::find(whole.begin(), whole.end(), write.op()) == whole.end()) return false;
   return attribute_of(write).has_value();
@@ -108,6 +114,7 @@ class Overwrites {
     std::ptrdiff_t last = -1;
     for (const ir::Node* write : writers) {
       if (write->owner() != graph_.top() || aliases_.locations(write->input(0)).size() != 1 || !fills_the_same(*write)) return {};
+      if (write->is("aten::index_put_") && aliases_.reach_written(write->input(1))) return {};
       last = std::max(last, lifetimes_.place(write));
     }
     if (writers.empty()) return {};

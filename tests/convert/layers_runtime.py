@@ -102,6 +102,19 @@ def cases():
     for size in ("3", "n"):   # the trace's size, and any
         made[f"out_under_view_{size}"] = Case(into_first_rows, [(torch.randn(3, 4),)], (f"f32:{size},4",), refused="may change the sizes")
     made["squeezed_then_read"] = Case(SqueezedThenRead(), along(thin), ("f32:2,1,3,1", "i64"), script=True, opsets=range(11, 27))
+    # A size that varies may be 1: only the running model knows the rank of what it returns.
+    rows = [(torch.randn(n, m, 4),) for n, m in ((2, 3), (1, 3), (5, 1))]
+    made["squeezed_output"] = Case(lambda x: x.squeeze(1), rows, ("f32:n,m,4",), opsets=range(11, 27))
+    made["squeezed_output_all"] = Case(lambda x: x.squeeze(), rows + [(torch.randn(1, 1, 4),)], ("f32:n,m,4",))
+    made["squeezed_and_negated"] = Case(lambda x: -x.squeeze(-2), rows, ("f32:n,m,4",), opsets=range(11, 27))
+    made["cosine_of_two_names"] = Case(lambda x, y: torch.cosine_similarity(x, y, 0), [(torch.randn(n, 4), torch.randn(m, 4)) for n, m in ((2, 2), (3, 1), (1, 5))],
+                                       ("f32:n,4", "f32:m,4"), opsets=range(8, 27))
+    classes = torch.tensor([[0, 2], [1, 1]])
+    made["one_hot_by_number"] = Case(scripted("F.one_hot(x, n)", "x, n: int"), [(classes, n) for n in (3, 7, -1)] + [(classes[:0], 4)], ("i64:m,2", "i64"), script=True, opsets=range(9, 27))
+    made["softplus_by_factors"] = Case(scripted("F.softplus(x, b, t)", "x, b: float, t: float"), [(x[0] * 4, b, t) for b, t in ((1.0, 20.0), (2.5, 3.0), (0.3, 0.5))],
+                                       ("f32:n,4", "f64", "f64"), script=True, opsets=range(9, 27))
+    # The deviation is too small to show.
+    made["normal_in_place"] = Case(lambda x: (torch.zeros_like(x).normal_(1.5, 1e-30), x.clone().normal_(-2.0, 1e-30) + x), [(torch.randn(n, 3),) for n in (2, 5)], ("f32:n,3",))
     made["output_of_unknown_rank"] = Case(UnknownRank(), [(x, n) for n in (0, 1, 3)], ("f32:n,3,4", "i64"), script=True)
 
     # ---- Numbers among the inputs
