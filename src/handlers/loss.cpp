@@ -222,7 +222,8 @@ void cosine_similarity(Emission& e) {
     const Value length = reduce(e, "ReduceL2", x, rank == 0 ? Ints{} : Ints{whole ? here : axis}, true);
     return e.node("Div", {x, bounded_below(e, length, e.number("eps"))});
   };
-  e.give(reduce(e, "ReduceSum", multiply(e, direction("x1", "x2"), direction("x2", "x1")), rank == 0 ? Ints{} : Ints{axis}, false));
+  e.give(
+      reduce(e, "ReduceSum", multiply(e, direction("x1", "x2"), direction("x2", "x1")), rank == 0 ? Ints{} : Ints{axis}, false));
 }
 
 // Differences of integers wrap around.

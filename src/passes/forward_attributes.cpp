@@ -45,9 +45,8 @@ std::map<ObjectAttribute, Accesses> accesses_of(const ir::Graph& graph, const ir
     Accesses& of = accesses[{object->object, attribute_name(*node)}];
     (node->is("prim::SetAttr") ? of.sets : of.reads).push_back(node);
   }
-  std::erase_if(accesses, [&](const auto& entry) {
-    return entry.second.sets.empty() || of_unknown_objects.contains(entry.first.second);
-  });
+  std::erase_if(accesses,
+                [&](const auto& entry) { return entry.second.sets.empty() || of_unknown_objects.contains(entry.first.second); });
   return accesses;
 }
 
