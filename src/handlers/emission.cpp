@@ -335,9 +335,11 @@ Value Emission::int_vector(std::string_view argument) {
 
 namespace {
 
-// The argument, or its real parts.
+// The argument, its real parts or its integers.
 Value of_its_sizes(Emission& e, std::string_view argument) {
-  const Complex* complex = e.operand(argument).complex();
+  const Operand& given = e.operand(argument);
+  if (const auto* quantized = std::get_if<Quantized>(&given.value)) return quantized->integers;
+  const Complex* complex = given.complex();
   return complex ? complex->real : e.tensor(argument);
 }
 
