@@ -54,6 +54,8 @@ def cases():
     channels = torch.quantize_per_channel(torch.randn(2, 3, 4), torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64), torch.tensor([3, 0, 9]), 1, torch.quint8)
     made["io_channels"] = Case(lambda x: x.dequantize(), [(channels,)], opsets=range(13, 27))
     made["io_channels_out"] = Case(lambda x: x, [(channels,)], opsets=range(13, 27))
+    for name, bounds in {"clamp": (-1.0, 2.0), "clamp_min": (-0.3, None), "clamp_max": (None, 0.9)}.items():   # what stands on no step is rounded to one
+        made[f"io_{name}_steps"] = Case(lambda x, b=bounds: torch.clamp(x, *b).int_repr(), pictures(), opsets=OPSETS)
     made |= with_numbers()
     made |= layers()
     return made
