@@ -61,7 +61,7 @@ def cases():
             packed = ops.linear_prepack(weight(5, 6), torch.randn(5))
             inputs = [(torch.randn(3, 6),), (torch.rand(3, 6) + 1,), (-torch.rand(3, 6),), (torch.zeros(3, 6),), (torch.randn(3, 6) * 1e-5,), (torch.randn(3, 6) * 1e4,)]
             made[f"dynamic_{label}_{reduce_range}"] = Case(Dynamic(packed, reduce_range), inputs, opsets=range(11, 27))
-    made |= other_layers(per_tensor, step) | argument_forms(per_tensor, per_channel, step)
+    made |= other_layers(per_tensor, step) | argument_forms(per_tensor, per_channel, step) | sizes()
     for kind in (nn.LSTM, nn.GRU):
         layer = torch.ao.quantization.quantize_dynamic(nn.Sequential(kind(4, 6, num_layers=2, bidirectional=True, batch_first=True)).eval(), {kind}, dtype=torch.qint8)
         made[f"dynamic_{kind.__name__.lower()}"] = Case(layer, [(torch.randn(2, 5, 4),)], opsets=range(11, 27))
@@ -145,6 +145,38 @@ def argument_forms(per_tensor, per_channel, step):
                                "instance_norm_plain": lambda a: ops.instance_norm(a, None, None, 1e-3, 0.1, 60)}.items():
             made[f"q_{name}_{label}"] = Case(lambda x, f=function, q=quantize: f(q(x)).dequantize(), [(steps(-2, 6, 2, 3, 4),), (r(2, 3, 4) * 3,)], opsets=wide, tolerance=(1e-3, 0.11))
     return made
+
+
+@torch.jit.script
+def stacked_steps(x):
+    """A recurrence whose states are quantized; the first has another scale."""
+    q = torch.quantize_per_tensor(x, 0.05, 7, torch.quint8)
+    state = torch.quantize_per_tensor(torch.zeros(q.size(1), q.size(2)), 1.0, 0, torch.quint8)
+    made = []
+    for i in range(q.size(0)):
+        state = torch.ops.quantized.add(q[i], state, 0.1, 30)
+        made.append(state)
+    return torch.stack(made).dequantize(), state.dequantize()
+
+
+@torch.jit.script
+def stacked_of_two_scales(x):
+    q = torch.quantize_per_tensor(x, 0.05, 7, torch.quint8)
+    made = []
+    for i in range(q.size(0)):
+        made.append(torch.ops.quantized.add(q[i], q[i], 0.1 * (i + 1), 30))
+    return torch.stack(made).dequantize()
+
+
+def sizes():
+    """Sizes of quantized tensors, known when the model runs."""
+    wide = range(10, 27)
+    return {
+        "q_sizes": Case(lambda x: (lambda a: (a.reshape(a.size(0) * a.size(1), -1).dequantize(), torch.tensor(a.shape), a.flatten(0, 1).dequantize() + a.numel()))(torch.quantize_per_tensor(x, 0.0731, ZERO, torch.quint8)),
+                        [(steps(-2, 6, 2, 3, 4),), (steps(-2, 6, 3, 5, 4),)], ("f32:n,m,4",), opsets=wide),
+        "q_stacked_in_loop": Case(stacked_steps, [(steps(-2, 2, 4, 2, 3),), (steps(-2, 2, 7, 3, 3),), (steps(-2, 2, 1, 2, 3),)], ("f32:t,n,3",), script=True, opsets=wide, tolerance=(1e-5, 1e-5)),
+        "q_stacked_of_two_scales": Case(stacked_of_two_scales, [(steps(-2, 2, 4, 2),)], ("f32:t,2",), script=True, asks="whose scales differ", opsets=range(0)),
+    }
 
 
 def uncompared():
