@@ -231,8 +231,8 @@ Value fold(Emission& e, const Value& value, std::int64_t rank, std::int64_t axis
                 {{"axes", Ints{axis}}, {"keepdims", 0}});
 }
 
-// The same where only the running model knows the sizes: a gap reads a zero behind the last cell. `count` and `size` are i64 vectors
-// of one.
+// The same where only the running model knows the sizes: a gap reads a zero behind the last cell. `count` and `size` are i64
+// vectors of one.
 Value fold(Emission& e, const Value& value, std::int64_t axis, const Windows& windows, std::size_t dimension, const Value& count,
            const Value& size) {
   const std::int64_t stride = windows.stride[dimension];
@@ -247,7 +247,8 @@ Value fold(Emission& e, const Value& value, std::int64_t axis, const Windows& wi
     const Value from = e.node("Add", {counting(e, size), column(shifts)});  // (kernel, size)
     const Value frame = e.node("Div", {from, e.integers({stride})});
     const Value exact = e.node("Equal", {e.node("Mul", {frame, e.integers({stride})}), from});
-    const Value within = e.node("And", {e.node("Less", {frame, count}), e.node("Not", {e.node("Less", {from, e.integers({0})})})});
+    const Value within =
+        e.node("And", {e.node("Less", {frame, count}), e.node("Not", {e.node("Less", {from, e.integers({0})})})});
     const Value place = e.node("Add", {e.node("Mul", {column(kernel), count}), frame});
     const Value behind = product(e, count, e.integers({windows.kernel[dimension]}));
     return e.node("Where", {e.node("And", {exact, within}), place, behind});
@@ -269,9 +270,11 @@ Value folded_at_run_time(Emission& e, const Value& columns, const Windows& windo
   };
   const Value height = count(0), width = count(1);
   const auto number = [&](std::int64_t n) { return e.integers({n}); };
-  Value made = reshape_parts(e, columns, {number(0), number(channels), number(windows.kernel[0]), number(windows.kernel[1]), height, width});
-  made = reshape_parts(e, e.build.transpose(made, {0, 1, 2, 4, 3, 5}),
-                       {number(0), number(channels), product(e, number(windows.kernel[0]), height), product(e, number(windows.kernel[1]), width)});
+  Value made = reshape_parts(e, columns,
+                             {number(0), number(channels), number(windows.kernel[0]), number(windows.kernel[1]), height, width});
+  made = reshape_parts(
+      e, e.build.transpose(made, {0, 1, 2, 4, 3, 5}),
+      {number(0), number(channels), product(e, number(windows.kernel[0]), height), product(e, number(windows.kernel[1]), width)});
   return fold(e, fold(e, made, 2, windows, 0, height, size(0)), 3, windows, 1, width, size(1));
 }
 

@@ -131,9 +131,9 @@ Value convolution(Emission& e, const Value& floats) {
   // Before opset 13 a weight with a scale for each channel would be a constant of floats, which ONNX Runtime quantizes anew with
   // one scale.
   const bool scaled_after = integers->axis == 0 && !e.at_least(13) && known_zero(e, integers->zero_point);
-  c.weight = dequantized(e, scaled_after ? Quantized{integers->integers, e.scalar(DType::f32, 1.0),
-                                                     e.scalar(integers->integers.dtype, 0), {}}
-                                         : *integers);
+  c.weight = dequantized(
+      e, scaled_after ? Quantized{integers->integers, e.scalar(DType::f32, 1.0), e.scalar(integers->integers.dtype, 0), {}}
+                      : *integers);
   const Value shift = bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32);
   // Of a Conv between quantized tensors ONNX Runtime rounds the bias, by Round, which came with opset 11; it takes an Add for a
   // bias.

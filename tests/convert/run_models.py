@@ -166,7 +166,7 @@ def main():
     parser.add_argument("--nodes", type=pathlib.Path)
     options = parser.parse_args()
     torch.set_num_threads(1)   # no pool that a child would lack
-    torch.backends.quantized.engine = "fbgemm"   # the others compute turned convolutions wrongly once they were saved
+    torch.backends.quantized.engine = "fbgemm"   # x86 and onednn compute transposed convolutions wrongly
     models = json.loads((options.models / "index.json").read_text())["models"]
     sizes = ("small",) if options.small else ("small", "full")   # those of a size by name are for measurements
     models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and m["size"] in sizes]
