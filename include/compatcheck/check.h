@@ -14,6 +14,7 @@
 #include "compatcheck/complex_io.h"
 #include "compatcheck/export_type.h"
 #include "compatcheck/load.h"
+#include "compatcheck/preference.h"
 #include "compatcheck/quantized_io.h"
 #include "compatcheck/report.h"
 #include "compatcheck/state_mode.h"
@@ -39,6 +40,7 @@ struct CheckOptions {
   StateMode state = StateMode::refuse;             // attributes that a call writes and a later call reads
   ComplexIo complex_io = ComplexIo::refuse;        // complex tensors among the model's inputs and outputs
   QuantizedIo quantized_io = QuantizedIo::floats;  // quantized ones
+  Preference prefer = Preference::exact;
   FailOn fail_on = FailOn::unconvertible;
   std::optional<int> max_missing{};  // more missing operators than this fail the gate
   bool exit_zero = false;

@@ -30,6 +30,7 @@ struct ConvertOptions {
   StateMode state = StateMode::refuse;                   // likewise
   ComplexIo complex_io = ComplexIo::refuse;              // likewise
   QuantizedIo quantized_io = QuantizedIo::floats;        // likewise
+  Preference prefer = Preference::exact;                 // likewise
   std::vector<std::string> input_names{};                // of the ONNX model, in order; empty: the model's own
   std::vector<std::string> output_names{};               // likewise
   ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE

@@ -82,6 +82,7 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
   asked.export_type = options.export_type;
   asked.complex_io = options.complex_io;
   asked.quantized_io = options.quantized_io;
+  asked.prefer = options.prefer;
   try {
     whole.model = analysis::onnx_model(state, prepared, asked, watch);
     onnx::check(onnx::to_proto(*whole.model), *whole.model);

@@ -318,6 +318,8 @@ class FindingCollector {
                                                    : "call model.eval() before saving if only training draws these numbers; "
                                                      "otherwise pass the random numbers to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
+    for (const std::string& difference : numbered.outcome->differences)
+      add("CC010", Severity::warning, numbered, difference, "convert without --prefer compact");
     Becomes becomes;
     becomes.add(*numbered.outcome);
     if (becomes.several) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(becomes.onnx), "");

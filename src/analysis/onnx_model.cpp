@@ -18,6 +18,7 @@ CheckOptions check_options(const ConvertOptions& options) {
           .state = options.state,
           .complex_io = options.complex_io,
           .quantized_io = options.quantized_io,
+          .prefer = options.prefer,
           .fail_on = options.fail_on,
           .timeout_seconds = options.timeout_seconds,
           .run = options.run};
@@ -53,7 +54,9 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   };
   if (options.optimize) {
     step("remove_identities", [&] { onnx::remove_identities(made); });
-    if (options.fold && !options.keep_initializers_as_inputs) step("fold_weights", [&] { onnx::fold_weights(made, weights); });
+    if (options.fold && !options.keep_initializers_as_inputs)
+      step("fold_constants", [&] { onnx::fold_constants(made, weights); });
+    step("drop_zero_states", [&] { onnx::drop_zero_states(made); });
     if (options.fold) step("fuse_batch_norm", [&] { onnx::fuse_batch_norm(made, weights); });
     step("merge_equal", [&] { onnx::merge_equal(made); });
   }

@@ -237,6 +237,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   prepared.inline_functions = options.inline_functions;
   prepared.complex_io = options.complex_io;
   prepared.quantized_io = options.quantized_io;
+  prepared.prefer = options.prefer;
   for (const conversion::InputFact& state : growth)
     prepared.steps.push_back("the size of input " + state.name + ", which is state, changes from call to call: it has a name");
   return prepared;
@@ -264,6 +265,7 @@ conversion::Context context_of(const Model::State& model, const Prepared& prepar
           .export_type = type,
           .complex_io = prepared.complex_io,
           .quantized_io = prepared.quantized_io,
+          .prefer = prepared.prefer,
           .state = prepared.state};
 }
 

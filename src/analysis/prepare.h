@@ -32,6 +32,7 @@ struct Prepared {
   bool inline_functions = false;
   ComplexIo complex_io = ComplexIo::refuse;
   QuantizedIo quantized_io = QuantizedIo::floats;
+  Preference prefer = Preference::exact;
   std::vector<ir::LostWrite> lost_writes{};
   Defaults constants{};  // inputs that are these constants
 };

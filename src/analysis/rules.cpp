@@ -78,7 +78,8 @@ constexpr std::array table{
     Rule{"CC009", "deprecated-operator", Severity::warning, "The mapping uses an ONNX operator deprecated at this opset",
          "The emitted operator is deprecated at the opset asked for; newer runtimes may drop it.\n"},
     Rule{"CC010", "approximate-mapping", Severity::warning, "The mapping is approximate",
-         "The ONNX form differs from PyTorch's result within the tolerance that the message names, over the whole domain.\n"},
+         "The ONNX form differs from PyTorch's result within the tolerance that the message names, over the whole domain, or,\n"
+         "with --prefer compact, for the inputs that the message names.\n"},
     Rule{"CC011", "missing-mapping", Severity::error, "No row maps the operator, though ONNX has one of its name",
          "libtorch knows the operator, and ONNX has an operator of the same name at this opset. Only the row that maps one\n"
          "to the other is missing: a --mappings file removed it, or no one has written it.\n"

@@ -79,7 +79,8 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
                                         options.graph ? "graph" : "", std::to_string(static_cast<int>(options.export_type)),
                                         options.state == StateMode::inputs_outputs ? "state" : "",
                                         options.complex_io == ComplexIo::pairs ? "complex pairs" : "",
-                                        options.quantized_io == QuantizedIo::integers ? "quantized int" : ""});
+                                        options.quantized_io == QuantizedIo::integers ? "quantized int" : "",
+                                        options.prefer == Preference::compact ? "compact" : ""});
     return std::move(digest).finish();
   });
 }

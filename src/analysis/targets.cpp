@@ -75,6 +75,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
   asked.inline_functions = options_.inline_functions;
   asked.complex_io = options_.complex_io;
   asked.quantized_io = options_.quantized_io;
+  asked.prefer = options_.prefer;
   asked.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
   try {
     if (!converts && !fallthrough_) {

@@ -80,6 +80,7 @@ ConvertOptions convert_options(const Options& options) {
   asked.state = options.check.state;
   asked.complex_io = options.check.complex_io;
   asked.quantized_io = options.check.quantized_io;
+  asked.prefer = options.check.prefer;
   asked.fail_on = options.check.fail_on;
   asked.timeout_seconds = options.check.timeout_seconds;
   return asked;
@@ -159,6 +160,10 @@ ComplexIo parse_complex_io(const std::string& name) {
 
 QuantizedIo parse_quantized_io(const std::string& name) {
   return choose<QuantizedIo>("--quantized-io " + name, name, {{"float", QuantizedIo::floats}, {"int", QuantizedIo::integers}});
+}
+
+Preference parse_preference(const std::string& name) {
+  return choose<Preference>("--prefer " + name, name, {{"exact", Preference::exact}, {"compact", Preference::compact}});
 }
 
 FailOn parse_fail_on(const std::string& name) {

@@ -391,6 +391,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
       known = gives_constants(model, emission);
     }
     outcome.emitted = builder.take_emitted();
+    outcome.differences = builder.take_differences();
     drop_dead(outcome.emitted, model, emission);
   } catch (const onnx::Refusal& refusal) {
     refuse(outcome, &row, refusal.reason);

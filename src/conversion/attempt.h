@@ -33,11 +33,12 @@ struct Outcome {
   // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell
   // why.
   std::optional<Status> kept{};
-  bool impossible = false;             // refused: PyTorch refuses the call, too
-  bool of_unknown = false;             // refused, unassessed: for want of facts, which no input settles
-  const ir::Node* blamed = nullptr;    // with `of_unknown`: the node whose results nobody states; may be null
-  bool handled = false;                // its nodes were emitted, on trial
-  std::vector<onnx::Emitted> emitted;  // ok: those nodes, those in bodies of If, Loop and Scan included
+  bool impossible = false;               // refused: PyTorch refuses the call, too
+  bool of_unknown = false;               // refused, unassessed: for want of facts, which no input settles
+  const ir::Node* blamed = nullptr;      // with `of_unknown`: the node whose results nobody states; may be null
+  bool handled = false;                  // its nodes were emitted, on trial
+  std::vector<onnx::Emitted> emitted;    // ok: those nodes, those in bodies of If, Loop and Scan included
+  std::vector<std::string> differences;  // ok: of these nodes from PyTorch, with --prefer compact
 };
 
 // What came of it, and the opsets for which it holds.

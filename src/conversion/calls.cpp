@@ -68,6 +68,7 @@ onnx::Model empty_model(const Context& context, int opset) {
   model.opset = opset;
   model.versions = context.domain_versions;
   model.inline_functions = context.inline_functions;
+  model.compact = context.prefer == Preference::compact;
   return model;
 }
 

@@ -9,6 +9,7 @@
 
 #include "compatcheck/complex_io.h"
 #include "compatcheck/export_type.h"
+#include "compatcheck/preference.h"
 #include "compatcheck/quantized_io.h"
 #include "handlers/registry.h"
 #include "ir/graph.h"
@@ -39,6 +40,7 @@ struct Context {
   ExportType export_type = ExportType::onnx;
   ComplexIo complex_io = ComplexIo::refuse;
   QuantizedIo quantized_io = QuantizedIo::floats;
+  Preference prefer = Preference::exact;
   std::span<const passes::StateAttribute> state{};  // the last inputs and outputs of the graph
 };
 

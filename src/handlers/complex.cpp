@@ -28,7 +28,7 @@ void real_angle(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value x = single_operand(e);
   const Value made = where(e, less(e, x, e.scalar(x.dtype, 0)), e.scalar(dtype, std::numbers::pi), e.scalar(dtype, 0));
-  e.give(may_be_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
+  e.give(minds_nan(e, x) ? where(e, is_nan(e, x), x, made) : made);
 }
 
 // ---- Operands

@@ -89,7 +89,7 @@ Value rounded(Emission& e, const Value& value, DType narrow) { return e.cast(e.c
 Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, bool keep) {
   const bool greatest = which == Extreme::greatest;
   const Value found = reduce(e, greatest ? "ReduceMax" : "ReduceMin", value, axes, keep);
-  if (!is_floating(value) || axes.empty()) return found;
+  if (axes.empty() || !minds_nan(e, value)) return found;
   const Value bound = e.node("ReduceL1", {value}, {{"axes", axes}, {"keepdims", keep}});
   return greatest ? e.node("Min", {found, bound}) : e.node("Max", {found, e.node("Neg", {bound})});
 }
@@ -97,7 +97,7 @@ Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, 
 Value place_of_extreme(Emission& e, Extreme which, const Value& value, std::int64_t axis, bool keep) {
   const Arguments attributes{{"axis", axis}, {"keepdims", keep}};
   const Value found = e.node(which == Extreme::greatest ? "ArgMax" : "ArgMin", {value}, attributes);
-  if (!is_floating(value)) return found;
+  if (!minds_nan(e, value)) return found;
   const Value nan = e.cast(is_nan(e, value), DType::i32);
   const Value any = e.cast(e.node("ReduceMax", {nan}, {{"axes", Ints{axis}}, {"keepdims", keep}}), DType::boolean);
   return where(e, any, e.node("ArgMax", {nan}, attributes), found);

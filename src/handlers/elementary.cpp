@@ -66,6 +66,10 @@ bool may_be_nan(Emission& e, const Value& value) {
   return is_floating(value) && !all_elements(e, value, [](double number) { return !std::isnan(number); });
 }
 
+bool minds_nan(Emission& e, const Value& value) {
+  return may_be_nan(e, value) && !e.build.compact("the result may differ from PyTorch's where values are NaN");
+}
+
 bool may_be_zero(Emission& e, const Value& value) {
   return !all_elements(e, value, [](double number) { return number != 0; });
 }
@@ -125,8 +129,8 @@ namespace {
 
 // Not `opposite`, and false where an operand is NaN.
 Value unless(Emission& e, Value opposite, const Value& a, const Value& b) {
-  if (may_be_nan(e, a)) opposite = logical_or(e, opposite, is_nan(e, a));
-  if (may_be_nan(e, b) && b.id != a.id) opposite = logical_or(e, opposite, is_nan(e, b));
+  if (minds_nan(e, a)) opposite = logical_or(e, opposite, is_nan(e, a));
+  if (b.id != a.id && minds_nan(e, b)) opposite = logical_or(e, opposite, is_nan(e, b));
   return logical_not(e, opposite);
 }
 
@@ -254,7 +258,7 @@ Value sign(Emission& e, const Value& value) {
   if (e.at_least(9)) {
     const Value made = e.node("Sign", {value});
     // What ONNX's is of NaN nobody says.
-    return may_be_nan(e, value) ? where(e, is_nan(e, value), e.scalar(value.dtype, 0), made) : made;
+    return minds_nan(e, value) ? where(e, is_nan(e, value), e.scalar(value.dtype, 0), made) : made;
   }
   const Value zero = e.scalar(value.dtype, 0);
   return subtract(e, e.cast(greater(e, value, zero), value.dtype), e.cast(less(e, value, zero), value.dtype));

@@ -27,6 +27,7 @@ Value single_operand(Emission& e);
 bool is_floating(const Value& value);
 bool is_unsigned(DType dtype);
 bool may_be_nan(Emission& e, const Value& value);
+bool minds_nan(Emission& e, const Value& value);  // may be, and the result is to be exact there, too
 bool may_be_zero(Emission& e, const Value& value);
 std::optional<int> sign_of(Emission& e, const Value& value);  // 1 or -1 of a constant whose elements all have that sign
 std::optional<double> constant_number(Emission& e, const Value& value);  // of a constant with one element

@@ -96,6 +96,7 @@ Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::
     found.values = e.cast(found.values, value.dtype);
     return found;
   }
+  if (!minds_nan(e, value)) return top(e, value, axis, k, direction);
   return value.dtype == DType::f64 ? in_two_steps(e, value, axis, k, direction) : with_room(e, value, dims, axis, k, direction);
 }
 

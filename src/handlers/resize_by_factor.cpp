@@ -172,10 +172,33 @@ bool can_go_by_factors(const Job& job) {
   return is_nearest(job) || (takes(job) && !job.how.antialias && job.how.filter != Filter::lanczos && !job.how.align_corners);
 }
 
+namespace {
+
+bool prefers_one_resize(Emission& e, const Job& job) {
+  const bool open = !std::ranges::all_of(job.sides, known);
+  return open && e.at_least(11) && takes(job) && can_go_by_factors(job) &&
+         e.build.compact(
+             "where a size stays as it is although the factor isn't 1, or where size times factor is so near a whole "
+             "number that single precision misses it, the result may differ from PyTorch's");
+}
+
+Value one_resize(Emission& e, const Job& job) {
+  const Value one = e.build.constant(onnx::make_tensor(DType::f32, {1}, std::vector<double>{1}));
+  Values factors{one, one};
+  for (const Side& side : job.sides) factors.push_back(e.build.reshape(e.cast(side.factor, DType::f32), {1}));
+  const Value none = e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{}));
+  const Value scales = e.build.concat(factors, 0);
+  e.build.state_sizes(scales, {2 + static_cast<std::int64_t>(job.dims())});
+  return e.node("Resize", {job.input, none, scales}, resize_attributes(job));
+}
+
+}  // namespace
+
 Value by_factors(Emission& e, const Job& job) {
   if (!e.at_least(11))
     throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11",
                   "use opset 11, or a fixed factor"};
+  if (prefers_one_resize(e, job)) return one_resize(e, job);
   if (is_nearest(job)) {
     Value made = job.input;
     for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);

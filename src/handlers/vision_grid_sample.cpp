@@ -206,10 +206,14 @@ void grid_sampler(Emission& e) {
   if (mode == 2 && e.rank("input") == 5) throw Refusal{"PyTorch samples volumes linearly or at the nearest cell only"};
   if (e.variant("gathered")) return sample_by_gathering(e);
   const Value grid = e.tensor("grid");
-  const Value sampled = e.node("GridSample", {e.tensor("input"), within_reach(e, grid)},
+  const bool plain =
+      !e.variant("reflected") && !e.variant("clipped_or_zero") &&
+      e.build.compact("the result may differ from PyTorch's where the grid has NaN or values far outside of -1 … 1");
+  const Value sampled = e.node("GridSample", {e.tensor("input"), plain ? grid : within_reach(e, grid)},
                                {{"mode", e.at_least(20) ? newer[mode] : modes[mode]},
                                 {"padding_mode", paddings[padding]},
                                 {"align_corners", e.boolean("align_corners")}});
+  if (plain) return e.give(sampled);
   // PyTorch gives NaN there, by the weights of the cells around; where it looks at the nearest cell or at volumes, 0.
   if (e.variant("clipped_or_nan") || e.variant("wrapped_or_nan")) return e.give(e.node("Add", {sampled, unplaced(e, grid)}));
   if (!e.variant("clipped_or_zero")) return e.give(sampled);

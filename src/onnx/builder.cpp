@@ -1,6 +1,7 @@
 #include "onnx/builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compatcheck/error.h"
 #include "onnx/builder_call.h"
@@ -18,6 +19,14 @@ std::pair<std::string_view, std::string_view> split(std::string_view op) {
 }  // namespace
 
 Builder::Builder(Model& model, const MovedAttributes& moved, OpsetRange all) : model_(model), moved_(moved), range_(all) {}
+
+bool Builder::compact(std::string_view difference) {
+  if (!model_.compact) return false;
+  if (std::ranges::find(differences_, difference) == differences_.end()) differences_.emplace_back(difference);
+  return true;
+}
+
+std::vector<std::string> Builder::take_differences() { return std::exchange(differences_, {}); }
 
 void Builder::narrow(OpsetRange range) {
   range_.from = std::max(range_.from, range.from);

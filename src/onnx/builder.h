@@ -192,6 +192,11 @@ class Builder {
   // Operators added since the last call, in order; those in bodies of If, Loop and Scan before the node that holds the body.
   std::vector<Emitted> take_emitted();
 
+  // Whether shorter nodes are asked for that differ from PyTorch only as `difference` says, which is then reported.
+  bool compact(std::string_view difference);
+  // What compact() was given since the last call, each once.
+  std::vector<std::string> take_differences();
+
  private:
   struct Call;
   void place_attributes(Call& call, const Arguments& attributes);
@@ -221,6 +226,7 @@ class Builder {
     std::vector<ValueId> inputs;  // of those
   };
   std::vector<Added> emitted_;
+  std::vector<std::string> differences_;
   Role role_ = Role::work;
   std::span<const std::string> meaning_;
   static constexpr std::size_t from_outside = static_cast<std::size_t>(-1);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "onnx/builder.h"
+#include "onnx/moves.h"
 
 namespace compatcheck::onnx {
 namespace {
@@ -32,50 +33,8 @@ bool equal(const TensorData& a, const TensorData& b) {
   return !a.view || same_view(*a.view, *b.view);
 }
 
-// Strides of a row-major tensor.
-Ints row_major(const Ints& dims) {
-  Ints strides(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<std::int64_t>(1, dims[i]);
-  return strides;
-}
-
-// The elements of `data` at the places that a strided window gives.
-TensorData window(const TensorData& data, const Ints& dims, const Ints& strides, std::int64_t offset) {
-  const auto width = static_cast<std::int64_t>(ir::element_bytes(data.dtype));
-  TensorData made{.dtype = data.dtype, .dims = dims, .bytes = {}, .view = {}};
-  const std::int64_t count = made.elements();
-  made.bytes.reserve(static_cast<std::size_t>(count * width));
-  Ints at(dims.size(), 0);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t place = std::inner_product(at.begin(), at.end(), strides.begin(), offset) * width;
-    made.bytes.insert(made.bytes.end(), data.bytes.begin() + place, data.bytes.begin() + place + width);
-    for (std::size_t d = dims.size(); d-- > 0 && ++at[d] == dims[d];) at[d] = 0;
-  }
-  return made;
-}
-
-// Reshape's dims with 0 and -1 settled; nullopt if they don't fit.
-std::optional<Ints> settled(const Ints& dims, const TensorData& data) {
-  Ints made = dims;
-  std::int64_t known = 1;
-  std::optional<std::size_t> open;
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (made[i] == 0 && i < data.dims.size()) made[i] = data.dims[i];
-    if (made[i] == -1)
-      open = i;
-    else if (made[i] < 0 || __builtin_mul_overflow(known, made[i], &known))
-      return std::nullopt;
-  }
-  if (open) {
-    if (known == 0) return std::nullopt;
-    made[*open] = data.elements() / known;
-  }
-  const std::int64_t along = open ? made[*open] : 1;
-  return known * along == data.elements() ? std::optional(made) : std::nullopt;
-}
-
 std::optional<TensorData> reshaped(TensorData data, const Ints& dims) {
-  const auto made = settled(dims, data);
+  const auto made = reshaped_dims(data.dims, dims);
   if (!made) return std::nullopt;
   if (data.view) {
     if (!data.view->contiguous()) return std::nullopt;
@@ -228,51 +187,18 @@ Value Builder::squeeze(const Value& value, const Ints& axes) {
   return node("Squeeze", {value}, {{"axes", axes}});
 }
 
-namespace {
-
-// Elements before and behind an axis.
-std::pair<std::size_t, std::size_t> around(const Ints& dims, std::int64_t axis) {
-  const auto product = [](auto first, auto last) {
-    return static_cast<std::size_t>(std::accumulate(first, last, std::int64_t{1}, std::multiplies<>()));
-  };
-  return {product(dims.begin(), dims.begin() + axis), product(dims.begin() + axis + 1, dims.end())};
-}
-
-bool alike_but_for(std::int64_t axis, const TensorData& a, const TensorData& b) {
-  if (a.dtype != b.dtype || a.dims.size() != b.dims.size()) return false;
-  for (std::size_t i = 0; i < a.dims.size(); ++i)
-    if (static_cast<std::int64_t>(i) != axis && a.dims[i] != b.dims[i]) return false;
-  return true;
-}
-
-void add_bytes(std::vector<std::uint8_t>& to, const TensorData& from, std::size_t begin, std::size_t count) {
-  const auto at = from.bytes.begin() + static_cast<std::ptrdiff_t>(begin);
-  to.insert(to.end(), at, at + static_cast<std::ptrdiff_t>(count));
-}
-
-}  // namespace
-
 Value Builder::concat(const Values& parts, std::int64_t axis) {
   demand_axes({axis});
   if (parts.empty()) throw Refusal{"nothing is joined"};
   if (parts.size() == 1) return parts.front();
-  std::vector<TensorData> all;
+  std::vector<const TensorData*> all;
   for (const Value& part : parts) {
-    auto data = known(part);
-    const bool fits = data && (all.empty() || alike_but_for(axis, *data, all.front()));
-    if (!fits || data->view || static_cast<std::int64_t>(data->dims.size()) <= axis)
-      return node("Concat", parts, {{"axis", axis}});
-    all.push_back(std::move(*data));
+    const TensorData* data = constant_of(part);
+    if (!data || data->view || data->elements() > most_folded) return node("Concat", parts, {{"axis", axis}});
+    all.push_back(data);
   }
-  const auto [rows, behind] = around(all.front().dims, axis);
-  const std::size_t width = behind * ir::element_bytes(all.front().dtype);
-  const auto length = [&](const TensorData& data) { return static_cast<std::size_t>(data.dims[static_cast<std::size_t>(axis)]); };
-  TensorData joined{.dtype = all.front().dtype, .dims = all.front().dims, .bytes = {}, .view = {}};
-  joined.dims[static_cast<std::size_t>(axis)] = 0;
-  for (const TensorData& data : all) joined.dims[static_cast<std::size_t>(axis)] += data.dims[static_cast<std::size_t>(axis)];
-  for (std::size_t row = 0; row < rows; ++row)
-    for (const TensorData& data : all) add_bytes(joined.bytes, data, row * length(data) * width, length(data) * width);
-  return constant(std::move(joined));
+  if (auto made = joined(all, axis)) return constant(std::move(*made));
+  return node("Concat", parts, {{"axis", axis}});
 }
 
 Value Builder::gather(const Value& data, const Value& indices, std::int64_t axis) {
@@ -281,21 +207,15 @@ Value Builder::gather(const Value& data, const Value& indices, std::int64_t axis
   const auto at = known(indices);
   if (!from || !at || from->view || at->view || static_cast<std::int64_t>(from->dims.size()) <= axis)
     return node("Gather", {data, indices}, {{"axis", axis}});
-  const auto [rows, behind] = around(from->dims, axis);
-  const std::size_t width = behind * ir::element_bytes(from->dtype);
   const std::int64_t length = from->dims[static_cast<std::size_t>(axis)];
-  TensorData made{.dtype = from->dtype, .dims = at->dims, .bytes = {}, .view = {}};
-  made.dims.insert(made.dims.begin(), from->dims.begin(), from->dims.begin() + axis);
-  made.dims.insert(made.dims.end(), from->dims.begin() + axis + 1, from->dims.end());
-  const auto places = as_ints(*at).value();
-  if (made.elements() > most_folded) return node("Gather", {data, indices}, {{"axis", axis}});
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::int64_t place : places) {
-      if (place < 0) place += length;
-      if (place < 0 || place >= length) throw Refusal{"an index is out of range"};
-      add_bytes(made.bytes, *from, (row * static_cast<std::size_t>(length) + static_cast<std::size_t>(place)) * width, width);
-    }
-  return constant(std::move(made));
+  auto places = as_ints(*at).value();
+  if (from->elements() / std::max<std::int64_t>(1, length) * at->elements() > most_folded)
+    return node("Gather", {data, indices}, {{"axis", axis}});
+  for (std::int64_t& place : places) {
+    if (place < 0) place += length;
+    if (place < 0 || place >= length) throw Refusal{"an index is out of range"};
+  }
+  return constant(gathered(*from, places, at->dims, axis));
 }
 
 Value Builder::slice(const Value& data, const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps) {

@@ -188,6 +188,52 @@ void merge_equal(Model& model) {
   model.replaced.insert(to.begin(), to.end());
 }
 
+namespace {
+
+// Values that hold nothing but zeros.
+class Zeros {
+ public:
+  explicit Zeros(const Model& model) {
+    for (const Initializer& initializer : model.initializers)
+      if (!initializer.data.view && all_zero(initializer.data)) zeros_.insert(initializer.value);
+    for_each_node(model.graph, [&](const Node& node) {
+      if (is_zero(node)) zeros_.insert(node.outputs[0]);
+    });
+  }
+  bool contains(ValueId value) const { return zeros_.contains(value); }
+
+ private:
+  static bool all_zero(const TensorData& data) {
+    return std::ranges::all_of(data.bytes, [](std::uint8_t byte) { return byte == 0; });
+  }
+
+  bool is_zero(const Node& node) const {
+    static constexpr std::string_view moving[] = {"Slice",   "Expand",    "Reshape", "Transpose",
+                                                  "Squeeze", "Unsqueeze", "Gather",  "Cast"};
+    if (!node.domain.empty() || node.outputs.size() != 1) return false;
+    if (node.op == "ConstantOfShape") {
+      const NodeAttribute* value = node.attribute("value");
+      const auto* element = value ? std::get_if<TensorData>(&value->value) : nullptr;
+      return !value || (element && !element->view && all_zero(*element));
+    }
+    return std::ranges::find(moving, node.op) != std::end(moving) && contains(node.inputs[0]);
+  }
+
+  std::unordered_set<ValueId> zeros_;
+};
+
+}  // namespace
+
+void drop_zero_states(Model& model) {
+  const Zeros zeros(model);
+  for_each_node(model.graph, [&](Node& node) {
+    if (!node.domain.empty() || (node.op != "LSTM" && node.op != "GRU" && node.op != "RNN")) return;
+    for (std::size_t i = 5; i < std::min<std::size_t>(node.inputs.size(), 7); ++i)
+      if (zeros.contains(node.inputs[i])) node.inputs[i] = absent;
+    while (node.inputs.back() == absent) node.inputs.pop_back();
+  });
+}
+
 void offer_weights(Model& model) {
   for (const Initializer& initializer : model.initializers) {
     ValueInfo& info = model.values[initializer.value];

@@ -14,14 +14,17 @@ bool has_open_sizes(const Model& model);     // some input has a size that isn't
 void remove_dead(Model& model);
 // Identity nodes, but for those that give an output its own name.
 void remove_identities(Model& model);
+// LSTM, GRU and RNN begin with zeros where no state is given.
+void drop_zero_states(Model& model);
 // Of equal nodes with equal inputs in one graph the first stays; random ones all stay.
 void merge_equal(Model& model);
 // A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the
 // file in which they lie.
 void fuse_batch_norm(Model& model, int weights);
-// Nodes that compute with weights alone, of moderate size, become weights; none is larger than what it is made from.
-void fold_weights(Model& model, int weights);
-// The nodes that fold_weights would remove, in bodies too.
+// Nodes that compute with weights and constants alone, of moderate size, become weights; none but small ones is larger than what
+// it is made from.
+void fold_constants(Model& model, int weights);
+// The nodes that fold_constants would remove, in bodies too.
 std::unordered_set<const Node*> foldable_nodes(const Model& model);
 // ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as
 // -infinity; not where auto_pad says that there are none, nor where the MaxPool gives positions, too. Before opset 8, which has

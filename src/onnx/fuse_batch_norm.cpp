@@ -87,7 +87,7 @@ class Fusion {
     for (std::size_t i = 0; i < 4; ++i) {
       const TensorData* data = constant(norm.inputs[i + 1]);
       if (!data || data->dtype != ir::DType::f32 || data->dims.size() != 1) return std::nullopt;
-      parts[i] = read_floats(*data, weights_);
+      parts[i] = as_floats(read_tensor(*data, weights_)).value();
       if (parts[i].size() != parts[0].size()) return std::nullopt;
     }
     const NodeAttribute* given = norm.attribute("epsilon");
@@ -104,7 +104,7 @@ class Fusion {
   std::optional<std::vector<double>> bias_of(const Node& conv, std::size_t channels) const {
     if (conv.inputs.size() < 3 || conv.inputs[2] == absent) return std::vector<double>(channels);
     const TensorData* data = constant(conv.inputs[2]);
-    return data && data->dtype == ir::DType::f32 && data->dims.size() == 1 ? std::optional(read_floats(*data, weights_))
+    return data && data->dtype == ir::DType::f32 && data->dims.size() == 1 ? as_floats(read_tensor(*data, weights_))
                                                                            : std::nullopt;
   }
 

@@ -94,6 +94,7 @@ struct Model {
   std::vector<std::pair<std::string, int>> domains;  // beside ONNX's own
   std::map<std::string, int, std::less<>> versions;  // of domains beside ONNX's own, used or not; others are at version 1
   std::vector<std::shared_ptr<const FunctionText>> functions;  // that nodes call
+  bool compact = false;                                        // --prefer compact
   bool inline_functions = false;                               // calls of functions become the nodes of their bodies
   std::vector<ValueInfo> values{ValueInfo{}};                  // by ValueId; the first stands for `absent`
   Graph graph;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compatcheck/error.h"
+#include "onnx/moves.h"
 
 namespace compatcheck::onnx {
 namespace {
@@ -51,6 +52,22 @@ class Source {
  private:
   const ir::Storage& storage_;
   int file_;
+};
+
+// What of a storage lies between a view's first element and its last.
+struct Reach {
+  std::int64_t lowest, elements = 1;
+  std::uint64_t width;
+
+  explicit Reach(const ir::TensorView& view) : lowest(view.offset), width(ir::element_bytes(view.dtype)) {
+    for (std::size_t d = 0; d < view.sizes.size(); ++d) {
+      const std::int64_t last = view.strides[d] * (view.sizes[d] - 1);
+      lowest += std::min<std::int64_t>(0, last);
+      elements += std::abs(last);
+    }
+  }
+  std::uint64_t begin() const { return static_cast<std::uint64_t>(lowest) * width; }
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(elements) * width; }
 };
 
 // Elements from one dtype to another, as PyTorch casts.
@@ -141,7 +158,7 @@ class Copy {
     if (view_.elements() == 0) return;
     if (view_.contiguous()) return changes() ? in_chunks() : straight();
     if (is_transposed()) return in_bands();
-    if (span() <= most_held) return gathered();
+    if (Reach(view_).bytes() <= most_held) return gathered();
     one_by_one();
   }
 
@@ -229,27 +246,12 @@ class Copy {
     }
   }
 
-  std::int64_t lowest() const {
-    std::int64_t low = view_.offset;
-    for (std::size_t d = 0; d < view_.sizes.size(); ++d)
-      low += std::min<std::int64_t>(0, view_.strides[d] * (view_.sizes[d] - 1));
-    return low;
-  }
-
-  // Bytes from the first element to the last, in the file's order.
-  std::uint64_t span() const {
-    std::uint64_t elements = 1;
-    for (std::size_t d = 0; d < view_.sizes.size(); ++d)
-      elements += static_cast<std::uint64_t>(std::abs(view_.strides[d] * (view_.sizes[d] - 1)));
-    return elements * width_;
-  }
-
   void gathered() {
-    const std::int64_t low = lowest();
-    std::uint8_t* held = held_.at_least(span());
-    source_.read(static_cast<std::uint64_t>(low) * width_, held, span());
+    const Reach reach(view_);
+    std::uint8_t* held = held_.at_least(reach.bytes());
+    source_.read(reach.begin(), held, reach.bytes());
     each_element([&](std::int64_t element, std::uint8_t* into) {
-      std::memcpy(into, held + static_cast<std::size_t>(element - low) * width_, width_);
+      std::memcpy(into, held + static_cast<std::size_t>(element - reach.lowest) * width_, width_);
     });
   }
 
@@ -335,19 +337,20 @@ void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, con
   if (const std::uint64_t rest = done) written(rest);
 }
 
-std::vector<double> read_floats(const TensorData& data, int weights) {
-  if (!data.view) return as_floats(data).value();
-  const ir::TensorView& view = *data.view;
-  const Source source(view, weights);
-  const std::size_t width = ir::element_bytes(view.dtype);
-  Bytes all(static_cast<std::size_t>(data.elements()) * width);
-  if (view.contiguous())
-    source.read(static_cast<std::uint64_t>(view.offset) * width, all.data(), all.size());
-  else
-    for (std::int64_t i = 0; i < view.sizes[0]; ++i)
-      source.read(static_cast<std::uint64_t>(view.offset + i * view.strides[0]) * width,
-                  all.data() + static_cast<std::size_t>(i) * width, width);
-  return as_floats({.dtype = data.dtype, .dims = data.dims, .bytes = cast(all, view.dtype, data.dtype), .view = {}}).value();
+std::uint64_t bytes_to_read(const TensorData& data) { return data.view ? Reach(*data.view).bytes() : data.bytes.size(); }
+
+TensorData read_tensor(const TensorData& data, int weights) {
+  TensorData made{.dtype = data.dtype, .dims = data.dims, .bytes = data.bytes, .view = {}, .factors = data.factors};
+  if (data.view && data.elements() > 0) {
+    const ir::TensorView& view = *data.view;
+    const Reach reach(view);
+    TensorData held{.dtype = view.dtype, .dims = {}, .bytes = Bytes(reach.bytes()), .view = {}};
+    Source(view, weights).read(reach.begin(), held.bytes.data(), held.bytes.size());
+    if (!view.contiguous()) held = window(held, view.sizes, view.strides, view.offset - reach.lowest);
+    made.bytes = cast(held.bytes, view.dtype, data.dtype);
+  }
+  take_factors(made);
+  return made;
 }
 
 void take_factors(TensorData& data) {

@@ -23,8 +23,11 @@ struct PlacedWeight {
 // (reading), UsageError (writing).
 void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written);
 
-// The elements of a tensor of moderate size, wherever they are; of more than one dimension they lie in order. Throws ModelError.
-std::vector<double> read_floats(const TensorData& data, int weights);
+// Bytes that read_tensor takes from the model file.
+std::uint64_t bytes_to_read(const TensorData& data);
+
+// The tensor without a view: its bytes in order. Throws ModelError.
+TensorData read_tensor(const TensorData& data, int weights);
 
 // Multiplies at once where the bytes came along.
 void take_factors(TensorData& data);

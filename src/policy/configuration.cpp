@@ -48,6 +48,7 @@ constexpr std::array option_keys{
     Key{"state", "--state"},
     Key{"complex_io", "--complex-io"},
     Key{"quantized_io", "--quantized-io"},
+    Key{"prefer", "--prefer"},
     Key{"baseline", "--baseline", false, Names::files},
     Key{"source_root", "--source-root", false, Names::files},
 };

@@ -112,7 +112,7 @@ TEST(Cleanup, WhatFollowsFromWeightsAloneIsComputed) {
   made.output(made.builder.node("MatMul", {x, made.builder.node("Transpose", {weight}, {{"perm", Ints{1, 0}}})}));
   made.output(made.builder.node("Mul", {v, g}));                                            // an output keeps its node
   made.output(made.builder.node("Add", {floats({2, 1}, {1, 2}), floats({1, 2}, {1, 2})}));  // grows
-  fold_weights(made.model, -1);
+  fold_constants(made.model, -1);
   remove_dead(made.model);
   EXPECT_THAT(made.operators(), ElementsAre("MatMul", "Mul", "Add"));
   for (const Initializer& initializer : made.model.initializers)
@@ -120,6 +120,55 @@ TEST(Cleanup, WhatFollowsFromWeightsAloneIsComputed) {
       EXPECT_THAT(initializer.data.dims, ElementsAre(2, 2));
       EXPECT_THAT(as_floats(initializer.data).value(), ElementsAre(0.6f, 1.2f, 0.8f, 1.6f));
     }
+}
+
+TEST(Cleanup, GatesInAnotherOrderAreLaidOutOnceAndSmallConstantsMayGrow) {
+  Made made;
+  const Value weight = made.builder.constant(make_tensor(DType::f32, {1, 3, 1}, Doubles{1, 2, 3}));
+  made.model.values[weight.id].name = "gru.weight";
+  const Value gates = made.builder.node("Gather", {weight, made.builder.ints({1, 0, 2})}, {{"axis", 1}});
+  const Value one = made.builder.scalar(DType::i64, std::int64_t{1});
+  const Value ends = made.builder.node("Expand", {made.builder.node("Neg", {one}), made.builder.ints({4})});
+  made.output(made.builder.node("MatMul", {made.input(), gates}));
+  made.output(made.builder.node("Sub", {made.builder.add_input(DType::i64, std::nullopt, "i"), ends}));
+  fold_constants(made.model, -1);
+  remove_dead(made.model);
+  EXPECT_THAT(made.operators(), ElementsAre("MatMul", "Sub"));
+  std::map<ValueId, const TensorData*> left;
+  for (const Initializer& initializer : made.model.initializers) left[initializer.value] = &initializer.data;
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_THAT(as_floats(*left.at(made.model.graph.nodes[0].inputs[1])).value(), ElementsAre(2, 1, 3));
+  EXPECT_THAT(as_ints(*left.at(made.model.graph.nodes[1].inputs[1])).value(), ElementsAre(-1, -1, -1, -1));
+}
+
+TEST(Cleanup, WhatWouldFailAsTheModelRunsIsNotComputed) {
+  Made made;
+  const Value zero = made.builder.ints({0}), quotient = made.builder.node("Div", {made.builder.ints({1}), zero});
+  made.output(made.builder.node("Add", {made.builder.add_input(DType::i64, std::nullopt, "i"), quotient}));
+  fold_constants(made.model, -1);
+  EXPECT_THAT(made.operators(), ElementsAre("Div", "Add"));
+}
+
+TEST(Cleanup, AStateOfZerosIsNotGiven) {
+  Made made;
+  const Value x = made.input(), weight = made.builder.constant(make_tensor(DType::f32, {1, 4, 1}, Doubles{1, 2, 3, 4}));
+  const Value dims = made.builder.node("Shape", {x});
+  const Value zeros = made.builder.node("ConstantOfShape", {dims}, {}, DType::f32);
+  const Value sliced = made.builder.slice(zeros, {0}, {1}, {0});
+  const auto layer = [&](const Value& hidden, const Value& cell) {
+    made.output(made.builder.nodes("LSTM", {x, weight, weight, {}, {}, hidden, cell}, 1, {{"hidden_size", 1}}).front());
+  };
+  layer(sliced, x);
+  layer(zeros, sliced);
+  layer(x, zeros);
+  drop_zero_states(made.model);
+  remove_dead(made.model);
+  EXPECT_THAT(made.operators(), ElementsAre("LSTM", "LSTM", "LSTM"));
+  std::vector<std::vector<ValueId>> inputs;
+  for (const Node& node : made.model.graph.nodes) inputs.push_back(node.inputs);
+  EXPECT_THAT(inputs[0], ElementsAre(x.id, weight.id, weight.id, absent, absent, absent, x.id));
+  EXPECT_THAT(inputs[1], ElementsAre(x.id, weight.id, weight.id));
+  EXPECT_THAT(inputs[2], ElementsAre(x.id, weight.id, weight.id, absent, absent, x.id));
 }
 
 TEST(Cleanup, WeightsAreOfferedAsInputsButConstantsAreNot) {

@@ -1,6 +1,7 @@
 #include "frontend/torchscript/decomposed_operators.h"
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include <limits>
 #include <map>

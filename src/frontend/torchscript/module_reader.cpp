@@ -14,7 +14,7 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t deepest_object = 900, most_values = 20'000'000;
+constexpr std::size_t deepest_object = 900, most_checked = 20'000'000;
 
 // The state by attribute name, as far as it says; what is left stays None.
 void fill_by_name(c10::ivalue::Object& object, const c10::IValue& state) {
@@ -130,7 +130,7 @@ void ModuleReader::set_state(const c10::intrusive_ptr<c10::ivalue::Object>& obje
 // Before anything reads a tensor's values.
 void ModuleReader::check_tensors(const c10::IValue& value, std::size_t depth) {
   if (depth > deepest_object) throw ModelError("a value of the model is nested more than 900 deep, or holds itself");
-  if (++checked_ > most_values) throw ModelError("the model holds more than 20,000,000 values beside its tensors");
+  if (++checked_ > most_checked) throw ModelError("the model holds more than 20,000,000 values beside its tensors");
   if (value.isTensor()) weights_.check(value.toTensor());
   if (value.isTuple())
     for (const c10::IValue& element : value.toTupleRef().elements()) check_tensors(element, depth + 1);

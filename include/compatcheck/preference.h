@@ -1,0 +1,13 @@
+// Which form of several a converted operator has.
+#pragma once
+
+#include <cstdint>
+
+namespace compatcheck {
+
+enum class Preference : std::uint8_t {
+  exact,    // as PyTorch computes it, for every input
+  compact,  // fewer nodes where those differ from PyTorch only for unusual inputs (NaN, …), which the report names (CC010)
+};
+
+}  // namespace compatcheck

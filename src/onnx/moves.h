@@ -1,0 +1,31 @@
+// Operators that move elements and change none, on tensors whose bytes are known. `data` and `parts` have no view.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "onnx/model.h"
+
+namespace compatcheck::onnx {
+
+// Strides, in elements, of a tensor that lies row by row.
+std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& dims);
+
+// The elements that strides and an offset reach.
+TensorData window(const TensorData& data, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides,
+                  std::int64_t offset);
+
+// As Gather: dims `shape` take the place of the axis. `places`: from 0 up to its size.
+TensorData gathered(const TensorData& data, const std::vector<std::int64_t>& places, const std::vector<std::int64_t>& shape,
+                    std::int64_t axis);
+
+// As Concat; null if dtypes or other dims than the axis differ.
+std::optional<TensorData> joined(std::span<const TensorData* const> parts, std::int64_t axis);
+
+// Reshape's dims for `data` with 0 and -1 replaced by sizes; null if they don't fit.
+std::optional<std::vector<std::int64_t>> reshaped_dims(const std::vector<std::int64_t>& from,
+                                                       const std::vector<std::int64_t>& to);
+
+}  // namespace compatcheck::onnx
