@@ -146,6 +146,7 @@ Value trimmed(Emission& e, const Value& samples, const Frames& frames, double be
   const auto count = e.size("self", -1);
   const std::int64_t whole = count ? frames.points + frames.hop * (*count - 1) : 0;
   if (!known) {
+    const auto marked = e.build.plumbing();  // a pad, but for its size
     const Value more = filled(e, e.build.concat({size_at(e, samples, 0), e.integers({1}), end}, 0), samples.dtype, beyond);
     return sliced(e, e.build.concat({samples, more}, 2), 2, e.integers({start}), end);
   }
