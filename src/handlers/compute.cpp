@@ -33,8 +33,12 @@ bool may_be_empty(const Shape& shape, const Ints& axes) {
       axes, [&](std::int64_t axis) { return !provably_at_least_if_empty(shape.at(static_cast<std::size_t>(axis)), 1); });
 }
 
+bool minds_empty(Emission& e, const Shape& shape, const Ints& axes) {
+  return may_be_empty(shape, axes) && !e.build.compact("the result may differ from PyTorch's where a size is 0");
+}
+
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep) {
-  if (!may_be_empty(shape, axes)) return reduce(e, "ReduceMean", value, axes, keep);
+  if (!minds_empty(e, shape, axes)) return reduce(e, "ReduceMean", value, axes, keep);
   std::optional<std::int64_t> known = 1;
   for (const std::int64_t axis : axes) {
     const auto size = shape[static_cast<std::size_t>(axis)].number();

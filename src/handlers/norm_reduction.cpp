@@ -83,7 +83,7 @@ void matrix_norm(Emission& e, Ints dims, double order) {
   const std::int64_t left = keep || chosen < summed ? chosen : chosen - 1;
   const Value found = extreme(e, order > 0 ? Extreme::greatest : Extreme::least, sums, {left}, keep);
   // Without rows or columns the norm is 0.
-  e.give(order > 0 && may_be_empty(e.shape("self"), {chosen}) ? e.node("Relu", {found}) : found);
+  e.give(order > 0 && minds_empty(e, e.shape("self"), {chosen}) ? e.node("Relu", {found}) : found);
 }
 
 // In the given order: rows, then columns.

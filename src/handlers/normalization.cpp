@@ -233,7 +233,7 @@ std::optional<std::int64_t> batch_elements(Emission& e) {
 // [batch, groups, the rest], which Reshape doesn't find out beside a batch of 0.
 Value channels_in_groups(Emission& e, const Value& x, std::int64_t groups) {
   if (const auto count = batch_elements(e); count && *count > 0) return e.build.reshape(x, {0, groups, *count / groups});
-  if (!may_be_empty(e.shape("input"), all_axes(e.rank("input")))) return e.build.reshape(x, {0, groups, -1});
+  if (!minds_empty(e, e.shape("input"), all_axes(e.rank("input")))) return e.build.reshape(x, {0, groups, -1});
   Values sizes;
   for (std::int64_t axis = 1; axis < e.rank("input"); ++axis) sizes.push_back(e.size_of("input", axis));
   const Value rest = quotient(e, product_of(e, sizes), e.integers({groups}));

@@ -164,7 +164,7 @@ void adaptive_average(Emission& e) {
 Value flat_images(Emission& e, const Batched& input) {
   const Shape spatial = input.spatial();
   if (spatial.size() == 1) return input.value;
-  if (!may_be_empty(input.shape, {0, 1})) return e.build.reshape(input.value, {0, 0, -1});
+  if (!minds_empty(e, input.shape, {0, 1})) return e.build.reshape(input.value, {0, 0, -1});
   return reshape_to(e, input.value, nullptr, nullptr, [&] {
     const Value sizes = e.node("Shape", {input.value});
     Values factors;

@@ -178,8 +178,8 @@ bool prefers_one_resize(Emission& e, const Job& job) {
   const bool open = !std::ranges::all_of(job.sides, known);
   return open && e.at_least(11) && takes(job) && can_go_by_factors(job) &&
          e.build.compact(
-             "where a size stays as it is although the factor isn't 1, or where size times factor is so near a whole "
-             "number that single precision misses it, the result may differ from PyTorch's");
+             "the result may differ from PyTorch's where a size stays or doubles by a factor other than 1 or 2, and "
+             "where single precision misses a size");
 }
 
 Value one_resize(Emission& e, const Job& job) {
