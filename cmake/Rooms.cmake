@@ -4,10 +4,10 @@ if(CMAKE_BUILD_TYPE STREQUAL "Debug")
 endif()
 option(COMPATCHECK_UNITE "Compile the files of a room several at a time, which halves the time of a build from nothing" ${unite_by_default})
 
-# The files of `target` are compiled eight at a time, or as many as are given. tests/architecture/check_names.py checks that their names don't clash.
+# The files of `target` are compiled twelve at a time, or as many as are given. tests/architecture/check_names.py checks that their names don't clash.
 function(compatcheck_unite target)
   if(COMPATCHECK_UNITE)
-    set(size 8)
+    set(size 12)
     if(ARGC GREATER 1)
       set(size ${ARGV1})
     endif()

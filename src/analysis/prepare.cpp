@@ -51,7 +51,8 @@ class Preparation {
                                                        {.keep_assertions = how_.keep_assertions,
                                                         .folded = folded_,
                                                         .lost_writes = &prepared_.lost_writes,
-                                                        .program = program_of(model_)});
+                                                        .program = program_of(model_),
+                                                        .copies = &copies_});
       folded_ = true;
       if (!changed) return;
       prepared_.steps.emplace_back("folded what the inputs' dtypes and shapes settle");
@@ -122,6 +123,7 @@ class Preparation {
   PrepareOptions how_;
   inference::Inferred inferred_;
   bool folded_ = false;
+  std::size_t copies_ = 0;
   Prepared prepared_;
   std::optional<conversion::FactTrials> facts_;  // of prepared_.graph as it stands
 };

@@ -16,6 +16,7 @@
 #include "ir/value_name.h"
 #include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
+#include "symbolic/quantizer.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
@@ -445,8 +446,12 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));
     for (std::size_t i = 0; node.is("prim::Loop") && i < forms.size(); ++i)
-      if (passes::is_stacked(node, i) && !forms[i].tensor() && !forms[i].complex())
-        throw onnx::Refusal{"a Loop stacks no quantized tensors", "dequantize them before they are stacked"};
+      if (passes::is_stacked(node, i) && std::holds_alternative<handlers::Quantized>(forms[i].value)) {
+        const ir::Quantizer* every = symbolic::known_quantizer(context_.facts.of(node.output(i)));
+        if (!every || every->per_channel)
+          throw onnx::Refusal{"a Loop stacks no quantized tensors whose scales differ or aren't known",
+                              "dequantize them before they are stacked"};
+      }
     if (node.is("prim::If") && !builder.at_least(11)) demand_one_shape(node, context_.facts);
     if (node.is("prim::If") && !builder.at_least(13)) demand_ranks(node, context_.facts);
     builder.control(node.is("prim::If") ? "If" : "Loop", {}, {}, dtypes, sequences);

@@ -671,7 +671,8 @@ bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Reg
   std::size_t changes = writes ? settle_memory(graph, facts, how.program, watch) : 0;
   changes += settle_parts(graph, facts, writes, watch);
   changes += settle_branches(graph, facts, watch);
-  if (!writes) changes += settle_dimensions(graph, facts, schemas, watch);
+  std::size_t first_round = 0;
+  if (!writes) changes += settle_dimensions(graph, facts, schemas, how.copies ? *how.copies : first_round, watch);
   const bool settled = changes > 0;
   if (how.folded && !settled && !proves_more(graph, facts)) return false;
   const auto known = [&](const ir::Value& value) { return proved(facts.of(&value), value.type()); };

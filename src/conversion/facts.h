@@ -84,6 +84,7 @@ struct FoldOptions {
   bool folded = false;  // before, so that nothing is left but what facts settle by now
   std::vector<ir::LostWrite>* lost_writes = nullptr;
   const ir::Program* program = nullptr;  // that the graph comes from, if any
+  std::size_t* copies = nullptr;         // of calls, that earlier rounds made for their dimensions
 };
 
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns whether anything changed; facts must

@@ -38,13 +38,6 @@ bool is_quantized(const Fact& fact) {
   return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype);
 }
 
-// Null where scales or zero points aren't known.
-const ir::Quantizer* known_quantizer(const Fact& fact) {
-  const auto* tensor = fact.tensor();
-  const bool known = tensor && tensor->quantizer && symbolic::states_numbers(*tensor->quantizer);
-  return known ? tensor->quantizer.get() : nullptr;
-}
-
 // Why a quantized tensor whose numbers are known can't be an input.
 std::optional<onnx::Refusal> quantized_obstacle(const Fact& fact, const std::string& name, onnx::Builder& builder) {
   const ir::DType dtype = *fact.tensor()->dtype;
@@ -60,7 +53,7 @@ std::optional<onnx::Refusal> quantized_obstacle(const Fact& fact, const std::str
 bool can_be_input(const Fact& fact, const ir::TypeRef& type, ComplexIo complex_io, onnx::Builder& builder) {
   const auto* tensor = fact.tensor();
   if (tensor && !tensor->shape) return false;
-  if (is_quantized(fact) && (!known_quantizer(fact) || quantized_obstacle(fact, {}, builder))) return false;
+  if (is_quantized(fact) && (!symbolic::known_quantizer(fact) || quantized_obstacle(fact, {}, builder))) return false;
   if (complex_io == ComplexIo::refuse && symbolic::is_complex(fact)) return false;
   bool can = true;
   try {
@@ -86,7 +79,7 @@ Operand declare_pairs(const Fact& fact, const std::string& name, ComplexIo compl
 
 Operand declare_quantized(const Fact& fact, const std::string& name, std::uint32_t input, QuantizedIo form,
                           onnx::Builder& builder) {
-  const ir::Quantizer* quantizer = known_quantizer(fact);
+  const ir::Quantizer* quantizer = symbolic::known_quantizer(fact);
   if (!quantizer)
     throw handlers::Wanting{{.truth = symbolic::Truth::unknown,
                              .message = "the scale and the zero point of the model's quantized input " + name + " aren't known",
@@ -218,7 +211,7 @@ class Collector {
     onnx::Values values;
     std::string stands_for;
     if (const auto* quantized = std::get_if<handlers::Quantized>(&operand.value)) {
-      const ir::Quantizer* known = known_quantizer(fact);
+      const ir::Quantizer* known = symbolic::known_quantizer(fact);
       if (known) stands_for = ir::to_string(*fact.tensor()->dtype, *known);
       values.push_back(context_.quantized_io == QuantizedIo::integers ? integers(*quantized, known, name)
                                                                       : dequantized(*quantized));

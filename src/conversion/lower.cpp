@@ -18,6 +18,7 @@
 #include "passes/stack_in_loops.h"
 #include "schema/traits.h"
 #include "symbolic/condition.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -413,12 +414,22 @@ class Lowering {
     at = pads ? 1 : 0;
     for (const auto* part : {&carries, &stacks})
       for (const std::size_t o : *part) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
+    for (const std::size_t o : stacks) unite_scales(node.output(o));
     // What one carried value lacks another one may lack a trip later.
     const auto is_hollow = [&](std::size_t i) {
       return may_be_hollow(node.input(i + 2)) || may_be_hollow(inner.outputs()[i + 1]);
     };
     if (std::ranges::none_of(carries, is_hollow)) return;
     for (const std::size_t i : carries) hollow_.insert({inner.inputs()[i + 1], node.output(i)});
+  }
+
+  // Stacked tensors share one scale.
+  void unite_scales(const ir::Value* stack) {
+    auto* quantized = std::get_if<handlers::Quantized>(&operands_.at(stack).value);
+    const ir::Quantizer* every = symbolic::known_quantizer(context_.facts.of(stack));
+    if (!quantized || !every) return;
+    quantized->scale = builder_.scalar(ir::DType::f32, every->scale);
+    quantized->zero_point = builder_.scalar(quantized->zero_point.dtype, every->zero_point);
   }
 
   // Absent for a while loop, whose count is the greatest int.

@@ -197,8 +197,8 @@ class Dispatch {
 }  // namespace
 
 std::size_t settle_dimensions(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
-                              const ir::Watch& watch) {
-  std::size_t settled = 0, copies = 0;
+                              std::size_t& copies, const ir::Watch& watch) {
+  std::size_t settled = 0;
   for (ir::Node* node : passes::all_nodes(graph, watch)) {
     Dispatch dispatch(node, facts, schemas);
     const std::size_t wanted = dispatch.find();

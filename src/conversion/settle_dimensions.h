@@ -11,8 +11,9 @@
 namespace compatcheck::conversion {
 
 // x.sum(d) becomes `if d == 0: x.sum(0) else: x.sum(1)` where x has two dimensions. One argument of each call at a time. Of a
-// graph without writes. Returns how many calls changed.
+// graph without writes. Returns how many calls changed;
+// `copies` counts what was copied, over all rounds.
 std::size_t settle_dimensions(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
-                              const ir::Watch& watch);
+                              std::size_t& copies, const ir::Watch& watch);
 
 }  // namespace compatcheck::conversion

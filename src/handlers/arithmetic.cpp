@@ -80,7 +80,8 @@ void clamp(Emission& e) {
   symbolic::Promotion promotion;
   for (const char* name : {"self", "min", "max"})
     if (e.given(name)) promotion.add(e.call.fact(name));
-  const DType dtype = e.call.tensor("self") ? promotion.result().value_or(e.output_dtype()) : e.output_dtype();
+  const auto promoted = e.call.tensor("self") ? promotion.result() : std::nullopt;
+  const DType dtype = promoted && !ir::is_quantized(*promoted) ? *promoted : e.output_dtype();
   const auto bound = [&](const char* name) { return e.given(name) ? e.number_value(name, dtype) : Value{}; };
   e.give(clamped(e, e.tensor("self", dtype), bound("min"), bound("max")));
 }

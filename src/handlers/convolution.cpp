@@ -231,25 +231,76 @@ Value fold(Emission& e, const Value& value, std::int64_t rank, std::int64_t axis
                 {{"axes", Ints{axis}}, {"keepdims", 0}});
 }
 
+// The same where only the running model knows the sizes: a gap reads a zero behind the last cell. `count` and `size` are i64
+// vectors of one.
+Value fold(Emission& e, const Value& value, std::int64_t axis, const Windows& windows, std::size_t dimension, const Value& count,
+           const Value& size) {
+  const std::int64_t stride = windows.stride[dimension];
+  Ints kernel, shifts;
+  for (std::int64_t k = 0; k < windows.kernel[dimension]; ++k) {
+    kernel.push_back(k);
+    shifts.push_back(windows.begin[dimension] - k * windows.dilation[dimension]);
+  }
+  const Value at = [&] {
+    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto column = [&](const Ints& numbers) { return e.build.unsqueeze(e.integers(numbers), {1}); };
+    const Value from = e.node("Add", {counting(e, size), column(shifts)});  // (kernel, size)
+    const Value frame = e.node("Div", {from, e.integers({stride})});
+    const Value exact = e.node("Equal", {e.node("Mul", {frame, e.integers({stride})}), from});
+    const Value within =
+        e.node("And", {e.node("Less", {frame, count}), e.node("Not", {e.node("Less", {from, e.integers({0})})})});
+    const Value place = e.node("Add", {e.node("Mul", {column(kernel), count}), frame});
+    const Value behind = product(e, count, e.integers({windows.kernel[dimension]}));
+    return e.node("Where", {e.node("And", {exact, within}), place, behind});
+  }();
+  Ints before(static_cast<std::size_t>(4 - axis), 0), after = before;
+  after.front() = 1;
+  const Value cells = e.build.gather(pad(e, value, 4, axis, before, after), at, axis);
+  return e.node("ReduceSum", {cells}, {{"axes", Ints{axis}}, {"keepdims", 0}});
+}
+
+// (batch, channels · kernel, places) → (batch, channels, height, width), of sizes known when the model runs
+Value folded_at_run_time(Emission& e, const Value& columns, const Windows& windows, std::int64_t channels, const Value& sizes) {
+  if (!ir::is_floating(columns.dtype)) throw Refusal{"windows of integers add up to a fixed size only", "fix output_size"};
+  const auto size = [&](std::int64_t i) { return e.build.slice(sizes, {i}, {i + 1}, {0}); };
+  const auto count = [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Value places = sum(e, size(i), e.integers({2 * windows.begin[at] - windows.extent(at)}));
+    return sum(e, quotient(e, places, e.integers({windows.stride[at]})), e.integers({1}));
+  };
+  const Value height = count(0), width = count(1);
+  const auto number = [&](std::int64_t n) { return e.integers({n}); };
+  Value made = reshape_parts(e, columns,
+                             {number(0), number(channels), number(windows.kernel[0]), number(windows.kernel[1]), height, width});
+  made = reshape_parts(
+      e, e.build.transpose(made, {0, 1, 2, 4, 3, 5}),
+      {number(0), number(channels), product(e, number(windows.kernel[0]), height), product(e, number(windows.kernel[1]), width)});
+  return fold(e, fold(e, made, 2, windows, 0, height, size(0)), 3, windows, 1, width, size(1));
+}
+
 // (batch, channels · kernel, places) → (batch, channels, height, width)
 void col2im(Emission& e) {
   const Windows windows = windows_of(e);
-  const Ints size = spread(e.ints("output_size"), 2);
+  const Value sizes = e.int_vector("output_size");
+  const auto known = e.build.ints_of(sizes);
   const bool batched = e.rank("self") == 3;
   Value columns = e.tensor("self");
   if (!batched) columns = e.build.unsqueeze(columns, {0});
   Value made;
+  const auto channels = [&] { return e.known_size("self", batched ? 1 : 0) / (windows.kernel[0] * windows.kernel[1]); };
   if (e.variant("operator")) {
-    made = e.node("Col2Im", {columns, e.integers(size), e.integers(windows.kernel)},
+    made = e.node("Col2Im", {columns, known ? e.integers(spread(*known, 2)) : sizes, e.integers(windows.kernel)},
                   {{"strides", windows.stride}, {"pads", windows.pads()}, {"dilations", windows.dilation}});
+  } else if (!known) {
+    made = folded_at_run_time(e, columns, windows, channels(), sizes);
   } else {
-    const std::int64_t channels = e.known_size("self", batched ? 1 : 0) / (windows.kernel[0] * windows.kernel[1]);
+    const Ints size = spread(*known, 2);
     Ints count;
     for (std::size_t i = 0; i < 2; ++i)
       count.push_back((size[i] + 2 * windows.begin[i] - windows.extent(i)) / windows.stride[i] + 1);
-    made = e.build.reshape(columns, {0, channels, windows.kernel[0], windows.kernel[1], count[0], count[1]});
+    made = e.build.reshape(columns, {0, channels(), windows.kernel[0], windows.kernel[1], count[0], count[1]});
     made = e.build.reshape(e.build.transpose(made, {0, 1, 2, 4, 3, 5}),
-                           {0, channels, windows.kernel[0] * count[0], windows.kernel[1] * count[1]});
+                           {0, channels(), windows.kernel[0] * count[0], windows.kernel[1] * count[1]});
     made = fold(e, made, 4, 2, windows, 0, count[0], size[0]);
     made = fold(e, made, 4, 3, windows, 1, count[1], size[1]);
   }

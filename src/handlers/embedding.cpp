@@ -106,6 +106,9 @@ Value greatest_of_bags(Emission& e, const Bags& bags, const Value& inside) {
   return e.node("Where", {e.build.unsqueeze(any(inside), {1}), made, e.scalar(dtype, 0)});
 }
 
+// PyTorch sums packed rows in every mode.
+std::int64_t mode_of(Emission& e) { return e.call.op() == "quantized::embedding_bag_byte" ? 0 : e.integer("mode"); }
+
 // Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
 void embedding_bag(Emission& e) {
   const Bags bags = bags_of(e);
@@ -115,11 +118,11 @@ void embedding_bag(Emission& e) {
   };
   // PyTorch's fast kernel for sums ends the last bag at the last offset; all else, the number of a mean's elements too, at the
   // end.
-  const bool fast = e.integer("mode") != 2 && bags.rows.dtype != DType::f64 && !bags.counts;
+  const std::int64_t mode = mode_of(e);
+  const bool fast = mode != 2 && bags.rows.dtype != DType::f64 && !bags.counts;
   const Value inside = counted(!fast);
   const Value held = e.build.unsqueeze(inside, {2}), rows = e.build.unsqueeze(bags.rows, {0});
   const DType dtype = bags.rows.dtype;
-  const std::int64_t mode = e.integer("mode");
   if (mode == 2) return e.give(greatest_of_bags(e, bags, inside));
   const Value sums = over_positions(e, "ReduceSum", e.node("Where", {held, rows, e.scalar(dtype, 0)}), false);
   if (mode == 0) return e.give(sums);

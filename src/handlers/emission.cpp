@@ -333,15 +333,12 @@ Value Emission::int_vector(std::string_view argument) {
 
 // ---- Sizes
 
-namespace {
-
-// The argument, or its real parts.
-Value of_its_sizes(Emission& e, std::string_view argument) {
-  const Complex* complex = e.operand(argument).complex();
-  return complex ? complex->real : e.tensor(argument);
+Value Emission::of_its_sizes(std::string_view argument) {
+  const Operand& given = operand(argument);
+  if (const auto* quantized = std::get_if<Quantized>(&given.value)) return quantized->integers;
+  const Complex* complex = given.complex();
+  return complex ? complex->real : tensor(argument);
 }
-
-}  // namespace
 
 Value Emission::shape_of(std::string_view argument) {
   const auto* known = call.tensor(argument);
@@ -350,12 +347,12 @@ Value Emission::shape_of(std::string_view argument) {
     for (const Dim& dim : *known->shape) sizes.push_back(*dim.number());
     return integers(sizes);
   }
-  return node("Shape", {of_its_sizes(*this, argument)});
+  return node("Shape", {of_its_sizes(argument)});
 }
 
 Value Emission::size_of(std::string_view argument, std::int64_t axis) {
   if (const auto known = size(argument, axis)) return integers({*known});
-  return build.gather(node("Shape", {of_its_sizes(*this, argument)}), integers({wrap(axis, rank(argument))}), 0);
+  return build.gather(node("Shape", {of_its_sizes(argument)}), integers({wrap(axis, rank(argument))}), 0);
 }
 
 Value Emission::dim_value(const Dim& dim) {

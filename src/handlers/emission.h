@@ -100,6 +100,7 @@ class Emission {
   Value as_vector(const Operand& operand, std::string_view what);
 
   // ---- Sizes when the model runs
+  Value of_its_sizes(std::string_view tensor);                // itself, its real parts or its integers
   Value shape_of(std::string_view tensor);                    // i64 vector
   Value size_of(std::string_view tensor, std::int64_t axis);  // i64 vector of one
   // A size as an i64 vector of one: a constant, or that of a tensor argument which is proved to have it. Absent if none has.

@@ -131,11 +131,13 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
   const auto size = e.size("self", axis);
   if (!value || (size && size == to.known)) return value;
   const auto rank = static_cast<std::size_t>(e.rank("self"));
-  if (!to.known)
-    throw Refusal{
-        "a Fourier transform of a number of points that is known only when the model runs, and that isn't the dimension's "
-        "size",
-        "fix n"};
+  if (!to.known) {
+    const auto marked = e.build.plumbing();  // a pad, but for its size
+    std::vector<Value> sizes;
+    for (std::int64_t i = 0; i < e.rank("self"); ++i) sizes.push_back(i == axis ? to.computed : size_at(e, value, i));
+    const Value zeros = filled(e, e.build.concat(sizes, 0), value.dtype, 0);
+    return sliced(e, e.build.concat({value, zeros}, axis), axis, e.integers({0}), to.computed);
+  }
   if (size && *size > *to.known) return part(e, value, axis, 0, *to.known);
   Ints none(rank, 0), behind(rank, 0);
   behind[static_cast<std::size_t>(axis)] = size ? *to.known - *size : *to.known;
@@ -146,7 +148,7 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
 Complex resized(Emission& e, const Complex& value, const Asked& asked, bool half = false) {
   if (!asked.resized) return value;
   Points to = asked.points;
-  if (half && to.known) to.known = *to.known / 2 + 1;
+  if (half) to = half_of(e, to);
   return {resized(e, value.real, asked.axis, to), resized(e, value.imag, asked.axis, to)};
 }
 

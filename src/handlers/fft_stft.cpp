@@ -141,13 +141,19 @@ Value overlapped(Emission& e, const Value& frames, const Value& kernel, std::int
 Value trimmed(Emission& e, const Value& samples, const Frames& frames, double beyond) {
   const std::int64_t start = e.boolean("center") ? frames.points / 2 : 0;
   if (!e.given("length")) return start == 0 ? samples : part(e, samples, 2, start, -start);
-  const std::int64_t length = e.integer("length");
+  const Value end = sum(e, int_value(e, "length"), e.integers({start}));
+  const auto known = e.build.ints_of(end);
   const auto count = e.size("self", -1);
   const std::int64_t whole = count ? frames.points + frames.hop * (*count - 1) : 0;
-  if (count && start + length <= whole) return part(e, samples, 2, start, start + length);
-  const Ints pads{0, 0, 0, 0, 0, count ? start + length - whole : start + length};
+  if (!known) {
+    const auto marked = e.build.plumbing();  // a pad, but for its size
+    const Value more = filled(e, e.build.concat({size_at(e, samples, 0), e.integers({1}), end}, 0), samples.dtype, beyond);
+    return sliced(e, e.build.concat({samples, more}, 2), 2, e.integers({start}), end);
+  }
+  if (count && known->front() <= whole) return part(e, samples, 2, start, known->front());
+  const Ints pads{0, 0, 0, 0, 0, count ? known->front() - whole : known->front()};
   const Value behind = e.node("Pad", {samples}, {{"pads", pads}, {"value", beyond}});
-  return part(e, behind, 2, start, start + length);
+  return part(e, behind, 2, start, known->front());
 }
 
 void istft(Emission& e) {

@@ -178,12 +178,12 @@ Complex with_axis_last(Emission& e, const Complex& signal, Transform transform) 
   return each(by_two_factors(e, each(signal, exchanged), transform), exchanged);
 }
 
+}  // namespace
+
 Points half_of(Emission& e, const Points& points) {
   if (points.known) return {*points.known / 2 + 1, {}};
   return {std::nullopt, e.node("Add", {e.node("Div", {points.computed, e.integers({2})}), e.integers({1})})};
 }
-
-}  // namespace
 
 Complex transformed(Emission& e, const Complex& signal, const Transform& transform) {
   if (is_split(transform.points)) return with_axis_last(e, signal, transform);

@@ -14,6 +14,9 @@ struct Points {
   Value computed;  // i64 vector of one, where it isn't known
 };
 
+// n/2 + 1
+Points half_of(Emission& e, const Points& points);
+
 enum class Direction : std::uint8_t { forward, inverse };
 // What a transform is multiplied by, if anything.
 enum class Norm : std::uint8_t { none, by_root, by_points };

@@ -128,12 +128,17 @@ Value convolution(Emission& e, const Value& floats) {
   if (!data) throw Refusal{"the packed weight isn't known while converting"};
   Convolution c;
   c.input = floats;
-  c.weight = dequantized(e, *integers);
+  // Before opset 13 a weight with a scale for each channel would be a constant of floats, which ONNX Runtime quantizes anew with
+  // one scale.
+  const bool scaled_after = integers->axis == 0 && !e.at_least(13) && known_zero(e, integers->zero_point);
+  c.weight = dequantized(
+      e, scaled_after ? Quantized{integers->integers, e.scalar(DType::f32, 1.0), e.scalar(integers->integers.dtype, 0), {}}
+                      : *integers);
   const Value shift = bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32);
   // Of a Conv between quantized tensors ONNX Runtime rounds the bias, by Round, which came with opset 11; it takes an Add for a
   // bias.
-  const bool apart = shift && !e.at_least(11) && !names(e, "transpose");
-  if (!apart) c.bias = shift;
+  const bool apart = shift && !e.at_least(11);
+  if (!apart && !scaled_after) c.bias = shift;
   Ints dims = e.constant_of(integers->integers)->dims;
   Ints stride = packed_ints(e, packed, "stride"), padding = packed_ints(e, packed, "padding"),
        dilation = packed_ints(e, packed, "dilation"), output_padding = packed_ints(e, packed, "output_padding");
@@ -153,10 +158,14 @@ Value convolution(Emission& e, const Value& floats) {
   c.transposed = packed_ints(e, packed, "transpose").at(0) != 0;
   c.input_shape = e.shape(first_name(e));
   for (const std::int64_t dim : dims) c.weight_shape.emplace_back(dim);
-  const Value made = convolve(e, c);
-  if (!apart) return made;
+  Value made = convolve(e, c);
   Ints axes(count);
   std::iota(axes.begin(), axes.end(), 1);
+  if (scaled_after) {
+    made = e.node("Mul", {made, e.build.unsqueeze(integers->scale, axes)});
+    return shift ? e.node("Add", {made, e.build.unsqueeze(shift, axes)}) : made;
+  }
+  if (!apart) return made;
   return e.node("Sub", {made, e.node("Neg", {e.build.unsqueeze(shift, axes)})});
 }
 

@@ -38,8 +38,8 @@ void size(Emission& e) {
 
 void prim_shape(Emission& e) { give_sizes(e, "a"); }
 void shape_as_tensor(Emission& e) { e.give(e.shape_of("self")); }
-void numel(Emission& e) { e.give(e.node("Size", {e.tensor("self")})); }
-void dim(Emission& e) { e.give(e.node("Size", {e.node("Shape", {e.tensor("self")})})); }
+void numel(Emission& e) { e.give(e.node("Size", {e.of_its_sizes("self")})); }
+void dim(Emission& e) { e.give(e.node("Size", {e.node("Shape", {e.of_its_sizes("self")})})); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "handlers/families.h"
 #include "handlers/sizes.h"
+#include "symbolic/emptiness.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -107,7 +108,7 @@ void squeeze(Emission& e) {
     const Dim& size = shape[static_cast<std::size_t>(axis)];
     if (provably_equal(size, 1))
       ones.push_back(axis);
-    else if (!size.is_number())
+    else if (!symbolic::never_one(size))
       open.push_back(axis);
   }
   if (open.empty()) return e.give(e.build.squeeze(self, ones));

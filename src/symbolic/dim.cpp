@@ -282,6 +282,8 @@ bool provably_at_least_if_empty(const Dim& a, std::int64_t bound) {
   return !a.is_unknown() && terms_at_least(DimTerms::of(a), bound, true);
 }
 
+bool never_one(const Dim& size) { return size.is_number() ? !provably_equal(size, 1) : provably_at_least_if_empty(size, 2); }
+
 Dim larger(const Dim& a, const Dim& b) {
   return provably_at_least_if_empty(a - b, 0) ? a : provably_at_least_if_empty(b - a, 0) ? b : Dim::unknown();
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "schema/traits.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
@@ -180,7 +181,7 @@ View squeeze_view(const Call& call, const Viewed& self) {
   Viewed view{.sizes = {}, .strides = {}, .offset = self.offset};
   for (std::size_t i = 0; i < self.sizes.size(); ++i) {
     if (asked[i] && self.sizes[i].number() == 1) continue;
-    if (asked[i] && !provably_different(self.sizes[i], 1)) return std::nullopt;
+    if (asked[i] && !never_one(self.sizes[i])) return std::nullopt;
     view.sizes.push_back(self.sizes[i]);
     view.strides.push_back(self.strides[i]);
   }

@@ -53,6 +53,7 @@ bool is_kind_above(DType dtype, DType than) {
 // c10's combine_categories: a lower category counts only for its kind.
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher || !lower) return higher ? higher : lower;
+  if (ir::is_quantized(*higher)) return higher;
   if (ir::is_complex(*higher)) return higher;
   if (ir::is_floating(*higher)) return ir::is_complex(*lower) ? std::optional(complex_of(*higher)) : higher;
   if (!is_kind_above(*lower, *higher)) return higher;

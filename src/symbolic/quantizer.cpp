@@ -54,6 +54,11 @@ bool states_numbers(const ir::Quantizer& quantizer) {
   return !quantizer.per_channel || (!quantizer.scales.empty() && quantizer.float_zero_points.empty());
 }
 
+const ir::Quantizer* known_quantizer(const Fact& fact) {
+  const auto* tensor = fact.tensor();
+  return tensor && tensor->quantizer && states_numbers(*tensor->quantizer) ? tensor->quantizer.get() : nullptr;
+}
+
 bool lacks_scale(const Fact& fact) {
   const TensorFact* tensor = fact.tensor();
   return tensor && tensor->dtype && ir::is_quantized(*tensor->dtype) && !tensor->quantizer;

@@ -17,6 +17,9 @@ std::optional<double> number_argument(const Call& call, std::string_view argumen
 // Whether all scales and zero points are known, the latter as integers.
 bool states_numbers(const ir::Quantizer& quantizer);
 
+// Null where the fact doesn't state all of them.
+const ir::Quantizer* known_quantizer(const Fact& fact);
+
 // A quantized tensor of which no quantizer is known.
 bool lacks_scale(const Fact& fact);
 

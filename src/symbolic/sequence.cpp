@@ -213,6 +213,7 @@ Facts stack_append(const Call& call) {
   if (!item) return {};
   TensorFact stack{.dtype = item->dtype, .shape = item->shape};
   if (stack.shape) stack.shape->insert(stack.shape->begin(), Dim::unknown());
+  if (item->quantizer && !item->quantizer->per_channel) stack.quantizer = item->quantizer;
   return {{.value = std::move(stack)}};
 }
 

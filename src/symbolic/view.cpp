@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "symbolic/demands.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/families.h"
 #include "symbolic/size_demands.h"
 
@@ -154,7 +155,7 @@ std::optional<Shape> squeezed(const Shape& shape, const std::optional<std::vecto
       continue;
     }
     if (provably_equal(shape[i], 1)) continue;
-    if (!shape[i].is_number()) return std::nullopt;
+    if (!never_one(shape[i])) return std::nullopt;
     result.push_back(shape[i]);
   }
   return result;

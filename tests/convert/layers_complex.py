@@ -84,6 +84,19 @@ class MelSpectrogram(nn.Module):
         return (magnitude.transpose(-1, -2) @ self.filters).transpose(-1, -2).clamp(min=1e-10).log10()
 
 
+class AsLong(nn.Module):
+    """Back to the samples that came in, or to more of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("window", torch.hann_window(32) + 0.05)
+
+    def forward(self, x):
+        z = torch.stft(x, 32, 8, window=self.window, return_complex=True)
+        same = torch.istft(z * 2, 32, 8, window=self.window, length=x.size(-1))
+        return same, torch.istft(z, 32, 8, window=self.window, length=x.size(-1) - 11, center=False)
+
+
 class FNet(nn.Module):
     def __init__(self, width=12):
         super().__init__()
@@ -192,6 +205,9 @@ def fourier():
         "rfft_named": Case(lambda x: v(f.rfft(x, norm="ortho")), [(r(2, 5),), (r(3, 8),)], specs=("f32:batch,points",), opsets=range(11, 27)),
         "irfft_named": Case(lambda x: f.irfft(c(x)), [(pair(2, 5),), (pair(3, 8),)], specs=("f32:batch,points,2",), opsets=range(11, 27)),
         "fft_batch_named": Case(lambda x: v(f.fft2(x)), [(r(2, 5, 4),), (r(3, 5, 4),)], specs=("f32:batch,5,4",)),
+        "rfft_twice": Case(lambda x: (v(f.rfft(x, 2 * x.size(-1))), f.irfft(f.rfft(x, n=2 * x.size(-1)) * 2, n=2 * x.size(-1))[..., :x.size(-1)]), [(r(2, 5),), (r(3, 8),)], specs=("f32:batch,points",), opsets=range(11, 27)),
+        "fft_other_points": Case(lambda x: (v(f.fft(x, x.size(0) + 3, 1)), v(f.ifft(x, x.size(1) // 2, dim=1)), f.hfft(f.fft(x), n=x.size(0) * 3), v(f.fft2(x, s=(x.size(1), x.size(0))))), [(r(4, 9),), (r(7, 5),), (r(2, 3),)], specs=("f32:n,m",), opsets=range(11, 27)),
+        "rfft_double_points": Case(lambda x: v(f.rfft(x, 2 * x.size(-1), norm="ortho")), [(r(2, 5, dtype=torch.float64),), (r(3, 8, dtype=torch.float64),)], specs=("f64:batch,points",), opsets=range(11, 27)),
         "fftshift": unary(f.fftshift, 3, 4), "ifftshift": unary(lambda x: f.ifftshift(x, 1), 3, 5),
         "filtered": Case(lambda x: f.ifft(f.fft(x) * torch.linspace(0, 1, 8)).real, [(r(2, 8),)]),
         "convolved": Case(lambda x, k: f.irfft(f.rfft(x, 16) * f.rfft(k, 16), 16)[..., :12], [(r(2, 12), r(5))]),
@@ -286,6 +302,7 @@ def layers():
         "vocoder": Case(Vocoder().eval(), [(r(2, 96),)], opsets=range(9, 27), tolerance=(1e-3, 1e-5)),
         "vocoder_length": Case(Vocoder(length=90).eval(), [(r(2, 96),)], opsets=range(9, 27), tolerance=(1e-3, 1e-5)),
         "vocoder_named": Case(Vocoder().eval(), [(r(2, 96),), (r(1, 120),)], specs=("f32:batch,samples",), opsets=range(9, 27), tolerance=(1e-3, 1e-5)),
+        **{f"vocoder_as_long_{form}": Case(AsLong().eval(), [(r(2, 96),), (r(1, 121),), (r(3, 64),)], specs=("f32:batch,samples",), script=form == "scripted", opsets=range(10, 27), tolerance=(1e-3, 1e-5)) for form in ("traced", "scripted")},
         "istft_uncentred": Case(lambda x: torch.istft(c(x), 8, 2, window=torch.ones(8), center=False, normalized=True), [(pair(2, 5, 7),)]),
         "istft_twosided": Case(lambda x: torch.istft(c(x), 8, 2, window=torch.ones(8), onesided=False), [(pair(8, 7),)]),
     }

@@ -61,7 +61,7 @@ def cases():
             packed = ops.linear_prepack(weight(5, 6), torch.randn(5))
             inputs = [(torch.randn(3, 6),), (torch.rand(3, 6) + 1,), (-torch.rand(3, 6),), (torch.zeros(3, 6),), (torch.randn(3, 6) * 1e-5,), (torch.randn(3, 6) * 1e4,)]
             made[f"dynamic_{label}_{reduce_range}"] = Case(Dynamic(packed, reduce_range), inputs, opsets=range(11, 27))
-    made |= other_layers(per_tensor, step)
+    made |= other_layers(per_tensor, step) | argument_forms(per_tensor, per_channel, step) | sizes()
     for kind in (nn.LSTM, nn.GRU):
         layer = torch.ao.quantization.quantize_dynamic(nn.Sequential(kind(4, 6, num_layers=2, bidirectional=True, batch_first=True)).eval(), {kind}, dtype=torch.qint8)
         made[f"dynamic_{kind.__name__.lower()}"] = Case(layer, [(torch.randn(2, 5, 4),)], opsets=range(11, 27))
@@ -93,7 +93,7 @@ def other_layers(weight, step):
         for n, op in ((2, ops.conv_transpose2d), (3, ops.conv_transpose3d)):
             ones = [1] * n
             turned = getattr(ops, f"conv_transpose{n}d_prepack")(weight(3, 4, *[3] * n), r(4), [2] * n, ones, [0] * n, ones, 1)
-            made[f"q_conv_transpose{n}d"] = Case(Layer(op, turned, 0.2, 60), [(r(1, 3, *range(4, 4 + n)),)], opsets=range(10, 27), runs=range(11, 27), tolerance=step, engine="fbgemm")
+            made[f"q_conv_transpose{n}d"] = Case(Layer(op, turned, 0.2, 60), [(r(1, 3, *range(4, 4 + n)),)], opsets=range(10, 27), tolerance=step, engine="fbgemm")
     for name, op in [("linear", ops.linear_dynamic_fp16), ("linear_relu", ops.linear_relu_dynamic_fp16)]:
         made[f"dynamic_{name}_fp16"] = Case(Plain(op, ops.linear_prepack_fp16(r(5, 6), r(5))), [(r(3, 6),)], tolerance=(1e-2, 1e-2))
     with engine("onednn"):
@@ -103,6 +103,80 @@ def other_layers(weight, step):
                                               ("conv2d_add", Added(ops.conv2d_add), same, (0.2, 60), (2, 3, 7, 6)), ("conv2d_add_relu", Added(ops.conv2d_add_relu), same, (0.2, 60), (2, 3, 7, 6))]:
             made[f"q_{name}"] = Case(Layer(op, packed, *rest), [(r(shape),)], opsets=range(10, 27), tolerance=step, engine="onednn")
     return made
+
+
+def argument_forms(per_tensor, per_channel, step):
+    """The argument forms of what PyTorch's exporter has: weights per tensor and per channel, no bias, groups, ranks, signed inputs, sizes that vary."""
+    ops, r, made = torch.ops.quantized, torch.randn, {}
+    wide = range(10, 27)
+    for label, weight in (("tensor", per_tensor), ("channel", per_channel)):
+        for n in (1, 2, 3):
+            ones, size = [1] * n, [5, 6, 4][:n]
+            for name, groups, bias, more in [("plain", 1, True, ([1] * n, [0] * n, ones)), ("no_bias", 1, False, (ones, ones, ones)), ("groups", 2, True, ([2] * n, ones, ones)), ("dilated", 4, False, (ones, [2] * n, [2] * n))]:
+                for op in (f"conv{n}d", f"conv{n}d_relu"):
+                    packed = getattr(ops, f"conv{n}d_prepack")(weight(8, 4 // groups, *[3] * n), r(8) if bias else None, *more, groups)
+                    names = f"f32:n,4,{','.join('hwd'[:n])}"
+                    made[f"q_{op}_{label}_{name}"] = Case(Layer(getattr(ops, op), packed, 0.2, 60), [(r(2, 4, *size),), (r(1, 4, *[s + 1 for s in size]),)], (names,), opsets=wide, tolerance=step)
+        for op in ("linear", "linear_relu"):
+            for shape, names in (((3, 6), "f32:n,6"), ((2, 3, 6), "f32:n,m,6"), ((2, 2, 3, 6), "f32:n,2,m,6")):
+                other = [4 if size == 3 else size for size in shape]
+                made[f"q_{op}_{label}_rank{len(shape)}"] = Case(Layer(getattr(ops, op), ops.linear_prepack(weight(5, 6), None if len(shape) == 4 else r(5)), 0.2, 60), [(r(shape),), (r(other),)], (names,), opsets=wide, tolerance=step)
+    with engine("onednn"):
+        same = ops.conv2d_prepack(per_channel(3, 3, 3, 3), r(3), [1, 1], [1, 1], [1, 1], 1)
+        for op in (ops.conv2d_add, ops.conv2d_add_relu):
+            made[f"q_{op._qualified_op_name.split('::')[1]}_channel"] = Case(Layer(Added(op), same, 0.2, 60), [(r(2, 3, 7, 6),)], opsets=wide, tolerance=step, engine="onednn")
+    with engine("fbgemm"):
+        for n in (1, 2, 3):
+            ones, size = [1] * n, [5, 6, 4][:n]
+            for name, groups, bias, more in [("plain", 1, True, (ones, [0] * n, [0] * n)), ("no_bias", 1, False, ([2] * n, ones, ones)), ("groups", 2, True, ([2] * n, ones, [0] * n))]:
+                packed = getattr(ops, f"conv_transpose{n}d_prepack")(per_tensor(4, 6 // groups, *[3] * n), r(6) if bias else None, *more, ones, groups)
+                made[f"q_conv_transpose{n}d_{name}"] = Case(Layer(getattr(ops, f"conv_transpose{n}d"), packed, 0.2, 60), [(r(2, 4, *size),), (r(1, 4, *[s + 1 for s in size]),)], (f"f32:n,4,{','.join('hwd'[:n])}",),
+                                                            opsets=wide, tolerance=step, engine="fbgemm")
+    vectors = lambda *shape: [(steps(-2, 6, *shape), r(shape)), (r(shape) * 3, steps(-3, 3, *shape))]
+    for label, dtype, zero in (("unsigned", torch.quint8, ZERO), ("signed", torch.qint8, -5)):
+        quantize = lambda x, dtype=dtype, zero=zero: torch.quantize_per_tensor(x, 0.0731, zero, dtype)
+        other = lambda x, dtype=dtype: torch.quantize_per_tensor(x * 0.5 - 0.3, 0.05, 11, dtype)
+        for name, function in {"add": lambda a, b: ops.add(a, b, 0.11, 3), "add_relu": lambda a, b: ops.add_relu(a, b, 0.11, 3), "mul": lambda a, b: ops.mul(a, b, 0.13, 4), "cat": lambda a, b: ops.cat([a, b, a], -1, 0.09, 5)}.items():
+            made[f"q_{name}_{label}"] = Case(lambda x, y, f=function, q=quantize, o=other: f(q(x), o(y)).dequantize(), vectors(2, 3, 4), opsets=wide, tolerance=(1e-3, 0.14))
+            if name != "cat":
+                made[f"q_{name}_{label}_broadcast"] = Case(lambda x, y, f=function, q=quantize, o=other: f(q(x), o(y[:, :1])).dequantize(), vectors(2, 3, 4), opsets=wide, tolerance=(1e-3, 0.14))
+        for name, function in {"hardswish": lambda a: ops.hardswish(a, 0.07, 9), "sigmoid": lambda a: ops.sigmoid(a, 0.0041, 2), "leaky_relu": lambda a: ops.leaky_relu(a, 0.2, False, 0.07, 9), "leaky_relu_in_place": lambda a: ops.leaky_relu(a, 0.2, True, 0.07, 9),
+                               "layer_norm_two": lambda a: ops.layer_norm(a, [3, 4], torch.linspace(-1, 1, 12).reshape(3, 4), None, 1e-5, 0.1, 60), "group_norm_plain": lambda a: ops.group_norm(a, 3, None, None, 1e-5, 0.1, 60),
+                               "instance_norm_plain": lambda a: ops.instance_norm(a, None, None, 1e-3, 0.1, 60)}.items():
+            made[f"q_{name}_{label}"] = Case(lambda x, f=function, q=quantize: f(q(x)).dequantize(), [(steps(-2, 6, 2, 3, 4),), (r(2, 3, 4) * 3,)], opsets=wide, tolerance=(1e-3, 0.11))
+    return made
+
+
+@torch.jit.script
+def stacked_steps(x):
+    """A recurrence whose states are quantized; the first has another scale."""
+    q = torch.quantize_per_tensor(x, 0.05, 7, torch.quint8)
+    state = torch.quantize_per_tensor(torch.zeros(q.size(1), q.size(2)), 1.0, 0, torch.quint8)
+    made = []
+    for i in range(q.size(0)):
+        state = torch.ops.quantized.add(q[i], state, 0.1, 30)
+        made.append(state)
+    return torch.stack(made).dequantize(), state.dequantize()
+
+
+@torch.jit.script
+def stacked_of_two_scales(x):
+    q = torch.quantize_per_tensor(x, 0.05, 7, torch.quint8)
+    made = []
+    for i in range(q.size(0)):
+        made.append(torch.ops.quantized.add(q[i], q[i], 0.1 * (i + 1), 30))
+    return torch.stack(made).dequantize()
+
+
+def sizes():
+    """Sizes of quantized tensors, known when the model runs."""
+    wide = range(10, 27)
+    return {
+        "q_sizes": Case(lambda x: (lambda a: (a.reshape(a.size(0) * a.size(1), -1).dequantize(), torch.tensor(a.shape), a.flatten(0, 1).dequantize() + a.numel()))(torch.quantize_per_tensor(x, 0.0731, ZERO, torch.quint8)),
+                        [(steps(-2, 6, 2, 3, 4),), (steps(-2, 6, 3, 5, 4),)], ("f32:n,m,4",), opsets=wide),
+        "q_stacked_in_loop": Case(stacked_steps, [(steps(-2, 2, 4, 2, 3),), (steps(-2, 2, 7, 3, 3),), (steps(-2, 2, 1, 2, 3),)], ("f32:t,n,3",), script=True, opsets=wide, tolerance=(1e-5, 1e-5)),
+        "q_stacked_of_two_scales": Case(stacked_of_two_scales, [(steps(-2, 2, 4, 2),)], ("f32:t,2",), script=True, asks="whose scales differ", opsets=range(0)),
+    }
 
 
 def uncompared():

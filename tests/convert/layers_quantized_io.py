@@ -54,6 +54,8 @@ def cases():
     channels = torch.quantize_per_channel(torch.randn(2, 3, 4), torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64), torch.tensor([3, 0, 9]), 1, torch.quint8)
     made["io_channels"] = Case(lambda x: x.dequantize(), [(channels,)], opsets=range(13, 27))
     made["io_channels_out"] = Case(lambda x: x, [(channels,)], opsets=range(13, 27))
+    for name, bounds in {"clamp": (-1.0, 2.0), "clamp_min": (-0.3, None), "clamp_max": (None, 0.9)}.items():   # what stands on no step is rounded to one
+        made[f"io_{name}_steps"] = Case(lambda x, b=bounds: torch.clamp(x, *b).int_repr(), pictures(), opsets=OPSETS)
     made |= with_numbers()
     made |= layers()
     return made
@@ -98,8 +100,20 @@ def layers():
     bags.qconfig = torch.ao.quantization.float_qparams_weight_only_qconfig
     bags = Bags(bags)
     bags = torch.ao.quantization.convert(torch.ao.quantization.prepare(bags))
+    packed = torch.ops.quantized.embedding_bag_prepack(torch.quantize_per_channel(r(10, 8), torch.rand(10) * 0.1 + 0.01, torch.rand(10) * 9, 0, torch.quint8))
+    for mode, last in ((0, False), (1, False), (1, True), (2, True)):   # which the kernel doesn't read
+        made[f"embedding_bag_byte_{mode}_{last}"] = Case(ModeOfBags(packed, mode, last), [(torch.randint(0, 10, (6,)), torch.tensor([0, 2, 2, 6])), (torch.randint(0, 10, (9,)), torch.tensor([0, 1, 5, 9]))], ("i64:n", "i64:4"), opsets=range(9, 27))
     made["embedding_bag_byte"] = Case(bags, [(torch.randint(0, 10, (6,)), torch.tensor([0, 2, 2, 6])), (torch.randint(0, 10, (9,)), torch.tensor([0, 1, 5, 9]))], ("i64:n", "i64:4"), opsets=range(9, 27))
     return made
+
+
+class ModeOfBags(nn.Module):
+    def __init__(self, packed, mode, last):
+        super().__init__()
+        self.packed, self.mode, self.last = packed, mode, last
+
+    def forward(self, indices, offsets):
+        return torch.ops.quantized.embedding_bag_byte(self.packed, indices, offsets, False, self.mode, False, None, None, self.last)
 
 
 class Bags(nn.Module):

@@ -61,6 +61,10 @@ def along(x, count=None):
 
 def cases():
     made = {}
+    # 2 n + 3 is never 1, so the rank is known.
+    longer = lambda x: torch.cat([x, x, x[:1].expand(3, -1)], 0)
+    made["squeeze_never_one"] = Case(lambda x: (longer(x)[None, :, None].squeeze()[2:], longer(x).squeeze(0)[1:, 1], longer(x)[:, None].squeeze((0, 1)) @ torch.ones(4)),
+                                     [(torch.randn(2, 4),), (torch.randn(1, 4),), (torch.randn(5, 4),)], ("f32:n,4",), opsets=range(8, 27))
     x = torch.randn(2, 3, 4)
     same = torch.randn(3, 3, 3)
 

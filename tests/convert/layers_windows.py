@@ -28,6 +28,11 @@ def cases():
     made["conv_transpose_f64"] = Case(nn.ConvTranspose1d(4, 6, 3, stride=2, padding=1, dilation=2).double(), [(torch.randn(2, 4, 5).double(),)])
     made["fold_dilated"] = Case(lambda x: F.fold(x, (7, 8), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 12, 24),)])
     made["fold_unbatched"] = Case(lambda x: F.fold(x, (4, 5), (2, 2)), [(torch.randn(12, 12),)])
+    places = lambda h, w: ((h + 2 - 3) // 2 + 1) * ((w - 3) + 1)   # of a fold to h by w
+    made["fold_named"] = Case(lambda x, y: F.fold(x, (y.size(0), y.size(1)), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 12, places(7, 8)), torch.randn(7, 8)), (torch.randn(1, 12, places(4, 9)), torch.randn(4, 9)), (torch.full((1, 12, places(5, 3)), torch.inf), torch.randn(5, 3))],
+                              ("f32:n,12,p", "f32:h,w"), opsets=range(9, 27))
+    made["fold_named_double"] = Case(lambda x, y: F.fold(x, (y.size(0), 4), 2, stride=2), [(torch.randn(12, 6, dtype=torch.float64), torch.randn(6)), (torch.randn(12, 4, dtype=torch.float64), torch.randn(5))], ("f64:12,p", "f32:h"), opsets=range(9, 27))
+    made["fold_overlap_add"] = Case(lambda x: F.fold(x, (1, 16 + 4 * (x.size(-1) - 1)), (1, 16), stride=(1, 4)).squeeze(1).squeeze(1), [(torch.randn(2, 16, 5),), (torch.randn(1, 16, 9),), (torch.randn(3, 16, 1),)], ("f32:n,16,frames",), opsets=range(9, 27))
     made["unfold_named"] = Case(lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), images((2, 9, 11), (1, 6, 7)), (IMAGE,), opsets=range(10, 27))
     for name, spec in (("channels", "f32:n,c,9,11"), ("all", "f32:n,c,h,w")):
         made[f"unfold_named_{name}"] = Case(lambda x: F.unfold(x, (2, 3), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 3, 9, 11),), (torch.randn(1, 5, 9, 11),)], (spec,), opsets=range(7 if name == "channels" else 10, 27))

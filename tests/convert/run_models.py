@@ -91,6 +91,21 @@ class Subject:
         return self.run(self.inputs.others(sizes)) is not None
 
 
+# Many quantized layers: a sum that ends between two steps is rounded to another one than in PyTorch, and the layers behind multiply
+# the difference. So many steps of the result may be between both; PyTorch's own engines are further apart.
+STEPS = {"quantized_resnet": 2, "quantized_resnet_tensor": 2}
+
+
+def within_steps(file, got, want, steps):
+    """Whether float results differ by so many steps of the DequantizeLinear that gives them at most."""
+    import onnx
+    model = onnx.load(file)
+    scales = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    makers = {node.output[0]: node for node in model.graph.node if node.op_type == "DequantizeLinear"}
+    steps_of = [steps * scales[makers[one.name].input[1]] for one in model.graph.output]
+    return len(got) == len(want) and all(g.shape == w.shape and g.dtype == w.dtype and np.all(np.abs(g - w) <= step * 1.001) for g, w, step in zip(got, want, steps_of))
+
+
 def judge(subject, file, runs):
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
@@ -117,6 +132,9 @@ def judge(subject, file, runs):
             got = flat_results(session.run(None, dict(zip(names, given))))
         except Exception as error:
             return f"{what}: can't run: {str(error)[:300]}"
+        steps = STEPS.get(subject.model["name"].split("-")[0])
+        if steps and within_steps(file, got, want, steps):
+            continue
         if wrong := compare(got, want, range(len(want)) if random else (), least=narrowest(file)):
             return f"{what}: {wrong}"
     return "" if compared else "PyTorch refuses all inputs: nothing was compared"
@@ -148,6 +166,7 @@ def main():
     parser.add_argument("--nodes", type=pathlib.Path)
     options = parser.parse_args()
     torch.set_num_threads(1)   # no pool that a child would lack
+    torch.backends.quantized.engine = "fbgemm"   # x86 and onednn compute transposed convolutions wrongly
     models = json.loads((options.models / "index.json").read_text())["models"]
     sizes = ("small",) if options.small else ("small", "full")   # those of a size by name are for measurements
     models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and m["size"] in sizes]

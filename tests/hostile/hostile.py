@@ -269,6 +269,20 @@ def chain(length, op="%{0} : Tensor = aten::relu(%{1})"):
     return graph("%v0 : Tensor", repeated(length, op), returns=f"v{length}")
 
 
+def dimensions_at_run_time(length, rank):
+    return graph("%d : int", *[constant(f"s{i}", 2) for i in range(rank)], constant("none", "", "NoneType").replace("[value=]", ""),
+                 f"  %shape : int[] = prim::ListConstruct({', '.join(f'%s{i}' for i in range(rank))})\n",
+                 "  %v0 : Tensor = aten::zeros(%shape, %none, %none, %none, %none)\n",
+                 repeated(length, "%{0} : Tensor = aten::cumsum(%{1}, %d, %none)"), returns=f"v{length}")
+
+
+def written_part_of_many(parts):
+    return graph("%i : int", constant("n", parts), constant("zero", 0), constant("one", 1), constant("none", "", "NoneType").replace("[value=]", ""),
+                 "  %shape : int[] = prim::ListConstruct(%n)\n  %v : Tensor = aten::zeros(%shape, %none, %none, %none, %none)\n"
+                 "  %parts : Tensor[] = aten::split(%v, %one, %zero)\n  %part : Tensor = aten::__getitem__(%parts, %i)\n"
+                 "  %w : Tensor = aten::add_(%part, %one, %one)\n  %x : Tensor = aten::cat(%parts, %zero)\n")
+
+
 def chain_of_writes(length):
     return chain(length, "%{0} : Tensor = aten::relu_(%{1})")
 

@@ -219,6 +219,32 @@ def same(one, other):
     return all(a.dtype == b.dtype and a.shape == b.shape and near(a, b) for a, b in zip(one, other)) and len(one) == len(other)
 
 
+REQUANTIZED = "(float[1,1,6,6] x) => (float[A,B,C,D] y) { s = Constant<value=float {0.05}>() z = Constant<value=uint8 {128}>() q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) " \
+              "w = Constant<value=float[2,1,1,1] {1.0, 0.004}>() c = Conv(d, w) t = Constant<value=float {0.0005}>() r = QuantizeLinear(c, t, z) y = DequantizeLinear(r, t, z) }"
+
+
+def check_requantized(program, folder):
+    """A weight of floats between quantized tensors gets one scale; so a weight with a scale for each channel stays integers at every opset."""
+    form = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 11]> g ' + REQUANTIZED).SerializeToString()
+    feed = {"x": torch.randn(1, 1, 6, 6).numpy()}
+    wrong = ["a weight of floats between quantized tensors: ONNX Runtime no longer falls for it"] if same(run(form, feed, False), run(form, feed, True)) else []
+    scales = torch.tensor([1.0, 0.01, 0.0004], dtype=torch.float64) / 100
+    conv = torch.ao.nn.quantized.Conv2d(2, 3, 3)
+    conv.set_weight_bias(torch.quantize_per_channel(torch.randn(3, 2, 3, 3) * scales.reshape(3, 1, 1, 1).float() * 30, scales, torch.zeros(3, dtype=torch.long), 0, torch.qint8), torch.zeros(3))
+    conv.scale, conv.zero_point = 0.0001, 128
+    module = torch.nn.Sequential(torch.ao.nn.quantized.Quantize(0.05, 128, torch.quint8), conv, torch.ao.nn.quantized.DeQuantize()).eval()
+    file, target = f"{folder}/requantized.pt", f"{folder}/requantized.onnx"
+    torch.jit.save(torch.jit.script(module), file)
+    x = torch.randn(2, 2, 6, 6)
+    for opset in ("10", "11", "12", "13", "21"):
+        made = subprocess.run([program, "convert", file, "-o", target, "-q", "--opset", opset, "--input", "f32:2,2,6,6"], capture_output=True, text=True)
+        for optimize in (False, True):
+            got = run(target, {onnx.load(target).graph.input[0].name: x.numpy()}, optimize) if not made.returncode else made.stderr
+            if isinstance(got, str) or numpy.abs(got[0] - module(x).numpy()).max() > conv.scale * 1.01:
+                wrong.append(f"a quantized convolution at {opset}, {'with' if optimize else 'without'} optimisations: {got if isinstance(got, str) else 'other values'}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -231,6 +257,7 @@ def main():
         if isinstance(got, str) or same(got, [numpy.array(right, got[0].dtype)]):
             wrong.append(f"{what}: {got if isinstance(got, str) else 'it is right now'}")
     with tempfile.TemporaryDirectory() as folder:
+        wrong += check_requantized(arguments.program, folder)
         wrong += check_fatal(arguments.program, folder, arguments.opsets.split(","))
         for what, inputs, body, (module, shapes) in TRAPS:
             sign = (lambda one: -one.abs()) if "maximum" in what else (lambda one: one)
