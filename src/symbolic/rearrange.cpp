@@ -75,7 +75,8 @@ Facts repeat_interleave(const Call& call) {
   if (!self.shape) return {tensor_fact(self.dtype, flat ? std::optional(unknown_sizes(1)) : std::nullopt)};
   Shape shape = flat ? Shape{product(*self.shape)} : *self.shape;
   const auto dim = flat ? std::optional<std::size_t>(0) : dim_index(call, "dim", self);
-  if (!dim || shape.empty()) return {tensor_fact(self.dtype, std::nullopt)};
+  if (shape.empty()) throw Impossible{"a tensor without dimensions has none to repeat along; pass dim=None"};
+  if (!dim) return {tensor_fact(self.dtype, std::nullopt)};
   Dim& size = shape[*dim];
   const TensorFact* repeats = call.tensor("repeats");
   if (repeats && repeats->shape && repeats->shape->size() == 1 && repeats->shape->front().number() != 1) {
