@@ -25,7 +25,7 @@ const ir::Node* read_back(const ir::Node& set) {
   const ir::Value* value = set.input(1);
   while (value->producer() && value->producer()->op().ends_with('_') && value->producer()->outputs().size() == 1) {
     const auto written = written_operands(*value->producer());
-    if (written.size() != 1 || written[0] != 0) return nullptr;
+    if (!value->producer()->op().starts_with("aten::") || written.size() != 1 || written[0] != 0) return nullptr;
     value = value->producer()->input(0);
   }
   const ir::Node* read = value->producer();
