@@ -60,6 +60,7 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
     if (options.fold) step("fuse_batch_norm", [&] { onnx::fuse_batch_norm(made, weights); });
     step("merge_equal", [&] { onnx::merge_equal(made); });
   }
+  step("guard_quantized", [&] { onnx::guard_quantized(made); });
   step("remove_dead", [&] { onnx::remove_dead(made); });
   step("guard_padding", [&] { onnx::guard_padding(made); });
   step("guard_fusions", [&] { onnx::guard_fusions(made); });

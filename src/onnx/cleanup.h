@@ -36,6 +36,9 @@ void guard_fusions(Model& model);
 // At opset 10 onnx infers that a Slice with constant bounds leaves a named size as it is, and ONNX Runtime then takes a buffer of
 // the wrong size again. The ends are computed there, by which nothing is inferred.
 void guard_slices(Model& model);
+// From opset 21 on ONNX Runtime moves the DequantizeLinear of int8 tensors behind a Reshape and the like, and then writes a model
+// that doesn't load. The integers move instead.
+void guard_quantized(Model& model);
 // Weights are inputs too, whose values a caller may replace; constants that came with the conversion aren't.
 void offer_weights(Model& model);
 // Names what has none yet, after modules and operators ("/encoder/layer.0/MatMul_output_0"). All names are unique.
