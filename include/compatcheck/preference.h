@@ -7,7 +7,7 @@ namespace compatcheck {
 
 enum class Preference : std::uint8_t {
   exact,    // as PyTorch computes it, for every input
-  compact,  // fewer nodes where those differ from PyTorch only for unusual inputs (NaN, …), which the report names (CC010)
+  compact,  // fewer nodes where those differ from PyTorch only for rare inputs (NaN, …), which the report names (CC010)
 };
 
 }  // namespace compatcheck

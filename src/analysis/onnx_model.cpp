@@ -54,9 +54,10 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   };
   if (options.optimize) {
     step("remove_identities", [&] { onnx::remove_identities(made); });
+    step("merge_equal", [&] { onnx::merge_equal(made); });
     if (options.fold && !options.keep_initializers_as_inputs)
       step("fold_constants", [&] { onnx::fold_constants(made, weights); });
-    step("drop_zero_states", [&] { onnx::drop_zero_states(made); });
+    if (!options.keep_initializers_as_inputs) step("drop_zero_states", [&] { onnx::drop_zero_states(made); });
     if (options.fold) step("fuse_batch_norm", [&] { onnx::fuse_batch_norm(made, weights); });
     step("merge_equal", [&] { onnx::merge_equal(made); });
   }

@@ -166,7 +166,7 @@ constexpr std::array options_shipped{
            "make weights inputs too, so that a caller may replace them",
            [](Options& o, const std::string&) { o.convert.keep_initializers_as_inputs = true; }},
     Option{"--no-fold", "", "", "", false, "convert verify",
-           "keep nodes that compute only with weights, and BatchNormalization beside Conv",
+           "keep nodes that compute only with weights and constants, and BatchNormalization beside Conv",
            [](Options& o, const std::string&) { o.convert.fold = false; }},
     Option{"--no-optimize", "", "", "", false, "convert verify", "skip every clean-up of the result, including folding",
            [](Options& o, const std::string&) { o.convert.optimize = false; }},

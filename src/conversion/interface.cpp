@@ -132,8 +132,8 @@ Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& na
 
 class Collector {
  public:
-  Collector(const ir::Graph& graph, const Context& context, onnx::Builder& builder, const OperandOf& operand_of)
-      : graph_(graph), context_(context), builder_(builder), operand_of_(operand_of) {}
+  Collector(const Context& context, onnx::Builder& builder, const OperandOf& operand_of)
+      : context_(context), builder_(builder), operand_of_(operand_of) {}
 
   // `keyed`: a dictionary's key or a NamedTuple's field names it already.
   void collect(const ir::Value* value, const std::string& name, bool keyed = false) {
@@ -256,15 +256,11 @@ class Collector {
           takes);
   }
 
-  // The rank that an If or Loop gives may depend on what it computes, and the rank of a squeezed tensor on sizes that vary. The
-  // result of an operator that isn't ONNX's may have no known type.
+  // The rank that an If or Loop gives may depend on what it computes. The result of an operator that isn't ONNX's may have no
+  // known type.
   bool may_stay_open(const Fact& fact) const {
-    if (!fact.wants.empty())
-      return std::all_of(fact.wants.begin(), fact.wants.end(), [&](std::uint32_t input) {
-        const auto* tensor = context_.facts.of(graph_.inputs()[input]).tensor();
-        return tensor && tensor->shape;
-      });
-    return context_.export_type != ExportType::onnx || !fact.blame || !fact.blame->blocks().empty();
+    if (!fact.wants.empty()) return false;
+    return context_.export_type != ExportType::onnx || (fact.blame && !fact.blame->blocks().empty());
   }
 
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {
@@ -293,7 +289,6 @@ class Collector {
                          ir::DType::f32);
   }
 
-  const ir::Graph& graph_;
   const Context& context_;
   onnx::Builder& builder_;
   const OperandOf& operand_of_;
@@ -381,7 +376,7 @@ std::unordered_map<const ir::Value*, Operand> declare_inputs(const ir::Graph& gr
 
 std::vector<Output> collect_outputs(const ir::Graph& graph, const Context& context, onnx::Builder& builder,
                                     const OperandOf& operand_of) {
-  Collector collector(graph, context, builder, operand_of);
+  Collector collector(context, builder, operand_of);
   const auto values = graph.outputs();
   const std::size_t own = values.size() - context.state.size();
   for (std::size_t i = 0; i < own; ++i) collector.collect(values[i], "output_" + std::to_string(i));

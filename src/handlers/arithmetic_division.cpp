@@ -46,7 +46,8 @@ Value floored_by_rest(Emission& e, const Value& a, const Value& b, const Value& 
 }
 
 Value floored_floats(Emission& e, const Value& a, const Value& b) {
-  if (e.build.compact("the quotient may differ by 1 from PyTorch's where it is next to a whole number"))
+  if (e.build.compact(
+          "the quotient may differ by 1 from PyTorch's where it is next to a whole number, and where a value is infinite"))
     return e.node("Floor", {divide(e, a, b)});
   Value quotient;
   if (e.at_least(11)) {
@@ -121,7 +122,7 @@ std::pair<Value, Value> quotient_operands(Emission& e) {
   const Shape *sizes = known_shape(e, dividend), *of_divisor = known_shape(e, divisor);
   const bool one = of_divisor && std::ranges::all_of(*of_divisor, [](const Dim& size) { return size.number() == 1; });
   if (is_floating(b) || !one || !may_be_zero(e, b)) return {a, b};
-  if (!sizes || !minds_empty(e, *sizes, all_axes(static_cast<std::int64_t>(sizes->size())))) return {a, b};
+  if (!sizes || !may_be_empty(*sizes, all_axes(static_cast<std::int64_t>(sizes->size())))) return {a, b};
   const auto marked = e.build.plumbing();
   return {a, e.at_least(8) ? e.node("Expand", {b, e.node("Shape", {a})}) : e.node("Add", {e.node("Sub", {a, a}), b})};
 }

@@ -67,7 +67,8 @@ bool may_be_nan(Emission& e, const Value& value) {
 }
 
 bool minds_nan(Emission& e, const Value& value) {
-  return may_be_nan(e, value) && !e.build.compact("the result may differ from PyTorch's where values are NaN");
+  if (!may_be_nan(e, value)) return false;
+  return e.constant_of(value) || !e.build.compact("the result may differ from PyTorch's where values are NaN");
 }
 
 bool may_be_zero(Emission& e, const Value& value) {

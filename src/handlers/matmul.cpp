@@ -79,7 +79,7 @@ Value kept_apart(Emission& e, const Value& value, std::int64_t rank, std::string
 Value careful_product(Emission& e, std::string_view first, std::string_view second) {
   std::int64_t left = e.rank(first), right = e.rank(second);
   Shape own = e.shape(first);
-  const auto empty = [&](const Shape& shape) { return minds_empty(e, shape, all_axes(std::ssize(shape))); };
+  const auto empty = [&](const Shape& shape) { return may_be_empty(shape, all_axes(std::ssize(shape))); };
   Value a = operand(e, first), b = operand(e, second);
   if ((left == 1 && right == 1) || (!empty(own) && !empty(e.shape(second)))) return matrix_product(e, a, left, b, right);
   Ints gone;

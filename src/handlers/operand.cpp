@@ -98,15 +98,18 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
   return {Unresolved{}};
 }
 
+constexpr std::int64_t most_held = 1 << 16;  // elements: an expanded tensor has more of them than its storage
+
 onnx::TensorData data_of(const ir::TensorView& view) {
   const DType dtype = ir::is_quantized(view.dtype) ? ir::stored_dtype(view.dtype) : view.dtype;
   onnx::TensorData data{.dtype = dtype, .dims = view.sizes, .bytes = {}, .view = view};
   data.view->dtype = dtype;
   const std::size_t width = ir::element_bytes(dtype);
   const bool at_hand = view.storage && view.storage->data.size() == view.storage->bytes && width;
-  if (!at_hand && !(view.storage && view.elements() == 0)) return data;
-  std::vector<std::uint8_t> bytes;
   const std::int64_t count = view.elements();
+  if (!at_hand && !(view.storage && count == 0)) return data;
+  if (count > most_held && !view.contiguous()) return data;
+  std::vector<std::uint8_t> bytes;
   bytes.reserve(static_cast<std::size_t>(count) * width);
   Ints at(view.sizes.size(), 0);
   for (std::int64_t i = 0; i < count; ++i) {

@@ -5,11 +5,8 @@
 #include "handlers/compute.h"
 
 namespace compatcheck::handlers {
-namespace {
 
-constexpr double beyond_narrow = 1e300;  // as f64: more than any f32, less than infinity
-
-Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction) {
+Ordered first_of_numbers(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction) {
   Arguments attributes{{"k", k}, {"axis", axis}};
   if (e.at_least(11) || direction == SortOrder::downwards) {
     attributes.push_back({"largest", direction == SortOrder::downwards});
@@ -19,6 +16,10 @@ Ordered top(Emission& e, const Value& value, std::int64_t axis, const Value& k, 
   const auto made = e.nodes("TopK", {e.node("Neg", {value})}, 2, attributes);
   return {e.node("Neg", {made[0]}), made[1]};
 }
+
+namespace {
+
+constexpr double beyond_narrow = 1e300;  // as f64: more than any f32, less than infinity
 
 // Before Where: out of both laid side by side. The number of elements must be known.
 Value pick(Emission& e, const Value& condition, double yes, const Value& no, const Shape& dims) {
@@ -46,7 +47,7 @@ Ordered with_room(Emission& e, const Value& value, const Shape& dims, std::int64
   const Value wide = e.cast(value, DType::f64), bound = e.scalar(DType::f64, beyond_narrow);
   const Value bounded =
       e.at_least(8) ? e.node("Min", {wide, bound}) : pick(e, e.node("Greater", {wide, bound}), beyond_narrow, wide, dims);
-  const Ordered found = top(e, pick(e, is_nan(e, value), infinity, bounded, dims), axis, k, direction);
+  const Ordered found = first_of_numbers(e, pick(e, is_nan(e, value), infinity, bounded, dims), axis, k, direction);
   if (e.at_least(11)) return {e.node("GatherElements", {value, found.indices}, {{"axis", axis}}), found.indices};
   const Value back = e.cast(found.values, value.dtype);
   if (e.at_least(9))
@@ -68,18 +69,19 @@ Ordered in_two_steps(Emission& e, const Value& value, std::int64_t axis, const V
   };
   const Value nan = is_nan(e, value);
   const Value all = e.build.gather(e.node("Shape", {value}), e.integers({axis}), 0);
-  const Ordered by_value = top(e, where(e, nan, e.scalar(value.dtype, infinity), value), axis, all, direction);
-  const Ordered by_kind = top(e, at(e.cast(nan, DType::i32), by_value.indices), axis, k, direction);
+  const Ordered by_value = first_of_numbers(e, where(e, nan, e.scalar(value.dtype, infinity), value), axis, all, direction);
+  const Ordered by_kind = first_of_numbers(e, at(e.cast(nan, DType::i32), by_value.indices), axis, k, direction);
   const Value places = at(by_value.indices, by_kind.indices);
   return {at(value, places), places};
 }
 
 // TopK takes floats alone before opset 11.
 Ordered of_integers(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction) {
-  if (e.at_least(11)) return top(e, value.dtype == DType::boolean ? e.cast(value, DType::u8) : value, axis, k, direction);
+  if (e.at_least(11))
+    return first_of_numbers(e, value.dtype == DType::boolean ? e.cast(value, DType::u8) : value, axis, k, direction);
   if (value.dtype == DType::i64 || value.dtype == DType::u64)
     throw Refusal{"TopK supports only floating values before opset 11", "use opset 11, or i32"};
-  return top(e, e.cast(value, ir::element_bytes(value.dtype) < 4 ? DType::f32 : DType::f64), axis, k, direction);
+  return first_of_numbers(e, e.cast(value, ir::element_bytes(value.dtype) < 4 ? DType::f32 : DType::f64), axis, k, direction);
 }
 
 }  // namespace
@@ -96,7 +98,6 @@ Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::
     found.values = e.cast(found.values, value.dtype);
     return found;
   }
-  if (!minds_nan(e, value)) return top(e, value, axis, k, direction);
   return value.dtype == DType::f64 ? in_two_steps(e, value, axis, k, direction) : with_room(e, value, dims, axis, k, direction);
 }
 

@@ -16,4 +16,7 @@ struct Ordered {
 Ordered first_in_order(Emission& e, const Value& value, const Shape& dims, std::int64_t axis, const Value& k,
                        SortOrder direction);
 
+// The same where NaN may go anywhere.
+Ordered first_of_numbers(Emission& e, const Value& value, std::int64_t axis, const Value& k, SortOrder direction);
+
 }  // namespace compatcheck::handlers

@@ -16,7 +16,7 @@ template <bool every>
 Value all_or_any_of(Emission& e, const Value& x) {
   const Ints axes = axes_of(e);
   const bool keep = e.boolean("keepdim");
-  if (!minds_empty(e, e.shape("self"), axes)) return reduce(e, every ? "ReduceMin" : "ReduceMax", x, axes, keep);
+  if (!may_be_empty(e.shape("self"), axes)) return reduce(e, every ? "ReduceMin" : "ReduceMax", x, axes, keep);
   const Value counted = e.cast(every ? e.node("Not", {x}) : x, DType::i64);
   const Value found = e.cast(reduce(e, "ReduceSum", counted, axes, keep), DType::boolean);
   return every ? e.node("Not", {found}) : found;

@@ -176,10 +176,10 @@ namespace {
 
 bool prefers_one_resize(Emission& e, const Job& job) {
   const bool open = !std::ranges::all_of(job.sides, known);
-  return open && e.at_least(11) && takes(job) && can_go_by_factors(job) &&
+  return open && !is_nearest(job) && e.at_least(11) && takes(job) && can_go_by_factors(job) &&
          e.build.compact(
-             "the result may differ from PyTorch's where a size stays or doubles by a factor other than 1 or 2, and "
-             "where single precision misses a size");
+             "the result may differ from PyTorch's where the factor isn't 1 and a size stays as it is, or where "
+             "single precision misses a size");
 }
 
 Value one_resize(Emission& e, const Job& job) {

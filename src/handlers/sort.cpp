@@ -13,16 +13,21 @@ void give(Emission& e, const Ordered& found) {
   e.give(1, found.indices);
 }
 
+Ordered first(Emission& e, const Value& x, std::int64_t axis, const Value& k, SortOrder order) {
+  if (is_floating(x) && !minds_nan(e, x)) return first_of_numbers(e, x, axis, k, order);
+  return first_in_order(e, x, e.shape("self"), axis, k, order);
+}
+
 void topk(Emission& e) {
   const Value x = e.tensor("self");
   if (e.rank("self") == 0) return give(e, {x, e.scalar(DType::i64, 0)});
-  give(e, first_in_order(e, x, e.shape("self"), e.axis("dim"), e.int_vector("k"), direction(e.boolean("largest"))));
+  give(e, first(e, x, e.axis("dim"), e.int_vector("k"), direction(e.boolean("largest"))));
 }
 
 Ordered sorted(Emission& e, std::int64_t axis) {
   const Value x = e.tensor("self");
   if (e.rank("self") == 0) return {x, e.scalar(DType::i64, 0)};
-  return first_in_order(e, x, e.shape("self"), axis, e.size_of("self", axis), direction(e.boolean("descending")));
+  return first(e, x, axis, e.size_of("self", axis), direction(e.boolean("descending")));
 }
 
 void sort(Emission& e) { give(e, sorted(e, e.axis("dim"))); }

@@ -21,8 +21,8 @@ void merge_equal(Model& model);
 // A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the
 // file in which they lie.
 void fuse_batch_norm(Model& model, int weights);
-// Nodes that compute with weights and constants alone, of moderate size, become weights; none but small ones is larger than what
-// it is made from.
+// Nodes that compute with weights and constants alone, of moderate size, become weights, unless the file would grow by more than
+// a few kilobytes.
 void fold_constants(Model& model, int weights);
 // The nodes that fold_constants would remove, in bodies too.
 std::unordered_set<const Node*> foldable_nodes(const Model& model);

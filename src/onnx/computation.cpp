@@ -49,6 +49,10 @@ struct Call {
   }
 };
 
+bool has_negative(const Dims& dims) {
+  return std::ranges::any_of(dims, [](std::int64_t dim) { return dim < 0; });
+}
+
 // From 0 on, each once, in order.
 std::optional<Dims> axes_in(Dims axes, std::int64_t rank) {
   for (std::int64_t& axis : axes) {
@@ -141,8 +145,7 @@ const BinaryOperator* binary_operator(std::string_view op) {
   using I = std::int64_t;
   using OptD = std::optional<double>;
   using OptI = std::optional<I>;
-  const auto divisible = [](I a, I b) { return b != 0 && !(b == -1 && a == std::numeric_limits<I>::min()); };
-  static const auto can_divide = divisible;
+  static constexpr auto can_divide = [](I a, I b) { return b != 0 && !(b == -1 && a == std::numeric_limits<I>::min()); };
   static const std::map<std::string_view, BinaryOperator> operators = {
       {"Add", {[](D a, D b) -> OptD { return a + b; }, [](I a, I b) -> OptI { return wrapped(a, b, std::plus<>()); }}},
       {"Sub", {[](D a, D b) -> OptD { return a - b; }, [](I a, I b) -> OptI { return wrapped(a, b, std::minus<>()); }}},
@@ -227,7 +230,7 @@ Result logical_not(const Call& call) {
                      }};
 }
 
-Result plan_cast(const Call& call) {
+Result casting(const Call& call) {
   const auto to = dtype_from_data_type(call.integer("to", 0));
   const DType from = call.dtype();
   const auto known = [](DType dtype) {
@@ -275,11 +278,12 @@ Computation with_dims(const Call& call, Dims dims) {
           [dims](Tensors all) { return TensorData{.dtype = all[0]->dtype, .dims = dims, .bytes = all[0]->bytes, .view = {}}; }};
 }
 
-Result plan_transpose(const Call& call) {
+Result transposing(const Call& call) {
   Dims permutation(call.dims().size());
   std::iota(permutation.rbegin(), permutation.rend(), 0);
   if (const auto* given = call.attribute<Dims>("perm")) permutation = *given;
-  if (permutation.size() != call.dims().size() || !axes_in(permutation, call.rank())) return std::nullopt;
+  if (has_negative(permutation) || permutation.size() != call.dims().size() || !axes_in(permutation, call.rank()))
+    return std::nullopt;
   const Dims own = row_major(call.dims());
   Dims dims, strides;
   for (const std::int64_t axis : permutation) {
@@ -322,7 +326,7 @@ Result squeeze(const Call& call) {
 
 Result expand(const Call& call) {
   const auto to = call.values(1);
-  const auto dims = to ? broadcast(call.dims(), *to) : std::nullopt;
+  const auto dims = to && !has_negative(*to) ? broadcast(call.dims(), *to) : std::nullopt;
   return dims ? Result(viewed(call, *dims, stretched(call.dims(), *dims))) : std::nullopt;
 }
 
@@ -389,7 +393,7 @@ Result shape(const Call& call) {
 
 Result constant_of_shape(const Call& call) {
   const auto dims = call.values(0);
-  if (!dims) return std::nullopt;
+  if (!dims || has_negative(*dims)) return std::nullopt;
   const auto* value = call.attribute<TensorData>("value");
   const TensorData element = value ? *value : make_tensor(DType::f32, {1}, std::vector<double>{0});
   if (element.view || element.elements() != 1) return std::nullopt;
@@ -458,9 +462,9 @@ Planner planner_of(std::string_view op) {
       {"Sigmoid", unary},
       {"Softplus", unary},
       {"Not", logical_not},
-      {"Cast", plan_cast},
+      {"Cast", casting},
       {"Where", where},
-      {"Transpose", plan_transpose},
+      {"Transpose", transposing},
       {"Reshape", reshape},
       {"Unsqueeze", unsqueeze},
       {"Squeeze", squeeze},

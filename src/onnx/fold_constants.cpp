@@ -14,25 +14,42 @@
 namespace compatcheck::onnx {
 namespace {
 
-constexpr std::uint64_t most_bytes = 16 << 20;  // of a weight that is read
+constexpr std::uint64_t most_bytes = 16 << 20;  // of a weight that is read, in the file and as a tensor
 constexpr std::uint64_t small_bytes = 4 << 10;  // of a result that may be larger than what it is made from
 
 std::uint64_t bytes_of(ir::DType dtype, const std::vector<std::int64_t>& dims) {
   return static_cast<std::uint64_t>(TensorData{.dims = dims, .bytes = {}}.elements()) * ir::element_bytes(dtype);
 }
 
-// Which nodes can be folded. Small tensors that need no file are computed at once: others' dims follow from them.
+// What reading a weight takes: an expanded one has few bytes in the file, a part of a large one few elements.
+std::uint64_t bytes_read(const TensorData& data) { return std::max(bytes_to_read(data), bytes_of(data.dtype, data.dims)); }
+
+// Which nodes can be folded. Small tensors that need no file are computed at once, because dims of others may depend on them.
 class Foldable {
  public:
-  explicit Foldable(const Model& model) {
+  // `excluded`: weights that aren't read.
+  explicit Foldable(const Model& model, const std::unordered_set<ValueId>& excluded = {}) {
     for (const Initializer& weight : model.initializers) {
       const TensorData& data = weight.data;
-      if (data.view && (bytes_to_read(data) > most_bytes || data.elements() == 0)) continue;
+      if (excluded.contains(weight.value) || data.elements() == 0 ||
+          (data.view && (!data.view->storage || bytes_read(data) > most_bytes)))
+        continue;
       Operand& operand = known_[weight.value] = {data.dtype, data.dims, nullptr};
+      if (bytes_of(data.dtype, data.dims) > small_bytes) origins_[weight.value] = weight.value;
       if (!data.view && data.factors.empty()) operand.value = &data;
-      if (data.view && bytes_to_read(data) <= small_bytes && data.view->storage->data.size() == data.view->storage->bytes)
+      if (data.view && bytes_read(data) <= small_bytes && data.view->storage->data.size() == data.view->storage->bytes)
         operand.value = &held_.emplace(weight.value, read_tensor(data, -1)).first->second;
     }
+  }
+
+  // The largest weight that a value is made of, or is; absent if it is made of small ones alone, or isn't known.
+  ValueId origin(ValueId value) const {
+    const auto found = origins_.find(value);
+    return found == origins_.end() ? absent : found->second;
+  }
+  std::uint64_t bytes(ValueId value) const {
+    const Operand& operand = known_.at(value);
+    return bytes_of(operand.dtype, operand.dims);
   }
 
   // Visits them in order, in bodies too, with what each computes.
@@ -59,12 +76,15 @@ class Foldable {
     std::vector<const Operand*> operands;
     std::vector<const TensorData*> values;
     std::uint64_t largest = small_bytes;
+    ValueId source = absent;
     for (const ValueId input : node.inputs) {
       const auto found = known_.find(input);
       if (found == known_.end() && input != absent) return std::nullopt;
       const Operand* operand = operands.emplace_back(input == absent ? nullptr : &found->second);
       values.push_back(operand ? operand->value : nullptr);
-      if (operand) largest = std::max(largest, bytes_of(operand->dtype, operand->dims));
+      if (!operand || bytes_of(operand->dtype, operand->dims) <= largest) continue;
+      largest = bytes_of(operand->dtype, operand->dims);
+      source = origin(input);
     }
     auto computation = computation_of(node, operands);
     if (!computation || bytes_of(computation->dtype, computation->dims) > largest) return std::nullopt;
@@ -75,16 +95,37 @@ class Foldable {
       result.value = &held_.emplace(node.outputs[0], std::move(*made)).first->second;
     }
     known_[node.outputs[0]] = result;
+    if (source != absent && bytes_of(result.dtype, result.dims) > small_bytes) origins_[node.outputs[0]] = source;
     return computation;
   }
 
   std::map<ValueId, Operand> known_;
+  std::map<ValueId, ValueId> origins_;
   std::map<ValueId, TensorData> held_;
 };
 
+// Weights of which more would be left than there is: the weight itself stays and so do results, or these are larger in all.
+std::unordered_set<ValueId> growing(const Model& model) {
+  Foldable foldable(model);
+  std::unordered_set<const Node*> folded;
+  foldable.for_each(model.graph, [&](const Node& node, const Computation&) { folded.insert(&node); });
+  std::map<ValueId, std::uint64_t> left;  // bytes, by the weight that they are made of
+  std::unordered_set<ValueId> seen;
+  for_each_node(model.graph, [&](const Node& node) {
+    if (folded.contains(&node)) return;
+    for (const ValueId input : node.inputs)
+      if (const ValueId weight = foldable.origin(input); weight != absent && seen.insert(input).second)
+        left[weight] += foldable.bytes(input);
+  });
+  std::unordered_set<ValueId> weights;
+  for (const auto& [weight, bytes] : left)
+    if (bytes > foldable.bytes(weight)) weights.insert(weight);
+  return weights;
+}
+
 class Folding {
  public:
-  Folding(Model& model, int weights) : model_(model), weights_(weights), foldable_(model) {
+  Folding(Model& model, int weights) : model_(model), weights_(weights), foldable_(model, growing(model)) {
     for (const Initializer& weight : model.initializers) tensors_[weight.value] = &weight.data;
   }
 
@@ -116,7 +157,7 @@ class Folding {
     return computation.run(operands);
   }
 
-  // It is called as the weight that it is made of; of several, as the largest.
+  // The result has the name of the weight that it is made of; of several, of the largest.
   void add(const Node& node, TensorData made) {
     const ValueId value = node.outputs[0];
     std::int64_t most = -1;
@@ -155,7 +196,7 @@ void fold_constants(Model& model, int weights) { Folding(model, weights).run(); 
 
 std::unordered_set<const Node*> foldable_nodes(const Model& model) {
   std::unordered_set<const Node*> nodes;
-  Foldable(model).for_each(model.graph, [&](const Node& node, const Computation&) { nodes.insert(&node); });
+  Foldable(model, growing(model)).for_each(model.graph, [&](const Node& node, const Computation&) { nodes.insert(&node); });
   return nodes;
 }
 

@@ -97,7 +97,7 @@ std::optional<Dims> reshaped_dims(const Dims& from, const Dims& to) {
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i] == 0 && i < from.size()) made[i] = from[i];
-    if (made[i] == -1)
+    if (made[i] == -1 && !open)
       open = i;
     else if (made[i] < 0 || __builtin_mul_overflow(known, made[i], &known))
       return std::nullopt;

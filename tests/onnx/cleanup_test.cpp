@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <memory>
+
 #include "onnx/builder.h"
 
 namespace compatcheck::onnx {
@@ -139,6 +142,47 @@ TEST(Cleanup, GatesInAnotherOrderAreLaidOutOnceAndSmallConstantsMayGrow) {
   ASSERT_EQ(left.size(), 2u);
   EXPECT_THAT(as_floats(*left.at(made.model.graph.nodes[0].inputs[1])).value(), ElementsAre(2, 1, 3));
   EXPECT_THAT(as_ints(*left.at(made.model.graph.nodes[1].inputs[1])).value(), ElementsAre(-1, -1, -1, -1));
+}
+
+TEST(Cleanup, NothingIsComputedThatMakesTheFileLarger) {
+  const auto left = [](int factors, bool stays) {
+    Made made;
+    const Value x = made.input(), weight = made.builder.constant(make_tensor(DType::f32, {2000}, Doubles(2000, 3)));
+    for (int i = 0; i < factors; ++i)
+      made.output(made.builder.node("Add", {x, made.builder.node("Mul", {weight, made.builder.scalar(DType::f32, 2.0 + i)})}));
+    if (stays) made.output(made.builder.node("Sub", {x, weight}));
+    fold_constants(made.model, -1);
+    return made.operators();
+  };
+  EXPECT_THAT(left(1, false), ElementsAre("Add"));
+  EXPECT_THAT(left(2, false), ElementsAre("Mul", "Add", "Mul", "Add"));
+  EXPECT_THAT(left(1, true), ElementsAre("Mul", "Add", "Sub"));
+}
+
+TEST(Cleanup, WeightsAreReadByTheirStrides) {
+  Made made;
+  auto storage = std::make_shared<ir::Storage>();
+  storage->bytes = 4 * sizeof(float);
+  storage->data.resize(storage->bytes);
+  for (int i = 0; i < 4; ++i) {
+    const auto number = static_cast<float>(i);
+    std::memcpy(storage->data.data() + static_cast<std::size_t>(i) * sizeof number, &number, sizeof number);
+  }
+  const auto view = [&](Ints sizes, Ints strides) {
+    return made.builder.constant(
+        {.dtype = DType::f32,
+         .dims = sizes,
+         .bytes = {},
+         .view = ir::TensorView{.sizes = sizes, .strides = strides, .storage = storage, .quantizer = {}}});
+  };
+  const auto negated = [&](const Value& weight) {
+    made.output(made.builder.node("Add", {made.input(), made.builder.node("Neg", {weight})}));
+  };
+  negated(view({2, 2}, {1, 2}));
+  negated(view({1 << 15, 1 << 14}, {0, 0}));  // of one element: 2 GB as a tensor
+  fold_constants(made.model, -1);
+  EXPECT_THAT(made.operators(), ElementsAre("Add", "Neg", "Add"));
+  EXPECT_THAT(as_floats(made.model.initializers.back().data).value(), ElementsAre(0, -2, -1, -3));
 }
 
 TEST(Cleanup, WhatWouldFailAsTheModelRunsIsNotComputed) {

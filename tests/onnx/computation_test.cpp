@@ -110,6 +110,10 @@ TEST(Computation, WhatWouldFailOrIsNotKnownIsLeft) {
   EXPECT_FALSE(computed("Reshape", {x, vector({4, -1})}));
   EXPECT_FALSE(computed("Squeeze", {x}, {{"axes", Dims{0}}}));
   EXPECT_FALSE(computed("Transpose", {x}, {{"perm", Dims{0, 0}}}));
+  EXPECT_FALSE(computed("Transpose", {x}, {{"perm", Dims{-1, 0}}}));  // ONNX counts from 0
+  EXPECT_FALSE(computed("ConstantOfShape", {vector({-1})}));
+  EXPECT_FALSE(computed("Expand", {vector({1}), vector({-1})}));
+  EXPECT_FALSE(computed("Reshape", {x, vector({-1, -1})}));
   EXPECT_FALSE(computed("Concat", {x, ints({2}, {0, 0})}, {{"axis", std::int64_t{0}}}));
   EXPECT_FALSE(computed("Concat", {x, ints({1, 2}, {0, 0})}, {{"axis", std::int64_t{0}}}));
   EXPECT_FALSE(computed("Add", {x, vector({1, 2})}));
