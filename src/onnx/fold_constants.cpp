@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
@@ -18,7 +20,9 @@ constexpr std::uint64_t most_bytes = 16 << 20;  // of a weight that is read, in 
 constexpr std::uint64_t small_bytes = 4 << 10;  // of a result that may be larger than what it is made from
 
 std::uint64_t bytes_of(ir::DType dtype, const std::vector<std::int64_t>& dims) {
-  return static_cast<std::uint64_t>(TensorData{.dims = dims, .bytes = {}}.elements()) * ir::element_bytes(dtype);
+  const std::int64_t elements = TensorData{.dims = dims, .bytes = {}}.elements();
+  if (elements > std::int64_t{1} << 48) return std::numeric_limits<std::uint64_t>::max();
+  return static_cast<std::uint64_t>(elements) * ir::element_bytes(dtype);
 }
 
 // What reading a weight takes: an expanded one has few bytes in the file, a part of a large one few elements.
@@ -195,8 +199,16 @@ class Folding {
 void fold_constants(Model& model, int weights) { Folding(model, weights).run(); }
 
 std::unordered_set<const Node*> foldable_nodes(const Model& model) {
+  static constexpr std::string_view of_weights[] = {"Add", "Sub", "Mul", "Div", "Transpose", "ReduceL2"};
+  std::unordered_set<ValueId> known;
+  for (const Initializer& initializer : model.initializers) known.insert(initializer.value);
   std::unordered_set<const Node*> nodes;
-  Foldable(model, growing(model)).for_each(model.graph, [&](const Node& node, const Computation&) { nodes.insert(&node); });
+  Foldable(model, growing(model)).for_each(model.graph, [&](const Node& node, const Computation& computation) {
+    const bool counts = computation.dtype == ir::DType::f32 && std::ranges::find(of_weights, node.op) != std::end(of_weights);
+    if (!counts || !std::ranges::all_of(node.inputs, [&](ValueId id) { return id == absent || known.contains(id); })) return;
+    known.insert(node.outputs[0]);
+    nodes.insert(&node);
+  });
   return nodes;
 }
 

@@ -106,11 +106,6 @@ def cases():
     for size in ("3", "n"):   # the trace's size, and any
         made[f"out_under_view_{size}"] = Case(into_first_rows, [(torch.randn(3, 4),)], (f"f32:{size},4",), refused="may change the sizes")
     made["squeezed_then_read"] = Case(SqueezedThenRead(), along(thin), ("f32:2,1,3,1", "i64"), script=True, opsets=range(11, 27))
-    # A size that varies may be 1: only the running model knows the rank of what it returns, which onnx.checker demands.
-    rows = [(torch.randn(n, m, 4),) for n, m in ((2, 3), (1, 3), (5, 1))]
-    made["squeezed_output"] = Case(lambda x: x.squeeze(1), rows, ("f32:n,m,4",), opsets=range(0))
-    made["squeezed_output_all"] = Case(lambda x: x.squeeze(), rows + [(torch.randn(1, 1, 4),)], ("f32:n,m,4",), opsets=range(0))
-    made["squeezed_and_negated"] = Case(lambda x: -x.squeeze(-2), rows, ("f32:n,m,4",), opsets=range(0))
     made["cosine_of_two_names"] = Case(lambda x, y: torch.cosine_similarity(x, y, 0), [(torch.randn(n, 4), torch.randn(m, 4)) for n, m in ((2, 2), (3, 1), (1, 5))],
                                        ("f32:n,4", "f32:m,4"), opsets=range(8, 27))
     classes = torch.tensor([[0, 2], [1, 1]])

@@ -159,6 +159,17 @@ TEST(Cleanup, NothingIsComputedThatMakesTheFileLarger) {
   EXPECT_THAT(left(1, true), ElementsAre("Mul", "Add", "Sub"));
 }
 
+TEST(Cleanup, NothingHugeIsComputed) {
+  Made made;
+  const std::int64_t huge = std::int64_t{1} << 62;
+  for (const Ints& dims : {Ints{huge}, Ints{huge, 65, 64}, Ints{1 << 20, 1 << 20}}) {
+    const Value zeros = made.builder.node("ConstantOfShape", {made.builder.ints(dims)}, {}, DType::f32);
+    made.output(made.builder.node("Add", {made.input(), zeros}));
+  }
+  fold_constants(made.model, -1);
+  EXPECT_THAT(made.operators(), ElementsAre("ConstantOfShape", "Add", "ConstantOfShape", "Add", "ConstantOfShape", "Add"));
+}
+
 TEST(Cleanup, WeightsAreReadByTheirStrides) {
   Made made;
   auto storage = std::make_shared<ir::Storage>();
