@@ -24,8 +24,7 @@ void fuse_batch_norm(Model& model, int weights);
 // Nodes that compute with weights and constants alone, of moderate size, become weights, unless the file would grow by more than
 // a few kilobytes.
 void fold_constants(Model& model, int weights);
-// Of the nodes that fold_constants would remove, bodies included, those that compute with weights as a model does. What a handler
-// computes from sizes that happen to be known counts as its nodes: the class of an operator doesn't depend on that.
+// The nodes that fold_constants would remove, in bodies too.
 std::unordered_set<const Node*> foldable_nodes(const Model& model);
 // ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as
 // -infinity; not where auto_pad says that there are none, nor where the MaxPool gives positions, too. Before opset 8, which has

@@ -39,6 +39,7 @@ class Foldable {
           (data.view && (!data.view->storage || bytes_read(data) > most_bytes)))
         continue;
       Operand& operand = known_[weight.value] = {data.dtype, data.dims, nullptr};
+      if (!model.values[weight.value].name.empty()) weights_.insert(weight.value);
       if (bytes_of(data.dtype, data.dims) > small_bytes) origins_[weight.value] = weight.value;
       if (!data.view && data.factors.empty()) operand.value = &data;
       if (data.view && bytes_read(data) <= small_bytes && data.view->storage->data.size() == data.view->storage->bytes)
@@ -90,7 +91,9 @@ class Foldable {
       largest = bytes_of(operand->dtype, operand->dims);
       source = origin(input);
     }
+    const bool weighs = std::ranges::any_of(node.inputs, [&](ValueId input) { return weights_.contains(input); });
     auto computation = computation_of(node, operands);
+    if (!weighs && !(computation && may_be_of_weights(node, *computation))) return std::nullopt;
     if (!computation || bytes_of(computation->dtype, computation->dims) > largest) return std::nullopt;
     Operand result{computation->dtype, computation->dims, nullptr};
     if (largest == small_bytes && std::ranges::find(values, nullptr) == values.end()) {
@@ -99,11 +102,19 @@ class Foldable {
       result.value = &held_.emplace(node.outputs[0], std::move(*made)).first->second;
     }
     known_[node.outputs[0]] = result;
+    if (weighs) weights_.insert(node.outputs[0]);
     if (source != absent && bytes_of(result.dtype, result.dims) > small_bytes) origins_[node.outputs[0]] = source;
     return computation;
   }
 
+  // Constants without a name may come from a handler, whose nodes count as those of its operator: only floats are folded.
+  static bool may_be_of_weights(const Node& node, const Computation& computation) {
+    static constexpr std::string_view usual[] = {"Add", "Sub", "Mul", "Div", "Transpose", "ReduceL2"};
+    return computation.dtype == ir::DType::f32 && std::ranges::find(usual, node.op) != std::end(usual);
+  }
+
   std::map<ValueId, Operand> known_;
+  std::unordered_set<ValueId> weights_;  // the model's own, and what is made of them
   std::map<ValueId, ValueId> origins_;
   std::map<ValueId, TensorData> held_;
 };
@@ -199,16 +210,8 @@ class Folding {
 void fold_constants(Model& model, int weights) { Folding(model, weights).run(); }
 
 std::unordered_set<const Node*> foldable_nodes(const Model& model) {
-  static constexpr std::string_view of_weights[] = {"Add", "Sub", "Mul", "Div", "Transpose", "ReduceL2"};
-  std::unordered_set<ValueId> known;
-  for (const Initializer& initializer : model.initializers) known.insert(initializer.value);
   std::unordered_set<const Node*> nodes;
-  Foldable(model, growing(model)).for_each(model.graph, [&](const Node& node, const Computation& computation) {
-    const bool counts = computation.dtype == ir::DType::f32 && std::ranges::find(of_weights, node.op) != std::end(of_weights);
-    if (!counts || !std::ranges::all_of(node.inputs, [&](ValueId id) { return id == absent || known.contains(id); })) return;
-    known.insert(node.outputs[0]);
-    nodes.insert(&node);
-  });
+  Foldable(model, growing(model)).for_each(model.graph, [&](const Node& node, const Computation&) { nodes.insert(&node); });
   return nodes;
 }
 

@@ -131,6 +131,7 @@ TEST(Cleanup, GatesInAnotherOrderAreLaidOutOnceAndSmallConstantsMayGrow) {
   made.model.values[weight.id].name = "gru.weight";
   const Value gates = made.builder.node("Gather", {weight, made.builder.ints({1, 0, 2})}, {{"axis", 1}});
   const Value one = made.builder.scalar(DType::i64, std::int64_t{1});
+  made.model.values[one.id].name = "offset";
   const Value ends = made.builder.node("Expand", {made.builder.node("Neg", {one}), made.builder.ints({4})});
   made.output(made.builder.node("MatMul", {made.input(), gates}));
   made.output(made.builder.node("Sub", {made.builder.add_input(DType::i64, std::nullopt, "i"), ends}));
@@ -180,11 +181,13 @@ TEST(Cleanup, WeightsAreReadByTheirStrides) {
     std::memcpy(storage->data.data() + static_cast<std::size_t>(i) * sizeof number, &number, sizeof number);
   }
   const auto view = [&](Ints sizes, Ints strides) {
-    return made.builder.constant(
-        {.dtype = DType::f32,
-         .dims = sizes,
-         .bytes = {},
-         .view = ir::TensorView{.sizes = sizes, .strides = strides, .storage = storage, .quantizer = {}}});
+    const Value weight =
+        made.builder.constant({.dtype = DType::f32,
+                               .dims = sizes,
+                               .bytes = {},
+                               .view = ir::TensorView{.sizes = sizes, .strides = strides, .storage = storage, .quantizer = {}}});
+    made.model.values[weight.id].name = "weight";
+    return weight;
   };
   const auto negated = [&](const Value& weight) {
     made.output(made.builder.node("Add", {made.input(), made.builder.node("Neg", {weight})}));
