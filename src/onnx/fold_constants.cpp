@@ -1,4 +1,5 @@
-// What follows from weights and constants alone is computed once: weight norms, standardised weights, gates in another order.
+// What follows from weights, or from weights and constants, is computed once: weight norms, standardised weights, reordered
+// gates.
 #include <algorithm>
 #include <deque>
 #include <iterator>
