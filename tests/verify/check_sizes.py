@@ -62,7 +62,7 @@ class State(torch.nn.Module):
         self.rnn = torch.nn.LSTM(4, 5, batch_first=True)
 
     def forward(self, x):
-        h = torch.zeros(1, int(x.shape[0]), 5)  # baked in
+        h = torch.ones(1, int(x.shape[0]), 5)  # baked in; a state of zeros would be left out
         return self.rnn(x, (h, h))[0]
 
 
