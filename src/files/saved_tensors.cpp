@@ -47,7 +47,7 @@ std::optional<ir::DType> dtype_of_name(std::string_view name) {
 
 std::string name_of(const PickleItem& item) { return std::string(item.module) + "." + std::string(item.text); }
 
-[[noreturn]] void damaged() { throw ModelError("holds a tensor that torch doesn't write so: the file is damaged"); }
+[[noreturn]] void damaged_tensor() { throw ModelError("holds a tensor that torch doesn't write so: the file is damaged"); }
 
 // What one number of an element takes: complex ones are two.
 std::size_t number_bytes(ir::DType dtype) {
@@ -85,11 +85,11 @@ bool SavedTensors::rebuilds(std::string_view function) {
 
 ir::Constant SavedTensors::rebuilt(std::string_view name, const PickleItem& arguments, int depth) {
   const auto argument = [&](std::size_t i) -> const PickleItem& {
-    if (i >= arguments.members.size()) damaged();
+    if (i >= arguments.members.size()) damaged_tensor();
     return at(arguments.members[i]);
   };
   const std::string_view function = name.substr(name.rfind('.') + 1);
-  if (depth > deepest_wrapper) damaged();
+  if (depth > deepest_wrapper) damaged_tensor();
   // A parameter, or a tensor of a device without storages: the first argument is the tensor.
   if (function == "_rebuild_parameter" || function == "_rebuild_parameter_with_state" ||
       function == "_rebuild_device_tensor_from_cpu_tensor")
@@ -113,14 +113,15 @@ ir::Constant SavedTensors::rebuilt(std::string_view name, const PickleItem& argu
                         .strides = integers(argument(2)),
                         .storage = nullptr,
                         .quantizer = nullptr};
-    if (!reach(0, view.sizes, view.strides)) damaged();
+    if (!reach(0, view.sizes, view.strides)) damaged_tensor();
     return {std::move(view)};
   }
   throw ModelError("holds a tensor that isn't a strided one (" + std::string(name) + "): save its dense form");
 }
 
 ir::Constant SavedTensors::wrapped(const PickleItem& tensor, int depth) {
-  if (tensor.kind != Kind::call || at(tensor.members[0]).kind != Kind::name || at(tensor.members[1]).kind != Kind::tuple) damaged();
+  if (tensor.kind != Kind::call || at(tensor.members[0]).kind != Kind::name || at(tensor.members[1]).kind != Kind::tuple)
+    damaged_tensor();
   return rebuilt(name_of(at(tensor.members[0])), at(tensor.members[1]), depth + 1);
 }
 
@@ -129,7 +130,7 @@ void SavedTensors::set_quantizer(ir::TensorView& tensor, const PickleItem& param
     const ZipRecord* record = directory_.find(folder_ + key);
     return record ? read_zip_record(file_, *record, most_parameter_bytes) : std::vector<std::uint8_t>();
   });
-  if (!tensor.quantizer || !ir::is_quantized(tensor.dtype)) damaged();
+  if (!tensor.quantizer || !ir::is_quantized(tensor.dtype)) damaged_tensor();
   if (!ir::fits(*tensor.quantizer, tensor.dtype, tensor.sizes))
     throw ModelError(
         "holds a quantized tensor whose scales and zero points don't fit it: scales must be finite and above 0, zero points "
@@ -151,22 +152,24 @@ std::vector<std::int64_t> SavedTensors::integers(const PickleItem& item) const {
 }
 
 std::vector<std::int64_t> SavedTensors::plain_integers(const PickleItem& item) const {
-  if (item.kind != Kind::tuple) damaged();
+  if (item.kind != Kind::tuple) damaged_tensor();
   std::vector<std::int64_t> numbers;
   for (const PickleItemId member : item.members) {
-    if (at(member).kind != Kind::integer) damaged();
+    if (at(member).kind != Kind::integer) damaged_tensor();
     numbers.push_back(at(member).integer);
   }
   return numbers;
 }
 
 SavedTensors::NamedStorage SavedTensors::storage_named(const PickleItem& item) const {
-  if (item.kind != Kind::persistent || at(item.members[0]).kind != Kind::tuple) damaged();
+  if (item.kind != Kind::persistent || at(item.members[0]).kind != Kind::tuple) damaged_tensor();
   const auto& parts = at(item.members[0]).members;
-  if (parts.size() < 5) damaged();
+  if (parts.size() < 5) damaged_tensor();
   const PickleItem &kind = at(parts[0]), &type = at(parts[1]), &key = at(parts[2]), &elements = at(parts[4]);
-  if (kind.text != "storage" || type.kind != Kind::name || key.kind != Kind::text || elements.kind != Kind::integer) damaged();
-  NamedStorage named{.dtype = {}, .key = std::string(key.text), .device = std::string(at(parts[3]).text), .elements = elements.integer};
+  if (kind.text != "storage" || type.kind != Kind::name || key.kind != Kind::text || elements.kind != Kind::integer)
+    damaged_tensor();
+  NamedStorage named{
+      .dtype = {}, .key = std::string(key.text), .device = std::string(at(parts[3]).text), .elements = elements.integer};
   if (type.module == "torch" && type.text.ends_with("Storage"))
     named.dtype = ir::dtype_from_torch_name(type.text.substr(0, type.text.size() - std::string_view("Storage").size()));
   if (!named.dtype && type.text != "UntypedStorage")
@@ -175,10 +178,10 @@ SavedTensors::NamedStorage SavedTensors::storage_named(const PickleItem& item) c
 }
 
 // `stated`: where the storage is one of bytes.
-ir::Constant SavedTensors::tensor(const PickleItem& storage, const PickleItem& offset, const PickleItem& sizes, const PickleItem& strides,
-                    std::optional<ir::DType> stated) {
+ir::Constant SavedTensors::tensor(const PickleItem& storage, const PickleItem& offset, const PickleItem& sizes,
+                                  const PickleItem& strides, std::optional<ir::DType> stated) {
   const NamedStorage named = storage_named(storage);
-  if (offset.kind != Kind::integer || (!stated && !named.dtype)) damaged();
+  if (offset.kind != Kind::integer || (!stated && !named.dtype)) damaged_tensor();
   ir::TensorView view{.dtype = stated ? *stated : *named.dtype,
                       .sizes = integers(sizes),
                       .strides = integers(strides),
@@ -187,8 +190,7 @@ ir::Constant SavedTensors::tensor(const PickleItem& storage, const PickleItem& o
                       .quantizer = nullptr};
   const auto& [stored, device] = stored_at(named);
   const auto reached = reach(view.offset, view.sizes, view.strides);
-  if (!fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) &&
-      ir::element_bytes(view.dtype) > 0)
+  if (!fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) && ir::element_bytes(view.dtype) > 0)
     throw ModelError("holds a tensor that reaches outside its storage of " + std::to_string(stored->bytes) + " bytes (" +
                      stored->record + ")");
   view.storage = stored;
@@ -218,7 +220,8 @@ std::shared_ptr<const ir::Storage> SavedTensors::storage_of(const NamedStorage& 
   storage->bytes = record->unpacked;
   storage->in_file = !record->compressed && !big_endian_;
   if (storage->in_file) storage->file_offset = contents_offset(file_, *record);
-  if (!storage->in_file || storage->bytes <= small_storage_bytes) storage->data = read_zip_record(file_, *record, record->unpacked);
+  if (!storage->in_file || storage->bytes <= small_storage_bytes)
+    storage->data = read_zip_record(file_, *record, record->unpacked);
   if (storage->in_file) return storage;
   if (big_endian_ && named.dtype) swap_bytes(storage->data, number_bytes(*named.dtype));
   unpacked_.push_back(storage->record);

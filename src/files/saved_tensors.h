@@ -26,8 +26,8 @@ class SavedTensors {
   // Throws ModelError, which names the record where there is one. Tensors that share a storage share it here, too.
   ir::Constant rebuilt(std::string_view function, const PickleItem& arguments, int depth = 0);
 
-  const std::set<std::string>& devices() const { return devices_; }           // other than cpu
-  const std::vector<std::string>& unpacked() const { return unpacked_; }      // records that couldn't stay in the file
+  const std::set<std::string>& devices() const { return devices_; }       // other than cpu
+  const std::vector<std::string>& unpacked() const { return unpacked_; }  // records that couldn't stay in the file
 
  private:
   struct NamedStorage;

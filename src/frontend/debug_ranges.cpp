@@ -11,7 +11,7 @@ namespace {
 using files::PickleItem;
 using files::PickleItemId;
 
-constexpr std::size_t most_pickled = 20'000'000;
+constexpr std::size_t most_debug_items = 20'000'000;
 
 std::string_view trimmed_source(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -20,18 +20,18 @@ std::string_view trimmed_source(std::string_view text) {
 }
 
 // "file.py(12): function\n", a line of the stack that the tracer records.
-struct Frame {
+struct StackFrame {
   std::string_view file, function;
   int line = 0;
 };
 
-std::optional<Frame> parse_frame(std::string_view text) {
+std::optional<StackFrame> parse_frame(std::string_view text) {
   text = trimmed_source(text);
   const auto close = text.rfind("): ");
   if (close == text.npos) return std::nullopt;
   const auto open = text.rfind('(', close);
   if (open == text.npos || open == 0) return std::nullopt;
-  Frame frame{text.substr(0, open), text.substr(close + 3), 0};
+  StackFrame frame{text.substr(0, open), text.substr(close + 3), 0};
   const auto [end, error] = std::from_chars(text.data() + open + 1, text.data() + close, frame.line);
   if (error != std::errc{} || end != text.data() + close) return std::nullopt;
   return frame;
@@ -52,7 +52,7 @@ void DebugRanges::read() {
 }
 
 void DebugRanges::read_records() {
-  const files::PickleTree tree = files::read_pickle(pickle_, most_pickled);
+  const files::PickleTree tree = files::read_pickle(pickle_, most_debug_items);
   const auto members = [&](PickleItemId id) -> const std::vector<PickleItemId>& { return tree.items[id].members; };
   const auto integer = [&](PickleItemId id) { return tree.items[id].integer; };
   const std::vector<PickleItemId>& parts = members(tree.root);

@@ -41,7 +41,8 @@ const char* cast(TypeKind number) {
 // One call by one schema. Tried without a builder first.
 class Attempt {
  public:
-  Attempt(const schema::Schema& schema, const Arguments& given, bool conversions, GraphBuilder* builder, const Interfaces& interfaces)
+  Attempt(const schema::Schema& schema, const Arguments& given, bool conversions, GraphBuilder* builder,
+          const Interfaces& interfaces)
       : schema_(schema), given_(given), conversions_(conversions), builder_(builder), interfaces_(interfaces) {}
 
   std::optional<Matched> run() {
@@ -135,7 +136,8 @@ class Attempt {
 
 }  // namespace
 
-std::optional<Typed> converted(Typed value, const TypeRef& to, bool allowed, GraphBuilder* builder, const Interfaces& interfaces) {
+std::optional<Typed> converted(Typed value, const TypeRef& to, bool allowed, GraphBuilder* builder,
+                               const Interfaces& interfaces) {
   if (to->kind == TypeKind::optional && value.type->kind != TypeKind::optional && value.type->kind != TypeKind::none) {
     const auto made = converted(value, to->elements[0], allowed, builder, interfaces);
     if (made && is_subtype(*made->type, *to, interfaces)) return made;
@@ -162,7 +164,8 @@ std::optional<Typed> converted(Typed value, const TypeRef& to, bool allowed, Gra
   if (allowed) {
     if (value.type->kind == TypeKind::tensor && implicit(to->kind)) value = emitted(builder, implicit(to->kind), {value}, to);
     if (value.type->kind == TypeKind::number && cast(to->kind)) value = emitted(builder, cast(to->kind), {value}, to);
-    if (value.type->kind == TypeKind::string && to->kind == TypeKind::device) value = emitted(builder, "aten::device", {value}, to);
+    if (value.type->kind == TypeKind::string && to->kind == TypeKind::device)
+      value = emitted(builder, "aten::device", {value}, to);
   }
   if (!is_subtype(*value.type, *to, interfaces)) return std::nullopt;
   return value;

@@ -21,7 +21,8 @@ struct Arguments {
 
 // The value as one of type `to`, with TorchScript's implicit conversions if `allowed`; nullopt if it can't be. Without a builder
 // nothing is emitted.
-std::optional<Typed> converted(Typed value, const ir::TypeRef& to, bool allowed, GraphBuilder* builder, const Interfaces& interfaces);
+std::optional<Typed> converted(Typed value, const ir::TypeRef& to, bool allowed, GraphBuilder* builder,
+                               const Interfaces& interfaces);
 
 // Of a call by a schema: the inputs in the schema's order, and the results' types.
 struct Matched {

@@ -6,22 +6,20 @@
 namespace compatcheck::frontend::native {
 namespace {
 
-using Kind = Expression::Kind;
-
-std::optional<std::string_view> variable(const Expression& expression) {
-  return expression.is(Kind::name) ? std::optional(expression.text) : std::nullopt;
+std::optional<std::string_view> variable_name(const Expression& expression) {
+  return expression.is(Form::name) ? std::optional(expression.text) : std::nullopt;
 }
 
 // As written, without Optional[…] around it.
 std::string type_text(const Expression& type) {
-  if (type.is(Kind::subscript)) {
+  if (type.is(Form::subscript)) {
     const std::string word = dotted(type.parts[0]);
     if (word == "Optional" && type.parts.size() == 2) return type_text(type.parts[1]);
     std::string inner;
     for (std::size_t i = 1; i < type.parts.size(); ++i) inner += (i > 1 ? ", " : "") + type_text(type.parts[i]);
     return word + "[" + inner + "]";
   }
-  return type.is(Kind::none) ? "None" : dotted(type);
+  return type.is(Form::none) ? "None" : dotted(type);
 }
 
 // How each local variable of a function is used after it was set.
@@ -36,15 +34,15 @@ class VariableUses {
   void walk(const std::vector<Statement>& statements) {
     for (const Statement& each : statements) {
       if (each.kind == Statement::Kind::assignment && each.unpacks && each.values.size() == 1)
-        if (const auto name = variable(each.values[0])) unpacked_[*name] = each.targets.size();
+        if (const auto name = variable_name(each.values[0])) unpacked_[*name] = each.targets.size();
       for (const Expression& value : each.values) walk(value);
       walk(each.body);
       walk(each.otherwise);
     }
   }
   void walk(const Expression& each) {
-    if (each.is(Kind::subscript))
-      if (const auto name = variable(each.parts[0])) subscripted_.insert(*name);
+    if (each.is(Form::subscript))
+      if (const auto name = variable_name(each.parts[0])) subscripted_.insert(*name);
     for (const Expression& part : each.parts) walk(part);
   }
   std::map<std::string_view, std::size_t> unpacked_;
@@ -70,7 +68,7 @@ class CallScan {
     uses_ = &uses;
     types_.clear();
     for (const ParameterSyntax& parameter : function.parameters) types_[parameter.name] = type_text(parameter.type);
-    returned_ = function.result.is(Kind::absent) ? std::string() : type_text(function.result);
+    returned_ = function.result.is(Form::absent) ? std::string() : type_text(function.result);
     visit(function.body);
   }
 
@@ -94,12 +92,12 @@ class CallScan {
 
   void visit_assignment(const Statement& each) {
     ResultUse use;
-    if (!each.annotation.is(Kind::absent)) use.type = type_text(each.annotation);
+    if (!each.annotation.is(Form::absent)) use.type = type_text(each.annotation);
     const bool one = each.values.size() == 1;
     if (one && (each.unpacks || each.targets.size() > 1)) {
       use.targets = each.targets.size();
       use.unpacked = each.trailing_comma;
-    } else if (const auto name = one ? variable(each.targets[0]) : std::nullopt) {
+    } else if (const auto name = one ? variable_name(each.targets[0]) : std::nullopt) {
       if (uses_->unpacked(*name)) use.unpacked = true, use.targets = uses_->targets(*name);
       use.subscripted = uses_->subscripted(*name);
       if (std::string type = type_of(each.values[0]); !type.empty()) types_[*name] = std::move(type);
@@ -108,22 +106,22 @@ class CallScan {
   }
 
   void visit(const Expression& each, const ResultUse& use) {
-    if (each.is(Kind::call)) return visit_call(each, use);
+    if (each.is(Form::call)) return visit_call(each, use);
     for (std::size_t i = 0; i < each.parts.size(); ++i)
-      visit(each.parts[i], each.is(Kind::subscript) && i == 0 ? ResultUse{.subscripted = true} : ResultUse{});
+      visit(each.parts[i], each.is(Form::subscript) && i == 0 ? ResultUse{.subscripted = true} : ResultUse{});
   }
 
   void visit_call(const Expression& call, const ResultUse& use) {
     const Expression& callee = call.parts[0];
     if (callee.is_name("annotate") && call.parts.size() == 3) return visit(call.parts[2], {.type = type_text(call.parts[1])});
     if (callee_of(callee) == callee_) shape_.add(call.parts.size() - 1 - call.keywords.size(), call.keywords, use);
-    if (callee.is(Kind::attribute)) visit(callee.parts[0], {});
+    if (callee.is(Form::attribute)) visit(callee.parts[0], {});
     for (std::size_t i = 1; i < call.parts.size(); ++i) visit(call.parts[i], {});
   }
 
   // "ns::name" of ops.ns.name, "aten::name" of torch.name, "Class.method" of a method.
   std::string callee_of(const Expression& callee) const {
-    if (!callee.is(Kind::attribute)) return {};
+    if (!callee.is(Form::attribute)) return {};
     const std::string chain = dotted(callee);
     if (chain.starts_with("torch.")) return "aten::" + chain.substr(6);
     if (chain.starts_with("ops.")) {
@@ -136,12 +134,12 @@ class CallScan {
 
   // Of a variable, an attribute, getattr(object, "name"); empty if it can't be told.
   std::string type_of(const Expression& each) const {
-    if (const auto name = variable(each)) {
+    if (const auto name = variable_name(each)) {
       const auto known = types_.find(*name);
       return known == types_.end() ? std::string() : known->second;
     }
-    if (each.is(Kind::attribute)) return attribute_type(each.parts[0], each.text);
-    const bool named = each.is(Kind::call) && each.parts[0].is_name("getattr") && each.parts.size() == 3;
+    if (each.is(Form::attribute)) return attribute_type(each.parts[0], each.text);
+    const bool named = each.is(Form::call) && each.parts[0].is_name("getattr") && each.parts.size() == 3;
     return named ? attribute_type(each.parts[1], each.parts[2].text) : std::string();
   }
 

@@ -8,14 +8,13 @@
 namespace compatcheck::frontend::native {
 namespace {
 
-using Kind = Expression::Kind;
 using ir::Constant;
 using ir::TypeKind;
 using ir::TypeRef;
 
 [[noreturn]] void not_constant() { throw Unsupported("its code has a default or constant that isn't plain"); }
 
-double floating(std::string_view digits) {
+double float_of(std::string_view digits) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
@@ -36,14 +35,14 @@ std::complex<double> complex_of(const Constant& number) {
   not_constant();
 }
 
-Constant list(Code& code, const Expression& expression, const TypeRef& type) {
+Constant list_value(Code& code, const Expression& expression, const TypeRef& type) {
   ir::ListConstant made{element_of(type, 0), {}};
   for (const Expression& part : expression.parts) made.items.push_back(constant_value(code, part, made.element));
   if (!made.element) made.element = made.items.empty() ? ir::tensor_type() : ir::type_of(made.items[0]);
   return {std::move(made)};
 }
 
-Constant tuple(Code& code, const Expression& expression, std::size_t first, const TypeRef& type) {
+Constant tuple_value(Code& code, const Expression& expression, std::size_t first, const TypeRef& type) {
   ir::TupleConstant made{type, {}};
   std::vector<TypeRef> types;
   for (std::size_t i = first; i < expression.parts.size(); ++i) {
@@ -54,7 +53,7 @@ Constant tuple(Code& code, const Expression& expression, std::size_t first, cons
   return {std::move(made)};
 }
 
-Constant dict(Code& code, const Expression& expression, const TypeRef& type) {
+Constant dict_value(Code& code, const Expression& expression, const TypeRef& type) {
   ir::DictConstant made(element_of(type, 0), element_of(type, 1), {});
   for (std::size_t i = 0; i + 1 < expression.parts.size(); i += 2)
     made.items.emplace_back(constant_value(code, expression.parts[i], made.key),
@@ -65,18 +64,18 @@ Constant dict(Code& code, const Expression& expression, const TypeRef& type) {
 }
 
 // annotate(T, x), torch.device("cpu"), a NamedTuple.
-Constant called(Code& code, const Expression& call) {
+Constant call_value(Code& code, const Expression& call) {
   const std::string callee = dotted(call.parts[0]);
   if (callee == "annotate" && call.parts.size() == 3)
     return constant_value(code, call.parts[2], code.definitions.type(call.parts[1]));
-  if (callee == "torch.device" && call.parts.size() == 2 && call.parts[1].is(Kind::text))
+  if (callee == "torch.device" && call.parts.size() == 2 && call.parts[1].is(Form::text))
     return {ir::DeviceConstant{std::string(call.parts[1].text)}};
   const ClassDefinition* made = callee.starts_with("__torch__.") ? code.definitions.find_class(callee) : nullptr;
-  if (made && made->kind == ClassDefinition::Kind::named_tuple) return tuple(code, call, 1, made->type);
+  if (made && made->kind == ClassDefinition::Kind::named_tuple) return tuple_value(code, call, 1, made->type);
   not_constant();
 }
 
-Constant named(Code& code, const Expression& expression) {
+Constant named_value(Code& code, const Expression& expression) {
   const std::string name = dotted(expression);
   if (name == "inf") return {std::numeric_limits<double>::infinity()};
   if (name == "nan") return {std::numeric_limits<double>::quiet_NaN()};
@@ -108,7 +107,7 @@ Constant named(Code& code, const Expression& expression) {
 Constant constant_value(Code& code, const Expression& expression, const TypeRef& stated) {
   const TypeRef type = stated ? ir::without_optional(stated) : nullptr;
   switch (expression.kind) {
-    case Kind::integer: {
+    case Form::integer: {
       std::int64_t value = 0;
       const auto [end, error] = std::from_chars(expression.text.data(), expression.text.data() + expression.text.size(), value);
       // Negative numbers come as a minus and a number.
@@ -117,21 +116,22 @@ Constant constant_value(Code& code, const Expression& expression, const TypeRef&
       if (error != std::errc{}) throw ModelError("its code has an integer of more than 64 bits");
       return {value};
     }
-    case Kind::floating: return {floating(expression.text)};
-    case Kind::imaginary: return {std::complex<double>(0, floating(expression.text))};
-    case Kind::text: return {std::string(expression.text)};
-    case Kind::true_value: return {true};
-    case Kind::false_value: return {false};
-    case Kind::none: return {};
-    case Kind::list: return list(code, expression, type);
-    case Kind::tuple: return tuple(code, expression, 0, type);
-    case Kind::dict: return dict(code, expression, type);
-    case Kind::call: return called(code, expression);
-    case Kind::name:
-    case Kind::attribute: return named(code, expression);
-    case Kind::negative: return negated(constant_value(code, expression.parts[0], type));
-    case Kind::sum: return {complex_of(constant_value(code, expression.parts[0])) + complex_of(constant_value(code, expression.parts[1]))};
-    case Kind::difference:
+    case Form::floating: return {float_of(expression.text)};
+    case Form::imaginary: return {std::complex<double>(0, float_of(expression.text))};
+    case Form::text: return {std::string(expression.text)};
+    case Form::true_value: return {true};
+    case Form::false_value: return {false};
+    case Form::none: return {};
+    case Form::list: return list_value(code, expression, type);
+    case Form::tuple: return tuple_value(code, expression, 0, type);
+    case Form::dict: return dict_value(code, expression, type);
+    case Form::call: return call_value(code, expression);
+    case Form::name:
+    case Form::attribute: return named_value(code, expression);
+    case Form::negative: return negated(constant_value(code, expression.parts[0], type));
+    case Form::sum:
+      return {complex_of(constant_value(code, expression.parts[0])) + complex_of(constant_value(code, expression.parts[1]))};
+    case Form::difference:
       return {complex_of(constant_value(code, expression.parts[0])) - complex_of(constant_value(code, expression.parts[1]))};
     default: not_constant();
   }

@@ -9,30 +9,40 @@
 namespace compatcheck::frontend::native {
 namespace {
 
-using Kind = Expression::Kind;
 using ir::TypeKind;
 using ir::TypeRef;
 
 constexpr std::uint64_t most_code_bytes = 64 << 20;
-constexpr std::size_t longest_text = 200;  // of a source line, for the report
-constexpr std::size_t deepest_type = 100;  // everybody who walks a type recurses
+constexpr std::size_t longest_line = 200;        // of a source line, for the report
+constexpr std::size_t deepest_annotation = 100;  // everybody who walks a type recurses
 
 constexpr std::pair<std::string_view, TypeKind> simple_words[] = {
-    {"int", TypeKind::integer},          {"float", TypeKind::floating},
-    {"bool", TypeKind::boolean},         {"complex", TypeKind::complex},
-    {"number", TypeKind::number},        {"Scalar", TypeKind::number},
-    {"str", TypeKind::string},           {"NoneType", TypeKind::none},
-    {"None", TypeKind::none},            {"Device", TypeKind::device},
-    {"Generator", TypeKind::generator},  {"Layout", TypeKind::layout},
-    {"MemoryFormat", TypeKind::memory_format}, {"QScheme", TypeKind::qscheme},
-    {"Stream", TypeKind::stream},        {"Storage", TypeKind::storage},
-    {"Any", TypeKind::any},              {"list", TypeKind::any_list},
-    {"tuple", TypeKind::any_tuple},      {"AnyClassType", TypeKind::any_class},
-    {"Capsule", TypeKind::capsule},      {"t", TypeKind::var},
+    {"int", TypeKind::integer},
+    {"float", TypeKind::floating},
+    {"bool", TypeKind::boolean},
+    {"complex", TypeKind::complex},
+    {"number", TypeKind::number},
+    {"Scalar", TypeKind::number},
+    {"str", TypeKind::string},
+    {"NoneType", TypeKind::none},
+    {"None", TypeKind::none},
+    {"Device", TypeKind::device},
+    {"Generator", TypeKind::generator},
+    {"Layout", TypeKind::layout},
+    {"MemoryFormat", TypeKind::memory_format},
+    {"QScheme", TypeKind::qscheme},
+    {"Stream", TypeKind::stream},
+    {"Storage", TypeKind::storage},
+    {"Any", TypeKind::any},
+    {"list", TypeKind::any_list},
+    {"tuple", TypeKind::any_tuple},
+    {"AnyClassType", TypeKind::any_class},
+    {"Capsule", TypeKind::capsule},
+    {"t", TypeKind::var},
 };
 constexpr std::pair<std::string_view, TypeKind> generic_words[] = {
-    {"List", TypeKind::list},     {"Optional", TypeKind::optional}, {"Tuple", TypeKind::tuple},    {"Dict", TypeKind::dict},
-    {"Union", TypeKind::union_of}, {"Future", TypeKind::future},     {"RRef", TypeKind::rref},      {"Await", TypeKind::await_of},
+    {"List", TypeKind::list},      {"Optional", TypeKind::optional}, {"Tuple", TypeKind::tuple}, {"Dict", TypeKind::dict},
+    {"Union", TypeKind::union_of}, {"Future", TypeKind::future},     {"RRef", TypeKind::rref},   {"Await", TypeKind::await_of},
 };
 
 std::string path_of(std::string qualifier) {
@@ -46,15 +56,15 @@ std::pair<std::string, std::string> split(const std::string& name) {
   return dot == name.npos ? std::pair(std::string(), name) : std::pair(name.substr(0, dot), name.substr(dot + 1));
 }
 
-struct Nesting {
-  explicit Nesting(std::size_t& counted) : depth(counted) {
-    if (++depth > deepest_type) throw ModelError("a type of the model is nested more than 100 deep");
+struct TypeNesting {
+  explicit TypeNesting(std::size_t& counted) : depth(counted) {
+    if (++depth > deepest_annotation) throw ModelError("a type of the model is nested more than 100 deep");
   }
-  ~Nesting() { --depth; }
+  ~TypeNesting() { --depth; }
   std::size_t& depth;
 };
 
-ClassDefinition::Kind kind_of(std::string_view base) {
+ClassDefinition::Kind class_kind(std::string_view base) {
   using enum ClassDefinition::Kind;
   if (base.empty()) return plain;
   if (base == "Module") return module;
@@ -74,8 +84,8 @@ std::vector<std::string_view> texts(const Expression& list) {
 }  // namespace
 
 std::string dotted(const Expression& expression) {
-  if (expression.is(Kind::name)) return std::string(expression.text);
-  if (!expression.is(Kind::attribute)) return {};
+  if (expression.is(Form::name)) return std::string(expression.text);
+  if (!expression.is(Form::attribute)) return {};
   std::string base = dotted(expression.parts[0]);
   return base.empty() ? base : base + "." + std::string(expression.text);
 }
@@ -104,7 +114,7 @@ ir::LocationRef CodeFile::own_place(std::size_t offset) {
   found.file = record_;
   found.line = static_cast<int>(next - lines_.begin());
   found.column = static_cast<int>(offset - begin) + 1;
-  const std::string_view line = std::string_view(code_).substr(begin, longest_text);
+  const std::string_view line = std::string_view(code_).substr(begin, longest_line);
   const std::string_view text = line.substr(0, line.find('\n'));
   if (const auto first = text.find_first_not_of(' '); first != text.npos) found.text = text.substr(first);
   return place = std::make_shared<const ir::Location>(std::move(found));
@@ -175,12 +185,13 @@ const ClassDefinition* Definitions::find_class(const std::string& name) {
   const auto found = std::ranges::find(file->syntax().classes, std::string_view(last), &ClassSyntax::name);
   if (found == file->syntax().classes.end()) return nullptr;
   ClassDefinition& made = classes_[name];
-  made.kind = kind_of(found->base);
+  made.kind = class_kind(found->base);
   made.name = name;
   made.file = file;
   made.syntax = &*found;
   // Known before its attributes are, whose types may name it.
-  if (made.kind != ClassDefinition::Kind::named_tuple) made.type = made.is_module() ? ir::module_type(name) : ir::named_type(name);
+  if (made.kind != ClassDefinition::Kind::named_tuple)
+    made.type = made.is_module() ? ir::module_type(name) : ir::named_type(name);
   complete(made);
   met_.push_back(&made);
   return &made;
@@ -192,9 +203,9 @@ void Definitions::complete(ClassDefinition& made) {
     if (member.kind != Statement::Kind::assignment || member.targets.size() != 1) continue;
     const Expression& target = member.targets[0];
     const Expression* value = member.values.empty() ? nullptr : &member.values[0];
-    if (target.is(Kind::subscript)) {  // __annotations__["0"] = T
+    if (target.is(Form::subscript)) {  // __annotations__["0"] = T
       if (target.parts.size() == 2 && value) made.attributes.push_back({std::string(target.parts[1].text), type(*value)});
-    } else if (!target.is(Kind::name)) {
+    } else if (!target.is(Form::name)) {
       throw ModelError("the class " + made.name + " has a member that isn't known");
     } else if (target.text == "__parameters__" && value) {
       parameters = texts(*value);
@@ -204,7 +215,7 @@ void Definitions::complete(ClassDefinition& made) {
       continue;  // __annotations__, hooks
     } else if (value) {
       made.finals.emplace_back(std::string(target.text), value);
-      const bool stated = member.annotation.is(Kind::subscript) && member.annotation.parts.size() == 2;  // Final[T]
+      const bool stated = member.annotation.is(Form::subscript) && member.annotation.parts.size() == 2;  // Final[T]
       if (stated) made.final_types.emplace_back(std::string(target.text), type(member.annotation.parts[1]));
     } else {
       made.attributes.push_back({std::string(target.text), type(member.annotation)});
@@ -248,7 +259,7 @@ TypeRef Definitions::generic(std::string_view word, const Expression& annotation
   made.kind = found->second;
   for (std::size_t i = 1; i < annotation.parts.size(); ++i) {
     const Expression& part = annotation.parts[i];
-    if (!(made.kind == TypeKind::tuple && part.is(Kind::tuple) && part.parts.empty())) made.elements.push_back(type(part));
+    if (!(made.kind == TypeKind::tuple && part.is(Form::tuple) && part.parts.empty())) made.elements.push_back(type(part));
   }
   const std::size_t arity = made.kind == TypeKind::dict ? 2 : 1;
   if (made.kind != TypeKind::tuple && made.kind != TypeKind::union_of && made.elements.size() != arity)
@@ -258,10 +269,10 @@ TypeRef Definitions::generic(std::string_view word, const Expression& annotation
 }
 
 TypeRef Definitions::type(const Expression& annotation) {
-  const Nesting nested(depth_);
-  if (annotation.is(Kind::none)) return ir::simple_type(TypeKind::none);
-  if (annotation.is(Kind::subscript)) return generic(annotation.parts[0].text, annotation);
-  if (annotation.is(Kind::name)) {
+  const TypeNesting nested(depth_);
+  if (annotation.is(Form::none)) return ir::simple_type(TypeKind::none);
+  if (annotation.is(Form::subscript)) return generic(annotation.parts[0].text, annotation);
+  if (annotation.is(Form::name)) {
     if (annotation.text == "Tensor") return ir::tensor_type();
     const auto* found = std::ranges::find(simple_words, annotation.text, &std::pair<std::string_view, TypeKind>::first);
     if (found != std::end(simple_words)) return ir::simple_type(found->second);

@@ -56,8 +56,8 @@ struct ClassDefinition {
   ir::TypeRef type;
   CodeFile* file = nullptr;
   const ClassSyntax* syntax = nullptr;
-  std::vector<Attribute> attributes;                         // types of a NamedTuple's fields, too
-  std::vector<std::pair<std::string, ir::TypeRef>> final_types;  // of its constants
+  std::vector<Attribute> attributes;                              // types of a NamedTuple's fields, too
+  std::vector<std::pair<std::string, ir::TypeRef>> final_types;   // of its constants
   std::vector<std::pair<std::string, const Expression*>> finals;  // its constants; an enum's members
 
   bool is_module() const { return kind == Kind::module || kind == Kind::module_interface; }

@@ -14,7 +14,6 @@
 namespace compatcheck::frontend::native {
 namespace {
 
-using Kind = Expression::Kind;
 using ir::TypeKind;
 using ir::TypeRef;
 
@@ -24,7 +23,7 @@ TypeRef simple(TypeKind kind) { return ir::simple_type(kind); }
 void assigned_in(const std::vector<Statement>& statements, std::set<std::string_view>& names) {
   for (const Statement& each : statements) {
     for (const Expression& target : each.targets)
-      if (target.is(Kind::name)) names.insert(target.text);
+      if (target.is(Form::name)) names.insert(target.text);
     assigned_in(each.body, names);
     assigned_in(each.otherwise, names);
   }
@@ -32,7 +31,8 @@ void assigned_in(const std::vector<Statement>& statements, std::set<std::string_
 
 // "_12" is the printer's own.
 bool is_meaningful(std::string_view name) {
-  return name[0] != '_' || std::ranges::any_of(name.substr(1), [](char c) { return !std::isdigit(static_cast<unsigned char>(c)); });
+  return name[0] != '_' ||
+         std::ranges::any_of(name.substr(1), [](char c) { return !std::isdigit(static_cast<unsigned char>(c)); });
 }
 
 std::string plain_name(std::string_view name) { return is_meaningful(name) ? std::string(name) : std::string(); }
@@ -47,11 +47,11 @@ class Emitter {
     for (const ParameterSyntax& parameter : syntax.parameters) {
       const TypeRef type = code_.definitions.type(parameter.type);
       made.parameters.push_back({std::string(parameter.name), type, std::nullopt});
-      if (!parameter.default_value.is(Kind::absent))
+      if (!parameter.default_value.is(Form::absent))
         made.parameters.back().default_value = constant_value(code_, parameter.default_value, type);
       frames_[0][parameter.name] = {builder_.block()->add_input(type, std::string(parameter.name)), type};
     }
-    if (!syntax.result.is(Kind::absent)) result_ = code_.definitions.type(syntax.result);
+    if (!syntax.result.is(Form::absent)) result_ = code_.definitions.type(syntax.result);
     block(syntax.body);
     if (!ended_) finish(builder_.constant({}));
     for (const Typed& capture : captured_here_) made.parameters.push_back({capture.value->name(), capture.type, std::nullopt});
@@ -118,7 +118,7 @@ class Emitter {
     switch (each.kind) {
       case Statement::Kind::assignment: return assign(each);
       case Statement::Kind::expression:
-        if (each.values.size() == 1 && each.values[0].is(Kind::call))
+        if (each.values.size() == 1 && each.values[0].is(Form::call))
           call(each.values[0]);
         else
           for (const Expression& value : each.values) expression(value);
@@ -173,10 +173,10 @@ class Emitter {
   }
 
   Typed assigned(const Statement& each) {
-    if (each.annotation.is(Kind::absent)) return values(each.values, each.values.size() > 1, nullptr);
+    if (each.annotation.is(Form::absent)) return values(each.values, each.values.size() > 1, nullptr);
     const TypeRef type = code_.definitions.type(each.annotation);
     const Expression& value = each.values[0];
-    if (value.is(Kind::subscript) && value.parts.size() == 2) {
+    if (value.is(Form::subscript) && value.parts.size() == 2) {
       const Typed container = expression(value.parts[0]);
       if (container.type->kind == TypeKind::module) {
         const Typed key = expression(value.parts[1]);
@@ -195,8 +195,8 @@ class Emitter {
   }
 
   void target(const Expression& target, const Typed& value) {
-    if (target.is(Kind::name)) return set(target.text, value);
-    if (!target.is(Kind::attribute)) fail("assigns to what is neither a variable nor an attribute");
+    if (target.is(Form::name)) return set(target.text, value);
+    if (!target.is(Form::attribute)) fail("assigns to what is neither a variable nor an attribute");
     const Typed object = expression(target.parts[0]);
     const ClassDefinition* cls = class_of(object.type);
     const Attribute* attribute = cls ? cls->attribute(target.text) : nullptr;
@@ -207,7 +207,7 @@ class Emitter {
   }
 
   Results unpacked(const Expression& value, std::size_t count) {
-    Results made = value.is(Kind::call) ? call(value) : Results{expression(value)};
+    Results made = value.is(Form::call) ? call(value) : Results{expression(value)};
     if (made.size() != 1 || made[0].type->kind == TypeKind::tensor) return made;
     const Typed whole = made[0];
     at(value);
@@ -303,8 +303,7 @@ class Emitter {
     builder_.enter(outside);
     frames_.pop_back();
     frames_.pop_back();
-    for (std::size_t i = 0; i < carried.size(); ++i)
-      set(carried[i], {node->add_output(inputs[i + 2].type), inputs[i + 2].type});
+    for (std::size_t i = 0; i < carried.size(); ++i) set(carried[i], {node->add_output(inputs[i + 2].type), inputs[i + 2].type});
   }
 
   void with(const Statement& each) {
@@ -326,20 +325,20 @@ class Emitter {
   // Expressions.
   Typed expression(const Expression& each, const TypeRef& hint = nullptr) {
     switch (each.kind) {
-      case Kind::name:
+      case Form::name:
         if (const Typed* known = find(each.text)) return *known;
         return literal(each, hint);
-      case Kind::list: return list(each, hint);
-      case Kind::tuple: {
+      case Form::list: return list(each, hint);
+      case Form::tuple: {
         Results parts;
         for (std::size_t i = 0; i < each.parts.size(); ++i) parts.push_back(expression(each.parts[i], hint_of(hint, i)));
         at(each);
         return tuple(parts);
       }
-      case Kind::dict: return dict(each, hint);
-      case Kind::attribute: return attribute(each);
-      case Kind::call: return single(call(each));
-      case Kind::subscript: {
+      case Form::dict: return dict(each, hint);
+      case Form::attribute: return attribute(each);
+      case Form::call: return single(call(each));
+      case Form::subscript: {
         const Typed container = expression(each.parts[0]);
         return subscript(each, container);
       }
@@ -390,7 +389,8 @@ class Emitter {
   Typed dict(const Expression& each, const TypeRef& hint) {
     const bool stated = hint && ir::without_optional(hint)->kind == TypeKind::dict;
     Results items;
-    for (std::size_t i = 0; i < each.parts.size(); ++i) items.push_back(expression(each.parts[i], stated ? hint_of(hint, i % 2) : nullptr));
+    for (std::size_t i = 0; i < each.parts.size(); ++i)
+      items.push_back(expression(each.parts[i], stated ? hint_of(hint, i % 2) : nullptr));
     at(each);
     const TypeRef key = common(items, 0, 2, stated ? hint_of(hint, 0) : nullptr);
     const TypeRef value = common(items, 1, 2, stated ? hint_of(hint, 1) : nullptr);
@@ -448,7 +448,7 @@ class Emitter {
     if (each.parts.size() != 2) fail("has a subscript of several indices");
     const Expression& index = each.parts[1];
     const bool is_tuple = container.type->kind == TypeKind::tuple;
-    if (index.is(Kind::slice)) {
+    if (index.is(Form::slice)) {
       if (!is_tuple) fail("slices a " + annotation(*container.type));
       return part_of_tuple(each, container);
     }
@@ -470,7 +470,7 @@ class Emitter {
   Typed part_of_tuple(const Expression& each, const Typed& container) {
     const auto size = static_cast<std::int64_t>(container.type->elements.size());
     const auto bound = [&](const Expression& part, std::int64_t otherwise) {
-      if (part.is(Kind::absent)) return otherwise;
+      if (part.is(Form::absent)) return otherwise;
       const ir::Constant value = constant_value(code_, part);
       const auto* number = value.get<std::int64_t>();
       if (!number) fail("slices a tuple at a place that isn't known");
@@ -504,8 +504,8 @@ class Emitter {
 
   Results call(const Expression& each) {
     const Expression& callee = each.parts[0];
-    if (callee.is(Kind::name)) return special(each, callee.text);
-    if (!callee.is(Kind::attribute)) fail("calls what is no function");
+    if (callee.is(Form::name)) return special(each, callee.text);
+    if (!callee.is(Form::attribute)) fail("calls what is no function");
     const std::string chain = dotted(callee);
     if (!chain.empty() && is_global(chain)) return global(each, chain);
     if (callee.text == "tolist") fail("has a tolist() without its type");
@@ -517,7 +517,7 @@ class Emitter {
     if (chain.starts_with("torch.")) {
       std::string name = chain.substr(6);
       if (name.starts_with("autograd.")) name = name.substr(9);
-      if (name == "device" && each.parts.size() == 2 && each.parts[1].is(Kind::text)) return {literal(each, nullptr)};
+      if (name == "device" && each.parts.size() == 2 && each.parts[1].is(Form::text)) return {literal(each, nullptr)};
       return operation(each, "aten::" + name);
     }
     if (chain.starts_with("ops.")) {
@@ -561,14 +561,14 @@ class Emitter {
     Results inputs;
     for (std::size_t i = 0; i < function.parameters.size(); ++i) {
       const ParameterSyntax& parameter = function.parameters[i];
-      const bool self = i == 0 && parameter.type.is(Kind::absent);  // of an interface's method
+      const bool self = i == 0 && parameter.type.is(Form::absent);  // of an interface's method
       const TypeRef type = self ? nullptr : code_.definitions.type(parameter.type);
       const auto named = std::ranges::find(more.keywords, parameter.name, &std::pair<std::string_view, Typed>::first);
       if (i < given.size())
         inputs.push_back(self ? given[i] : as_argument(given[i], type));
       else if (named != more.keywords.end())
         inputs.push_back(as_argument(named->second, type));
-      else if (!parameter.default_value.is(Kind::absent))
+      else if (!parameter.default_value.is(Form::absent))
         inputs.push_back(builder_.constant(constant_value(code_, parameter.default_value, type), type));
       else
         fail("calls " + std::string(function.name) + " without its argument " + std::string(parameter.name));
@@ -718,9 +718,9 @@ class Emitter {
   Typed annotated(const Expression& each) {
     const TypeRef type = code_.definitions.type(each.parts[1]);
     const Expression& value = each.parts[2];
-    const bool is_call = value.is(Kind::call) && value.parts[0].is(Kind::attribute);
+    const bool is_call = value.is(Form::call) && value.parts[0].is(Form::attribute);
     if (is_call && value.parts[0].text == "tolist") return listed(each, expression(value.parts[0].parts[0]), type);
-    if (value.is(Kind::none)) {
+    if (value.is(Form::none)) {
       at(each);
       return builder_.constant({}, type);
     }
@@ -750,7 +750,7 @@ class Emitter {
     const Typed value = expression(each.parts[1]);
     ir::ListConstant types{simple(TypeKind::string), {}};
     const Expression& stated = each.parts[2];
-    if (stated.is(Kind::tuple))
+    if (stated.is(Form::tuple))
       for (const Expression& type : stated.parts) types.items.push_back({annotation(*code_.definitions.type(type))});
     else
       types.items.push_back({annotation(*code_.definitions.type(stated))});

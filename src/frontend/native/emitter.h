@@ -28,9 +28,10 @@ struct Code {
   std::vector<std::pair<ir::Constant, ir::TypeRef>> constants{};  // CONSTANTS.c0 …
   std::uint64_t version = 0;                                      // of the operators, as the archive states it
   Stubs& stubs;
-  std::function<void(const FunctionDefinition&)> called{};        // told of each free function that code calls
-  std::function<std::string(std::string, ir::Function)> outlined{};  // keeps the body of a fork; says its name, made of the one given
-  bool traced = false;                                            // some of the code was made by tracing
+  std::function<void(const FunctionDefinition&)> called{};  // told of each free function that code calls
+  std::function<std::string(std::string, ir::Function)>
+      outlined{};       // keeps the body of a fork; says its name, made of the one given
+  bool traced = false;  // some of the code was made by tracing
 };
 
 // `name`: qualified. Throws ModelError, which names the place; Unsupported.

@@ -8,7 +8,8 @@
 
 namespace compatcheck::frontend::native {
 
-// A value with the type that the code gives it, which may be wider than that of the node that makes it: x : Optional[Tensor] = None.
+// A value with the type that the code gives it, which may be wider than that of the node that makes it: x : Optional[Tensor] =
+// None.
 struct Typed {
   ir::Value* value = nullptr;  // null while a call is only tried
   ir::TypeRef type{};

@@ -11,7 +11,18 @@
 namespace compatcheck::frontend::native {
 
 struct Token {
-  enum class Kind : std::uint8_t { name, integer, floating, imaginary, text, symbol, newline, indent, dedent, end } kind = Kind::end;
+  enum class Kind : std::uint8_t {
+    name,
+    integer,
+    floating,
+    imaginary,
+    text,
+    symbol,
+    newline,
+    indent,
+    dedent,
+    end
+  } kind = Kind::end;
   std::size_t start = 0;
   std::string_view text{};  // of a string: its contents
 };

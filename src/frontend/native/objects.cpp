@@ -15,10 +15,10 @@ using ir::Constant;
 using ir::TypeKind;
 using ir::TypeRef;
 
-constexpr std::uint64_t longest_record = 1ull << 30;
+constexpr std::uint64_t longest_pickle = 1ull << 30;
 constexpr std::size_t most_pickled = 20'000'000;
 constexpr std::size_t deepest_value = 900;  // below snapshot.h's deepest_nesting
-constexpr std::size_t most_values = 2'000'000;
+constexpr std::size_t most_object_values = 2'000'000;
 constexpr std::size_t text_of_a_value = 128;  // a longer text counts as several values
 
 std::string class_named(const PickleItem& item) {
@@ -51,7 +51,7 @@ class Objects::Reader {
     const Depth nested(depth_);
     const PickleItem& held = item(id);
     values_ += 1 + held.text.size() / text_of_a_value;
-    if (values_ > most_values) throw ModelError("the model holds more than 2,000,000 values beside its tensors");
+    if (values_ > most_object_values) throw ModelError("the model holds more than 2,000,000 values beside its tensors");
     const TypeRef type = stated ? ir::without_optional(stated) : nullptr;
     switch (held.kind) {
       case ItemKind::none: return {};
@@ -170,7 +170,9 @@ class Objects::Reader {
   }
 
   void fill(const ClassDefinition& cls, std::uint32_t index, const PickleItem& held) {
-    const auto set = [&](std::size_t i, Constant attribute) { objects_.program_.objects[index].attributes[i] = std::move(attribute); };
+    const auto set = [&](std::size_t i, Constant attribute) {
+      objects_.program_.objects[index].attributes[i] = std::move(attribute);
+    };
     if (const FunctionSyntax* method = cls.method("__setstate__")) {
       const TypeRef type = method->parameters.size() > 1 ? objects_.code_.definitions.type(method->parameters[1].type) : nullptr;
       return run_set_state(cls, index, held.has_state ? value(held.state, type) : Constant{});
@@ -192,29 +194,29 @@ class Objects::Reader {
       if (!found) throw StateNotSet("uses the class " + name);
       return *found;
     };
-    const StateContext context{
-        objects_.program_,
-        [&](const std::string& class_name, const std::string& method) -> const ir::Function& {
-          const ClassDefinition& of = definition(class_name);
-          const FunctionSyntax* syntax = of.method(method);
-          if (!syntax) throw StateNotSet("calls a method that isn't TorchScript");
-          return objects_.function_of(class_name + "." + method, *syntax, *of.file);
-        },
-        [&](const PackedParameters& packed) { return Constant{ir::ObjectConstant{objects_.add(packed)}}; },
-        [&](const std::string& class_name, const std::string& attribute) {
-          const auto& attributes = definition(class_name).attributes;
-          const auto found = std::ranges::find(attributes, attribute, &Attribute::name);
-          if (found == attributes.end()) throw StateNotSet("uses an attribute that the class lacks: " + attribute);
-          return static_cast<std::size_t>(found - attributes.begin());
-        }};
+    const StateContext context{objects_.program_,
+                               [&](const std::string& class_name, const std::string& method) -> const ir::Function& {
+                                 const ClassDefinition& of = definition(class_name);
+                                 const FunctionSyntax* syntax = of.method(method);
+                                 if (!syntax) throw StateNotSet("calls a method that isn't TorchScript");
+                                 return objects_.function_of(class_name + "." + method, *syntax, *of.file);
+                               },
+                               [&](const PackedParameters& packed) { return Constant{ir::ObjectConstant{objects_.add(packed)}}; },
+                               [&](const std::string& class_name, const std::string& attribute) {
+                                 const auto& attributes = definition(class_name).attributes;
+                                 const auto found = std::ranges::find(attributes, attribute, &Attribute::name);
+                                 if (found == attributes.end())
+                                   throw StateNotSet("uses an attribute that the class lacks: " + attribute);
+                                 return static_cast<std::size_t>(found - attributes.begin());
+                               }};
     try {
       set_state(context, cls.name, index, state);
     } catch (const StateNotSet& why) {
       fill_by_name(cls, index, state);
       if (objects_.noted_.insert(cls.name).second)
-        objects_.notes_.push_back({ir::LoadNote::Kind::setstate_skipped, cls.name,
-                                   "__setstate__ of " + cls.name + " was not run: it " + why.what() +
-                                       "; attributes that it sets are unknown"});
+        objects_.notes_.push_back(
+            {ir::LoadNote::Kind::setstate_skipped, cls.name,
+             "__setstate__ of " + cls.name + " was not run: it " + why.what() + "; attributes that it sets are unknown"});
     }
   }
 
@@ -277,7 +279,7 @@ std::uint32_t Objects::add(const PackedParameters& packed) {
 Constant Objects::read(const std::string& name) {
   const files::ZipRecord* record = directory_.find(name + ".pkl");
   if (!record) throw ModelError("record " + name + ".pkl is missing");
-  const auto pickle = files::read_zip_record(file_, *record, longest_record);
+  const auto pickle = files::read_zip_record(file_, *record, longest_pickle);
   const files::PickleTree tree = files::read_pickle(pickle, most_pickled);
   Reader reader(*this, tree, name + "/");
   Constant root = reader.root();

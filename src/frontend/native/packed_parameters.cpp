@@ -25,7 +25,7 @@ const Constants& items(const Constant& container) {
   damaged();
 }
 
-Constant integers(std::vector<std::int64_t> values) {
+Constant list_of_integers(std::vector<std::int64_t> values) {
   ir::ListConstant made{ir::simple_type(ir::TypeKind::integer), {}};
   for (const std::int64_t value : values) made.items.push_back({value});
   return {std::move(made)};
@@ -48,7 +48,7 @@ PackedParameters convolution_of(const std::string& name, const std::vector<std::
   if (d < 1 || d > 3 || numbers.size() < 3 + 4 * d) damaged();
   const auto group = [&](std::size_t place) {
     const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(1 + place * d);
-    return integers({begin, begin + static_cast<std::ptrdiff_t>(d)});
+    return list_of_integers({begin, begin + static_cast<std::ptrdiff_t>(d)});
   };
   const bool transpose = (numbers[2 + 4 * d] & 1) != 0;
   return convolution(name, {weight, bias, group(0), group(1), group(3), group(2), {numbers[1 + 4 * d]}, {transpose}});
@@ -76,7 +76,7 @@ PackedParameters convolution_from_state(const std::string& name, const Constant&
 PackedParameters convolution_from_call(const std::string& name, bool transpose, const Constants& a) {
   if (transpose)
     return convolution(name, {part(a, 0), part(a, 1), part(a, 2), part(a, 3), part(a, 4), part(a, 5), part(a, 6), {true}});
-  const Constant none = integers(std::vector<std::int64_t>(items(part(a, 2)).size(), 0));
+  const Constant none = list_of_integers(std::vector<std::int64_t>(items(part(a, 2)).size(), 0));
   return convolution(name, {part(a, 0), part(a, 1), part(a, 2), part(a, 3), none, part(a, 4), part(a, 5), {false}});
 }
 
@@ -96,11 +96,16 @@ std::string class_made_by(std::string_view op) {
 bool is_packed_parameters(std::string_view name) {
   if (!name.starts_with(custom_class_prefix)) return false;
   name.remove_prefix(custom_class_prefix.size());
-  static constexpr std::string_view registered[] = {
-      "quantized.LinearPackedParamsBase",    "quantized.Conv2dPackedParamsBase", "quantized.Conv3dPackedParamsBase",
-      "quantized.EmbeddingPackedParamsBase", "rnn.CellParamsBase",               "sparse.LinearPackedParamsBase",
-      "xnnpack.LinearOpContext",             "xnnpack.Conv2dOpContext",          "xnnpack.TransposeConv2dOpContext",
-      "mkldnn.ConvOpContext"};
+  static constexpr std::string_view registered[] = {"quantized.LinearPackedParamsBase",
+                                                    "quantized.Conv2dPackedParamsBase",
+                                                    "quantized.Conv3dPackedParamsBase",
+                                                    "quantized.EmbeddingPackedParamsBase",
+                                                    "rnn.CellParamsBase",
+                                                    "sparse.LinearPackedParamsBase",
+                                                    "xnnpack.LinearOpContext",
+                                                    "xnnpack.Conv2dOpContext",
+                                                    "xnnpack.TransposeConv2dOpContext",
+                                                    "mkldnn.ConvOpContext"};
   return std::ranges::find(registered, name) != std::end(registered);
 }
 
@@ -127,7 +132,8 @@ PackedParameters packed_from_state(const std::string& name, const Constant& stat
   if (name.find(".Conv") != name.npos && tuple) return convolution_from_state(name, state, read);
   if (name.ends_with("EmbeddingPackedParamsBase") && size == 4)
     return {name, {"version", "tensors", "doubles", "longs"}, tuple->items};
-  if (name.ends_with("CellParamsBase") && size == 5) return {name, {"type", "tensors", "doubles", "longs", "packed"}, tuple->items};
+  if (name.ends_with("CellParamsBase") && size == 5)
+    return {name, {"type", "tensors", "doubles", "longs", "packed"}, tuple->items};
   return {name, {"state"}, {state}};
 }
 

@@ -18,8 +18,8 @@ bool is_packed_parameters(std::string_view class_name);
 // What a method of such a class returns; null for one that it lacks.
 ir::TypeRef method_of_packed(std::string_view class_name, std::string_view method);
 
-// The parts by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight, bias for
-// linear layers; else the state as it is.
+// The parts by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight, bias
+// for linear layers; else the state as it is.
 struct PackedParameters {
   std::string class_name;
   std::vector<std::string> names{};

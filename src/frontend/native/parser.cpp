@@ -7,13 +7,11 @@
 namespace compatcheck::frontend::native {
 namespace {
 
-using Kind = Expression::Kind;
-
 constexpr std::size_t deepest_syntax = 1000;  // brackets in brackets, blocks in blocks
 
-class Parser {
+class CodeParser {
  public:
-  Parser(std::string_view code, const std::string& file) : lexer_(code, file, syntax_.strings) {}
+  CodeParser(std::string_view code, const std::string& file) : lexer_(code, file, syntax_.strings) {}
 
   FileSyntax file() {
     while (!at(Token::Kind::end)) {
@@ -32,7 +30,7 @@ class Parser {
 
  private:
   struct Nested {
-    explicit Nested(Parser& parser) : depth(parser.depth_) {
+    explicit Nested(CodeParser& parser) : depth(parser.depth_) {
       if (++depth > deepest_syntax) parser.lexer_.fail("the code is nested more than 1000 deep");
     }
     ~Nested() { --depth; }
@@ -62,7 +60,8 @@ class Parser {
     if (!accept_symbol(symbol)) lexer_.fail("'" + std::string(symbol) + "' is expected");
   }
   void expect_end_of_line() {
-    if (!accept(Token::Kind::newline) && !at(Token::Kind::end) && !at(Token::Kind::dedent)) lexer_.fail("the line should end here");
+    if (!accept(Token::Kind::newline) && !at(Token::Kind::end) && !at(Token::Kind::dedent))
+      lexer_.fail("the line should end here");
   }
   std::string_view identifier() {
     if (!at(Token::Kind::name)) lexer_.fail("a name is expected");
@@ -207,7 +206,7 @@ class Parser {
     const Nested nested(*this);
     Expression made = term();
     while (at_symbol("+") || at_symbol("-")) {
-      const Kind kind = at_symbol("+") ? Kind::sum : Kind::difference;
+      const Form kind = at_symbol("+") ? Form::sum : Form::difference;
       lexer_.advance();
       Expression whole{.kind = kind, .start = made.start};
       whole.parts.push_back(std::move(made));
@@ -220,7 +219,7 @@ class Parser {
   Expression term() {
     const Nested nested(*this);
     if (at_symbol("-")) {
-      Expression made{.kind = Kind::negative, .start = token().start};
+      Expression made{.kind = Form::negative, .start = token().start};
       lexer_.advance();
       made.parts.push_back(term());
       return made;
@@ -228,7 +227,7 @@ class Parser {
     Expression made = atom();
     for (;;) {
       if (accept_symbol(".")) {
-        Expression whole{.kind = Kind::attribute, .start = made.start, .text = identifier()};
+        Expression whole{.kind = Form::attribute, .start = made.start, .text = identifier()};
         whole.parts.push_back(std::move(made));
         made = std::move(whole);
       } else if (at_symbol("(")) {
@@ -243,20 +242,20 @@ class Parser {
 
   Expression atom() {
     const Token first = token();
-    const auto plain = [&](Kind kind) {
+    const auto plain = [&](Form kind) {
       lexer_.advance();
       return Expression{.kind = kind, .start = first.start, .text = first.text};
     };
     switch (first.kind) {
       case Token::Kind::name:
-        if (first.text == "True") return plain(Kind::true_value);
-        if (first.text == "False") return plain(Kind::false_value);
-        if (first.text == "None") return plain(Kind::none);
-        return plain(Kind::name);
-      case Token::Kind::integer: return plain(Kind::integer);
-      case Token::Kind::floating: return plain(Kind::floating);
-      case Token::Kind::imaginary: return plain(Kind::imaginary);
-      case Token::Kind::text: return plain(Kind::text);
+        if (first.text == "True") return plain(Form::true_value);
+        if (first.text == "False") return plain(Form::false_value);
+        if (first.text == "None") return plain(Form::none);
+        return plain(Form::name);
+      case Token::Kind::integer: return plain(Form::integer);
+      case Token::Kind::floating: return plain(Form::floating);
+      case Token::Kind::imaginary: return plain(Form::imaginary);
+      case Token::Kind::text: return plain(Form::text);
       case Token::Kind::symbol:
         if (first.text == "[") return list();
         if (first.text == "{") return dict();
@@ -268,7 +267,7 @@ class Parser {
   }
 
   Expression list() {
-    Expression made{.kind = Kind::list, .start = token().start};
+    Expression made{.kind = Form::list, .start = token().start};
     lexer_.advance();
     while (!accept_symbol("]")) {
       made.parts.push_back(expression());
@@ -279,7 +278,7 @@ class Parser {
 
   Expression dict() {
     lexer_.advance();
-    Expression made{.kind = Kind::dict, .start = token().start};
+    Expression made{.kind = Form::dict, .start = token().start};
     while (!accept_symbol("}")) {
       made.parts.push_back(expression());
       expect_symbol(":");
@@ -291,7 +290,7 @@ class Parser {
 
   // Parentheses around one expression don't count: its place is its own.
   Expression parenthesised() {
-    Expression made{.kind = Kind::tuple, .start = token().start};
+    Expression made{.kind = Form::tuple, .start = token().start};
     lexer_.advance();
     bool comma = false;
     while (!accept_symbol(")")) {
@@ -309,13 +308,13 @@ class Parser {
   }
 
   Expression call(Expression callee) {
-    Expression made{.kind = Kind::call, .start = callee.start};
+    Expression made{.kind = Form::call, .start = callee.start};
     made.parts.push_back(std::move(callee));
     lexer_.advance();
     while (!accept_symbol(")")) {
       Expression argument = expression();
       if (accept_symbol("=")) {
-        if (!argument.is(Kind::name)) lexer_.fail("a keyword is expected before '='");
+        if (!argument.is(Form::name)) lexer_.fail("a keyword is expected before '='");
         made.keywords.push_back(argument.text);
         argument = expression();
       } else if (!made.keywords.empty()) {
@@ -328,7 +327,7 @@ class Parser {
   }
 
   Expression subscript(Expression value) {
-    Expression made{.kind = Kind::subscript, .start = value.start};
+    Expression made{.kind = Form::subscript, .start = value.start};
     made.parts.push_back(std::move(value));
     lexer_.advance();
     while (!accept_symbol("]")) {
@@ -343,7 +342,7 @@ class Parser {
     Expression first;
     if (!at_symbol(":")) first = expression();
     if (!accept_symbol(":")) return first;
-    Expression made{.kind = Kind::slice, .start = start};
+    Expression made{.kind = Form::slice, .start = start};
     made.parts.push_back(std::move(first));
     made.parts.push_back(at_symbol("]") || at_symbol(",") ? Expression{} : expression());
     return made;
@@ -356,6 +355,6 @@ class Parser {
 
 }  // namespace
 
-FileSyntax parse(std::string_view code, const std::string& file) { return Parser(code, file).file(); }
+FileSyntax parse(std::string_view code, const std::string& file) { return CodeParser(code, file).file(); }
 
 }  // namespace compatcheck::frontend::native

@@ -13,11 +13,11 @@ namespace {
 
 using ir::LoadNote;
 
-constexpr std::uint64_t longest_record = 1ull << 30;
+constexpr std::uint64_t longest_input_record = 1ull << 30;
 
-class ProgramReader {
+class ArchiveReader {
  public:
-  ProgramReader(const files::InputFile& file, const files::ZipDirectory& directory, const schema::Registry& schemas, Stubs& stubs)
+  ArchiveReader(const files::InputFile& file, const files::ZipDirectory& directory, const schema::Registry& schemas, Stubs& stubs)
       : file_(file),
         directory_(directory),
         definitions_(file, directory),
@@ -115,8 +115,8 @@ class ProgramReader {
     made.is_interface = from.is_interface();
     if (from.kind != ClassDefinition::Kind::plain && from.kind != ClassDefinition::Kind::module) return;
     for (const Attribute& attribute : from.attributes)
-      made.attributes.push_back({attribute.name, attribute.type, made.is_module && attribute.is_parameter,
-                                 made.is_module && attribute.is_buffer});
+      made.attributes.push_back(
+          {attribute.name, attribute.type, made.is_module && attribute.is_parameter, made.is_module && attribute.is_buffer});
     for (const auto& [name, value] : from.finals) made.constants[name] = constant_value(code_, *value, from.final_type(name));
     for (const FunctionSyntax& method : from.syntax->methods) {
       const std::string name = from.name + "." + std::string(method.name);
@@ -131,7 +131,7 @@ class ProgramReader {
     if (!record || forward == program_.functions.end()) return;
     std::vector<ir::TypeRef> types;
     try {
-      types = traced_types(files::read_zip_record(file_, *record, longest_record));
+      types = traced_types(files::read_zip_record(file_, *record, longest_input_record));
     } catch (const ModelError& error) {
       program_.notes.push_back({LoadNote::Kind::other, "traced_inputs.pkl",
                                 "the example inputs that the model was traced with can't be read: " + std::string(error.what())});
@@ -181,7 +181,7 @@ ir::Program read_program(const files::InputFile& file, const files::ZipDirectory
   Stubs stubs;
   for (;;) {
     try {
-      return ProgramReader(file, directory, schemas, stubs).read();
+      return ArchiveReader(file, directory, schemas, stubs).read();
     } catch (const Unsupported&) {
       if (!stubs.try_other_results()) throw;
     }

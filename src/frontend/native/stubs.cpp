@@ -94,7 +94,8 @@ std::string assumed_schema(const std::string& name, const Stubs::Stub& stub, con
   std::string text = name + "(";
   for (std::size_t i = 0; i < types.size(); ++i) {
     const bool keyword = i >= shape.most;
-    const auto named = keyword ? std::next(shape.keywords.begin(), static_cast<std::ptrdiff_t>(i - shape.most)) : shape.keywords.end();
+    const auto named =
+        keyword ? std::next(shape.keywords.begin(), static_cast<std::ptrdiff_t>(i - shape.most)) : shape.keywords.end();
     const bool optional = keyword ? named->second < shape.calls : i >= shape.fewest;
     if (i) text += ", ";
     if (i == shape.most) text += "*, ";

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/native/calls_in_code.h"
 #include "frontend/native/calls.h"
+#include "frontend/native/calls_in_code.h"
 #include "ir/program.h"
 
 namespace compatcheck::frontend::native {

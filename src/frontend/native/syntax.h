@@ -11,41 +11,53 @@
 
 namespace compatcheck::frontend::native {
 
+enum class Form : std::uint8_t {
+  absent,
+  name,
+  integer,
+  floating,
+  imaginary,
+  text,
+  true_value,
+  false_value,
+  none,
+  list,
+  tuple,
+  dict,       // parts: key, value, key, value …
+  attribute,  // parts[0].text
+  call,       // parts[0](the other parts); the last of them have the names in `keywords`
+  subscript,  // parts[0][parts[1], …]
+  slice,      // begin:end, either may be absent
+  negative,   // -parts[0]
+  sum,        // parts[0] + parts[1]: complex numbers are printed so
+  difference,
+};
+
 struct Expression {
-  enum class Kind : std::uint8_t {
-    absent,
-    name,
-    integer,
-    floating,
-    imaginary,
-    text,
-    true_value,
-    false_value,
-    none,
-    list,
-    tuple,
-    dict,       // parts: key, value, key, value …
-    attribute,  // parts[0].text
-    call,       // parts[0](the other parts); the last of them have the names in `keywords`
-    subscript,  // parts[0][parts[1], …]
-    slice,      // begin:end, either may be absent
-    negative,   // -parts[0]
-    sum,        // parts[0] + parts[1]: complex numbers are printed so
-    difference,
-  } kind = Kind::absent;
+  Form kind = Form::absent;
   std::size_t start = 0;    // where it begins in the file, its first part if that comes earlier
   std::string_view text{};  // a name, the digits of a number, the contents of a string
   std::vector<Expression> parts{};
   std::vector<std::string_view> keywords{};
 
-  bool is(Kind other) const { return kind == other; }
-  bool is_name(std::string_view name) const { return kind == Kind::name && text == name; }
+  bool is(Form other) const { return kind == other; }
+  bool is_name(std::string_view name) const { return kind == Form::name && text == name; }
 };
 
 struct FunctionSyntax;
 
 struct Statement {
-  enum class Kind : std::uint8_t { assignment, expression, branch, for_range, while_loop, function, with, result, pass } kind = Kind::pass;
+  enum class Kind : std::uint8_t {
+    assignment,
+    expression,
+    branch,
+    for_range,
+    while_loop,
+    function,
+    with,
+    result,
+    pass
+  } kind = Kind::pass;
   std::size_t start = 0;
   std::vector<Expression> targets{};  // of an assignment, for and with
   bool unpacks = false;               // there is a comma between or after the targets: `a, b = x`
@@ -70,8 +82,8 @@ struct FunctionSyntax {
 };
 
 struct ClassSyntax {
-  std::string_view name, base;        // base: "Module", "NamedTuple", "Interface", "ModuleInterface", "Enum"; empty: none
-  std::vector<Statement> members{};   // assignments
+  std::string_view name, base;       // base: "Module", "NamedTuple", "Interface", "ModuleInterface", "Enum"; empty: none
+  std::vector<Statement> members{};  // assignments
   std::vector<FunctionSyntax> methods{};
 };
 

@@ -13,11 +13,12 @@ bool is_class(const Type& type) { return type.kind == TypeKind::named || type.ki
 
 // libtorch's enumerations are ints in TorchScript.
 bool is_enumeration(TypeKind kind) {
-  return kind == TypeKind::scalar_type || kind == TypeKind::layout || kind == TypeKind::memory_format || kind == TypeKind::qscheme;
+  return kind == TypeKind::scalar_type || kind == TypeKind::layout || kind == TypeKind::memory_format ||
+         kind == TypeKind::qscheme;
 }
 TypeKind plain(TypeKind kind) { return is_enumeration(kind) ? TypeKind::integer : kind; }
 
-bool is_number(TypeKind kind) {
+bool is_numeric(TypeKind kind) {
   return kind == TypeKind::number || kind == TypeKind::integer || kind == TypeKind::floating || kind == TypeKind::complex;
 }
 
@@ -53,21 +54,21 @@ bool is_subtype(const Type& type, const Type& of, const Interfaces& interfaces) 
     return is_subtype(*ir::simple_type(TypeKind::none), of, interfaces) && is_subtype(*type.elements[0], of, interfaces);
   }
   switch (of.kind) {
-    case TypeKind::number: return is_number(type.kind);
+    case TypeKind::number: return is_numeric(type.kind);
     case TypeKind::any_list: return type.kind == TypeKind::list;
     case TypeKind::any_tuple: return type.kind == TypeKind::tuple;
     case TypeKind::any_class: return is_class(type);
-    case TypeKind::module: 
+    case TypeKind::module:
     case TypeKind::named: {
       if (!is_class(type)) return false;
       return type.name == of.name || of.name == "AnyEnumType" || interfaces.implements(type.name, of.name);
     }
     case TypeKind::tuple:  // a NamedTuple is a tuple, not the other way round
-      return type.kind == TypeKind::tuple && type.elements.size() == of.elements.size() && (of.name.empty() || of.name == type.name) &&
+      return type.kind == TypeKind::tuple && type.elements.size() == of.elements.size() &&
+             (of.name.empty() || of.name == type.name) &&
              std::ranges::equal(type.elements, of.elements,
                                 [&](const TypeRef& a, const TypeRef& b) { return is_subtype(*a, *b, interfaces); });
-    case TypeKind::future:
-      return type.kind == TypeKind::future && is_subtype(*type.elements[0], *of.elements[0], interfaces);
+    case TypeKind::future: return type.kind == TypeKind::future && is_subtype(*type.elements[0], *of.elements[0], interfaces);
     case TypeKind::list:
     case TypeKind::dict:  // invariant
       return type.kind == of.kind && std::ranges::equal(type.elements, of.elements, [&](const TypeRef& a, const TypeRef& b) {

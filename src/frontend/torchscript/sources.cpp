@@ -65,7 +65,8 @@ std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) 
   file.name = path;
   if (const Record* debug = archive_.find(path + ".debug_pkl")) {
     const std::string_view pickle = bytes(*debug);
-    file.ranges = std::make_shared<SourceOfRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
+    file.ranges =
+        std::make_shared<SourceOfRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
   }
   file.source = std::make_shared<Source>(bytes(*record), path, 1, file.ranges, Source::DONT_COPY);
   auto source = file.source;

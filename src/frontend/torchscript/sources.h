@@ -14,7 +14,6 @@
 
 #include "frontend/debug_ranges.h"
 #include "frontend/torchscript/archive.h"
-
 #include "ir/location.h"
 
 namespace caffe2::serialize {
