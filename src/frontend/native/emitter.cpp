@@ -210,7 +210,7 @@ class Emitter {
     Results made = value.is(Form::call) ? call(value) : Results{expression(value)};
     if (made.size() != 1 || made[0].type->kind == TypeKind::tensor) return made;
     const Typed whole = made[0];
-    at(value);
+    builder_.set_location(nullptr);  // the line says nothing that its value's doesn't
     made.clear();
     if (whole.type->kind == TypeKind::tuple) {
       ir::Node* node = builder_.add("prim::TupleUnpack", {whole});
@@ -429,7 +429,8 @@ class Emitter {
     if (const Attribute* found = cls->attribute(name)) {
       ir::Node* node = builder_.add("prim::GetAttr", {object});
       node->set_attribute("name", {std::string(name)});
-      return {node->add_output(found->type), found->type};
+      node->add_output(found->type)->set_name(std::string(name));
+      return {node->output(), found->type};
     }
     for (const auto& [constant, value] : cls->finals)
       if (constant == name) return literal(*value, cls->final_type(name));

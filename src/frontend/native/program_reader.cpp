@@ -5,6 +5,7 @@
 #include <deque>
 #include <set>
 
+#include "frontend/native/object_order.h"
 #include "frontend/native/objects.h"
 #include "frontend/traced_types.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 using ir::LoadNote;
 
+constexpr std::uint64_t newest_format = 10;  // of PyTorch 2.13: caffe2/serialize/versions.h
 constexpr std::uint64_t longest_input_record = 1ull << 30;
 
 class ArchiveReader {
@@ -39,6 +41,9 @@ class ArchiveReader {
     const auto* object = root.get<ir::ObjectConstant>();
     if (!object) throw ModelError("it holds a " + ir::to_string(*ir::type_of(root)) + ", not a module");
     program_.root = object->object;
+    std::vector<ir::Constant*> constants;
+    for (auto& [constant, type] : code_.constants) constants.push_back(&constant);
+    order_objects(program_, constants);
     convert_code();
     read_inputs();
     describe();
@@ -64,8 +69,11 @@ class ArchiveReader {
   void read_version() {
     version_ = text(".data/version");
     if (version_.empty()) version_ = text("version");
-    std::from_chars(version_.data(), version_.data() + version_.size(), code_.version);
-    if (!version_.empty()) program_.producer = "file format " + version_;
+    if (version_.empty()) throw ModelError("is damaged: it doesn't state the version of its file format");
+    const auto [end, error] = std::from_chars(version_.data(), version_.data() + version_.size(), code_.version);
+    if (error != std::errc{} || end != version_.data() + version_.size() || code_.version < 1 || code_.version > newest_format)
+      throw ModelError("has the file format version " + version_ + "; versions 1 to " + std::to_string(newest_format) + " can be read");
+    program_.producer = "file format " + version_;
   }
 
   void read_constants() {
