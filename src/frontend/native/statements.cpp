@@ -132,14 +132,14 @@ Typed FunctionEmitter::values(const std::vector<Expression>& each, bool is_tuple
 
 void FunctionEmitter::assign(const Statement& each) {
   if (each.values.empty()) return;  // x : int
-  if (each.targets.size() == 1 && !each.unpacks) return target(each.targets[0], assigned(each));
+  if (each.targets.size() == 1 && !each.unpacks) return target(each.targets[0], assigned(each), each.values[0].start);
   Results made;
   if (each.values.size() > 1)
     for (const Expression& value : each.values) made.push_back(expression(value));
   else
     made = unpacked(each.values[0], each.targets.size());
   if (made.size() != each.targets.size()) fail("unpacks " + std::to_string(made.size()) + " values");
-  for (std::size_t i = 0; i < made.size(); ++i) target(each.targets[i], made[i]);
+  for (std::size_t i = 0; i < made.size(); ++i) target(each.targets[i], made[i], each.values[0].start);
 }
 
 Typed FunctionEmitter::assigned(const Statement& each) {
@@ -164,7 +164,7 @@ Typed FunctionEmitter::as_type(const Typed& value, const TypeRef& type) {
   return {made->value, type};
 }
 
-void FunctionEmitter::target(const Expression& target, const Typed& value) {
+void FunctionEmitter::target(const Expression& target, const Typed& value, std::size_t from) {
   if (target.is(Form::name)) return set(target.text, value);
   if (!target.is(Form::attribute)) fail("assigns to what is neither a variable nor an attribute");
   const Typed object = expression(target.parts[0]);
@@ -172,7 +172,7 @@ void FunctionEmitter::target(const Expression& target, const Typed& value) {
   const Attribute* attribute = cls ? cls->attribute(target.text) : nullptr;
   if (!attribute) fail("sets an attribute that its class lacks: " + std::string(target.text));
   const Typed stored = as_type(value, attribute->type);
-  at(target);
+  at(from);
   builder_.add("prim::SetAttr", {object, stored})->set_attribute("name", {std::string(target.text)});
 }
 
@@ -285,7 +285,7 @@ void FunctionEmitter::with(const Statement& each) {
   };
   at(each.start);
   const Typed entered = builder_.add("prim::Enter", {object}, result("__enter__"));
-  if (!each.targets.empty()) target(each.targets[0], entered);
+  if (!each.targets.empty()) target(each.targets[0], entered, each.start);
   block(each.body);
   at(each.start);
   builder_.add("prim::Exit", {object}, result("__exit__"));
