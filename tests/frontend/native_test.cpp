@@ -181,6 +181,21 @@ TEST(Native, ReadsClassesFunctionsAndEnums) {
   EXPECT_EQ(program.objects.size(), 3u);
 }
 
+TEST(Native, FilesOfUsersMayHaveAnyName) {
+  std::string code = net("x: Tensor", "return x\n");
+  code.replace(code.find("__torch__.Net"), 13, "__torch__.my-model.Net");
+  EXPECT_THAT(graph_of(code), HasSubstr("return (%x)"));
+
+  testing::Records records = native_records(
+      "class Net(Module):\n  inner : __torch__.my-net-0.5.Inner\n  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n"
+      "    inner = self.inner\n    return (inner).forward(x, )\n",
+      pickled_object("__torch__", "Net", {{"inner", pickled_object("__torch__.my-net-0.5", "Inner", {})}}));
+  records.push_back(
+      {"m/code/__torch__/my-net-0/5.py",
+       "class Inner(Module):\n  def forward(self: __torch__.my-net-0.5.Inner,\n    x: Tensor) -> Tensor:\n    return x\n"});
+  EXPECT_TRUE(read_native(records).classes.contains("__torch__.my-net-0.5.Inner"));
+}
+
 TEST(Native, ForksTakeWhatTheyReadAsInputs) {
   const ir::Program program = read_native(native_records(net("x: Tensor",
                                                              "y = torch.relu(x)\ndef __forked_function():\n  return torch.add(y, "

@@ -54,20 +54,21 @@ class CallScan {
   CallScan(Definitions& definitions, const std::string& callee) : definitions_(definitions), callee_(callee) {}
 
   CallShape run() {
-    for (const FileSyntax* file : definitions_.every_file()) {
+    for (const auto& [qualifier, file] : definitions_.every_file()) {
       for (const ClassSyntax& cls : file->classes)
-        for (const FunctionSyntax& method : cls.methods) read(method);
-      for (const FunctionSyntax& function : file->functions) read(function);
+        for (const FunctionSyntax& method : cls.methods) read(method, qualifier + "." + std::string(cls.name));
+      for (const FunctionSyntax& function : file->functions) read(function, {});
     }
     return std::move(shape_);
   }
 
  private:
-  void read(const FunctionSyntax& function) {
+  void read(const FunctionSyntax& function, const std::string& self) {
     const VariableUses uses(function.body);
     uses_ = &uses;
     types_.clear();
-    for (const ParameterSyntax& parameter : function.parameters) types_[parameter.name] = type_text(parameter.type);
+    for (const ParameterSyntax& parameter : function.parameters)
+      types_[parameter.name] = parameter.type.is(Form::absent) ? self : type_text(parameter.type);
     returned_ = function.result.is(Form::absent) ? std::string() : type_text(function.result);
     visit(function.body);
   }

@@ -64,6 +64,19 @@ struct TypeNesting {
   std::size_t& depth;
 };
 
+// The name of a class as it stands in the code. The user's file may be called my-net-0.5.py.
+std::string spelled(const Expression& name) {
+  switch (name.kind) {
+    case Form::name:
+    case Form::integer:
+    case Form::floating: return std::string(name.text);
+    case Form::attribute: return spelled(name.parts[0]) + "." + std::string(name.text);
+    case Form::difference: return spelled(name.parts[0]) + "-" + spelled(name.parts[1]);
+    case Form::sum: return spelled(name.parts[0]) + "+" + spelled(name.parts[1]);
+    default: return {};
+  }
+}
+
 ClassDefinition::Kind class_kind(std::string_view base) {
   using enum ClassDefinition::Kind;
   if (base.empty()) return plain;
@@ -155,16 +168,16 @@ CodeFile* Definitions::code(const std::string& qualifier) {
   return known->second.get();
 }
 
-std::vector<const FileSyntax*> Definitions::every_file() {
+std::vector<std::pair<std::string, const FileSyntax*>> Definitions::every_file() {
   constexpr std::string_view folder = "code/", ending = ".py";
-  std::vector<const FileSyntax*> all;
+  std::vector<std::pair<std::string, const FileSyntax*>> all;
   for (const files::ZipRecord& record : directory_.records) {
     std::string_view name = record.name;
     if (name.starts_with(directory_.top)) name.remove_prefix(directory_.top.size());
     if (!name.starts_with(folder) || !name.ends_with(ending)) continue;
     std::string qualifier(name.substr(folder.size(), name.size() - folder.size() - ending.size()));
     std::ranges::replace(qualifier, '/', '.');
-    if (const CodeFile* file = code(qualifier)) all.push_back(&file->syntax());
+    if (const CodeFile* file = code(qualifier)) all.emplace_back(qualifier, &file->syntax());
   }
   return all;
 }
@@ -277,7 +290,7 @@ TypeRef Definitions::type(const Expression& annotation) {
     const auto* found = std::ranges::find(simple_words, annotation.text, &std::pair<std::string_view, TypeKind>::first);
     if (found != std::end(simple_words)) return ir::simple_type(found->second);
   }
-  const std::string name = dotted(annotation);
+  const std::string name = spelled(annotation);
   if (name.empty()) throw ModelError("its code has a type that isn't known");
   return named(name);
 }

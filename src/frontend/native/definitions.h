@@ -81,7 +81,7 @@ class Definitions final : public Interfaces {
   const ClassDefinition* find_class(const std::string& name);
   const FunctionDefinition* find_function(const std::string& name);
 
-  std::vector<const FileSyntax*> every_file();
+  std::vector<std::pair<std::string, const FileSyntax*>> every_file();  // by qualifier, "__torch__.net"
 
   // Throws ModelError for what is no type. `at`: for its message.
   ir::TypeRef type(const Expression& annotation);

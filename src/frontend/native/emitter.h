@@ -36,8 +36,8 @@ struct Code {
   bool traced = false;  // some of the code was made by tracing
 };
 
-// `name`: qualified. Throws ModelError, which names the place; Unsupported.
-ir::Function emit(Code& code, const std::string& name, const FunctionSyntax& syntax, CodeFile& file);
+// `name`: qualified. `self`: the class of a method; null for functions. Throws ModelError, which names the place; Unsupported.
+ir::Function emit(Code& code, const std::string& name, const FunctionSyntax& syntax, CodeFile& file, const ir::TypeRef& self);
 
 // The value of a constant expression as one of `type`, where that is stated.
 ir::Constant constant_value(Code& code, const Expression& expression, const ir::TypeRef& type = nullptr);

@@ -82,7 +82,7 @@ FunctionEmitter::Results FunctionEmitter::signature(const FunctionSyntax& functi
   Results inputs;
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
     const ParameterSyntax& parameter = function.parameters[i];
-    const bool self = i == 0 && parameter.type.is(Form::absent);  // of an interface's method
+    const bool self = i == 0 && parameter.type.is(Form::absent);  // of a method
     const TypeRef type = self ? nullptr : code_.definitions.type(parameter.type);
     const auto named = std::ranges::find(more.keywords, parameter.name, &std::pair<std::string_view, Typed>::first);
     if (i < given.size())
@@ -284,7 +284,7 @@ Typed FunctionEmitter::forked(const Expression& each) {
   if (found == functions_.end()) fail("forks what is no function of its own");
   ir::Function made;
   FunctionEmitter inner(code_, name_, file_, made.graph, this);
-  inner.run(*found->second, made);
+  inner.run(*found->second, made, nullptr);
   at(each);
   ir::Node* node = builder_.add("prim::fork", inner.captured_outside());
   node->set_attribute("Subgraph", {ir::FunctionConstant{code_.outlined(name_ + "$fork", std::move(made))}});

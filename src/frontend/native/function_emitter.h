@@ -17,7 +17,7 @@ class FunctionEmitter {
   FunctionEmitter(Code& code, std::string name, CodeFile& file, ir::Graph& graph, FunctionEmitter* outer)
       : code_(code), name_(std::move(name)), file_(file), builder_(graph), outer_(outer), frames_(1) {}
 
-  void run(const FunctionSyntax& syntax, ir::Function& made);
+  void run(const FunctionSyntax& syntax, ir::Function& made, const ir::TypeRef& self);
   const std::vector<Typed>& captured_outside() const { return captured_outside_; }
   const ir::TypeRef& result() const { return result_; }
 

@@ -199,7 +199,7 @@ class Objects::Reader {
                                  const ClassDefinition& of = definition(class_name);
                                  const FunctionSyntax* syntax = of.method(method);
                                  if (!syntax) throw StateNotSet("calls a method that isn't TorchScript");
-                                 return objects_.function_of(class_name + "." + method, *syntax, *of.file);
+                                 return objects_.function_of(class_name + "." + method, *syntax, of);
                                },
                                [&](const PackedParameters& packed) { return Constant{ir::ObjectConstant{objects_.add(packed)}}; },
                                [&](const std::string& class_name, const std::string& attribute) {

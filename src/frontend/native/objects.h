@@ -24,7 +24,7 @@ class Objects {
   ir::Constant read(const std::string& name);  // "data"
 
   // The graph of a method, to run a __setstate__.
-  std::function<const ir::Function&(const std::string& name, const FunctionSyntax&, CodeFile&)> function_of{};
+  std::function<const ir::Function&(const std::string& name, const FunctionSyntax&, const ClassDefinition&)> function_of{};
 
   ir::TypeRef type_of(const ir::Constant& value) const;
   const std::set<std::string>& devices() const { return devices_; }

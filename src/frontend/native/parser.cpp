@@ -84,10 +84,17 @@ class CodeParser {
     while (!accept(Token::Kind::dedent) && !at(Token::Kind::end)) {
       if (accept(Token::Kind::newline)) continue;
       if (at_name("def"))
-        made.methods.push_back(function());
+        made.methods.push_back(method());
       else if (Statement member = statement(); member.kind != Statement::Kind::pass)
         made.members.push_back(std::move(member));
     }
+    return made;
+  }
+
+  // The annotation of `self` is redundant, and may be no type: the name of a file of the user's stands in it.
+  FunctionSyntax method() {
+    FunctionSyntax made = function();
+    if (!made.parameters.empty()) made.parameters[0].type = {};
     return made;
   }
 

@@ -26,10 +26,11 @@ class ArchiveReader {
         definitions_(file, directory),
         code_{.definitions = definitions_, .schemas = schemas, .stubs = stubs, .watch = watch},
         objects_(file, directory, code_, program_) {
-    code_.called = [this](const FunctionDefinition& function) { want(function.name, *function.syntax, *function.file); };
+    code_.called = [this](const FunctionDefinition& function) { want(function.name, *function.syntax, *function.file, nullptr); };
     code_.outlined = [this](const std::string& name, ir::Function body) { return outlined(name, std::move(body)); };
-    objects_.function_of = [this](const std::string& name, const FunctionSyntax& syntax, CodeFile& from) -> const ir::Function& {
-      return function(name, syntax, from);
+    objects_.function_of = [this](const std::string& name, const FunctionSyntax& syntax,
+                                  const ClassDefinition& of) -> const ir::Function& {
+      return function(name, syntax, *of.file, of.type);
     };
   }
 
@@ -56,6 +57,7 @@ class ArchiveReader {
     std::string name;
     const FunctionSyntax* syntax;
     CodeFile* file;
+    ir::TypeRef self;
   };
 
   std::string text(const char* name) const {
@@ -86,14 +88,14 @@ class ArchiveReader {
     for (const ir::Constant& constant : tuple->items) code_.constants.emplace_back(constant, objects_.type_of(constant));
   }
 
-  void want(const std::string& name, const FunctionSyntax& syntax, CodeFile& file) {
-    if (wanted_.insert(name).second) queue_.push_back({name, &syntax, &file});
+  void want(const std::string& name, const FunctionSyntax& syntax, CodeFile& file, const ir::TypeRef& self) {
+    if (wanted_.insert(name).second) queue_.push_back({name, &syntax, &file, self});
   }
 
-  const ir::Function& function(const std::string& name, const FunctionSyntax& syntax, CodeFile& file) {
+  const ir::Function& function(const std::string& name, const FunctionSyntax& syntax, CodeFile& file, const ir::TypeRef& self) {
     if (const auto known = program_.functions.find(name); known != program_.functions.end()) return known->second;
     wanted_.insert(name);
-    ir::Function made = emit(code_, name, syntax, file);
+    ir::Function made = emit(code_, name, syntax, file, self);
     return program_.functions.emplace(name, std::move(made)).first->second;
   }
 
@@ -112,7 +114,7 @@ class ArchiveReader {
       if (queue_.empty()) return;
       const Wanted next = queue_.front();
       queue_.pop_front();
-      function(next.name, *next.syntax, *next.file);
+      function(next.name, *next.syntax, *next.file, next.self);
     }
   }
 
@@ -131,7 +133,7 @@ class ArchiveReader {
     for (const FunctionSyntax& method : from.syntax->methods) {
       const std::string name = from.name + "." + std::string(method.name);
       made.methods[std::string(method.name)] = name;
-      want(name, method, *from.file);
+      want(name, method, *from.file, from.type);
     }
   }
 

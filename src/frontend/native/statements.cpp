@@ -33,10 +33,10 @@ std::string plain_name(std::string_view name) { return is_meaningful(name) ? std
 
 }  // namespace
 
-void FunctionEmitter::run(const FunctionSyntax& syntax, ir::Function& made) {
+void FunctionEmitter::run(const FunctionSyntax& syntax, ir::Function& made, const TypeRef& self) {
   builder_.set_location(file_.locate(syntax.start));
   for (const ParameterSyntax& parameter : syntax.parameters) {
-    const TypeRef type = code_.definitions.type(parameter.type);
+    const TypeRef type = self && made.parameters.empty() ? self : code_.definitions.type(parameter.type);
     made.parameters.push_back({std::string(parameter.name), type, std::nullopt});
     if (!parameter.default_value.is(Form::absent))
       made.parameters.back().default_value = constant_value(code_, parameter.default_value, type);
@@ -291,10 +291,10 @@ void FunctionEmitter::with(const Statement& each) {
   builder_.add("prim::Exit", {object}, result("__exit__"));
 }
 
-ir::Function emit(Code& code, const std::string& name, const FunctionSyntax& syntax, CodeFile& file) {
+ir::Function emit(Code& code, const std::string& name, const FunctionSyntax& syntax, CodeFile& file, const TypeRef& self) {
   ir::Function made;
   made.name = name;
-  FunctionEmitter(code, name, file, made.graph, nullptr).run(syntax, made);
+  FunctionEmitter(code, name, file, made.graph, nullptr).run(syntax, made, self);
   return made;
 }
 
