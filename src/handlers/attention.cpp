@@ -1,4 +1,4 @@
-// Scaled dot-product attention, written out.
+// Scaled dot-product attention: ONNX's operator where it is exact, else written out.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,6 +6,7 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
+#include "symbolic/attention.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -38,7 +39,7 @@ std::optional<bool> has_whole_rows(const onnx::TensorData& mask) {
   return false;
 }
 
-std::string_view mask_name(const Emission& e) { return e.call.has("attn_bias") ? "attn_bias" : "attn_mask"; }
+std::string_view mask_name(const Emission& e) { return symbolic::attention_mask(e.call); }
 
 Bias of_mask(Emission& e, DType dtype) {
   const Value mask = e.tensor(mask_name(e));
@@ -115,10 +116,55 @@ Value softmax_of_scores(Emission& e, const Value& scores, std::int64_t rank) {
   return e.node("Softmax", {scores}, {{"axis", rank - 1}});
 }
 
+// ---- ONNX's operator
+
+// The runtime takes a key for hidden where the mask is the lowest number, and a row without a key gives 0. PyTorch adds that number
+// to the scores: the row is the mean of all values.
+bool hides_by_infinity(Emission& e, const Value& mask, DType dtype) {
+  if (mask.dtype == DType::boolean) return true;
+  const double lowest = dtype == DType::f16 ? -65504.0 : -3.4e38;
+  if (const onnx::TensorData* constant = e.constant_of(mask))
+    if (const auto numbers = onnx::as_floats(*constant); !constant->view && numbers)
+      return std::ranges::none_of(*numbers, [&](double number) { return number <= lowest / 2 && number != -infinity; });
+  return e.build.compact("the result may differ from PyTorch's where a row of the mask is the lowest number of its dtype");
+}
+
+bool by_operator(Emission& e) {
+  if (e.variant("operator")) return true;
+  if (!e.row_has("Attention")) return false;
+  const auto fit = symbolic::attention_fit(e.call);
+  if (fit == symbolic::AttentionFit::no) return false;
+  if (fit == symbolic::AttentionFit::unless_empty && !e.build.compact("ONNX Runtime fails where a size is 0")) return false;
+  return !e.given(mask_name(e)) || hides_by_infinity(e, e.tensor(mask_name(e)), e.dtype("query"));
+}
+
+Value mask_of_all(Emission& e, std::int64_t rank) {
+  const std::string_view name = mask_name(e);
+  Value mask = e.tensor(name);
+  if (mask.dtype != DType::boolean) mask = e.cast(mask, e.dtype("query"));
+  if (!symbolic::mask_has_sizes(e.call)) {
+    const auto at = static_cast<std::size_t>(rank - 2);
+    mask = e.node("Expand", {mask, e.dims_value({e.shape("query")[at], e.shape("key")[at]})});
+  }
+  return rank == 3 && e.rank(name) == 3 ? e.build.unsqueeze(mask, {1}) : mask;
+}
+
+Value attention_node(Emission& e) {
+  const std::int64_t rank = e.rank("query");
+  Values inputs{e.tensor("query"), e.tensor("key"), e.tensor("value")};
+  if (e.given(mask_name(e))) inputs.push_back(mask_of_all(e, rank));
+  Arguments attributes;
+  if (rank == 3) attributes = {{"q_num_heads", 1}, {"kv_num_heads", 1}};
+  if (e.boolean("is_causal")) attributes.push_back({"is_causal", 1});
+  if (e.given("scale")) attributes.push_back({"scale", e.number("scale")});
+  return e.node("Attention", inputs, attributes);
+}
+
 // Of PyTorch's kernels only the first result is the attention; the others are for their gradients.
 void scaled_dot_product(Emission& e) {
   for (std::size_t i = 1; i < e.call.node().outputs().size(); ++i)
     if (e.output_used(i)) throw Refusal{"only the first result has an ONNX form", "use scaled_dot_product_attention"};
+  if (by_operator(e)) return e.give(attention_node(e));
   const Value query = scaled_query(e, e.tensor("query")), key = repeated_heads(e, "key"), value = repeated_heads(e, "value");
   const std::int64_t scores_rank = std::max(e.rank("query"), e.rank("key"));
   Value scores = e.node("MatMul", {query, swap_last(e, key, e.rank("key"))});
