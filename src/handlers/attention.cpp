@@ -225,8 +225,24 @@ struct Attended {
   Value result, weights;
 };
 
-Attended attend(Emission& e, const Heads& heads) {
+bool has_sizes(Emission& e) {
+  const auto empty = [&](std::string_view name) { return e.call.has(name) && may_be_empty(e.shape(name), {0, 1}); };
+  const bool may_be = empty("src") || empty("query") || empty("key");
+  return !may_be || e.build.compact("ONNX Runtime fails where a size is 0");
+}
+
+// Where a mask hides all keys, these give NaN and ONNX's Attention 0.
+bool heads_by_operator(Emission& e, const Heads& heads, bool weights) {
+  const bool fits = !heads.mask && !weights && heads.query.dtype != DType::f64 && heads.count > 0;
+  return e.row_has("Attention") && fits && heads.features % heads.count == 0 && has_sizes(e);
+}
+
+Attended attend(Emission& e, const Heads& heads, bool weights_used = false) {
   const Values parts = projected(e, heads);
+  if (heads_by_operator(e, heads, weights_used)) {
+    const Value mixed = e.node("Attention", parts, {{"q_num_heads", heads.count}, {"kv_num_heads", heads.count}});
+    return {linear_layer(e, mixed, heads.weight, heads.bias), {}};
+  }
   const std::int64_t width = heads.features / heads.count;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   const Value query = e.node("Mul", {parted_heads(e, heads, parts[0]), e.scalar(parts[0].dtype, scale)});
@@ -239,19 +255,22 @@ Attended attend(Emission& e, const Heads& heads) {
 
 void native_multi_head(Emission& e) {
   const Value query = e.tensor("query"), key = e.tensor("key"), value = e.tensor("value");
-  const Attended made = attend(e, {.query = query,
-                                   .key = key,
-                                   .value = value,
-                                   .qkv_weight = e.tensor("qkv_weight"),
-                                   .qkv_bias = e.tensor("qkv_bias"),
-                                   .weight = e.tensor("proj_weight"),
-                                   .bias = e.tensor("proj_bias"),
-                                   .mask = padding_mask(e),
-                                   .features = e.integer("embed_dim"),
-                                   .count = e.integer("num_head"),
-                                   .same = query.id == key.id && key.id == value.id});
+  const bool weights = e.output_used(1) && e.boolean("need_weights");
+  const Attended made = attend(e,
+                               {.query = query,
+                                .key = key,
+                                .value = value,
+                                .qkv_weight = e.tensor("qkv_weight"),
+                                .qkv_bias = e.tensor("qkv_bias"),
+                                .weight = e.tensor("proj_weight"),
+                                .bias = e.tensor("proj_bias"),
+                                .mask = padding_mask(e),
+                                .features = e.integer("embed_dim"),
+                                .count = e.integer("num_head"),
+                                .same = query.id == key.id && key.id == value.id},
+                               weights);
   e.give(0, made.result);
-  if (!e.output_used(1) || !e.boolean("need_weights")) return;
+  if (!weights) return;
   e.give(1, e.boolean("average_attn_weights") ? e.node("ReduceMean", {made.weights}, {{"axes", Ints{1}}, {"keepdims", 0}})
                                               : made.weights);
 }

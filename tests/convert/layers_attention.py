@@ -54,6 +54,8 @@ def cases():
     made["mha_native"] = Case(lambda x: heads(x, x, x), [(x,)])
     made["mha_native_unaveraged"] = Case(lambda x: heads(x, x, x, average_attn_weights=False), [(x,)])
     made["mha_native_masked"] = Case(lambda x, m: heads(x, x, x, key_padding_mask=m)[0], [(x, torch.tensor([[False, False, True], [False, True, True]]))], opsets=range(9, 27))
+    made["mha_native_without_weights"] = Case(lambda x: heads(x, x, x, need_weights=False)[0], [(x,)])
+    made["encoder_layer_fixed"] = Case(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval().requires_grad_(False), [(x,)])
     weights = (torch.randn(24, 8), torch.randn(24), torch.randn(8, 8), torch.randn(8))
     made["mha_native_other"] = Case(lambda x, y: torch.ops.aten._native_multi_head_attention(x, y, y, 8, 2, *weights, None, True, True, None), [(x, y)])
     return made
