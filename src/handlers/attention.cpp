@@ -1,4 +1,6 @@
 // Scaled dot-product attention: ONNX's operator where it is exact, else written out.
+#include "symbolic/attention.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -6,7 +8,6 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
-#include "symbolic/attention.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -118,8 +119,8 @@ Value softmax_of_scores(Emission& e, const Value& scores, std::int64_t rank) {
 
 // ---- ONNX's operator
 
-// The runtime takes a key for hidden where the mask is the lowest number, and a row without a key gives 0. PyTorch adds that number
-// to the scores: the row is the mean of all values.
+// The runtime takes a key for hidden where the mask is the lowest number, and a row without a key gives 0. PyTorch adds that
+// number to the scores: the row is the mean of all values.
 bool hides_by_infinity(Emission& e, const Value& mask, DType dtype) {
   if (mask.dtype == DType::boolean) return true;
   const double lowest = dtype == DType::f16 ? -65504.0 : -3.4e38;
@@ -129,7 +130,7 @@ bool hides_by_infinity(Emission& e, const Value& mask, DType dtype) {
   return e.build.compact("the result may differ from PyTorch's where a row of the mask is the lowest number of its dtype");
 }
 
-bool by_operator(Emission& e) {
+bool is_attention_node(Emission& e) {
   if (e.variant("operator")) return true;
   if (!e.row_has("Attention")) return false;
   const auto fit = symbolic::attention_fit(e.call);
@@ -164,7 +165,7 @@ Value attention_node(Emission& e) {
 void scaled_dot_product(Emission& e) {
   for (std::size_t i = 1; i < e.call.node().outputs().size(); ++i)
     if (e.output_used(i)) throw Refusal{"only the first result has an ONNX form", "use scaled_dot_product_attention"};
-  if (by_operator(e)) return e.give(attention_node(e));
+  if (is_attention_node(e)) return e.give(attention_node(e));
   const Value query = scaled_query(e, e.tensor("query")), key = repeated_heads(e, "key"), value = repeated_heads(e, "value");
   const std::int64_t scores_rank = std::max(e.rank("query"), e.rank("key"));
   Value scores = e.node("MatMul", {query, swap_last(e, key, e.rank("key"))});

@@ -78,8 +78,10 @@ bool scale_fits(const Call& call, DType dtype) {
 }
 
 Verdict attention_is_exact(const Call& call) {
-  if (attention_fit(call) != AttentionFit::yes) return {.truth = Truth::no, .message = "ONNX Runtime's Attention doesn't compute it"};
-  const std::string_view mask = attention_mask(call);  // floats may hide all keys of a row in a way that the runtime reads otherwise
+  if (attention_fit(call) != AttentionFit::yes)
+    return {.truth = Truth::no, .message = "ONNX Runtime's Attention doesn't compute it"};
+  const std::string_view mask =
+      attention_mask(call);  // floats may hide all keys of a row in a way that the runtime reads otherwise
   const bool floats = !call.is_none(mask) && call.dtype_of(mask) != DType::boolean;
   return {.truth = floats ? Truth::no : Truth::yes, .message = floats ? "the mask is of floats" : ""};
 }
