@@ -19,6 +19,7 @@ def cases():
     seen = torch.ones(3, 5, dtype=torch.bool).tril(1)
     minus = torch.zeros(2, 1, 3, 5).masked_fill(~hidden, float("-inf"))
     bias = torch.randn(3, 5)
+    key_bias, single = bias[:1].clone(), minus[:1].clone()
     lowest = torch.zeros(3, 5).masked_fill(~hidden, torch.finfo(torch.float32).min)  # of the second row all keys: their mean
     made = {
         "sdpa_plain": Case(lambda q, k, v: attention(q, k, v), [qkv(), qkv(4, 6)], NAMED),
@@ -33,9 +34,9 @@ def cases():
         "sdpa_causal_large": Case(lambda q, k, v: attention(q, k, v, is_causal=True), [qkv(150, 140)], opsets=range(9, 27)),
         "sdpa_grouped": Case(lambda q, k, v: attention(q, k, v, enable_gqa=True), [qkv(heads=6, key_heads=2)]),
         "sdpa_grouped_causal": Case(lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True), [(*qkv(heads=4, key_heads=1), hidden)], opsets=range(9, 27)),
-        "sdpa_float_constant_keys": Case(lambda q, k, v: attention(q, k, v, bias[:1]), [qkv()]),
-        "sdpa_float_constant_grouped": Case(lambda q, k, v: attention(q, k, v, minus[:1], enable_gqa=True), [qkv(heads=6)], opsets=range(9, 27)),
-        "sdpa_float_constant_grouped_keys": Case(lambda q, k, v: attention(q, k, v, bias[:1], enable_gqa=True), [qkv(heads=6)]),
+        "sdpa_float_constant_keys": Case(lambda q, k, v: attention(q, k, v, key_bias), [qkv()]),
+        "sdpa_float_constant_grouped": Case(lambda q, k, v: attention(q, k, v, single, enable_gqa=True), [qkv(heads=6)], opsets=range(9, 27)),
+        "sdpa_float_constant_grouped_keys": Case(lambda q, k, v: attention(q, k, v, key_bias, enable_gqa=True), [qkv(heads=6)]),
         "sdpa_lowest": Case(lambda q, k, v, m: attention(q, k, v, m), [(*qkv(), lowest), (*qkv(), lowest / 2)], opsets=range(9, 27)),
         "sdpa_lowest_constant": Case(lambda q, k, v: attention(q, k, v, lowest), [qkv()], opsets=range(9, 27)),
         "sdpa_padding": Case(lambda q, k, v, m: attention(q, k, v, m), [(*qkv(), torch.tensor([True, False, True, True, False]).expand(2, 1, 1, 5).clone()), (*qkv(), torch.zeros(2, 1, 1, 5).bool())], opsets=range(9, 27)),
