@@ -119,14 +119,18 @@ Value softmax_of_scores(Emission& e, const Value& scores, std::int64_t rank) {
 
 // ---- ONNX's operator
 
+bool fails_if_empty(Emission& e) { return e.build.compact("ONNX Runtime fails where a size is 0"); }
+
+bool rounds_halves(Emission& e) { return e.build.compact("ONNX Runtime rounds to half precision after each step"); }
+
 // The runtime takes a key for hidden where the mask is the lowest number, and a row without a key gives 0. PyTorch adds that
 // number to the scores: the row is the mean of all values.
 bool hides_by_infinity(Emission& e, const Value& mask, DType dtype) {
   if (mask.dtype == DType::boolean) return true;
   const double lowest = dtype == DType::f16 ? -65504.0 : -3.4e38;
-  if (const onnx::TensorData* constant = e.constant_of(mask))
-    if (const auto numbers = onnx::as_floats(*constant); !constant->view && numbers)
-      return std::ranges::none_of(*numbers, [&](double number) { return number <= lowest / 2 && number != -infinity; });
+  if (const onnx::TensorData* constant = e.constant_of(mask); constant && !constant->view)
+    if (const auto numbers = onnx::as_floats(*constant))
+      if (std::ranges::none_of(*numbers, [&](double number) { return number <= lowest / 2 && number != -infinity; })) return true;
   return e.build.compact("the result may differ from PyTorch's where a row of the mask is the lowest number of its dtype");
 }
 
@@ -134,8 +138,7 @@ bool is_attention_node(Emission& e) {
   if (e.variant("operator")) return true;
   if (!e.row_has("Attention")) return false;
   const auto fit = symbolic::attention_fit(e.call);
-  if (fit == symbolic::AttentionFit::no) return false;
-  if (fit == symbolic::AttentionFit::unless_empty && !e.build.compact("ONNX Runtime fails where a size is 0")) return false;
+  if (!fit.fits || (fit.may_be_empty && !fails_if_empty(e)) || (fit.halves && !rounds_halves(e))) return false;
   return !e.given(mask_name(e)) || hides_by_infinity(e, e.tensor(mask_name(e)), e.dtype("query"));
 }
 
@@ -228,14 +231,14 @@ struct Attended {
 
 bool has_sizes(Emission& e) {
   const auto empty = [&](std::string_view name) { return e.call.has(name) && may_be_empty(e.shape(name), {0, 1}); };
-  const bool may_be = empty("src") || empty("query") || empty("key");
-  return !may_be || e.build.compact("ONNX Runtime fails where a size is 0");
+  return !(empty("src") || empty("query") || empty("key")) || fails_if_empty(e);
 }
 
 // Where a mask hides all keys, these give NaN and ONNX's Attention 0.
 bool heads_by_operator(Emission& e, const Heads& heads, bool weights) {
   const bool fits = !heads.mask && !weights && heads.query.dtype != DType::f64 && heads.count > 0;
-  return e.row_has("Attention") && fits && heads.features % heads.count == 0 && has_sizes(e);
+  return e.row_has("Attention") && fits && heads.features % heads.count == 0 && has_sizes(e) &&
+         (heads.query.dtype != DType::f16 || rounds_halves(e));
 }
 
 Attended attend(Emission& e, const Heads& heads, bool weights_used = false) {

@@ -78,10 +78,9 @@ bool scale_fits(const Call& call, DType dtype) {
 }
 
 Verdict attention_is_exact(const Call& call) {
-  if (attention_fit(call) != AttentionFit::yes)
-    return {.truth = Truth::no, .message = "ONNX Runtime's Attention doesn't compute it"};
-  const std::string_view mask =
-      attention_mask(call);  // floats may hide all keys of a row in a way that the runtime reads otherwise
+  if (!attention_fit(call).exact()) return {.truth = Truth::no, .message = "ONNX Runtime's Attention doesn't compute it"};
+  const std::string_view mask = attention_mask(call);
+  // A row of floats may hide all keys in a way that the runtime reads otherwise.
   const bool floats = !call.is_none(mask) && call.dtype_of(mask) != DType::boolean;
   return {.truth = floats ? Truth::no : Truth::yes, .message = floats ? "the mask is of floats" : ""};
 }
@@ -103,25 +102,26 @@ bool mask_has_sizes(const Call& call) {
 
 AttentionFit attention_fit(const Call& call) {
   const auto &query = tensor_of(call, "query"), &key = tensor_of(call, "key"), &value = tensor_of(call, "value");
-  if (!query.dtype || *query.dtype == DType::f64 || !query.shape || !key.shape || !value.shape) return AttentionFit::no;
+  if (!query.dtype || *query.dtype == DType::f64 || !query.shape || !key.shape || !value.shape) return {};
   const Shape &q = *query.shape, &k = *key.shape, &v = *value.shape;
   const std::size_t rank = q.size();
-  if ((rank != 3 && rank != 4) || k.size() != rank || v.size() != rank) return AttentionFit::no;
+  if ((rank != 3 && rank != 4) || k.size() != rank || v.size() != rank) return {};
   const bool agree = provably_equal(q[0], k[0]) && provably_equal(k[0], v[0]) && provably_equal(k[rank - 2], v[rank - 2]) &&
                      provably_equal(q.back(), k.back()) && provably_at_least_if_empty(q.back(), 1) &&
                      provably_at_least_if_empty(v.back(), 1);
   const auto causal = call.boolean("is_causal");
   if (!agree || !causal || call.number("dropout_p") != 0 || !heads_fit(call, q, k, v) || !scale_fits(call, *query.dtype))
-    return AttentionFit::no;
+    return {};
   if (const std::string_view name = attention_mask(call); call.has(name) && !call.is_none(name)) {
     const auto& mask = tensor_of(call, name);
-    if (*causal || !mask.dtype || !mask.shape || !mask_fits(*mask.shape, q, k[rank - 2])) return AttentionFit::no;
+    if (*causal || !mask.dtype || !mask.shape || !mask_fits(*mask.shape, q, k[rank - 2])) return {};
   }
-  if (!provably_at_least(q[0], 1) || !provably_at_least(q[rank - 2], 1) || !provably_at_least(k[rank - 2], 1))
-    return AttentionFit::no;
-  const bool filled = provably_at_least_if_empty(q[0], 1) && provably_at_least_if_empty(q[rank - 2], 1) &&
-                      provably_at_least_if_empty(k[rank - 2], 1);
-  return filled ? AttentionFit::yes : AttentionFit::unless_empty;
+  AttentionFit fit{.fits = true, .halves = *query.dtype == DType::f16};
+  for (const Dim& size : {q[0], q[rank - 2], k[rank - 2]}) {
+    fit.fits = fit.fits && provably_at_least(size, 1);
+    fit.may_be_empty = fit.may_be_empty || !provably_at_least_if_empty(size, 1);
+  }
+  return fit;
 }
 
 void register_attention(Registry& registry) {
