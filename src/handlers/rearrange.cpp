@@ -148,9 +148,7 @@ Value rolled_places(Emission& e, const Value& value, std::int64_t axis, const Va
     throw Refusal{"a shift or a size that is known only when the model runs needs ConstantOfShape, which came with opset 9",
                   "use opset 9"};
   const Value none = e.cast(e.node("Equal", {count, e.integers({0})}), DType::i64), some = sum(e, count, none);
-  const auto rest = [&](const Value& place) {
-    return difference(e, place, e.node("Mul", {e.node("Div", {place, some}), some}));
-  };
+  const auto rest = [&](const Value& place) { return difference(e, place, e.node("Mul", {e.node("Div", {place, some}), some})); };
   return e.build.gather(value, rest(sum(e, places_of(e, count), sum(e, rest(first), some))), axis);
 }
 

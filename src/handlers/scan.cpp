@@ -77,8 +77,9 @@ Value start(Emission& e, const Value& x, std::int64_t axis, DType dtype, double 
 Value step_by_step(Emission& e, const Value& x, std::string_view op, double first) {
   const std::int64_t axis = e.axis("dim");
   const auto compute = [&] {
-    return scan(e, {start(e, x, axis, x.dtype, first)}, x, axis, 1,
-                [&](const Values& state, const Value& slice) -> Values { return {e.node(op, {state[0], slice})}; });
+    return scan(e, {start(e, x, axis, x.dtype, first)}, x, axis, 1, [&](const Values& state, const Value& slice) -> Values {
+      return {e.node(op, {state[0], slice})};
+    });
   };
   return unless_empty(e, x, {x.dtype}, compute).front();
 }
