@@ -162,6 +162,12 @@ QuantizedIo parse_quantized_io(const std::string& name) {
   return choose<QuantizedIo>("--quantized-io " + name, name, {{"float", QuantizedIo::floats}, {"int", QuantizedIo::integers}});
 }
 
+FrontendKind parse_frontend(const std::string& name) {
+  return choose<FrontendKind>(
+      "--frontend " + name, name,
+      {{"auto", FrontendKind::automatic}, {"native", FrontendKind::native}, {"libtorch", FrontendKind::libtorch}});
+}
+
 Preference parse_preference(const std::string& name) {
   return choose<Preference>("--prefer " + name, name, {{"exact", Preference::exact}, {"compact", Preference::compact}});
 }
