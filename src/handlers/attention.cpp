@@ -332,7 +332,7 @@ void register_attention(Registry& registry) {
   for (const char* op :
        {"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
         "aten::_scaled_dot_product_flash_attention_for_cpu", "aten::_scaled_dot_product_fused_attention_overrideable"})
-    registry.handler(op, scaled_dot_product);
+    registry.handler(op, scaled_dot_product, {"operator"});
   registry.handler("aten::_native_multi_head_attention", native_multi_head);
   registry.handler("aten::_transformer_encoder_layer_fwd", encoder_layer);
 }

@@ -68,7 +68,8 @@ Value nearest_positions(Emission& e, const Job& job, std::size_t dimension) {
 }
 
 Value by_places(Emission& e, const Job& job) {
-  if (job.how.filter != Filter::nearest || job.input.dtype == DType::f64)
+  const bool scaled = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
+  if (job.how.filter != Filter::nearest || job.input.dtype == DType::f64 || scaled)
     throw Refusal{"sizes that are known only at run time need Resize with PyTorch's coordinates, which came with opset 11",
                   "use opset 11, or fixed sizes"};
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
@@ -295,10 +296,11 @@ void interpolate(Emission& e) {
 
 void register_resize(Registry& registry) {
   for (const char* op :
-       {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d",
-        "aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d", "aten::upsample_bicubic2d",
-        "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa"})
+       {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d"})
     registry.handler(op, upsample, {"operator", "by_places"});
+  for (const char* op : {"aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d",
+                         "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa"})
+    registry.handler(op, upsample, {"operator"});
   registry.handler("aten::upsample_nearest1d.vec", upsample, {"operator", "repeated", "by_places"});
   registry.handler("aten::_upsample_lanczos2d_aa", upsample);
   registry.handler("aten::__interpolate", interpolate, {"operator"});
