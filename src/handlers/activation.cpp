@@ -34,8 +34,6 @@ void hardtanh(Emission& e) {
   e.give(clamped(e, x, e.number_value("min_val", x.dtype), e.number_value("max_val", x.dtype)));
 }
 
-void leaky_relu(Emission& e) { e.give(leaky(e, self(e), e.number("negative_slope"))); }
-
 // The slope where x isn't positive; ONNX Runtime's PRelu is of f32 alone.
 Value with_slope(Emission& e, const Value& x, const Value& slope) {
   if (x.dtype != DType::f64) return e.node("PRelu", {x, slope});
@@ -58,6 +56,15 @@ void prelu(Emission& e) {
   e.give(with_slope(e, x, slope));
 }
 
+// A slope that is known only when the model runs may be infinite: it isn't multiplied by the zeros of what is positive.
+void leaky_relu(Emission& e) {
+  const Value x = self(e);
+  if (e.call.number("negative_slope")) return e.give(leaky(e, x, e.number("negative_slope")));
+  const Value slope = e.number_value("negative_slope", x.dtype);
+  if (x.dtype != DType::f64) return e.give(e.node("PRelu", {x, slope}));
+  e.give(where(e, greater(e, x, constant(e, x, 0)), x, multiply(e, x, slope)));
+}
+
 void prelu_kernel(Emission& e) { e.give(with_slope(e, self(e), e.tensor("weight"))); }
 
 // A random slope in training, the middle one otherwise.
@@ -72,6 +79,11 @@ void rrelu(Emission& e) {
 // scale · (max(x, 0) + alpha · (exp(min(x, 0) · input_scale) - 1))
 void elu(Emission& e) {
   const Value x = self(e);
+  if (e.given("alpha") && !e.call.number("alpha")) {
+    if (e.number("scale", 1.0) != 1 || e.number("input_scale", 1.0) != 1) e.want("alpha", "the value");
+    const Value bent = multiply(e, exponential_linear(e, x, 1), e.number_value("alpha", x.dtype));
+    return e.give(where(e, greater(e, x, constant(e, x, 0)), x, bent));
+  }
   const double alpha = e.number("alpha", 1.0), scale = e.number("scale", 1.0), input_scale = e.number("input_scale", 1.0);
   if (scale == 1 && input_scale == 1) return e.give(exponential_linear(e, x, alpha));
   const Value bent = exponential_linear(e, multiply(e, negative_part(e, x), constant(e, x, input_scale)), alpha);

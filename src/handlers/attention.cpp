@@ -1,4 +1,6 @@
-// Scaled dot-product attention, written out.
+// Scaled dot-product attention: ONNX's operator where it is exact, else written out.
+#include "symbolic/attention.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -38,7 +40,7 @@ std::optional<bool> has_whole_rows(const onnx::TensorData& mask) {
   return false;
 }
 
-std::string_view mask_name(const Emission& e) { return e.call.has("attn_bias") ? "attn_bias" : "attn_mask"; }
+std::string_view mask_name(const Emission& e) { return symbolic::attention_mask(e.call); }
 
 Bias of_mask(Emission& e, DType dtype) {
   const Value mask = e.tensor(mask_name(e));
@@ -115,10 +117,58 @@ Value softmax_of_scores(Emission& e, const Value& scores, std::int64_t rank) {
   return e.node("Softmax", {scores}, {{"axis", rank - 1}});
 }
 
+// ---- ONNX's operator
+
+bool fails_if_empty(Emission& e) { return e.build.compact("ONNX Runtime fails where a size is 0"); }
+
+bool rounds_halves(Emission& e) { return e.build.compact("ONNX Runtime rounds to half precision after each step"); }
+
+// The runtime takes a key for hidden where the mask is the lowest number, and a row without a key gives 0. PyTorch adds that
+// number to the scores: the row is the mean of all values.
+bool hides_by_infinity(Emission& e, const Value& mask, DType dtype) {
+  if (mask.dtype == DType::boolean) return true;
+  const double lowest = dtype == DType::f16 ? -65504.0 : -3.4e38;
+  if (const onnx::TensorData* constant = e.constant_of(mask); constant && !constant->view)
+    if (const auto numbers = onnx::as_floats(*constant))
+      if (std::ranges::none_of(*numbers, [&](double number) { return number <= lowest / 2 && number != -infinity; })) return true;
+  return e.build.compact("the result may differ from PyTorch's where a row of the mask is the lowest number of its dtype");
+}
+
+bool is_attention_node(Emission& e) {
+  if (e.variant("operator")) return true;
+  if (!e.row_has("Attention")) return false;
+  const auto fit = symbolic::attention_fit(e.call);
+  if (!fit.fits || (fit.may_be_empty && !fails_if_empty(e)) || (fit.halves && !rounds_halves(e))) return false;
+  return !e.given(mask_name(e)) || hides_by_infinity(e, e.tensor(mask_name(e)), e.dtype("query"));
+}
+
+Value mask_of_all(Emission& e, std::int64_t rank) {
+  const std::string_view name = mask_name(e);
+  Value mask = e.tensor(name);
+  if (mask.dtype != DType::boolean) mask = e.cast(mask, e.dtype("query"));
+  if (!symbolic::mask_has_sizes(e.call)) {
+    const auto at = static_cast<std::size_t>(rank - 2);
+    mask = e.node("Expand", {mask, e.dims_value({e.shape("query")[at], e.shape("key")[at]})});
+  }
+  return rank == 3 && e.rank(name) == 3 ? e.build.unsqueeze(mask, {1}) : mask;
+}
+
+Value attention_node(Emission& e) {
+  const std::int64_t rank = e.rank("query");
+  Values inputs{e.tensor("query"), e.tensor("key"), e.tensor("value")};
+  if (e.given(mask_name(e))) inputs.push_back(mask_of_all(e, rank));
+  Arguments attributes;
+  if (rank == 3) attributes = {{"q_num_heads", 1}, {"kv_num_heads", 1}};
+  if (e.boolean("is_causal")) attributes.push_back({"is_causal", 1});
+  if (e.given("scale")) attributes.push_back({"scale", e.number("scale")});
+  return e.node("Attention", inputs, attributes);
+}
+
 // Of PyTorch's kernels only the first result is the attention; the others are for their gradients.
 void scaled_dot_product(Emission& e) {
   for (std::size_t i = 1; i < e.call.node().outputs().size(); ++i)
     if (e.output_used(i)) throw Refusal{"only the first result has an ONNX form", "use scaled_dot_product_attention"};
+  if (is_attention_node(e)) return e.give(attention_node(e));
   const Value query = scaled_query(e, e.tensor("query")), key = repeated_heads(e, "key"), value = repeated_heads(e, "value");
   const std::int64_t scores_rank = std::max(e.rank("query"), e.rank("key"));
   Value scores = e.node("MatMul", {query, swap_last(e, key, e.rank("key"))});
@@ -179,8 +229,24 @@ struct Attended {
   Value result, weights;
 };
 
-Attended attend(Emission& e, const Heads& heads) {
+bool has_sizes(Emission& e) {
+  const auto empty = [&](std::string_view name) { return e.call.has(name) && may_be_empty(e.shape(name), {0, 1}); };
+  return !(empty("src") || empty("query") || empty("key")) || fails_if_empty(e);
+}
+
+// Where a mask hides all keys, these give NaN and ONNX's Attention 0.
+bool heads_by_operator(Emission& e, const Heads& heads, bool weights) {
+  const bool fits = !heads.mask && !weights && heads.query.dtype != DType::f64 && heads.count > 0;
+  return e.row_has("Attention") && fits && heads.features % heads.count == 0 && has_sizes(e) &&
+         (heads.query.dtype != DType::f16 || rounds_halves(e));
+}
+
+Attended attend(Emission& e, const Heads& heads, bool weights_used = false) {
   const Values parts = projected(e, heads);
+  if (heads_by_operator(e, heads, weights_used)) {
+    const Value mixed = e.node("Attention", parts, {{"q_num_heads", heads.count}, {"kv_num_heads", heads.count}});
+    return {linear_layer(e, mixed, heads.weight, heads.bias), {}};
+  }
   const std::int64_t width = heads.features / heads.count;
   const double scale = 1 / std::sqrt(static_cast<double>(width));
   const Value query = e.node("Mul", {parted_heads(e, heads, parts[0]), e.scalar(parts[0].dtype, scale)});
@@ -193,19 +259,22 @@ Attended attend(Emission& e, const Heads& heads) {
 
 void native_multi_head(Emission& e) {
   const Value query = e.tensor("query"), key = e.tensor("key"), value = e.tensor("value");
-  const Attended made = attend(e, {.query = query,
-                                   .key = key,
-                                   .value = value,
-                                   .qkv_weight = e.tensor("qkv_weight"),
-                                   .qkv_bias = e.tensor("qkv_bias"),
-                                   .weight = e.tensor("proj_weight"),
-                                   .bias = e.tensor("proj_bias"),
-                                   .mask = padding_mask(e),
-                                   .features = e.integer("embed_dim"),
-                                   .count = e.integer("num_head"),
-                                   .same = query.id == key.id && key.id == value.id});
+  const bool weights = e.output_used(1) && e.boolean("need_weights");
+  const Attended made = attend(e,
+                               {.query = query,
+                                .key = key,
+                                .value = value,
+                                .qkv_weight = e.tensor("qkv_weight"),
+                                .qkv_bias = e.tensor("qkv_bias"),
+                                .weight = e.tensor("proj_weight"),
+                                .bias = e.tensor("proj_bias"),
+                                .mask = padding_mask(e),
+                                .features = e.integer("embed_dim"),
+                                .count = e.integer("num_head"),
+                                .same = query.id == key.id && key.id == value.id},
+                               weights);
   e.give(0, made.result);
-  if (!e.output_used(1) || !e.boolean("need_weights")) return;
+  if (!weights) return;
   e.give(1, e.boolean("average_attn_weights") ? e.node("ReduceMean", {made.weights}, {{"axes", Ints{1}}, {"keepdims", 0}})
                                               : made.weights);
 }
@@ -263,7 +332,7 @@ void register_attention(Registry& registry) {
   for (const char* op :
        {"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
         "aten::_scaled_dot_product_flash_attention_for_cpu", "aten::_scaled_dot_product_fused_attention_overrideable"})
-    registry.handler(op, scaled_dot_product);
+    registry.handler(op, scaled_dot_product, {"operator"});
   registry.handler("aten::_native_multi_head_attention", native_multi_head);
   registry.handler("aten::_transformer_encoder_layer_fwd", encoder_layer);
 }

@@ -81,7 +81,39 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
   return places;
 }
 
+// The same of a number of positions that only the model knows, an i64 vector of one: (2 i - (count - 1)) / count.
+Value coordinates(Emission& e, const Value& count, bool align_corners, DType dtype) {
+  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const Value one = e.scalar(dtype, 1), all = e.cast(count, dtype), last = e.node("Sub", {all, one});
+  const Value place = e.node("Mul", {e.cast(places_of(e, count), dtype), e.scalar(dtype, 2)});
+  return e.node("Div", {e.node("Sub", {place, last}), align_corners ? e.node("Max", {last, one}) : all});
+}
+
+// The columns of theta, each times its coordinate; the last one is added.
+void affine_grid_of_open_size(Emission& e) {
+  const auto sizes = e.call.dims("size");
+  if (!sizes) e.want("size", "the length");
+  if (sizes->size() != 4 && sizes->size() != 5) throw Refusal{"a grid is one of images or volumes"};
+  const auto dims = static_cast<std::int64_t>(sizes->size()) - 2;
+  const Value theta = widened(e, e.tensor("theta")), size = e.int_vector("size");
+  Ints places = all_axes(dims + 1);  // of a column (batch, dims): one dimension for each of the image's
+  places.erase(places.begin());
+  const auto column = [&](std::int64_t i) { return e.build.unsqueeze(e.build.gather(theta, e.build.integer(i), 2), places); };
+  Value made = column(dims);
+  for (std::int64_t i = 0; i < dims; ++i) {  // x first, which changes fastest
+    const std::int64_t at = dims + 1 - i;
+    const auto known = (*sizes)[static_cast<std::size_t>(at)].number();
+    const Value count = known ? e.integers({*known}) : e.build.gather(size, e.integers({at}), 0);
+    Ints behind(static_cast<std::size_t>(i + 1));
+    std::iota(behind.begin(), behind.end(), 1);
+    const Value along = e.build.unsqueeze(coordinates(e, count, e.boolean("align_corners"), theta.dtype), behind);
+    made = e.node("Add", {e.node("Mul", {column(i), along}), made});
+  }
+  e.give(made);
+}
+
 void affine_grid(Emission& e) {
+  if (e.variant("of_open_size")) return affine_grid_of_open_size(e);
   const Value theta = e.tensor("theta");
   const bool align = e.boolean("align_corners");
   if (e.variant("operator")) {  // ONNX Runtime has no f16 kernel and doesn't expand the function
@@ -119,7 +151,7 @@ void register_creation(Registry& registry) {
   registry.handler("aten::eye", eye, {"operator"});
   registry.handler("aten::scalar_tensor", scalar_tensor);
   for (const char* op : {"aten::tensor", "aten::as_tensor"}) registry.handler(op, tensor);
-  registry.handler("aten::affine_grid_generator", affine_grid, {"operator"});
+  registry.handler("aten::affine_grid_generator", affine_grid, {"operator", "of_open_size"});
 }
 
 }  // namespace compatcheck::handlers

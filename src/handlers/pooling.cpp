@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 
@@ -187,9 +188,19 @@ MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const 
 
 namespace {
 
+// One window over all sizes behind (batch, channels).
+Value pool_of_all(Emission& e, const Batched& input, std::size_t dims, std::string_view global, std::string_view reduction) {
+  const DType dtype = input.value.dtype;
+  if (dtype != DType::f64 && ir::is_floating(dtype)) return e.node(global, {input.value});
+  Ints axes(dims);
+  std::iota(axes.begin(), axes.end(), 2);
+  return reduce(e, reduction, input.value, axes, true);
+}
+
 void max_pool_call(Emission& e) {
   const std::size_t dims = dims_of_name(e);
   const Batched input = with_batch(e, "self", dims);
+  if (e.variant("whole")) return e.give(input.without(e, pool_of_all(e, input, dims, "GlobalMaxPool", "ReduceMax")));
   const Shape spatial = input.spatial();
   const bool positions = e.output_used(1);
   const MaxPooled made = max_pool(e, input.value, spatial, pool_windows(e, dims, spatial), positions);
@@ -233,6 +244,7 @@ Value average_of_cells(Emission& e, const Value& input, const Shape& spatial, co
 void avg_pool(Emission& e) {
   const std::size_t dims = dims_of_name(e);
   const Batched input = with_batch(e, "self", dims);
+  if (e.variant("whole")) return e.give(input.without(e, pool_of_all(e, input, dims, "GlobalAveragePool", "ReduceMean")));
   const Shape spatial = input.spatial();
   Windows windows = pool_windows(e, dims, spatial);
   const Ints padding = spread(e.ints("padding"), dims);
@@ -287,10 +299,10 @@ void max_unpool(Emission& e) {
 }  // namespace
 
 void register_pooling(Registry& registry) {
-  registry.handler("aten::max_pool1d", max_pool_call);
+  registry.handler("aten::max_pool1d", max_pool_call, {"whole"});
   registry.handler("aten::max_pool1d_with_indices", max_pool_call);
-  registry.handler("aten::avg_pool1d", avg_pool);
-  registry.handler("aten::avg_pool2d", avg_pool);
+  registry.handler("aten::avg_pool1d", avg_pool, {"whole"});
+  registry.handler("aten::avg_pool2d", avg_pool, {"whole"});
   registry.handler("aten::max_unpool2d", max_unpool);
   registry.handler("aten::max_unpool3d", max_unpool);
 }

@@ -142,6 +142,16 @@ void rot90(Emission& e) {
 
 // ---- Rolled
 
+// Before opset 10, where Slice takes no computed bounds: `first` may be below 0 and beyond the size.
+Value rolled_places(Emission& e, const Value& value, std::int64_t axis, const Value& first, const Value& count) {
+  if (!e.at_least(9))
+    throw Refusal{"a shift or a size that is known only when the model runs needs ConstantOfShape, which came with opset 9",
+                  "use opset 9"};
+  const Value none = e.cast(e.node("Equal", {count, e.integers({0})}), DType::i64), some = sum(e, count, none);
+  const auto rest = [&](const Value& place) { return difference(e, place, e.node("Mul", {e.node("Div", {place, some}), some})); };
+  return e.build.gather(value, rest(sum(e, places_of(e, count), sum(e, rest(first), some))), axis);
+}
+
 // What the shift leaves behind stands in front. `size` is a number or computed.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size, std::int64_t shift, const Value& count) {
   if (const auto known = size.number()) {
@@ -152,8 +162,7 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
   if (shift == 0) return value;
   Value first = e.integers({-shift});
   if (!provably_at_least(size, shift < 0 ? -shift : shift)) {
-    if (!e.at_least(10))
-      throw Refusal{"whether a dimension is shorter than the shift isn't known before opset 10", "use opset 10"};
+    if (!e.at_least(10)) return rolled_places(e, value, axis, first, count);
     const Value none = e.cast(e.node("Equal", {count, e.integers({0})}), DType::i64);  // by 0 ONNX Runtime doesn't divide
     first = e.node("Mod", {first, sum(e, count, none)});
   }
@@ -163,9 +172,7 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
 
 // By as many places as is known when the model runs.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Value& shift, const Value& count) {
-  if (!e.at_least(10))
-    throw Refusal{"a shift that is known only when the model runs needs Slice as it came with opset 10",
-                  "use opset 10, or a fixed shift"};
+  if (!e.at_least(10)) return rolled_places(e, value, axis, difference(e, e.integers({0}), shift), count);
   const Value some = e.node("Max", {e.cast(count, DType::f64), e.scalar(DType::f64, 1.0)});  // Max of i64 came later
   const Value first = e.node("Mod", {difference(e, e.integers({0}), shift), e.cast(some, DType::i64)});
   return e.build.concat({sliced(e, value, axis, first, e.integers({std::numeric_limits<std::int64_t>::max()})),
@@ -175,9 +182,12 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Value& sh
 
 void roll_open(Emission& e) {
   const Ints dims = e.ints("dims");
-  if (dims.empty())
-    throw Refusal{"the flattened tensor is rolled by a shift that is known only when the model runs", "name the dims"};
   const Value shifts = e.int_vector("shifts");
+  if (dims.empty()) {
+    const Value flat = e.build.reshape(e.tensor("self"), {-1});
+    const Value made = rolled(e, flat, 0, shifts, sizes_of(e, flat));
+    return e.give(reshape_to(e, made, nullptr, &e.shape("self"), [&] { return e.shape_of("self"); }));
+  }
   Value made = e.tensor("self");
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const std::int64_t axis = e.wrap(dims[i], e.rank("self"));

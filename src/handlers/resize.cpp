@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 #include "handlers/windows.h"
 
 namespace compatcheck::handlers {
@@ -51,6 +52,30 @@ Value by_taps(Emission& e, const Job& job) {
     if (!known(job.sides[i]) || *job.sides[i].size.number() != *job.sides[i].places.number() || job.how.antialias ||
         job.sides[i].scale)
       made = by_taps(e, job, made, i);
+  return made;
+}
+
+// ---- Positions of sizes that only the model knows
+
+// min(floor(place · (size / places)), size - 1) in single precision, as PyTorch's kernels compute it but for doubles.
+Value nearest_positions(Emission& e, const Job& job, std::size_t dimension) {
+  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto at = static_cast<std::int64_t>(dimension);
+  const Value places = e.build.gather(job.places, e.integers({at}), 0), size = e.cast(size_at(e, job.input, at + 2), DType::f32);
+  const Value step = e.node("Div", {size, e.cast(places, DType::f32)});
+  const Value cell = e.node("Floor", {e.node("Mul", {e.cast(places_of(e, places), DType::f32), step})});
+  return e.cast(e.node("Min", {cell, e.node("Sub", {size, e.scalar(DType::f32, 1)})}), DType::i64);
+}
+
+Value by_places(Emission& e, const Job& job) {
+  const bool scaled = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
+  if (job.how.filter != Filter::nearest || job.input.dtype == DType::f64 || scaled)
+    throw Refusal{"sizes that are known only at run time need Resize with PyTorch's coordinates, which came with opset 11",
+                  "use opset 11, or fixed sizes"};
+  if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
+  Value made = job.input;
+  for (std::size_t i = job.dims(); i-- > 0;)
+    made = e.build.gather(made, nearest_positions(e, job, i), static_cast<std::int64_t>(i) + 2);
   return made;
 }
 
@@ -151,6 +176,7 @@ void emit(Emission& e, const Job& job) {
     throw Refusal{"resizing integers rounds in PyTorch's own way", "resize as float32"};
   if (std::ranges::any_of(job.sides, [](const Side& side) { return bool(side.factor); })) return e.give(by_factors(e, job));
   if (e.variant("repeated") && takes(job)) return e.give(by_whole_factors(e, job));
+  if (e.variant("by_places")) return e.give(by_places(e, job));
   const bool resizes = e.variant("operator");
   if (resizes && resize_does(job)) return e.give(resize(e, job));
   if (resizes && !job.places && !std::ranges::all_of(job.sides, known) && can_go_by_factors(job)) {
@@ -270,11 +296,12 @@ void interpolate(Emission& e) {
 
 void register_resize(Registry& registry) {
   for (const char* op :
-       {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d",
-        "aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d", "aten::upsample_bicubic2d",
-        "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa"})
+       {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d"})
+    registry.handler(op, upsample, {"operator", "by_places"});
+  for (const char* op : {"aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d",
+                         "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa"})
     registry.handler(op, upsample, {"operator"});
-  registry.handler("aten::upsample_nearest1d.vec", upsample, {"operator", "repeated"});
+  registry.handler("aten::upsample_nearest1d.vec", upsample, {"operator", "repeated", "by_places"});
   registry.handler("aten::_upsample_lanczos2d_aa", upsample);
   registry.handler("aten::__interpolate", interpolate, {"operator"});
 }

@@ -9,11 +9,6 @@
 namespace compatcheck::handlers {
 namespace {
 
-void cumsum(Emission& e) {
-  const Value x = e.tensor("self", e.output_dtype());
-  e.give(e.rank("self") == 0 ? x : e.node("CumSum", {x, e.scalar(DType::i64, e.axis("dim"))}));
-}
-
 // ---- Scan
 
 // `self` without the dimension, as ONNX Runtime wants it stated for a body.
@@ -79,18 +74,29 @@ Value start(Emission& e, const Value& x, std::int64_t axis, DType dtype, double 
   return filled(e, known ? e.integers(dims) : e.build.gather(e.node("Shape", {x}), e.integers(others), 0), dtype, number);
 }
 
+Value step_by_step(Emission& e, const Value& x, std::string_view op, double first) {
+  const std::int64_t axis = e.axis("dim");
+  const auto compute = [&] {
+    return scan(e, {start(e, x, axis, x.dtype, first)}, x, axis, 1, [&](const Values& state, const Value& slice) -> Values {
+      return {e.node(op, {state[0], slice})};
+    });
+  };
+  return unless_empty(e, x, {x.dtype}, compute).front();
+}
+
+void cumsum(Emission& e) {
+  const Value x = e.tensor("self", e.output_dtype());
+  if (e.rank("self") == 0) return e.give(x);
+  if (e.at_least(11)) return e.give(e.node("CumSum", {x, e.scalar(DType::i64, e.axis("dim"))}));
+  e.give(step_by_step(e, widened(e, x), "Add", 0));
+}
+
 void cumprod(Emission& e) {
   const Value x = e.tensor("self", e.output_dtype());
   if (e.rank("self") == 0) return e.give(x);
   const std::int64_t axis = e.axis("dim");
   if (e.variant("operator")) return e.give(e.node("CumProd", {x, e.scalar(DType::i64, axis)}));
-  const Value wide = widened(e, x);
-  const auto compute = [&] {
-    return scan(e, {start(e, wide, axis, wide.dtype, 1)}, wide, axis, 1, [&](const Values& state, const Value& slice) -> Values {
-      return {e.node("Mul", {state[0], slice})};
-    });
-  };
-  e.give(unless_empty(e, wide, {wide.dtype}, compute).front());
+  e.give(step_by_step(e, widened(e, x), "Mul", 1));
 }
 
 // Of equal ones the last; the first NaN stays until the next NaN.

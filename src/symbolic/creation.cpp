@@ -123,6 +123,18 @@ Facts affine_grid(const Call& call) {
   return {tensor_fact(call.dtype_of("theta"), std::move(shape))};
 }
 
+// Of one place between corners ONNX takes -1, PyTorch the middle. ONNX Runtime's AffineGrid fails where a size is 0, as
+// torch.nn.functional.affine_grid does: named sizes are taken to be 1 at least.
+Verdict affine_grid_is_exact(const Call& call) {
+  const auto size = call.dims("size");
+  const Verdict no{.truth = Truth::no, .message = "a size may be 0, or 1 with align_corners"};
+  if (!size || size->size() < 4) return no;
+  const bool align = call.boolean("align_corners") != false;
+  for (std::size_t i = 0; i < size->size(); ++i)
+    if (!provably_at_least((*size)[i], align && i >= 2 ? 2 : 1)) return no;
+  return {.truth = Truth::yes};
+}
+
 }  // namespace
 
 void register_creation(Registry& registry) {
@@ -139,6 +151,7 @@ void register_creation(Registry& registry) {
   registry.facts("aten::tensor", tensor);
   registry.facts("aten::as_tensor", tensor);
   registry.facts("aten::affine_grid_generator", affine_grid);
+  registry.condition("affine_grid_is_exact", affine_grid_is_exact);
 }
 
 }  // namespace compatcheck::symbolic

@@ -161,6 +161,22 @@ Verdict ceil_padding_narrow(const Call& call) {
   return {.truth = Truth::yes};
 }
 
+// One window over the whole image, whose sizes only the model knows.
+Verdict pool_is_whole(const Call& call) {
+  const auto dims = pooled_dims(call);
+  const TensorFact& self = self_of(call);
+  const Verdict no{.truth = Truth::no, .message = "windows aren't proved to be the whole image"};
+  if (!dims || !self.shape || self.shape->size() < *dims) return no;
+  const Pool pool = pool_of(call, *dims);
+  bool open = false;
+  for (std::size_t i = 0; i < *dims; ++i) {
+    const Dim& size = (*self.shape)[self.shape->size() - *dims + i];
+    if (!provably_equal(pool.kernel[i], size) || pool.padding[i].number() != 0 || pool.dilation[i].number() != 1) return no;
+    open = open || !size.is_number();
+  }
+  return open ? Verdict{.truth = Truth::yes} : no;
+}
+
 // ---- Demands
 
 void demand_result(Demands& demands, const Call& call, std::size_t dims, std::int64_t least) {
@@ -238,6 +254,7 @@ void register_pooling(Registry& registry) {
   registry.condition("pooled_sizes_known", pooled_sizes_known);
   registry.condition("ceil_sizes_known", ceil_sizes_known);
   registry.condition("ceil_padding_narrow", ceil_padding_narrow);
+  registry.condition("pool_is_whole", pool_is_whole);
   registry.condition("pool_fits", pool_fits);
   registry.condition("pooled_size_fits", pooled_size_fits);
 }

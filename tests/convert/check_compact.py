@@ -8,6 +8,7 @@ import onnx
 import onnxruntime
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from compare_arrays import compare
@@ -42,6 +43,10 @@ def with_nan(*shape):
     return x
 
 
+def heads(batch, queries, keys):
+    return tuple(torch.randn(batch, 2, length, 4) for length in (queries, keys, keys))
+
+
 def grid(height, width, farthest=1.2):
     return (torch.rand(2, height, width, 2) * 2 - 1) * farthest
 
@@ -60,6 +65,13 @@ CASES = {
                         [(pictures(6, 8), torch.tensor([1.0625, 1.03125]))], 11),
     "bicubic_named": (By(lambda x: F.interpolate(x, scale_factor=1.3, mode="bicubic")), ["f32:2,3,h,w"],
                       [(pictures(6, 8),), (pictures(9, 7),)], [(pictures(3, 3),)], 11),
+    "attention": (By(F.scaled_dot_product_attention), ["f32:n,2,a,4", "f32:n,2,b,4", "f32:n,2,b,4"], [heads(3, 5, 6), heads(2, 7, 1)],
+                  [heads(0, 5, 6), heads(2, 0, 6), heads(2, 5, 0)], 23),
+    "attention_mask": (By(F.scaled_dot_product_attention), ["f32:2,2,5,4", "f32:2,2,6,4", "f32:2,2,6,4", "f32:5,6"],
+                       [(*heads(2, 5, 6), torch.randn(5, 6)), (*heads(2, 5, 6), torch.eye(5, 6).log())],
+                       [(*heads(2, 5, 6), torch.full((5, 6), torch.finfo(torch.float32).min))], 23),
+    "encoder_layer": (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval().requires_grad_(False), ["f32:n,t,8"],
+                      [(torch.randn(3, 5, 8),), (torch.randn(1, 4, 8),)], [], 23),
 }
 
 
@@ -105,7 +117,7 @@ def main():
         for name, (module, inputs, ordinary, unusual, lowest) in CASES.items():
             file, exact, compact = (f"{folder}/{name}{end}" for end in (".pt", ".exact.onnx", ".compact.onnx"))
             (module if isinstance(module, torch.jit.ScriptModule) else torch.jit.trace(module, ordinary[0], check_trace=False)).save(file)
-            for opset in ("11", "17", "20"):
+            for opset in ("11", "17", "20", "23"):
                 if int(opset) < lowest:
                     continue
                 where = f"{name} @{opset}"

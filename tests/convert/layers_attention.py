@@ -19,6 +19,8 @@ def cases():
     seen = torch.ones(3, 5, dtype=torch.bool).tril(1)
     minus = torch.zeros(2, 1, 3, 5).masked_fill(~hidden, float("-inf"))
     bias = torch.randn(3, 5)
+    key_bias, single = bias[:1].clone(), minus[:1].clone()
+    lowest = torch.zeros(3, 5).masked_fill(~hidden, torch.finfo(torch.float32).min)  # of the second row all keys: their mean
     made = {
         "sdpa_plain": Case(lambda q, k, v: attention(q, k, v), [qkv(), qkv(4, 6)], NAMED),
         "sdpa_rank2": Case(lambda q, k, v: attention(q, k, v), [tuple(x[0, 0] for x in qkv())]),
@@ -32,6 +34,14 @@ def cases():
         "sdpa_causal_large": Case(lambda q, k, v: attention(q, k, v, is_causal=True), [qkv(150, 140)], opsets=range(9, 27)),
         "sdpa_grouped": Case(lambda q, k, v: attention(q, k, v, enable_gqa=True), [qkv(heads=6, key_heads=2)]),
         "sdpa_grouped_causal": Case(lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True), [(*qkv(heads=4, key_heads=1), hidden)], opsets=range(9, 27)),
+        "sdpa_float_constant_keys": Case(lambda q, k, v: attention(q, k, v, key_bias), [qkv()]),
+        "sdpa_float_constant_grouped": Case(lambda q, k, v: attention(q, k, v, single, enable_gqa=True), [qkv(heads=6)], opsets=range(9, 27)),
+        "sdpa_float_constant_grouped_keys": Case(lambda q, k, v: attention(q, k, v, key_bias, enable_gqa=True), [qkv(heads=6)]),
+        "sdpa_lowest": Case(lambda q, k, v, m: attention(q, k, v, m), [(*qkv(), lowest), (*qkv(), lowest / 2)], opsets=range(9, 27)),
+        "sdpa_lowest_constant": Case(lambda q, k, v: attention(q, k, v, lowest), [qkv()], opsets=range(9, 27)),
+        "sdpa_padding": Case(lambda q, k, v, m: attention(q, k, v, m), [(*qkv(), torch.tensor([True, False, True, True, False]).expand(2, 1, 1, 5).clone()), (*qkv(), torch.zeros(2, 1, 1, 5).bool())], opsets=range(9, 27)),
+        "sdpa_rank3_batch_mask": Case(lambda q, k, v, m: attention(q, k, v, m), [(*(x[:, 0] for x in qkv()), torch.rand(2, 3, 5) < 0.6)], opsets=range(9, 27)),
+        "sdpa_f16": Case(lambda q, k, v: attention(q.half(), k.half(), v.half(), is_causal=True), [qkv()]),
         "sdpa_f64": Case(lambda q, k, v: attention(q, k, v), [tuple(x.double() for x in qkv())]),
     }
     for name, arguments in {"relu": {}, "gelu": dict(activation="gelu"), "first": dict(norm_first=True, activation="gelu")}.items():
@@ -45,6 +55,8 @@ def cases():
     made["mha_native"] = Case(lambda x: heads(x, x, x), [(x,)])
     made["mha_native_unaveraged"] = Case(lambda x: heads(x, x, x, average_attn_weights=False), [(x,)])
     made["mha_native_masked"] = Case(lambda x, m: heads(x, x, x, key_padding_mask=m)[0], [(x, torch.tensor([[False, False, True], [False, True, True]]))], opsets=range(9, 27))
+    made["mha_native_without_weights"] = Case(lambda x: heads(x, x, x, need_weights=False)[0], [(x,)])
+    made["encoder_layer_fixed"] = Case(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval().requires_grad_(False), [(x,)])
     weights = (torch.randn(24, 8), torch.randn(24), torch.randn(8, 8), torch.randn(8))
     made["mha_native_other"] = Case(lambda x, y: torch.ops.aten._native_multi_head_attention(x, y, y, 8, 2, *weights, None, True, True, None), [(x, y)])
     return made

@@ -253,7 +253,7 @@ def numbers():
         "sqrt_edges": Case(lambda x: v(c(x).sqrt()), [(torch.tensor([[-2., 0], [-2, -0.0], [0, 0], [3, -1e-4], [-3, 1e-4], [0, 2], [1e30, 1e30]]),)], opsets=range(9, 27)),
         "exp_of_angle": Case(lambda x: v(torch.exp(1j * x)), [(r(3, 4),)], opsets=range(9, 27)),
         "sgn": Case(lambda x: v(torch.sgn(c(x))), [(torch.tensor([[0., 0], [3, 4], [-1, 0]]),)], opsets=range(9, 27)),
-        "sum": unary(lambda x: x.sum(1)), "sum_all": unary(torch.sum), "mean": unary(lambda x: x.mean(0, keepdim=True)), "cumsum": unary(lambda x: x.cumsum(1), opsets=range(11, 27)),
+        "sum": unary(lambda x: x.sum(1)), "sum_all": unary(torch.sum), "mean": unary(lambda x: x.mean(0, keepdim=True)), "cumsum": unary(lambda x: x.cumsum(1), opsets=range(9, 27)),
         "where": Case(lambda x, y, m: (v(torch.where(m, c(x), c(y))), v(torch.where(m, c(x), 1.5)), v(torch.where(m, y[..., 0], c(x)))), [(pair(3, 4), pair(3, 4), r(3, 4) > 0)], opsets=range(9, 27)),
         "masked_fill": Case(lambda x, m: (v(c(x).masked_fill(m, 2.0)), v(c(x).masked_fill(m, 2j))), [(pair(3, 4), r(3, 4) > 0)], opsets=range(9, 27)),
         "eq": Case(lambda x, y: (c(x) == c(y), c(x) != c(y), c(x) == 1, y[..., 0] == c(x)), [(torch.tensor([[1., 0], [2, 3], [4, 5]]), torch.tensor([[1., 0], [2, 4], [5, 5]]))]),

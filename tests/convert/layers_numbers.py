@@ -40,7 +40,7 @@ def cases():
         "put": lambda x: x.put(torch.tensor([1]), torch.tensor([large])),
         "cumsum": lambda x: (x + large).cumsum(0), "sort": lambda x: (large - x).sort()[0], "topk": lambda x: (x + large).topk(2)[0],
         "and": lambda x: (x + large) & (large + 2)}
-    since = {"masked_fill": 9, "index_fill": 9, "scatter": 9, "fill_diagonal": 9, "put": 9, "cumsum": 11, "sort": 11, "topk": 11}
+    since = {"masked_fill": 9, "index_fill": 9, "scatter": 9, "fill_diagonal": 9, "put": 9, "cumsum": 9, "sort": 11, "topk": 11}
     for name, function in exact.items():
         made[f"beyond_doubles_{name}"] = Case(function, [(torch.arange(4),), (torch.tensor([7, 1, 0, 3]),)], opsets=range(since.get(name, 7), 27))
     made["arange_down"] = Case(lambda x: (x + torch.arange(5, -7, -3), x + torch.arange(1.0, -1.0, -0.5), x + torch.arange(-2, 2)), [(torch.arange(4),)])

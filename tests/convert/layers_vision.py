@@ -35,6 +35,7 @@ def cases():
     for aligned in (False, True):
         made[f"halfway_grid_{aligned}"] = Case(lambda x, g, a=aligned: F.grid_sample(x, g, "nearest", "reflection", a), [(torch.randn(1, 2, 4, 20), halfway)], opsets=range(9, 27))
     for dtype, aligned in itertools.product((torch.float16, torch.float32, torch.float64), (False, True)):
+        made[f"affine_grid_named_{dtype}_{aligned}".replace("torch.", "")] = Case(lambda t, x, a=aligned: F.affine_grid(t, x.size(), a), [(torch.randn(2, 2, 3).to(dtype), torch.randn(2, 1, *size)) for size in (((3, 4), (2, 7)) if dtype == torch.float16 else ((3, 4), (1, 7), (5, 1), (1, 1)))], specs=(f"{'f64' if dtype == torch.float64 else 'f16' if dtype == torch.float16 else 'f32'}:n,2,3", "f32:n,1,h,w"), opsets=range(9, 27))
         made[f"affine_grid_{dtype}_{aligned}".replace("torch.", "")] = Case(lambda t, a=aligned: F.affine_grid(t, [2, 1, 3, 4], a), [(torch.randn(2, 2, 3).to(dtype),)])
     products = torch.tensor([[float("inf"), 1.0], [float("-inf"), -2.0], [3.0, 4.0]])
     made["cdist_by_products"] = Case(lambda x, y: torch.cdist(x, y, compute_mode="use_mm_for_euclid_dist"), [(products, torch.randn(5, 2))])

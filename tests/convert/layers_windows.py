@@ -124,7 +124,7 @@ def resizes(made):
             if name in ("factor", "factors"):
                 made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(7 if "nearest" in mode and name == "factor" else 11, 27), refused="sizes that are known only at run time" if "nearest" in mode else "")
             if name == "size":
-                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(11, 27))
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(9 if mode == "nearest" else 11, 27))
     for mode, corners, size in itertools.product(("bilinear", "bicubic"), (False, True), ((3, 2), (11, 13), (4, 12))):
         made[f"resize_aa_{mode}_{corners}_{size[0]}"] = Case(lambda x, m=mode, c=corners, s=size: F.interpolate(x, mode=m, size=s, align_corners=c, antialias=True), images((2, 7, 6)))
     made["resize_aa_factor"] = Case(lambda x: F.interpolate(x, mode="bilinear", scale_factor=(0.4, 0.7), antialias=True), images((2, 9, 11)))

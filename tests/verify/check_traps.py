@@ -144,11 +144,14 @@ TRAPS = [
     ("doubles scaled before a Transpose", "(double[4,4] x)", "c = Constant<value=double {0.1}>() s = Mul(x, c) t = Transpose<perm=[1, 0]>(s) y = MatMul(t, x)", (ScaledDoubles(), {"x": (4, 4)})),
 ]
 SIZES = (4, 1, 7)
-# Wrong without optimisations, too: what it is, the model, its x, and what is right. Cases in tests/convert have the modules.
+# Wrong without optimisations, too: what it is, the opset, the model, its x, and what is right. Cases in tests/convert have the modules.
 KERNELS = [
-    ("a Cast to f16 that is passed over (halves_jump)", "(float[N] x) => (float16[N] y) { h = Cast<to=10>(x) y = Floor(h) }", numpy.array([2.9999], numpy.float32), [3]),
-    ("LogSoftmax of infinity in double precision (double_class_losses)", "(double[N,3] x) => (double[N,3] y) { y = LogSoftmax<axis=1>(x) }", numpy.array([[1, numpy.inf, 2]]), [[numpy.nan] * 3]),
-    ("ReduceLogSumExp of infinity and NaN (logsumexp_of_infinity_and_nan)", "(float[N] x) => (float[M] y) { y = ReduceLogSumExp<axes=[0]>(x) }", numpy.array([1, numpy.nan, numpy.inf], numpy.float32), [numpy.nan]),
+    ("a Cast to f16 that is passed over (halves_jump)", 17, "(float[N] x) => (float16[N] y) { h = Cast<to=10>(x) y = Floor(h) }", numpy.array([2.9999], numpy.float32), [3]),
+    ("LogSoftmax of infinity in double precision (double_class_losses)", 17, "(double[N,3] x) => (double[N,3] y) { y = LogSoftmax<axis=1>(x) }", numpy.array([[1, numpy.inf, 2]]), [[numpy.nan] * 3]),
+    ("ReduceLogSumExp of infinity and NaN (logsumexp_of_infinity_and_nan)", 17, "(float[N] x) => (float[M] y) { y = ReduceLogSumExp<axes=[0]>(x) }", numpy.array([1, numpy.nan, numpy.inf], numpy.float32), [numpy.nan]),
+    ("Attention with a row of the mask that is the lowest number (sdpa_lowest)", 23,
+     "(float[1,N,2] x) => (float[1,N,2] y) { m = Constant<value=float[2,2] {-3.4028235e38, -3.4028235e38, 0.0, -3.4028235e38}>() "
+     "y = Attention<q_num_heads=1, kv_num_heads=1>(x, x, x, m) }", numpy.array([[[1, 2], [3, 4]]], numpy.float32), [[[2, 3], [1, 2]]]),
 ]
 # These forms end the process, so they run in one of their own: what it is, the form, the sizes of its inputs, the module and its inputs' sizes as options.
 FATAL = '''
@@ -279,8 +282,8 @@ def main():
     arguments = parser.parse_args()
     torch.manual_seed(1)
     wrong, count = [], 0
-    for what, text, values, right in KERNELS:
-        got = run(onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g ' + text).SerializeToString(), {"x": values}, False)
+    for what, opset, text, values, right in KERNELS:
+        got = run(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}]> g ' + text).SerializeToString(), {"x": values}, False)
         if isinstance(got, str) or same(got, [numpy.array(right, got[0].dtype)]):
             wrong.append(f"{what}: {got if isinstance(got, str) else 'it is right now'}")
     with tempfile.TemporaryDirectory() as folder:
