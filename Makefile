@@ -2,6 +2,7 @@
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
 #   make demo     makes BERT with random weights, shows its report at opset 11 and converts it
+#   make wheel    dist/*.whl, the Python package with the program in it, installed and tried in a fresh environment; no libtorch
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
@@ -19,7 +20,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-asan test-tsan fuzz corpus operators programs bench format tidy clean
+.PHONY: all demo wheel test test-asan test-tsan fuzz corpus operators programs bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -44,6 +45,12 @@ demo: all
 	@build/compatcheck build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) || [ $$? -eq 1 ]
 	@printf '\n$$ build/compatcheck convert build/demo/%s.pt --opset %s -o build/demo/%s.onnx\n\n' $(DEMO_MODEL) $(DEMO_OPSET) $(DEMO_MODEL)
 	@build/compatcheck convert build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) -o build/demo/$(DEMO_MODEL).onnx || [ $$? -eq 1 ]
+
+wheel:
+	@tools/setup.sh wheel
+	@rm -rf dist
+	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@$(python) tests/python/check_wheel.py dist/*.whl
 
 test:
 	@tools/setup.sh test
@@ -112,4 +119,4 @@ tidy:
 	@tools/tidy.sh build $(jobs) '$(FILES)'
 
 clean:
-	rm -rf build build-debug build-asan build-tsan build-fuzz
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-wheel dist

@@ -1,5 +1,7 @@
 #include "work.h"
 
+#include <nanobind/stl/string.h>
+
 #include <utility>
 
 namespace compatcheck::python {

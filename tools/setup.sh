@@ -155,11 +155,8 @@ install_torch() {
 
 # --- onnx ------------------------------------------------------------------------------------------------------------
 
-onnx_folder() {
-  local protobuf
-  protobuf=$(protoc --version 2>/dev/null | cut -d' ' -f2) || true
-  printf '%s/onnx-%s-protobuf%s-%s-r%s' "$cache" "$ONNX" "$protobuf" "$(uname -m)" "$ONNX_RECIPE"
-}
+protobuf_version() { protoc --version 2>/dev/null | cut -d' ' -f2 || true; }
+onnx_folder() { printf '%s/onnx-%s-protobuf%s-%s-r%s' "$cache" "$ONNX" "$(protobuf_version)" "$(uname -m)" "$ONNX_RECIPE"; }
 
 build_onnx() {
   local target work
@@ -191,7 +188,7 @@ compile_onnx() {
 
 # --- protobuf --------------------------------------------------------------------------------------------------------
 
-protobuf_folder() { onnx_folder | sed 's,/onnx-[^/]*-protobuf,/protobuf,'; }
+protobuf_folder() { printf '%s/protobuf-%s-%s' "$cache" "$(protobuf_version)" "$(uname -m)"; }
 
 # Debian's static library is for programs alone. Its own source, compiled for shared libraries, fits Debian's headers.
 build_protobuf() {
@@ -226,17 +223,19 @@ compile_protobuf() {
     "$venv/bin/cmake" --build "$1/build" --target libprotobuf
 }
 
-# --- torchvision -----------------------------------------------------------------------------------------------------
+# --- Packages that torch and transformers must not find by themselves, in folders of their own --------------------------
 
 torchvision_folder() { printf '%s/torchvision-%s' "$cache" "$TORCHVISION"; }
+module_test_folder() { printf '%s/module-test-%s' "$cache" "$(printf '%s' "$PYTHON_MODULE_TEST" | sha256sum | cut -c1-12)"; }
 
-install_torchvision() {
-  local target
-  target=$(torchvision_folder)
+# packages_apart FOLDER NAME==VERSION...
+packages_apart() {
+  local target=$1
+  shift
   if [ -d "$target" ]; then return; fi
-  say "installing torchvision $TORCHVISION"
+  say "installing Python packages:" "$@"
   rm -rf "$target.new"
-  pip_install --no-deps --target "$target.new" "torchvision==$TORCHVISION" "pillow==$PILLOW"
+  pip_install --no-deps --target "$target.new" "$@"
   mv "$target.new" "$target"
 }
 
@@ -282,10 +281,12 @@ setup_test() {
   setup_models "${browser_packages[@]}" "${module_packages[@]}" "$@"
   setup_module
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
-  python_packages test --no-deps $PYTHON_TEST $PYTHON_MODULE_TEST $PYTHON_BROWSER $PYTHON_CORPUS "torchao==$TORCHAO"
+  python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS "torchao==$TORCHAO"
   python_packages ci --no-deps $PYTHON_CI
   install_clang_format
-  install_torchvision
+  packages_apart "$(torchvision_folder)" "torchvision==$TORCHVISION" "pillow==$PILLOW"
+  # shellcheck disable=SC2086
+  packages_apart "$(module_test_folder)" $PYTHON_MODULE_TEST
 }
 
 setup_fuzz() {
@@ -309,7 +310,7 @@ venv="$cache/$(environment_name)"
 case "$purpose" in
   paths)
     printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)" \
-      protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)"
+      protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)" module_test "$(module_test_folder)"
     ;;
   packages) setup_packages ;;   # the cache is left to who builds
   build | wheel | models | test | fuzz | format | tidy)
