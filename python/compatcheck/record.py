@@ -26,7 +26,7 @@ class Record:
         return self._fields
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._fields == other._fields  # type: ignore[attr-defined]
+        return isinstance(other, Record) and type(self) is type(other) and self._fields == other._fields
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{self._names.get(field, field)}={value!r}" for field, value in self._fields.items())
