@@ -2,7 +2,8 @@
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
 #   make demo     makes BERT with random weights, shows its report at opset 11 and converts it
-#   make wheel    dist/*.whl, the Python package with the program in it, installed and tried in a fresh environment; no libtorch
+#   make wheel    dist/*.whl, the Python package with the program in it, tried in a fresh environment; with LIBTORCH=ON also the
+#                 TorchScript helper program, which needs libtorch to be built and used
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
@@ -26,6 +27,7 @@ DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
 FUZZ_SECONDS ?= 60
 PROGRAMS ?= 20000
+LIBTORCH ?= OFF
 jobs := $(shell nproc)
 
 # Looked up when a recipe runs, after set-up.
@@ -46,10 +48,13 @@ demo: all
 	@printf '\n$$ build/compatcheck convert build/demo/%s.pt --opset %s -o build/demo/%s.onnx\n\n' $(DEMO_MODEL) $(DEMO_OPSET) $(DEMO_MODEL)
 	@build/compatcheck convert build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) -o build/demo/$(DEMO_MODEL).onnx || [ $$? -eq 1 ]
 
+# From a copy whose build folder has the usual name: ccache then knows what `make` has compiled.
 wheel:
 	@tools/setup.sh wheel
-	@rm -rf dist
-	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	@rm -rf build-wheel dist && mkdir build-wheel
+	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t build-wheel
+	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings build-dir=build \
+	  --config-settings cmake.define.COMPATCHECK_WITH_LIBTORCH=$(LIBTORCH) --wheel-dir dist ./build-wheel
 	@$(python) tests/python/check_wheel.py dist/*.whl
 
 test:
