@@ -40,7 +40,7 @@ def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: 
     asked = _core.CheckOptions()
     graph = options.get("graph", False)
     if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx"):
-        fill("check", {name: value for name, value in options.items() if name != "progress"}, asked)
+        fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), asked)
         with shown(options.get("progress", False)) as progress:
             return Report(_core.check_onnx(model, asked, progress), graph=graph)
     read = loaded("check", model, options, asked)

@@ -174,6 +174,9 @@ class Reports(ReportsFields, _Rendered, Sequence[Report]):
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "reports": [report.to_dict() for report in self._reports]}
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reports) and self._reports == other._reports
+
     def _texts(self) -> list[bytes]:
         return [report._text for report in self._reports]
 

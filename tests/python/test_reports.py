@@ -47,6 +47,7 @@ def test_copies():
     for report in (compatcheck.check(samples.MISSING), compatcheck.check(samples.MISSING, [11, 17]), compatcheck.convert(samples.EXPORTED)):
         for other in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
             assert other == report and other.to_html() == report.to_html()
+    assert compatcheck.check(samples.MISSING, [11, 17]) != compatcheck.check(samples.MISSING, [11, 18])
 
 
 def test_tables():
