@@ -55,6 +55,7 @@ void bind_options(nb::module_& module) {
   bind(load, "model", &LoadOptions::model);
   bind(load, "mappings", &LoadOptions::mappings);
   bind(load, "plugins", &LoadOptions::plugins);
+  bind(load, "frontend", &LoadOptions::frontend);
   bind(load, "op_libraries", &LoadOptions::op_libraries);
   bind(load, "libtorch", &LoadOptions::libtorch);
   bind(load, "helper", &LoadOptions::helper);

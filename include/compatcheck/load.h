@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compatcheck/error.h"
+#include "compatcheck/frontend_kind.h"
 #include "compatcheck/run.h"
 
 namespace compatcheck {
@@ -25,6 +26,7 @@ struct LoadOptions {
   // Shared libraries with handlers and rows (docs/plugins.md); later ones win, and `mappings` over all of them. Their code runs
   // in this process, in every thread that checks or converts.
   std::vector<std::filesystem::path> plugins{};
+  FrontendKind frontend = FrontendKind::automatic;    // of TorchScript files
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
   std::filesystem::path libtorch{};                   // root or lib folder; empty: searched for
   std::filesystem::path helper{};                     // the TorchScript helper program; empty: searched for

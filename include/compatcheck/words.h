@@ -9,8 +9,8 @@
 
 namespace compatcheck {
 
-// Of ExportType, StateMode, ComplexIo, QuantizedIo, Preference, ExternalData, FailOn, VerifyFailOn, Format, ReferenceFormat and
-// Scaffold. Throws UsageError for another word: "GIVEN: expected one of …".
+// Of ExportType, StateMode, ComplexIo, QuantizedIo, FrontendKind, Preference, ExternalData, FailOn, VerifyFailOn, Format,
+// ReferenceFormat and Scaffold. Throws UsageError for another word: "GIVEN: expected one of …".
 template <class Enumerator>
 Enumerator spelled(const std::string& word, const std::string& given);
 

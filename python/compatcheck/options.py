@@ -17,6 +17,7 @@ class LoadOptions(TypedDict, total=False):
     model: str  # which program of a .pt2 archive that holds several
     mappings: Paths  # files or folders of mapping rows; later ones win
     plugins: Paths  # shared libraries with handlers and rows
+    frontend: Literal["auto", "native", "libtorch"]  # what reads TorchScript files
     op_libraries: Paths  # shared libraries that register custom operators
     libtorch: Path  # else that of this environment, or one that is found
     helper: Path  # the TorchScript helper program

@@ -26,6 +26,7 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .model = options.model,
           .timeout_seconds = options.timeout_seconds,
           .memory_mb = options.memory_mb,
+          .frontend = options.frontend,
           .one_file = one_file,
           .cancelled = analysis::cancelled_of(options.run)};
 }

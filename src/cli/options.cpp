@@ -132,6 +132,8 @@ ComplexIo parse_complex_io(const std::string& name) { return spelled<ComplexIo>(
 
 QuantizedIo parse_quantized_io(const std::string& name) { return spelled<QuantizedIo>(name, "--quantized-io " + name); }
 
+FrontendKind parse_frontend(const std::string& name) { return spelled<FrontendKind>(name, "--frontend " + name); }
+
 Preference parse_preference(const std::string& name) { return spelled<Preference>(name, "--prefer " + name); }
 
 FailOn parse_fail_on(const std::string& name) { return spelled<FailOn>(name, "--fail-on " + name); }

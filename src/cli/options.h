@@ -96,6 +96,7 @@ ExportType parse_export_type(const std::string& name);
 StateMode parse_state(const std::string& name);
 ComplexIo parse_complex_io(const std::string& name);
 QuantizedIo parse_quantized_io(const std::string& name);
+FrontendKind parse_frontend(const std::string& name);
 Preference parse_preference(const std::string& name);
 FailOn parse_fail_on(const std::string& name);
 VerifyFailOn parse_verify_fail_on(const std::string& name);

@@ -176,10 +176,12 @@ class PickleReader {
       case op::binpersid: return push_sequence(Kind::persistent, pop_last(1));
       case op::reduce: return push_sequence(Kind::call, pop_last(2));
       case op::newobj: return push_sequence(Kind::object, pop_last(2));
-      case op::build:
-        pop();
+      case op::build: {
+        const PickleItemId state = pop();
         item(top()).has_state = true;
+        item(top()).state = state;
         return;
+      }
       default: take_other(step);
     }
   }

@@ -32,7 +32,8 @@ struct PickleItem {
   std::string_view text{}, module{};    // into the pickle
   std::vector<PickleItemId> members{};  // of tuple and list; dict: key, value, …; call, object, persistent: as above
   std::vector<PickleItemId> added{};    // to a call or object afterwards: list members; keys and values alternating
-  bool has_state = false;               // __setstate__ was called on it
+  bool has_state = false;               // __setstate__ was called on it, with `state`
+  PickleItemId state = 0;
 };
 
 struct PickleTree {

@@ -1,15 +1,10 @@
 #include "files/saved_object.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <unordered_map>
 
 #include "compatcheck/error.h"
-#include "files/extent.h"
 #include "files/pickle_tree.h"
-#include "files/saved_quantizer.h"
-#include "ir/quantized.h"
+#include "files/saved_tensors.h"
 
 namespace compatcheck::files {
 namespace {
@@ -24,45 +19,10 @@ const ir::TypeRef& any() {
   return type;
 }
 
-// Python's names of dtypes for which torch has no storage class.
-std::optional<ir::DType> dtype_of_name(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, ir::DType>, 22> names{{{"uint8", ir::DType::u8},
-                                                                          {"int8", ir::DType::i8},
-                                                                          {"int16", ir::DType::i16},
-                                                                          {"int32", ir::DType::i32},
-                                                                          {"int64", ir::DType::i64},
-                                                                          {"uint16", ir::DType::u16},
-                                                                          {"uint32", ir::DType::u32},
-                                                                          {"uint64", ir::DType::u64},
-                                                                          {"bool", ir::DType::boolean},
-                                                                          {"float16", ir::DType::f16},
-                                                                          {"bfloat16", ir::DType::bf16},
-                                                                          {"float32", ir::DType::f32},
-                                                                          {"float64", ir::DType::f64},
-                                                                          {"complex32", ir::DType::c32},
-                                                                          {"complex64", ir::DType::c64},
-                                                                          {"complex128", ir::DType::c128},
-                                                                          {"float8_e5m2", ir::DType::f8e5m2},
-                                                                          {"float8_e4m3fn", ir::DType::f8e4m3fn},
-                                                                          {"float8_e5m2fnuz", ir::DType::f8e5m2fnuz},
-                                                                          {"float8_e4m3fnuz", ir::DType::f8e4m3fnuz},
-                                                                          {"qint8", ir::DType::qi8},
-                                                                          {"quint8", ir::DType::qu8}}};
-  const auto* found = std::find_if(names.begin(), names.end(), [&](const auto& known) { return known.first == name; });
-  return found == names.end() ? std::nullopt : std::optional(found->second);
-}
-
-// A storage as the pickle names it: ('storage', class, key, device, elements).
-struct NamedStorage {
-  std::optional<ir::DType> dtype;  // absent: bytes, whose dtype the tensor says
-  std::string key;
-  std::int64_t elements = 0;
-};
-
 class ObjectReader {
  public:
   ObjectReader(const InputFile& file, const ZipDirectory& directory, const PickleTree& tree, std::size_t most_values)
-      : file_(file), directory_(directory), tree_(tree), most_values_(most_values) {}
+      : tree_(tree), tensors_(file, directory, tree, "data/"), most_values_(most_values) {}
 
   ir::Constant root() { return value(tree_.items[tree_.root], 0); }
 
@@ -117,8 +77,7 @@ class ObjectReader {
     if (function.kind != Kind::name || arguments.kind != Kind::tuple) damaged();
     const std::string name = name_of(function);
     if (name == "collections.OrderedDict") return dict(call.added, depth);
-    if (name.starts_with("torch._utils._rebuild_") || name.starts_with("torch._tensor._rebuild_"))
-      return rebuilt(name, arguments, depth);
+    if (SavedTensors::rebuilds(name)) return tensors_.rebuilt(name, arguments);
     const bool is_wrapped =
         name == "torch.Size" || name.starts_with("torch.jit._pickle.build_") || name == "torch.jit._pickle.restore_type_tag";
     if (is_wrapped && !arguments.members.empty()) return value(at(arguments.members[0]), depth + 1);
@@ -140,146 +99,15 @@ class ObjectReader {
                      "), which isn't supported: save tensors, numbers, and tuples, lists and dicts of these");
   }
 
-  ir::Constant rebuilt(const std::string& name, const PickleItem& arguments, int depth) {
-    const auto argument = [&](std::size_t i) -> const PickleItem& {
-      if (i >= arguments.members.size()) damaged();
-      return at(arguments.members[i]);
-    };
-    const std::string_view function = std::string_view(name).substr(name.rfind('.') + 1);
-    // A parameter, or a tensor of a device without storages: the first argument is the tensor.
-    if (function == "_rebuild_parameter" || function == "_rebuild_parameter_with_state" ||
-        function == "_rebuild_device_tensor_from_cpu_tensor")
-      return value(argument(0), depth + 1);
-    if (function == "_rebuild_from_type_v2" && argument(0).kind == Kind::name && argument(2).kind == Kind::tuple &&
-        depth < deepest_object)
-      return rebuilt(name_of(argument(0)), argument(2), depth + 1);
-    if (function == "_rebuild_tensor" || function == "_rebuild_tensor_v2" || function == "_rebuild_qtensor") {
-      ir::Constant made = tensor(argument(0), argument(1), argument(2), argument(3), std::nullopt);
-      if (function == "_rebuild_qtensor") set_quantizer(std::get<ir::TensorView>(made.value), argument(4));
-      return made;
-    }
-    if (function == "_rebuild_tensor_v3") return tensor(argument(0), argument(1), argument(2), argument(3), dtype(argument(6)));
-    if (function == "_rebuild_meta_tensor_no_storage") {
-      ir::TensorView view{.dtype = dtype(argument(0)),
-                          .sizes = integers(argument(1)),
-                          .strides = integers(argument(2)),
-                          .storage = nullptr,
-                          .quantizer = nullptr};
-      if (!reach(0, view.sizes, view.strides)) damaged();
-      return {std::move(view)};
-    }
-    throw ModelError("holds a tensor that isn't a strided one (" + name + "): save its dense form");
-  }
-
-  void set_quantizer(ir::TensorView& tensor, const PickleItem& parameters) const {
-    tensor.quantizer = saved_quantizer(tree_, parameters, [&](const std::string& key) {
-      const ZipRecord* record = directory_.find("data/" + key);
-      return record ? read_zip_record(file_, *record, longest_pickle) : std::vector<std::uint8_t>();
-    });
-    if (!tensor.quantizer || !ir::is_quantized(tensor.dtype)) damaged();
-    if (!ir::fits(*tensor.quantizer, tensor.dtype, tensor.sizes))
-      throw ModelError(
-          "holds a quantized tensor whose scales and zero points don't fit it: scales must be finite and above 0, zero points "
-          "must be "
-          "in the range of its dtype, and each position along the axis must have one of both");
-  }
-
-  ir::DType dtype(const PickleItem& item) const {
-    const auto found = item.kind == Kind::name && item.module == "torch" ? dtype_of_name(item.text) : std::nullopt;
-    if (!found)
-      throw ModelError("holds a tensor of a dtype that isn't known: " + (item.kind == Kind::name ? name_of(item) : "no name"));
-    return *found;
-  }
-
-  std::vector<std::int64_t> integers(const PickleItem& item) const {
-    // Sizes may come as torch.Size, a call around the tuple.
-    if (item.kind == Kind::call && at(item.members[1]).kind == Kind::tuple && at(item.members[1]).members.size() == 1)
-      return plain_integers(at(at(item.members[1]).members[0]));
-    return plain_integers(item);
-  }
-
-  std::vector<std::int64_t> plain_integers(const PickleItem& item) const {
-    if (item.kind != Kind::tuple) damaged();
-    std::vector<std::int64_t> numbers;
-    for (const PickleItemId member : item.members) {
-      if (at(member).kind != Kind::integer) damaged();
-      numbers.push_back(at(member).integer);
-    }
-    return numbers;
-  }
-
-  NamedStorage storage_named(const PickleItem& item) const {
-    if (item.kind != Kind::persistent || at(item.members[0]).kind != Kind::tuple) damaged();
-    const auto& parts = at(item.members[0]).members;
-    if (parts.size() < 5) damaged();
-    const PickleItem &kind = at(parts[0]), &type = at(parts[1]), &key = at(parts[2]), &elements = at(parts[4]);
-    if (kind.text != "storage" || type.kind != Kind::name || key.kind != Kind::text || elements.kind != Kind::integer) damaged();
-    NamedStorage named{.dtype = {}, .key = std::string(key.text), .elements = elements.integer};
-    if (type.module == "torch" && type.text.ends_with("Storage"))
-      named.dtype = ir::dtype_from_torch_name(type.text.substr(0, type.text.size() - std::string_view("Storage").size()));
-    if (!named.dtype && type.text != "UntypedStorage")
-      throw ModelError("holds a tensor of a dtype that isn't known: " + name_of(type));
-    return named;
-  }
-
-  // `stated`: where the storage is one of bytes.
-  ir::Constant tensor(const PickleItem& storage, const PickleItem& offset, const PickleItem& sizes, const PickleItem& strides,
-                      std::optional<ir::DType> stated) {
-    const NamedStorage named = storage_named(storage);
-    if (offset.kind != Kind::integer || (!stated && !named.dtype)) damaged();
-    ir::TensorView view{.dtype = stated ? *stated : *named.dtype,
-                        .sizes = integers(sizes),
-                        .strides = integers(strides),
-                        .offset = offset.integer,
-                        .storage = nullptr,
-                        .quantizer = nullptr};
-    const auto stored = stored_at(named);
-    const auto reached = reach(view.offset, view.sizes, view.strides);
-    if (!fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) &&
-        ir::element_bytes(view.dtype) > 0)
-      throw ModelError("holds a tensor that reaches outside its storage of " + std::to_string(stored->bytes) + " bytes (" +
-                       stored->record + ")");
-    view.storage = stored;
-    return {std::move(view)};
-  }
-
-  // Tensors that share a storage share it here, too.
-  std::shared_ptr<const ir::Storage> stored_at(const NamedStorage& named) {
-    auto& storage = storages_[named.key];
-    if (!storage) storage = storage_of(named);
-    const std::size_t element = named.dtype ? ir::element_bytes(*named.dtype) : 1;
-    if (named.elements < 0 || !fits(named.elements, element, storage->bytes))
-      throw ModelError("record " + storage->record + " is shorter than its tensors: it is damaged");
-    return storage;
-  }
-
-  std::shared_ptr<const ir::Storage> storage_of(const NamedStorage& named) const {
-    auto storage = std::make_shared<ir::Storage>();
-    storage->record = "data/" + named.key;
-    if (named.elements == 0) return storage;
-    const ZipRecord* record = directory_.find(storage->record);
-    if (!record) throw ModelError("lacks record " + storage->record + ": it is cut short or damaged");
-    storage->bytes = record->unpacked;
-    storage->in_file = !record->compressed;
-    if (storage->in_file) storage->file_offset = contents_offset(file_, *record);
-    return storage;
-  }
-
-  const InputFile& file_;
-  const ZipDirectory& directory_;
   const PickleTree& tree_;
-  std::unordered_map<std::string, std::shared_ptr<const ir::Storage>> storages_;
+  SavedTensors tensors_;
   std::size_t most_values_, values_ = 0;
 };
 
 }  // namespace
 
 void refuse_big_endian(const InputFile& file, const ZipDirectory& directory) {
-  const ZipRecord* order = directory.find("byteorder");
-  if (!order) return;
-  const auto text = read_zip_record(file, *order, 16);
-  if (std::string(text.begin(), text.end()) == "big")
-    throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
+  if (is_big_endian(file, directory)) throw ModelError("was saved on a big-endian machine: save it on a little-endian one");
 }
 
 ir::Constant read_saved_object(const InputFile& file, const ZipDirectory& directory, std::size_t most_values) {

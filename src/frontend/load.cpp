@@ -8,6 +8,8 @@
 #include "files/sha256.h"
 #include "frontend/foreign.h"
 #include "frontend/helper.h"
+#include "frontend/native/emitter.h"
+#include "frontend/native/program_reader.h"
 #include "frontend/parameters.h"
 #include "frontend/pt2/exported.h"
 #include "frontend/snapshot.h"
@@ -57,6 +59,8 @@ struct Frontend::State {
   }
 
   Loaded load(const files::InputFile& file, const std::filesystem::path& path, const std::string& display_name, bool attach);
+  ir::Program load_torchscript(const files::InputFile& file, const files::ZipDirectory& directory,
+                               const std::filesystem::path& path, const std::string& display_name, bool attach);
   Loaded load_exported(const files::InputFile& file, const files::ZipDirectory& directory);
   std::vector<std::string> library_schemas();
 
@@ -112,9 +116,7 @@ Loaded Frontend::State::load(const files::InputFile& file, const std::filesystem
   return files::naming(display_name, [&] {
     if (recognition.format == Format::exported_program) return load_exported(file, *recognition.directory);
     if (recognition.format != Format::torchscript) throw ModelError(why_not(recognition));
-    const protocol::LoadRequest request{model(path, display_name)};
-    const auto reply = expect<protocol::LoadReply>(helper.ask(request, &file, attach));
-    ir::Program program = decode_program(reply.program);
+    ir::Program program = load_torchscript(file, *recognition.directory, path, display_name, attach);
     Loaded loaded{.format = Format::torchscript,
                   .file_bytes = file.size(),
                   .identity = identity(*recognition.directory),
@@ -124,6 +126,29 @@ Loaded Frontend::State::load(const files::InputFile& file, const std::filesystem
     loaded.content = std::move(program);
     return loaded;
   });
+}
+
+ir::Program Frontend::State::load_torchscript(const files::InputFile& file, const files::ZipDirectory& directory,
+                                              const std::filesystem::path& path, const std::string& display_name, bool attach) {
+  std::string refusal;
+  if (options.frontend != FrontendKind::libtorch) {
+    native::ReadOptions asked{options.schemas};
+    const auto of_libraries = library_schemas();
+    asked.schemas.insert(asked.schemas.end(), of_libraries.begin(), of_libraries.end());
+    try {
+      ir::Program program = native::read_program(file, directory, asked);
+      program.library_schemas = of_libraries;
+      return program;
+    } catch (const native::Unsupported& unsupported) {
+      if (options.frontend == FrontendKind::native) throw;
+      refusal = unsupported.what();
+    }
+  }
+  const protocol::LoadRequest request{model(path, display_name)};
+  ir::Program program = decode_program(expect<protocol::LoadReply>(helper.ask(request, &file, attach)).program);
+  if (!refusal.empty())
+    program.notes.push_back({ir::LoadNote::Kind::fallback_loader, "native", "read by libtorch, because it " + refusal});
+  return program;
 }
 
 // libtorch is asked for the schemas of operator libraries alone.

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "compatcheck/frontend_kind.h"
 #include "frontend/pt2/interface.h"
 #include "ir/program.h"
 
@@ -56,6 +57,7 @@ struct LoadOptions {
   std::string model{};               // which program of an archive that holds several; empty: the only one
   double timeout_seconds = 120;      // of the helper, for one model
   std::uint64_t memory_mb = 8192;    // of the helper, beyond mapped weights
+  FrontendKind frontend = FrontendKind::automatic;
   bool one_file = false;             // the helper ends with its answer: its memory isn't needed any more
   std::function<bool()> cancelled;   // asked several times a second while the helper works; true: Cancelled
 };

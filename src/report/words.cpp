@@ -33,6 +33,9 @@ constexpr Word<ComplexIo> words_for<ComplexIo>[] = {{"refuse", ComplexIo::refuse
 template <>
 constexpr Word<QuantizedIo> words_for<QuantizedIo>[] = {{"float", QuantizedIo::floats}, {"int", QuantizedIo::integers}};
 template <>
+constexpr Word<FrontendKind> words_for<FrontendKind>[] = {
+    {"auto", FrontendKind::automatic}, {"native", FrontendKind::native}, {"libtorch", FrontendKind::libtorch}};
+template <>
 constexpr Word<Preference> words_for<Preference>[] = {{"exact", Preference::exact}, {"compact", Preference::compact}};
 template <>
 constexpr Word<ExternalData> words_for<ExternalData>[] = {
@@ -76,6 +79,7 @@ template ExportType spelled(const std::string&, const std::string&);
 template StateMode spelled(const std::string&, const std::string&);
 template ComplexIo spelled(const std::string&, const std::string&);
 template QuantizedIo spelled(const std::string&, const std::string&);
+template FrontendKind spelled(const std::string&, const std::string&);
 template Preference spelled(const std::string&, const std::string&);
 template ExternalData spelled(const std::string&, const std::string&);
 template FailOn spelled(const std::string&, const std::string&);

@@ -176,7 +176,7 @@ def an_interrupted_run_goes_on(batch, folder):
 
 def what_failed_is_tried_again(batch, folder):
     batch.fill(folder, 3, with_broken=False)
-    command = [folder, "--report", folder / "run.jsonl", "--resume", "-q", *BOUNDS]
+    command = [folder, "--report", folder / "run.jsonl", "--resume", "-q", "--frontend", "libtorch", *BOUNDS]
     batch.run(*command, code=2, environment={"COMPATCHECK_HELPER": "/bin/false"})   # a loader that ends at once
     expect(all("error" in report for report in by_name((folder / "run.jsonl").read_text()).values()), "models were loaded without a loader")
     batch.run(*command)

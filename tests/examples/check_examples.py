@@ -222,9 +222,9 @@ HOSTILE = [
     (tensor_pickle(offset=b"J\xff\xff\xff\xff"), OUTSIDE),
     (tensor_pickle(sizes=number(2**62) + b"\x85", strides=number(2**62) + b"\x85"), OUTSIDE),
     (tensor_pickle(sizes=number(-1) + b"\x85"), OUTSIDE),
-    (tensor_pickle(elements=number(2**62)), "record data/0 is shorter than its tensors: it is damaged"),
-    (tensor_pickle(elements=number(-1)), "record data/0 is shorter than its tensors: it is damaged"),
-    (tensor_pickle(key=b"7"), "lacks record data/7: it is cut short or damaged"),
+    (tensor_pickle(elements=number(2**62)), "record data/0 is too short: 4611686018427387904 elements don't fit its 64 bytes"),
+    (tensor_pickle(elements=number(-1)), "record data/0 is too short: -1 elements don't fit its 64 bytes"),
+    (tensor_pickle(key=b"7"), "record data/7 is missing: a tensor's values aren't in the file"),
 ]
 
 

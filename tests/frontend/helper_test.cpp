@@ -33,6 +33,7 @@ class HelperTest : public ::testing::Test {
             .schemas = {},
             .timeout_seconds = 30,
             .memory_mb = 256,
+            .frontend = FrontendKind::libtorch,
             .cancelled = {}};
   }
   std::filesystem::path model(const std::string& name) const {

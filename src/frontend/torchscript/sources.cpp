@@ -20,6 +20,14 @@ std::string path_of(std::string qualifier) {
 
 }  // namespace
 
+std::optional<torch::jit::SourceRange> SourceOfRanges::findSourceRangeThatGenerated(const torch::jit::SourceRange& range) {
+  const auto found = source(range.start());
+  if (!found) return std::nullopt;
+  auto file = found->file.empty() ? std::nullopt : std::optional(found->file);
+  auto text = std::make_shared<torch::jit::Source>(found->text, std::move(file), static_cast<std::size_t>(found->first_line));
+  return torch::jit::SourceRange(std::move(text), found->start, found->end);
+}
+
 void Sources::check(const std::string& name, std::string_view code) {
   std::size_t depth = 0;
   for (std::size_t at = code.find_first_of("[]\n"); at != code.npos; at = code.find_first_of("[]\n", at + 1)) {
@@ -57,7 +65,8 @@ std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) 
   file.name = path;
   if (const Record* debug = archive_.find(path + ".debug_pkl")) {
     const std::string_view pickle = bytes(*debug);
-    file.ranges = std::make_shared<DebugRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
+    file.ranges =
+        std::make_shared<SourceOfRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
   }
   file.source = std::make_shared<Source>(bytes(*record), path, 1, file.ranges, Source::DONT_COPY);
   auto source = file.source;

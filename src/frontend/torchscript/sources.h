@@ -3,15 +3,17 @@
 #pragma once
 
 #include <torch/csrc/jit/frontend/source_range.h>
+#include <torch/csrc/jit/serialization/source_range_serialization.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/debug_ranges.h"
 #include "frontend/torchscript/archive.h"
-#include "frontend/torchscript/debug_ranges.h"
 #include "ir/location.h"
 
 namespace caffe2::serialize {
@@ -19,6 +21,13 @@ class PyTorchStreamReader;
 }
 
 namespace compatcheck::frontend::torchscript {
+
+// For libtorch's own messages.
+class SourceOfRanges : public torch::jit::SourceRangeUnpickler, public DebugRanges {
+ public:
+  using DebugRanges::DebugRanges;
+  std::optional<torch::jit::SourceRange> findSourceRangeThatGenerated(const torch::jit::SourceRange& range) override;
+};
 
 class Sources {
  public:
@@ -35,7 +44,7 @@ class Sources {
  private:
   struct File {
     std::shared_ptr<torch::jit::Source> source;
-    std::shared_ptr<DebugRanges> ranges;  // null if the archive has none
+    std::shared_ptr<SourceOfRanges> ranges;  // null if the archive has none
     std::string name;
     std::unordered_map<std::size_t, ir::LocationRef> own_places;
   };

@@ -1,14 +1,17 @@
 // The format: torch/csrc/jit/serialization/source_range_serialization.cpp.
-#include "frontend/torchscript/debug_ranges.h"
-
-#include <torch/csrc/jit/serialization/pickle.h>
+#include "frontend/debug_ranges.h"
 
 #include <algorithm>
 #include <charconv>
-#include <memory>
+#include <stdexcept>
 
-namespace compatcheck::frontend::torchscript {
+namespace compatcheck::frontend {
 namespace {
+
+using files::PickleItem;
+using files::PickleItemId;
+
+constexpr std::size_t most_debug_items = 20'000'000;
 
 std::string_view trimmed_source(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -17,18 +20,18 @@ std::string_view trimmed_source(std::string_view text) {
 }
 
 // "file.py(12): function\n", a line of the stack that the tracer records.
-struct Frame {
+struct StackFrame {
   std::string_view file, function;
   int line = 0;
 };
 
-std::optional<Frame> parse_frame(std::string_view text) {
+std::optional<StackFrame> parse_frame(std::string_view text) {
   text = trimmed_source(text);
   const auto close = text.rfind("): ");
   if (close == text.npos) return std::nullopt;
   const auto open = text.rfind('(', close);
   if (open == text.npos || open == 0) return std::nullopt;
-  Frame frame{text.substr(0, open), text.substr(close + 3), 0};
+  StackFrame frame{text.substr(0, open), text.substr(close + 3), 0};
   const auto [end, error] = std::from_chars(text.data() + open + 1, text.data() + close, frame.line);
   if (error != std::errc{} || end != text.data() + close) return std::nullopt;
   return frame;
@@ -49,56 +52,58 @@ void DebugRanges::read() {
 }
 
 void DebugRanges::read_records() {
-  const auto* data = reinterpret_cast<const char*>(pickle_.data());
-  const auto whole = torch::jit::unpickle(data, pickle_.size()).toTuple();
-  const auto& parts = whole->elements();
+  const files::PickleTree tree = files::read_pickle(pickle_, most_debug_items);
+  const auto members = [&](PickleItemId id) -> const std::vector<PickleItemId>& { return tree.items[id].members; };
+  const auto integer = [&](PickleItemId id) { return tree.items[id].integer; };
+  const std::vector<PickleItemId>& parts = members(tree.root);
   if (parts.empty()) return;
-  const bool string_table = parts[0].isString() && parts[0].toStringRef() == torch::jit::kFormatWithStringTable;
+  const bool string_table = tree.items[parts[0]].text == "FORMAT_WITH_STRING_TABLE";
   if (string_table)
-    for (const c10::IValue& text : parts.at(1).toTupleRef().elements()) strings_.push_back(text.toStringRef());
-  const auto& records = string_table ? parts.at(2).toTupleRef().elements() : parts;
-  for (const c10::IValue& record : records) {
-    const auto& fields = record.toTupleRef().elements();
+    for (const PickleItemId text : members(parts.at(1))) strings_.push_back(tree.items[text].text);
+  for (const PickleItemId record : string_table ? members(parts.at(2)) : parts) {
     // Before tags existed a record was (offset, range); then (offset, range, tag).
-    const auto& range = fields.at(torch::jit::kSourceRangeIndex).toTupleRef().elements();
-    ranges_.push_back({static_cast<std::size_t>(fields.at(torch::jit::kByteOffsetIndex).toInt()),
-                       add_text(range.at(0), string_table),
-                       static_cast<std::size_t>(range.at(1).toInt()),
-                       static_cast<std::size_t>(range.at(2).toInt()),
+    const auto& fields = members(record);
+    const auto& range = members(fields.at(1));
+    ranges_.push_back({static_cast<std::size_t>(integer(fields.at(0))),
+                       add_text(tree, range.at(0), string_table),
+                       static_cast<std::size_t>(integer(range.at(1))),
+                       static_cast<std::size_t>(integer(range.at(2))),
                        {},
                        false});
   }
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.offset < b.offset; });
-  text_of_tuple_.clear();  // its keys die with the pickle's values
 }
 
-std::uint32_t DebugRanges::add_string(std::string text) {
-  strings_.push_back(std::move(text));
+std::uint32_t DebugRanges::add_string(std::string_view text) {
+  strings_.push_back(text);
   return static_cast<std::uint32_t>(strings_.size() - 1);
 }
 
-std::size_t DebugRanges::add_text(const c10::IValue& source, bool string_table) {
-  const auto tuple = source.toTuple();
-  const auto [found, fresh] = text_of_tuple_.emplace(tuple.get(), texts_.size());
+std::size_t DebugRanges::add_text(const files::PickleTree& tree, PickleItemId source, bool string_table) {
+  const auto [found, fresh] = text_of_tuple_.emplace(source, texts_.size());
   if (!fresh) return found->second;
-  const auto& fields = tuple->elements();
+  const auto item = [&](PickleItemId id) -> const PickleItem& { return tree.items[id]; };
+  const auto& fields = item(source).members;
   Text text;
   if (string_table) {
-    for (const std::int64_t piece : fields.at(0).toIntVector()) {
+    const PickleItem* pieces = &item(fields.at(0));  // a list, or build_intlist(list)
+    if (pieces->kind == PickleItem::Kind::call) pieces = &item(item(pieces->members.at(1)).members.at(0));
+    for (const PickleItemId each : pieces->members) {
+      const std::int64_t piece = item(each).integer;
       if (piece < 0 || static_cast<std::size_t>(piece) >= strings_.size()) throw std::out_of_range("no such text");
       text.pieces.push_back(static_cast<std::uint32_t>(piece));
     }
-    text.file = strings_.at(static_cast<std::size_t>(fields.at(1).toInt()));
+    text.file = strings_.at(static_cast<std::size_t>(item(fields.at(1)).integer));
   } else {
-    std::string_view rest = fields.at(0).toStringRef();
+    std::string_view rest = item(fields.at(0)).text;
     while (!rest.empty()) {
       const auto size = std::min(rest.find('\n'), rest.size() - 1) + 1;
-      text.pieces.push_back(add_string(std::string(rest.substr(0, size))));
+      text.pieces.push_back(add_string(rest.substr(0, size)));
       rest.remove_prefix(size);
     }
-    if (!fields.at(1).isNone()) text.file = fields.at(1).toStringRef();
+    text.file = item(fields.at(1)).text;
   }
-  text.first_line = fields.at(2).toInt();
+  text.first_line = item(fields.at(2)).integer;
   const auto first = text.pieces.empty() ? std::nullopt : parse_frame(strings_[text.pieces.front()]);
   text.is_stack = first && first->file == text.file;
   texts_.push_back(std::move(text));
@@ -179,18 +184,14 @@ ir::LocationRef DebugRanges::frame(std::uint32_t piece, const ir::LocationRef& c
   return known;
 }
 
-std::optional<torch::jit::SourceRange> DebugRanges::findSourceRangeThatGenerated(const torch::jit::SourceRange& range) {
-  const Range* found = range_at(range.start());
+std::optional<DebugRanges::Source> DebugRanges::source(std::size_t offset) {
+  const Range* found = range_at(offset);
   if (!found || texts_[found->text].pieces.empty()) return std::nullopt;
-  Text& text = texts_[found->text];
-  if (!text.source) {
-    std::string joined;
-    for (const std::uint32_t piece : text.pieces) joined += strings_[piece];
-    auto file = text.file.empty() ? std::nullopt : std::optional(text.file);
-    text.source = std::make_shared<torch::jit::Source>(joined, std::move(file), static_cast<std::size_t>(text.first_line));
-  }
-  if (found->start > found->end || found->end > text.source->size()) return std::nullopt;
-  return torch::jit::SourceRange(text.source, found->start, found->end);
+  const Text& text = texts_[found->text];
+  Source source{{}, text.file, text.first_line, found->start, found->end};
+  for (const std::uint32_t piece : text.pieces) source.text += strings_[piece];
+  if (source.start > source.end || source.end > source.text.size()) return std::nullopt;
+  return source;
 }
 
-}  // namespace compatcheck::frontend::torchscript
+}  // namespace compatcheck::frontend

@@ -1,13 +1,9 @@
 // The .debug_pkl beside each code file: which place of the user's own Python each piece of the code comes from.
 #pragma once
 
-#include <torch/csrc/jit/frontend/source_range.h>
-#include <torch/csrc/jit/serialization/source_range_serialization.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,13 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "files/pickle_tree.h"
 #include "ir/location.h"
 
-namespace compatcheck::frontend::torchscript {
+namespace compatcheck::frontend {
 
 // Read when first asked. A damaged file counts as an absent one: locations are a comfort, not the model.
-class DebugRanges : public torch::jit::SourceRangeUnpickler {
+class DebugRanges {
  public:
+  // The pickle must outlive it.
   explicit DebugRanges(std::span<const std::uint8_t> pickle) : pickle_(pickle) {}
 
   // Where the code at `offset` comes from; null if unknown. What tracing recorded is the whole Python stack: each
@@ -31,8 +29,13 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
   // Whether the code at `offset` was made by tracing; nullopt if unknown.
   std::optional<bool> traced(std::size_t offset);
 
-  // For libtorch's own messages.
-  std::optional<torch::jit::SourceRange> findSourceRangeThatGenerated(const torch::jit::SourceRange& range) override;
+  // The text that the code at `offset` comes from, and the part of it; nullopt if unknown.
+  struct Source {
+    std::string text, file;
+    std::int64_t first_line = 0;
+    std::size_t start = 0, end = 0;
+  };
+  std::optional<Source> source(std::size_t offset);
 
  private:
   // A function's text as the Python that made the model saw it, or the stack that the tracer wrote; in pieces, one a line.
@@ -44,7 +47,6 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
     // Made when first asked for:
     std::vector<std::size_t> begins;          // of each piece, in bytes
     std::vector<std::string_view> functions;  // that each piece stands in
-    std::shared_ptr<torch::jit::Source> source;
   };
   struct Range {
     std::size_t offset;
@@ -56,8 +58,8 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
 
   void read();
   void read_records();
-  std::size_t add_text(const c10::IValue& source, bool string_table);
-  std::uint32_t add_string(std::string text);
+  std::size_t add_text(const files::PickleTree& tree, files::PickleItemId source, bool string_table);
+  std::uint32_t add_string(std::string_view text);
   Range* range_at(std::size_t offset);
   ir::LocationRef locate(const Range& range);
   void index_lines(Text& text);
@@ -66,11 +68,11 @@ class DebugRanges : public torch::jit::SourceRangeUnpickler {
 
   std::span<const std::uint8_t> pickle_;
   bool read_ = false;
-  std::vector<std::string> strings_;
+  std::vector<std::string_view> strings_;  // in the pickle
   std::vector<Text> texts_;
-  std::unordered_map<const void*, std::size_t> text_of_tuple_;
+  std::unordered_map<files::PickleItemId, std::size_t> text_of_tuple_;
   std::vector<Range> ranges_;  // by offset
   std::map<std::pair<std::uint32_t, const ir::Location*>, ir::LocationRef> frames_;
 };
 
-}  // namespace compatcheck::frontend::torchscript
+}  // namespace compatcheck::frontend

@@ -1,0 +1,35 @@
+// How the archive's code calls operators and classes that nobody registered: what can be read off the source.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frontend/native/definitions.h"
+
+namespace compatcheck::frontend::native {
+
+// What the code does with a call's result.
+struct ResultUse {
+  std::string type{};        // as the code states it, "List[Tensor]"; empty if it doesn't
+  std::size_t targets = 1;   // `a, b = f(x)`; 0: the result is dropped
+  bool unpacked = false;     // `a, b, = f(x)`: the result is a list or a tuple
+  bool subscripted = false;  // `f(x)[0]`: a list
+};
+
+// All calls of one operator, or of one method of one class, taken together.
+struct CallShape {
+  std::size_t fewest = 0, most = 0;               // positional arguments
+  std::map<std::string, std::size_t> keywords{};  // and how many calls give each
+  std::size_t calls = 0;
+  ResultUse use{};
+
+  void add(std::size_t positional, const std::vector<std::string_view>& named, const ResultUse& used);
+};
+
+// Of an operator ("my_lib::scale"), or of a method of a custom class ("__torch__.torch.classes.my_lib.Net.run").
+CallShape calls_of(Definitions& definitions, const std::string& callee);
+
+}  // namespace compatcheck::frontend::native

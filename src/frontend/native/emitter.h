@@ -1,0 +1,43 @@
+// The graph of a function, from its syntax. Source: torch/csrc/jit/frontend/ir_emitter.cpp; what was saved has neither break,
+// continue nor early returns: flags stand for them in the code.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compatcheck/error.h"
+#include "frontend/native/definitions.h"
+#include "frontend/native/stubs.h"
+#include "ir/program.h"
+#include "schema/schema.h"
+
+namespace compatcheck::frontend::native {
+
+// TorchScript that this reader doesn't know. libtorch may.
+struct Unsupported : ModelError {
+  using ModelError::ModelError;
+};
+
+// What emitted functions share.
+struct Code {
+  Definitions& definitions;
+  const schema::Registry& schemas;
+  std::vector<std::pair<ir::Constant, ir::TypeRef>> constants{};  // CONSTANTS.c0 …
+  std::uint64_t version = 0;                                      // of the operators, as the archive states it
+  Stubs& stubs;
+  std::function<void(const FunctionDefinition&)> called{};  // told of each free function that code calls
+  std::function<std::string(std::string, ir::Function)>
+      outlined{};       // keeps the body of a fork; says its name, made of the one given
+  bool traced = false;  // some of the code was made by tracing
+};
+
+// `name`: qualified. Throws ModelError, which names the place; Unsupported.
+ir::Function emit(Code& code, const std::string& name, const FunctionSyntax& syntax, CodeFile& file);
+
+// The value of a constant expression as one of `type`, where that is stated.
+ir::Constant constant_value(Code& code, const Expression& expression, const ir::TypeRef& type = nullptr);
+
+}  // namespace compatcheck::frontend::native

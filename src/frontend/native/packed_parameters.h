@@ -1,0 +1,37 @@
+// Quantized modules keep their weights in custom classes that hold them packed for one engine. Here they are never packed: the
+// object keeps the parts it was saved with, or the arguments of its `*_prepack` call.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/constant.h"
+
+namespace compatcheck::frontend::native {
+
+// Classes that libtorch registers: "__torch__.torch.classes.quantized.Conv2dPackedParamsBase". Others' objects are opaque.
+bool is_packed_parameters(std::string_view class_name);
+
+// What a method of such a class returns; null for one that it lacks.
+ir::TypeRef method_of_packed(std::string_view class_name, std::string_view method);
+
+// The parts by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight, bias
+// for linear layers; else the state as it is.
+struct PackedParameters {
+  std::string class_name;
+  std::vector<std::string> names{};
+  ir::Constants values{};
+};
+
+// The elements of a tensor of integers.
+using ReadIntegers = std::function<std::vector<std::int64_t>(const ir::TensorView&)>;
+
+// Of a saved object's state. Throws ModelError for a damaged one.
+PackedParameters packed_from_state(const std::string& class_name, const ir::Constant& state, const ReadIntegers& integers);
+// What `quantized::conv2d_prepack` and its like would have made; nullopt for any other operator.
+std::optional<PackedParameters> packed_from_call(const std::string& op, const ir::Constants& arguments);
+
+}  // namespace compatcheck::frontend::native
