@@ -11,8 +11,9 @@ USE = f"""
 import importlib.metadata, importlib.util, sys
 import compatcheck
 assert not importlib.util.find_spec("torch") and not importlib.util.find_spec("numpy")
-report = compatcheck.check({str(HERE / "net.pt2")!r})
-assert report.convertible and report.to_html()
+for model in {[str(HERE / "net.pt2"), str(HERE / "net.pt")]!r}:
+    report = compatcheck.check(model)
+    assert report.convertible and report.to_html()
 assert compatcheck.convert({str(HERE / "net.pt2")!r}).onnx
 distribution = importlib.metadata.distribution("compatcheck")
 assert distribution.version == compatcheck.__version__
@@ -48,7 +49,8 @@ def check_installed(wheel, folder):
     python, program = folder / "bin/python", folder / "bin/compatcheck"
     output(python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel, env=environment)
     output(python, "-I", "-c", USE, env=environment)
-    assert "CONVERTIBLE" in output(program, HERE / "net.pt2", env=environment)
+    for model in ("net.pt2", "net.pt"):
+        assert "  CONVERTIBLE" in output(program, HERE / model, env=environment)
     output(program, "convert", HERE / "net.pt2", "-o", folder / "net.onnx", env=environment)
     assert (folder / "net.onnx").stat().st_size > 100 and (folder / "share/man/man1/compatcheck-check.1").is_file()
     typed = next(folder.glob("lib/python3*/site-packages/compatcheck"))

@@ -4,7 +4,7 @@ import os, pathlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS = ROOT / "tests/cli/models"
 MISSING = GRAPHS / "align.ir"       # 3 of 4 operators are missing
-EXPORTED = ROOT / "tests/python/net.pt2"   # relu(linear(x)) with a batch of any size; converts
+EXPORTED = ROOT / "tests/python/net.pt2"    # relu(linear(x)) with a batch of any size, which converts; as net.pt
 PROGRAM = os.environ["PROGRAM"]
 
 
