@@ -197,7 +197,8 @@ constexpr std::array options_shipped{
            "load custom operators of PyTorch from this shared library",
            [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
     Option{"--frontend", "", "KIND", "auto native libtorch", false, "check convert verify inspect diff",
-           "read TorchScript files with the native reader or with libtorch; auto: libtorch only if the native reader doesn't support the file",
+           "read TorchScript files with the native reader or with libtorch; auto: libtorch only if the native reader doesn't "
+           "support the file",
            [](Options& o, const std::string& v) { o.load.frontend = parse_frontend(v); }},
     Option{"--libtorch", "", "DIR", "<folder>", false, "check convert verify inspect diff ops explain",
            "load models and operator libraries with this libtorch (default: search for one)",

@@ -63,7 +63,7 @@ def test_threads_share_a_model():
 
 def test_bar(capsys):
     compatcheck.check(LONG, progress=True)
-    assert "load" in capsys.readouterr().err
+    assert "check" in capsys.readouterr().err
 
 
 def test_bar_without_tqdm(monkeypatch):
