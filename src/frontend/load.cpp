@@ -132,11 +132,11 @@ ir::Program Frontend::State::load_torchscript(const files::InputFile& file, cons
                                               const std::filesystem::path& path, const std::string& display_name, bool attach) {
   std::string refusal;
   if (options.frontend != FrontendKind::libtorch) {
-    native::ReadOptions asked{options.schemas};
+    std::vector<std::string> schemas = options.schemas;
     const auto of_libraries = library_schemas();
-    asked.schemas.insert(asked.schemas.end(), of_libraries.begin(), of_libraries.end());
+    schemas.insert(schemas.end(), of_libraries.begin(), of_libraries.end());
     try {
-      ir::Program program = native::read_program(file, directory, asked);
+      ir::Program program = native::read_program(file, directory, schemas, {options.cancelled, options.timeout_seconds});
       program.library_schemas = of_libraries;
       return program;
     } catch (const native::Unsupported& unsupported) {

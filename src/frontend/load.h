@@ -58,8 +58,8 @@ struct LoadOptions {
   double timeout_seconds = 120;      // of the helper, for one model
   std::uint64_t memory_mb = 8192;    // of the helper, beyond mapped weights
   FrontendKind frontend = FrontendKind::automatic;
-  bool one_file = false;             // the helper ends with its answer: its memory isn't needed any more
-  std::function<bool()> cancelled;   // asked several times a second while the helper works; true: Cancelled
+  bool one_file = false;            // the helper ends with its answer: its memory isn't needed any more
+  std::function<bool()> cancelled;  // asked several times a second while the helper works; true: Cancelled
 };
 
 struct Parameters {

@@ -12,6 +12,7 @@
 #include "frontend/native/definitions.h"
 #include "frontend/native/stubs.h"
 #include "ir/program.h"
+#include "ir/watch.h"
 #include "schema/schema.h"
 
 namespace compatcheck::frontend::native {
@@ -28,6 +29,7 @@ struct Code {
   std::vector<std::pair<ir::Constant, ir::TypeRef>> constants{};  // CONSTANTS.c0 …
   std::uint64_t version = 0;                                      // of the operators, as the archive states it
   Stubs& stubs;
+  const ir::Watch& watch;
   std::function<void(const FunctionDefinition&)> called{};  // told of each free function that code calls
   std::function<std::string(std::string, ir::Function)>
       outlined{};       // keeps the body of a fork; says its name, made of the one given

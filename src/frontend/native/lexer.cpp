@@ -8,6 +8,8 @@
 namespace compatcheck::frontend::native {
 namespace {
 
+constexpr std::size_t most_tokens = 8'000'000;
+
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
@@ -18,7 +20,10 @@ Lexer::Lexer(std::string_view code, const std::string& file, std::deque<std::str
   advance();
 }
 
-void Lexer::advance() { current_ = next(); }
+void Lexer::advance() {
+  if (++tokens_ > most_tokens) fail("a code file of more than 8,000,000 words isn't read");
+  current_ = next();
+}
 
 void Lexer::fail(const std::string& why) const {
   const std::size_t end = std::min(current_.start, code_.size());

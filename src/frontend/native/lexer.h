@@ -47,7 +47,7 @@ class Lexer {
   std::string_view code_;
   const std::string& file_;
   std::deque<std::string>& strings_;
-  std::size_t at_ = 0, brackets_ = 0;
+  std::size_t at_ = 0, brackets_ = 0, tokens_ = 0;
   std::vector<std::size_t> indents_{0};
   std::size_t dedents_ = 0;
   bool line_starts_ = true;

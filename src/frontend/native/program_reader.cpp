@@ -19,11 +19,12 @@ constexpr std::uint64_t longest_input_record = 1ull << 30;
 
 class ArchiveReader {
  public:
-  ArchiveReader(const files::InputFile& file, const files::ZipDirectory& directory, const schema::Registry& schemas, Stubs& stubs)
+  ArchiveReader(const files::InputFile& file, const files::ZipDirectory& directory, const schema::Registry& schemas, Stubs& stubs,
+                const ir::Watch& watch)
       : file_(file),
         directory_(directory),
         definitions_(file, directory),
-        code_{.definitions = definitions_, .schemas = schemas, .stubs = stubs},
+        code_{.definitions = definitions_, .schemas = schemas, .stubs = stubs, .watch = watch},
         objects_(file, directory, code_, program_) {
     code_.called = [this](const FunctionDefinition& function) { want(function.name, *function.syntax, *function.file); };
     code_.outlined = [this](const std::string& name, ir::Function body) { return outlined(name, std::move(body)); };
@@ -72,7 +73,8 @@ class ArchiveReader {
     if (version_.empty()) throw ModelError("is damaged: it doesn't state the version of its file format");
     const auto [end, error] = std::from_chars(version_.data(), version_.data() + version_.size(), code_.version);
     if (error != std::errc{} || end != version_.data() + version_.size() || code_.version < 1 || code_.version > newest_format)
-      throw ModelError("has the file format version " + version_ + "; versions 1 to " + std::to_string(newest_format) + " can be read");
+      throw ModelError("has the file format version " + version_ + "; versions 1 to " + std::to_string(newest_format) +
+                       " can be read");
     program_.producer = "file format " + version_;
   }
 
@@ -183,13 +185,14 @@ class ArchiveReader {
 
 }  // namespace
 
-ir::Program read_program(const files::InputFile& file, const files::ZipDirectory& directory, const ReadOptions& options) {
-  schema::Registry schemas;
-  for (const std::string& schema : options.schemas) schemas.add(schema);
+ir::Program read_program(const files::InputFile& file, const files::ZipDirectory& directory,
+                         const std::vector<std::string>& schemas, const ir::Watch& watch) {
+  schema::Registry registry;
+  for (const std::string& schema : schemas) registry.add(schema);
   Stubs stubs;
   for (;;) {
     try {
-      return ArchiveReader(file, directory, schemas, stubs).read();
+      return ArchiveReader(file, directory, registry, stubs, watch).read();
     } catch (const Unsupported&) {
       if (!stubs.try_other_results()) throw;
     }
