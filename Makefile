@@ -2,6 +2,8 @@
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
 #   make demo     makes BERT with random weights, shows its report at opset 11 and converts it
+#   make wheel    dist/*.whl, the Python package with the program in it, tried in a fresh environment; with LIBTORCH=ON also the
+#                 TorchScript helper program, which needs libtorch to be built and used
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
@@ -19,12 +21,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo test test-asan test-tsan fuzz corpus operators programs bench format tidy clean
+.PHONY: all demo wheel test test-asan test-tsan fuzz corpus operators programs bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
 FUZZ_SECONDS ?= 60
 PROGRAMS ?= 20000
+LIBTORCH ?= OFF
 jobs := $(shell nproc)
 
 # Looked up when a recipe runs, after set-up.
@@ -44,6 +47,15 @@ demo: all
 	@build/compatcheck build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) || [ $$? -eq 1 ]
 	@printf '\n$$ build/compatcheck convert build/demo/%s.pt --opset %s -o build/demo/%s.onnx\n\n' $(DEMO_MODEL) $(DEMO_OPSET) $(DEMO_MODEL)
 	@build/compatcheck convert build/demo/$(DEMO_MODEL).pt --opset $(DEMO_OPSET) -o build/demo/$(DEMO_MODEL).onnx || [ $$? -eq 1 ]
+
+# From a copy whose build folder has the usual name: ccache then knows what `make` has compiled.
+wheel:
+	@tools/setup.sh wheel
+	@rm -rf build-wheel dist && mkdir build-wheel
+	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t build-wheel
+	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings build-dir=build \
+	  --config-settings cmake.define.COMPATCHECK_WITH_LIBTORCH=$(LIBTORCH) --wheel-dir dist ./build-wheel
+	@$(python) tests/python/check_wheel.py dist/*.whl
 
 test:
 	@tools/setup.sh test
@@ -112,4 +124,4 @@ tidy:
 	@tools/tidy.sh build $(jobs) '$(FILES)'
 
 clean:
-	rm -rf build build-debug build-asan build-tsan build-fuzz
+	rm -rf build build-debug build-asan build-tsan build-fuzz build-wheel dist

@@ -38,6 +38,14 @@ function(compatcheck_generate file program data)
   set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# Of `target`, a program or a shared library: the C++ runtime is linked in, and it shows none of what is linked in. It then runs
+# where that runtime is older, and beside other versions of the same libraries.
+function(compatcheck_standalone target)
+  if(NOT COMPATCHECK_ASAN AND NOT COMPATCHECK_TSAN AND NOT COMPATCHECK_FUZZ)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
+  endif()
+endfunction()
+
 # A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
 # tests/architecture/ checks that the includes say the same. PRECOMPILES: headers of others, beside the standard library's, that most
 # of its files include; LIKE: a room that it uses, whose precompiled headers it shares instead of those of `ir`.

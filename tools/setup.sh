@@ -4,6 +4,7 @@
 #   tools/setup.sh build     compiler, libraries, CMake, libtorch, onnx (built once from its source distribution)
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages and browser of the tests
+#   tools/setup.sh wheel     build without libtorch, and what builds and examines the Python wheel
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    a Python environment with clang-format, and nothing else
 #   tools/setup.sh tidy      test, and clang-tidy
@@ -28,6 +29,8 @@ build_packages=(
   g++ make ninja-build ccache mold
   protobuf-compiler libprotobuf-dev zlib1g-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
 )
+module_packages=()  # Debian's Python has its headers apart
+[ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ] || module_packages=(python3-dev)
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
 tidy_packages=(clang-tidy-16)
@@ -152,11 +155,8 @@ install_torch() {
 
 # --- onnx ------------------------------------------------------------------------------------------------------------
 
-onnx_folder() {
-  local protobuf
-  protobuf=$(protoc --version 2>/dev/null | cut -d' ' -f2) || true
-  printf '%s/onnx-%s-protobuf%s-%s-r%s' "$cache" "$ONNX" "$protobuf" "$(uname -m)" "$ONNX_RECIPE"
-}
+protobuf_version() { protoc --version 2>/dev/null | cut -d' ' -f2 || true; }
+onnx_folder() { printf '%s/onnx-%s-protobuf%s-%s-r%s' "$cache" "$ONNX" "$(protobuf_version)" "$(uname -m)" "$ONNX_RECIPE"; }
 
 build_onnx() {
   local target work
@@ -186,17 +186,56 @@ compile_onnx() {
     "$venv/bin/cmake" --build "$work/build" --target install
 }
 
-# --- torchvision -----------------------------------------------------------------------------------------------------
+# --- protobuf --------------------------------------------------------------------------------------------------------
+
+protobuf_folder() { printf '%s/protobuf-%s-%s' "$cache" "$(protobuf_version)" "$(uname -m)"; }
+
+# Debian's static library is for programs alone. Its own source, compiled for shared libraries, fits Debian's headers.
+build_protobuf() {
+  local target work version
+  target=$(protobuf_folder)
+  if [ -d "$target" ]; then return; fi
+  rm -rf "$cache"/protobuf-build.*
+  work=$(mktemp -d "$cache/protobuf-build.XXXXXX")
+  version=$(dpkg-query -W -f '${Version}' libprotobuf-dev)
+  say "building protobuf $version from Debian's source (once; about a minute)"
+  if ! { debian_source "protobuf=$version" "$work" && compile_protobuf "$work"; } >"$work/log" 2>&1; then
+    tail -40 "$work/log" >&2
+    fail "protobuf could not be built; the whole log is $work/log"
+  fi
+  mkdir "$work/installed"
+  cp "$work/build/libprotobuf.a" "$work"/protobuf-*/LICENSE "$work/installed"
+  mv "$work/installed" "$target"
+  rm -rf "$work"
+}
+
+# debian_source NAME=VERSION FOLDER: with lists of its own, as the system's may lack those of sources.
+debian_source() {
+  mkdir -p "$2/lists/partial"
+  printf 'deb-src http://deb.debian.org/debian%s\n' " bookworm main" "-security bookworm-security main" >"$2/sources.list"
+  local options=(-o "Dir::Etc::SourceList=$2/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$2/lists" -o APT::Sandbox::User=root)
+  apt-get "${options[@]}" update && (cd "$2" && apt-get "${options[@]}" source --download-only "$1" && tar -xzf ./*.orig.tar.gz)
+}
+
+compile_protobuf() {
+  "$venv/bin/cmake" -S "$(echo "$1"/protobuf-*/)" -B "$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
+    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_VISIBILITY_PRESET=hidden -Dprotobuf_BUILD_TESTS=OFF -Dprotobuf_BUILD_PROTOC_BINARIES=OFF &&
+    "$venv/bin/cmake" --build "$1/build" --target libprotobuf
+}
+
+# --- Packages that torch and transformers must not find by themselves, in folders of their own --------------------------
 
 torchvision_folder() { printf '%s/torchvision-%s' "$cache" "$TORCHVISION"; }
+module_test_folder() { printf '%s/module-test-%s' "$cache" "$(printf '%s' "$PYTHON_MODULE_TEST" | sha256sum | cut -c1-12)"; }
 
-install_torchvision() {
-  local target
-  target=$(torchvision_folder)
+# packages_apart FOLDER NAME==VERSION...
+packages_apart() {
+  local target=$1
+  shift
   if [ -d "$target" ]; then return; fi
-  say "installing torchvision $TORCHVISION"
+  say "installing Python packages:" "$@"
   rm -rf "$target.new"
-  pip_install --no-deps --target "$target.new" "torchvision==$TORCHVISION" "pillow==$PILLOW"
+  pip_install --no-deps --target "$target.new" "$@"
   mv "$target.new" "$target"
 }
 
@@ -216,6 +255,21 @@ setup_build() {
   build_onnx
 }
 
+setup_module() {
+  python_packages module --no-deps "nanobind==$NANOBIND"
+  build_protobuf
+}
+
+# What `make wheel` needs: no torch.
+setup_wheel() {
+  setup_packages "${module_packages[@]}"
+  create_environment
+  python_packages build "cmake==$CMAKE"
+  build_onnx
+  setup_module
+  python_packages wheel --no-deps $PYTHON_WHEEL
+}
+
 setup_models() {
   setup_build "$@"
   install_torch
@@ -224,12 +278,15 @@ setup_models() {
 }
 
 setup_test() {
-  setup_models "${browser_packages[@]}" "$@"
+  setup_models "${browser_packages[@]}" "${module_packages[@]}" "$@"
+  setup_module
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
   python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS "torchao==$TORCHAO"
   python_packages ci --no-deps $PYTHON_CI
   install_clang_format
-  install_torchvision
+  packages_apart "$(torchvision_folder)" "torchvision==$TORCHVISION" "pillow==$PILLOW"
+  # shellcheck disable=SC2086
+  packages_apart "$(module_test_folder)" $PYTHON_MODULE_TEST
 }
 
 setup_fuzz() {
@@ -253,10 +310,10 @@ venv="$cache/$(environment_name)"
 case "$purpose" in
   paths)
     printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)" \
-      torchvision "$(torchvision_folder)"
+      protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)" module_test "$(module_test_folder)"
     ;;
   packages) setup_packages ;;   # the cache is left to who builds
-  build | models | test | fuzz | format | tidy)
+  build | wheel | models | test | fuzz | format | tidy)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.
     exec 9>"$cache/lock"

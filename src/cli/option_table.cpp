@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "compatcheck/words.h"
+
 namespace compatcheck::cli {
 namespace {
 
@@ -53,19 +55,6 @@ When parse_when(const char* option, const std::string& text) {
   if (text == "always") return When::always;
   if (text == "never") return When::never;
   throw UsageError(std::string(option) + " " + text + ": expected one of auto, always, never");
-}
-
-Scaffold parse_scaffold(const std::string& text) {
-  if (text == "yaml") return Scaffold::yaml;
-  if (text == "plugin") return Scaffold::plugin;
-  throw UsageError("--scaffold " + text + ": expected one of yaml, plugin");
-}
-
-ExternalData parse_external_data(const std::string& text) {
-  if (text == "auto") return ExternalData::automatic;
-  if (text == "always") return ExternalData::always;
-  if (text == "never") return ExternalData::never;
-  throw UsageError("--external-data " + text + ": expected one of auto, always, never");
 }
 
 // "a,b"; every name is given, and none twice.
@@ -161,7 +150,7 @@ constexpr std::array options_shipped{
            [](Options& o, const std::string& v) { o.convert.output_names = split_names("--output-names", v); }},
     Option{"--external-data", "", "WHEN", "auto always never", false, "convert extract",
            "write weights to a separate file (auto: above 2 GB; extract: also if the source does)",
-           [](Options& o, const std::string& v) { o.convert.external_data = parse_external_data(v); }},
+           [](Options& o, const std::string& v) { o.convert.external_data = spelled<ExternalData>(v, "--external-data " + v); }},
     Option{"--keep-initializers-as-inputs", "", "", "", false, "convert verify",
            "make weights inputs too, so that a caller may replace them",
            [](Options& o, const std::string&) { o.convert.keep_initializers_as_inputs = true; }},
@@ -208,7 +197,8 @@ constexpr std::array options_shipped{
            "load custom operators of PyTorch from this shared library",
            [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
     Option{"--frontend", "", "KIND", "auto native libtorch", false, "check convert verify inspect diff",
-           "read TorchScript files with the native reader or with libtorch; auto: libtorch only if the native reader doesn't support the file",
+           "read TorchScript files with the native reader or with libtorch; auto: libtorch only if the native reader doesn't "
+           "support the file",
            [](Options& o, const std::string& v) { o.load.frontend = parse_frontend(v); }},
     Option{"--libtorch", "", "DIR", "<folder>", false, "check convert verify inspect diff ops explain",
            "load models and operator libraries with this libtorch (default: search for one)",
@@ -222,7 +212,7 @@ constexpr std::array options_shipped{
            [](Options& o, const std::string& v) { o.output = named_file("--output", v); }},
     Option{"--scaffold", "", "FORM", "yaml plugin", false, "explain",
            "print a mapping file or a plugin for the operator to start from",
-           [](Options& o, const std::string& v) { o.scaffold = parse_scaffold(v); }},
+           [](Options& o, const std::string& v) { o.scaffold = spelled<Scaffold>(v, "--scaffold " + v); }},
     Option{"--format", "", "FORMAT", "text json markdown", false, "inspect diff ops explain", "format of stdout",
            [](Options& o, const std::string& v) { o.reference_format = parse_reference_format(v); }},
     Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check verify render",

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "compatcheck/words.h"
+
 namespace compatcheck::cli {
 namespace {
 
@@ -36,20 +38,6 @@ Value choose(const std::string& given, const std::string& name, std::initializer
     names += (names.empty() ? "" : ", ") + std::string(choice);
   }
   throw UsageError(given + ": expected one of " + names);
-}
-
-Format choose_format(const std::string& given, const std::string& name) {
-  return choose<Format>(given, name,
-                        {{"text", Format::text},
-                         {"json", Format::json},
-                         {"jsonl", Format::jsonl},
-                         {"sarif", Format::sarif},
-                         {"junit", Format::junit},
-                         {"github", Format::github},
-                         {"gitlab", Format::gitlab},
-                         {"markdown", Format::markdown},
-                         {"html", Format::html},
-                         {"allowlist-yaml", Format::allowlist_yaml}});
 }
 
 // Longer endings first: ".sarif.json" is SARIF.
@@ -117,7 +105,7 @@ Shard parse_shard(const std::string& text) {
   return shard;
 }
 
-Format parse_format(const std::string& name) { return choose_format("--format " + name, name); }
+Format parse_format(const std::string& name) { return spelled<Format>(name, "--format " + name); }
 
 std::optional<Format> format_by_ending(const std::string& file) {
   for (const auto& [ending, format] : endings)
@@ -134,65 +122,23 @@ Format parse_verify_format(const std::string& name) {
                          {"markdown", Format::markdown}});
 }
 
-ReferenceFormat parse_reference_format(const std::string& name) {
-  return choose<ReferenceFormat>(
-      "--format " + name, name,
-      {{"text", ReferenceFormat::text}, {"json", ReferenceFormat::json}, {"markdown", ReferenceFormat::markdown}});
-}
+ReferenceFormat parse_reference_format(const std::string& name) { return spelled<ReferenceFormat>(name, "--format " + name); }
 
-ExportType parse_export_type(const std::string& name) {
-  return choose<ExportType>("--export-type " + name, name,
-                            {{"onnx", ExportType::onnx},
-                             {"onnx-aten", ExportType::onnx_aten},
-                             {"onnx-aten-fallback", ExportType::onnx_aten_fallback},
-                             {"onnx-fallthrough", ExportType::onnx_fallthrough},
-                             {"raw", ExportType::raw}});
-}
+ExportType parse_export_type(const std::string& name) { return spelled<ExportType>(name, "--export-type " + name); }
 
-StateMode parse_state(const std::string& name) {
-  return choose<StateMode>("--state " + name, name,
-                           {{"refuse", StateMode::refuse}, {"inputs-outputs", StateMode::inputs_outputs}});
-}
+StateMode parse_state(const std::string& name) { return spelled<StateMode>(name, "--state " + name); }
 
-ComplexIo parse_complex_io(const std::string& name) {
-  return choose<ComplexIo>("--complex-io " + name, name, {{"refuse", ComplexIo::refuse}, {"pairs", ComplexIo::pairs}});
-}
+ComplexIo parse_complex_io(const std::string& name) { return spelled<ComplexIo>(name, "--complex-io " + name); }
 
-QuantizedIo parse_quantized_io(const std::string& name) {
-  return choose<QuantizedIo>("--quantized-io " + name, name, {{"float", QuantizedIo::floats}, {"int", QuantizedIo::integers}});
-}
+QuantizedIo parse_quantized_io(const std::string& name) { return spelled<QuantizedIo>(name, "--quantized-io " + name); }
 
-FrontendKind parse_frontend(const std::string& name) {
-  return choose<FrontendKind>(
-      "--frontend " + name, name,
-      {{"auto", FrontendKind::automatic}, {"native", FrontendKind::native}, {"libtorch", FrontendKind::libtorch}});
-}
+FrontendKind parse_frontend(const std::string& name) { return spelled<FrontendKind>(name, "--frontend " + name); }
 
-Preference parse_preference(const std::string& name) {
-  return choose<Preference>("--prefer " + name, name, {{"exact", Preference::exact}, {"compact", Preference::compact}});
-}
+Preference parse_preference(const std::string& name) { return spelled<Preference>(name, "--prefer " + name); }
 
-FailOn parse_fail_on(const std::string& name) {
-  return choose<FailOn>("--fail-on " + name, name,
-                        {{"unconvertible", FailOn::unconvertible},
-                         {"missing", FailOn::missing},
-                         {"conditional", FailOn::conditional},
-                         {"composite", FailOn::composite},
-                         {"warning", FailOn::warning},
-                         {"never", FailOn::never}});
-}
+FailOn parse_fail_on(const std::string& name) { return spelled<FailOn>(name, "--fail-on " + name); }
 
-// A verification passes or differs: it knows no operators that lack a mapping, and none that are composite.
-VerifyFailOn parse_verify_fail_on(const std::string& name) {
-  return choose<VerifyFailOn>("--fail-on " + name, name,
-                              {{"unconvertible", VerifyFailOn::error},
-                               {"mismatch", VerifyFailOn::mismatch},
-                               {"missing", VerifyFailOn::missing},
-                               {"conditional", VerifyFailOn::conditional},
-                               {"composite", VerifyFailOn::composite},
-                               {"warning", VerifyFailOn::warning},
-                               {"never", VerifyFailOn::never}});
-}
+VerifyFailOn parse_verify_fail_on(const std::string& name) { return spelled<VerifyFailOn>(name, "--fail-on " + name); }
 
 std::optional<LogLevel> parse_log_level(const std::string& name) {
   return choose<std::optional<LogLevel>>(
@@ -206,7 +152,7 @@ ReportFile parse_report(const std::string& text) {
     const std::string name = text.substr(0, equals), file = text.substr(equals + 1);
     if (name.empty()) throw UsageError("--report " + text + ": no format before '='");
     if (file.empty()) throw UsageError("--report " + text + ": no file after '='");
-    return {choose_format("--report " + text + ": '" + name + "' is no format", name), file};
+    return {spelled<Format>(name, "--report " + text + ": '" + name + "' is no format"), file};
   }
   if (const auto format = format_by_ending(text)) return {*format, text};
   throw UsageError("--report " + text + ": the ending names no format; write FORMAT=" + text);

@@ -1,0 +1,17 @@
+// Enumerators of options by the words with which the command line and the Python module spell them.
+//
+//   auto type = compatcheck::spelled<compatcheck::ExportType>("onnx-aten", "--export-type");
+#pragma once
+
+#include <string>
+
+#include "compatcheck/error.h"
+
+namespace compatcheck {
+
+// Of ExportType, StateMode, ComplexIo, QuantizedIo, FrontendKind, Preference, ExternalData, FailOn, VerifyFailOn, Format,
+// ReferenceFormat and Scaffold. Throws UsageError for another word: "GIVEN: expected one of …".
+template <class Enumerator>
+Enumerator spelled(const std::string& word, const std::string& given);
+
+}  // namespace compatcheck

@@ -1,0 +1,18 @@
+"""Whether a PyTorch model converts to ONNX, and which operators prevent it.
+
+    report = compatcheck.check("model.pt2", opset=17)
+    if not report.convertible:
+        print(report)
+"""
+from ._core import Model
+from ._core import version as __version__
+from .api import Operator, check, convert, explain, load, ops, verify
+from .errors import Error, InternalError, ModelError, NotConvertible, TableError, UsageError
+from .fields import Finding, OperatorSummary, Site, TargetSummary, TensorInfo
+from .report import Report, Reports, Verification, WrittenModel
+
+__all__ = [
+    "Error", "Finding", "InternalError", "Model", "ModelError", "NotConvertible", "Operator", "OperatorSummary", "Report", "Reports",
+    "Site", "TableError", "TargetSummary", "TensorInfo", "UsageError", "Verification", "WrittenModel", "__version__", "check",
+    "convert", "explain", "load", "ops", "verify",
+]

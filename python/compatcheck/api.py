@@ -1,0 +1,114 @@
+"""The calls of the package."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Iterable, Mapping, Union, overload
+
+from . import _core
+from .errors import NotConvertible
+from .models import AnyModel, loaded
+from .options import CheckOptions, ConvertOptions, LoadOptions, Path, ReferenceOptions, VerifyOptions, fill, verify_options
+from .progress import shown
+from .record import Record
+from .report import Report, Reports, Verification
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sys
+
+    if sys.version_info >= (3, 11):
+        from typing import Literal, Unpack
+    else:
+        from typing_extensions import Literal, Unpack
+
+
+def load(model: AnyModel, /, **options: Unpack[LoadOptions]) -> _core.Model:
+    """Reads a model once, for several calls."""
+    return loaded("load", model, options)
+
+
+@overload
+def check(model: AnyModel, /, opset: int = 17, **options: Unpack[CheckOptions]) -> Report: ...
+@overload
+def check(model: AnyModel, /, opset: Iterable[int], **options: Unpack[CheckOptions]) -> Reports: ...
+def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: Unpack[CheckOptions]) -> Union[Report, Reports]:
+    """Classifies every operator of a model.
+
+    `opset`: one, a list, or a range, of which one opset is enough for the exit code. An .onnx file is held against `targets`.
+    """
+    asked = _core.CheckOptions()
+    graph = options.get("graph", False)
+    if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx"):
+        fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), asked)
+        with shown(options.get("progress", False)) as progress:
+            return Report(_core.check_onnx(model, asked, progress), graph=graph)
+    read = loaded("check", model, options, asked)
+    fill("check", {"graph": True}, asked)  # which the page of to_html() draws
+    opsets = [opset] if isinstance(opset, int) else list(opset)
+    with shown(options.get("progress", False)) as progress:
+        reports = [Report(text, graph=graph) for text in _core.check(read, opsets, isinstance(opset, range), asked, progress)]
+    return reports[0] if isinstance(opset, int) else Reports(reports)
+
+
+def convert(model: AnyModel, /, output: Union[Path, None] = None, opset: int = 17, **options: Unpack[ConvertOptions]) -> Report:
+    """Writes the ONNX model to a file, or without one into `onnx` of the report. Raises NotConvertible where it can't."""
+    asked = _core.ConvertOptions()
+    read = loaded("convert", model, options, asked)
+    fill("convert", {"opset": opset}, asked)
+    with shown(options.get("progress", False)) as progress:
+        text, written, onnx = _core.convert(read, output, asked, progress)
+    report = Report(text, written=written, onnx=onnx)
+    if report.written is None:
+        raise NotConvertible(report)
+    return report
+
+
+def verify(
+    model: AnyModel, /, onnx: Union[Path, None] = None, opset: int = 17, **options: Unpack[VerifyOptions]
+) -> Verification:
+    """Runs PyTorch and ONNX Runtime on the same inputs: of this ONNX file, or of the model that `convert` would write."""
+    asked, conversion = verify_options(options), _core.ConvertOptions()
+    read = loaded("verify", model, {**options, "fail_on": None}, asked, conversion)
+    fill("verify", {"opset": opset}, conversion)
+    fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, asked)
+    with shown(options.get("progress", False)) as progress:
+        return Verification(_core.verify(read, onnx, asked, progress))
+
+
+class Operator(Record):
+    """What an operator becomes at an opset; one with several rows has one of these for each."""
+
+    op: str
+    operator_class: str
+    verified: bool
+    result: str
+    when: str
+    since: int | None
+    available_from: int | None
+    _names = {"class": "operator_class"}
+
+
+def ops(*operators: str, opset: int = 17, **options: Unpack[ReferenceOptions]) -> list[Operator]:
+    """The mapping tables: these operators, with or without "aten::", or all."""
+    asked = _reference("ops", {**options, "opset": opset, "format": "json"})
+    return [Operator(each) for each in json.loads(_core.describe_operators(operators, asked))["operators"]]
+
+
+def explain(
+    subject: str,
+    /,
+    *,
+    opset: Union[int, None] = None,
+    format: Literal["text", "json", "markdown"] = "text",
+    scaffold: Union[Literal["yaml", "plugin"], None] = None,
+    **options: Unpack[ReferenceOptions],
+) -> str:
+    """The page of a rule ("CC005"), an operator ("aten::gelu") or an engine ("tensorrt"); a mapping file or plugin to start from."""
+    return _core.explain(subject, _reference("explain", {**options, "opset": opset, "format": format, "scaffold": scaffold}))
+
+
+def _reference(call: str, options: Mapping[str, object]) -> _core.ReferenceOptions:
+    asked = _core.ReferenceOptions()
+    fill(call, options, asked)
+    return asked
