@@ -209,10 +209,12 @@ build_protobuf() {
   rm -rf "$work"
 }
 
-# debian_source NAME=VERSION FOLDER: with lists of its own, as the system's may lack those of sources.
+# debian_source NAME=VERSION FOLDER: with lists of its own, as the system's may lack those of sources. They name the servers that
+# the system takes Debian's packages from.
 debian_source() {
   mkdir -p "$2/lists/partial"
-  printf 'deb-src http://deb.debian.org/debian%s\n' " bookworm main" "-security bookworm-security main" >"$2/sources.list"
+  apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
+    sort -u >"$2/sources.list"
   local options=(-o "Dir::Etc::SourceList=$2/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$2/lists" -o APT::Sandbox::User=root)
   apt-get "${options[@]}" update && (cd "$2" && apt-get "${options[@]}" source --download-only "$1" && tar -xzf ./*.orig.tar.gz)
 }
