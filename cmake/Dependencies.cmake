@@ -4,6 +4,12 @@ include(Versions)
 
 set(Protobuf_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
+# A build folder of before may know the shared ones.
+foreach(known ZLIB_LIBRARY ZLIB_LIBRARY_RELEASE Protobuf_LIBRARY_RELEASE Protobuf_LITE_LIBRARY_RELEASE)
+  if("${${known}}" MATCHES "\\.so$")
+    unset(${known} CACHE)
+  endif()
+endforeach()
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(CLI11 REQUIRED)

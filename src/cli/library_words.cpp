@@ -14,7 +14,6 @@ constexpr auto flags = std::to_array<std::pair<std::string_view, std::string_vie
     {"dims", "--dim"},
     {"external_data", "--external-data"},
     {"from", "--from"},
-    {"frontend", "--frontend"},
     {"hash", "--hash"},
     {"input_names", "--input-names"},
     {"inputs", "--input"},

@@ -16,6 +16,8 @@ using Kind = PickleItem::Kind;
 
 constexpr std::uint64_t most_parameter_bytes = 16 << 20;  // of a quantizer's scales
 constexpr int deepest_wrapper = 32;
+constexpr std::size_t highest_rank = 64;  // of torch's tensors
+constexpr std::uint64_t most_unpacked_record = 1ull << 30, most_packing = 1000, most_unpacked = 4ull << 30;
 
 // Python's names of dtypes for which torch has no storage class.
 std::optional<ir::DType> dtype_of_name(std::string_view name) {
@@ -103,7 +105,8 @@ ir::Constant SavedTensors::rebuilt(std::string_view name, const PickleItem& argu
     const std::size_t grad = function == "_rebuild_qtensor" ? 5 : 4;
     if (grad < arguments.members.size()) view.requires_grad = argument(grad).integer != 0;
     if (function == "_rebuild_tensor_v2" && arguments.members.size() > 6 && !argument(6).members.empty())
-      throw ModelError("holds a tensor that is conjugated or negated when it is read: save its resolve_conj().resolve_neg()");
+      throw UnsupportedTensor(
+          "holds a tensor that is conjugated or negated when it is read: save its resolve_conj().resolve_neg()");
     return made;
   }
   if (function == "_rebuild_tensor_v3") return tensor(argument(0), argument(1), argument(2), argument(3), dtype(argument(6)));
@@ -116,7 +119,7 @@ ir::Constant SavedTensors::rebuilt(std::string_view name, const PickleItem& argu
     if (!reach(0, view.sizes, view.strides)) damaged_tensor();
     return {std::move(view)};
   }
-  throw ModelError("holds a tensor that isn't a strided one (" + std::string(name) + "): save its dense form");
+  throw UnsupportedTensor("holds a tensor that isn't a strided one (" + std::string(name) + "): save its dense form");
 }
 
 ir::Constant SavedTensors::wrapped(const PickleItem& tensor, int depth) {
@@ -181,7 +184,7 @@ SavedTensors::NamedStorage SavedTensors::storage_named(const PickleItem& item) c
 ir::Constant SavedTensors::tensor(const PickleItem& storage, const PickleItem& offset, const PickleItem& sizes,
                                   const PickleItem& strides, std::optional<ir::DType> stated) {
   const NamedStorage named = storage_named(storage);
-  if (offset.kind != Kind::integer || (!stated && !named.dtype)) damaged_tensor();
+  if (offset.kind != Kind::integer || (!stated && !named.dtype) || sizes.members.size() > highest_rank) damaged_tensor();
   ir::TensorView view{.dtype = stated ? *stated : *named.dtype,
                       .sizes = integers(sizes),
                       .strides = integers(strides),
@@ -211,12 +214,23 @@ const SavedTensors::Place& SavedTensors::stored_at(const NamedStorage& named) {
   return place;
 }
 
+// What a few bytes unpack to would take all memory.
+void SavedTensors::unpack(const ZipRecord& record) {
+  if (record.unpacked > most_unpacked_record || record.unpacked / most_packing > record.stored)
+    throw ModelError("record " + record.name + " unpacks to " + std::to_string(record.unpacked) +
+                     " bytes; compressed records of more than 1 GB, or of more than 1,000 times their size, aren't read");
+  unpacked_bytes_ += record.unpacked;
+  if (unpacked_bytes_ > most_unpacked)
+    throw ModelError("its compressed records of weights unpack to more than 4 GB; save it uncompressed, as torch does");
+}
+
 std::shared_ptr<const ir::Storage> SavedTensors::storage_of(const NamedStorage& named) {
   auto storage = std::make_shared<ir::Storage>();
   storage->record = folder_ + named.key;
   if (named.elements == 0) return storage;
   const ZipRecord* record = directory_.find(storage->record);
   if (!record) throw ModelError("record " + storage->record + " is missing: a tensor's values aren't in the file");
+  if (record->compressed) unpack(*record);
   storage->bytes = record->unpacked;
   storage->in_file = !record->compressed && !big_endian_;
   if (storage->in_file) storage->file_offset = contents_offset(file_, *record);

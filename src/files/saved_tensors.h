@@ -10,12 +10,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compatcheck/error.h"
 #include "files/input_file.h"
 #include "files/pickle_tree.h"
 #include "files/zip.h"
 #include "ir/constant.h"
 
 namespace compatcheck::files {
+
+// A tensor that is as torch writes it, and that only torch reads.
+struct UnsupportedTensor : ModelError {
+  using ModelError::ModelError;
+};
 
 class SavedTensors {
  public:
@@ -45,6 +51,7 @@ class SavedTensors {
   ir::Constant tensor(const PickleItem& storage, const PickleItem& offset, const PickleItem& sizes, const PickleItem& strides,
                       std::optional<ir::DType> stated);
   const Place& stored_at(const NamedStorage& named);
+  void unpack(const ZipRecord& record);
   std::shared_ptr<const ir::Storage> storage_of(const NamedStorage& named);
 
   const InputFile& file_;
@@ -55,6 +62,7 @@ class SavedTensors {
   std::unordered_map<std::string, Place> storages_;
   std::set<std::string> devices_;
   std::vector<std::string> unpacked_;
+  std::uint64_t unpacked_bytes_ = 0;
 };
 
 // Whether the archive states that its numbers are big-endian.

@@ -1,6 +1,7 @@
 #include "frontend/load.h"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 #include "compatcheck/error.h"
@@ -8,7 +9,6 @@
 #include "files/sha256.h"
 #include "frontend/foreign.h"
 #include "frontend/helper.h"
-#include "frontend/native/emitter.h"
 #include "frontend/native/program_reader.h"
 #include "frontend/parameters.h"
 #include "frontend/pt2/exported.h"
@@ -128,27 +128,31 @@ Loaded Frontend::State::load(const files::InputFile& file, const std::filesystem
   });
 }
 
+// libtorch may read what our reader refuses. Where it doesn't, or isn't there, our reason is the better one.
 ir::Program Frontend::State::load_torchscript(const files::InputFile& file, const files::ZipDirectory& directory,
                                               const std::filesystem::path& path, const std::string& display_name, bool attach) {
-  std::string refusal;
-  if (options.frontend != FrontendKind::libtorch) {
-    std::vector<std::string> schemas = options.schemas;
-    const auto of_libraries = library_schemas();
-    schemas.insert(schemas.end(), of_libraries.begin(), of_libraries.end());
+  const auto by_libtorch = [&] {
+    const protocol::LoadRequest request{model(path, display_name)};
+    return decode_program(expect<protocol::LoadReply>(helper.ask(request, &file, attach)).program);
+  };
+  if (options.frontend == FrontendKind::libtorch) return by_libtorch();
+  const auto begun = std::chrono::steady_clock::now();
+  try {
+    return native::read_program(file, directory, {options.schemas, library_schemas()},
+                                {options.cancelled, options.timeout_seconds});
+  } catch (const ModelError& refusal) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
+    if (options.frontend == FrontendKind::native || taken.count() >= options.timeout_seconds) throw;
     try {
-      ir::Program program = native::read_program(file, directory, schemas, {options.cancelled, options.timeout_seconds});
-      program.library_schemas = of_libraries;
+      ir::Program program = by_libtorch();
+      program.notes.push_back({ir::LoadNote::Kind::fallback_loader, "native",
+                               "libtorch read the file, because the native reader refuses it: " + std::string(refusal.what())});
       return program;
-    } catch (const native::Unsupported& unsupported) {
-      if (options.frontend == FrontendKind::native) throw;
-      refusal = unsupported.what();
+    } catch (const ModelError&) {
+    } catch (const UsageError&) {
     }
+    throw;
   }
-  const protocol::LoadRequest request{model(path, display_name)};
-  ir::Program program = decode_program(expect<protocol::LoadReply>(helper.ask(request, &file, attach)).program);
-  if (!refusal.empty())
-    program.notes.push_back({ir::LoadNote::Kind::fallback_loader, "native", "read by libtorch, because it " + refusal});
-  return program;
 }
 
 // libtorch is asked for the schemas of operator libraries alone.

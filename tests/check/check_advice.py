@@ -10,10 +10,10 @@ LIBRARY.define("scaled(Tensor x, Tensor? mask, float by) -> Tensor")
 
 
 class Reduced(torch.nn.Module):
-    """Two slopes must be known while converting."""
+    """Two numbers must be known while converting."""
 
     def forward(self, x, k: int):
-        return F.leaky_relu(x, float(k)), F.elu(x, float(k + 1))
+        return F.softshrink(x, float(k)), F.celu(x, float(k + 1))
 
 
 class Doubling(torch.nn.Module):
@@ -91,7 +91,7 @@ def saved(folder, name, module):
 def check_values_of_inputs(tool, folder):
     """A number among the inputs that an attribute follows from is to be stated, or set in the model."""
     errors = errors_of(tool, saved(folder, "reduced", Reduced()))
-    assert sorted(each["op"] for each in errors) == ["aten::elu", "aten::leaky_relu"], errors
+    assert sorted(each["op"] for each in errors) == ["aten::celu", "aten::softshrink"], errors
     for each in errors:
         assert each["id"] == "CC005" and each["help"].startswith("--input k=1 ") and "set 'k' in __init__" in each["help"] and "input 'k'" in each["message"], each
     assert not errors_of(tool, folder / "reduced.pt", "--input", "k=1"), "with what is asked for"

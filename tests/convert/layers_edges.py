@@ -271,7 +271,7 @@ def products_of_nothing():
     made["roll_of_nothing"] = Case(lambda x: x[x > 1].roll(1, -1), [(torch.tensor(v),) for v in ([3., 2, 0], [0., 0, 0], [2., 0, 0])], opsets=range(9, 27))
     first = lambda x: (x[:1].reshape(-1), x[-1:].mean(), x[:1].sum(0), x[:1] + x, torch.cat([x[:1], x]), x[:1].expand(x.size(0), 4), x.new_zeros(x[:1].shape), x[-1:].cumsum(0), x.sum() + x[:1].numel())
     made["first_of_nothing"] = Case(FirstRow(), [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), script=True, opsets=range(11, 27))
-    made["first_of_nothing_traced"] = Case(first, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(10, 27))
+    made["first_of_nothing_traced"] = Case(first, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(9, 27))
     made["no_queries"] = Case(lambda q, k: (q.transpose(0, 1) * 0.5) @ k.transpose(0, 1).transpose(1, 2), [(r(n, 2, 3), r(4, 2, 3)) for n in (3, 0, 1)], ("f32:n,2,3", "f32:4,2,3"), opsets=range(7, 27))
     made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
     made["cov_of_a_number"] = Case(torch.cov, [(torch.tensor(4., dtype=torch.float64),), (torch.tensor(-1., dtype=torch.float64),)], opsets=range(7, 27))

@@ -1,6 +1,7 @@
 // Constant expressions: defaults of parameters, constants of classes, literals.
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 
 #include "frontend/native/emitter.h"
@@ -14,12 +15,7 @@ using ir::TypeRef;
 
 [[noreturn]] void not_constant() { throw Unsupported("its code has a default or constant that isn't plain"); }
 
-double float_of(std::string_view digits) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::result_out_of_range) return std::numeric_limits<double>::infinity();
-  return value;
-}
+double float_of(std::string_view digits) { return std::strtod(std::string(digits).c_str(), nullptr); }
 
 Constant negated(const Constant& number) {
   if (const auto* integer = number.get<std::int64_t>()) return {static_cast<std::int64_t>(-static_cast<std::uint64_t>(*integer))};
@@ -63,6 +59,11 @@ Constant dict_value(Code& code, const Expression& expression, const TypeRef& typ
   return {std::move(made)};
 }
 
+bool is_literal(const Expression& value) {
+  const Expression& plain = value.is(Form::negative) ? value.parts[0] : value;
+  return plain.is(Form::integer) || plain.is(Form::floating) || plain.is(Form::text);
+}
+
 // annotate(T, x), torch.device("cpu"), a NamedTuple.
 Constant call_value(Code& code, const Expression& call) {
   const std::string callee = dotted(call.parts[0]);
@@ -93,7 +94,7 @@ Constant named_value(Code& code, const Expression& expression) {
   const ClassDefinition* cls = code.definitions.find_class(name.substr(0, dot));
   if (cls && cls->kind == ClassDefinition::Kind::enumeration)
     for (const auto& [member, value] : cls->finals)
-      if (member == name.substr(dot + 1))
+      if (member == name.substr(dot + 1) && is_literal(*value))
         return {ir::EnumConstant{cls->name, member, std::make_shared<const Constant>(constant_value(code, *value))}};
   if (const FunctionDefinition* function = code.definitions.find_function(name)) {
     if (code.called) code.called(*function);

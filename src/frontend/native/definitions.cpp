@@ -205,8 +205,18 @@ const ClassDefinition* Definitions::find_class(const std::string& name) {
   // Known before its attributes are, whose types may name it.
   if (made.kind != ClassDefinition::Kind::named_tuple)
     made.type = made.is_module() ? ir::module_type(name) : ir::named_type(name);
-  complete(made);
   met_.push_back(&made);
+  if (made.kind == ClassDefinition::Kind::named_tuple) {
+    complete(made);  // its type is that of its fields
+    return &made;
+  }
+  // One after the other: a chain of classes may be long.
+  incomplete_.push_back(&made);
+  if (incomplete_.size() > 1) return &made;
+  const std::size_t outside = std::exchange(depth_, 0);
+  for (std::size_t i = 0; i < incomplete_.size(); ++i) complete(*incomplete_[i]);
+  incomplete_.clear();
+  depth_ = outside;
   return &made;
 }
 

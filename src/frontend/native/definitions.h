@@ -106,6 +106,7 @@ class Definitions final : public Interfaces {
   std::map<std::string, FunctionDefinition, std::less<>> functions_;
   std::map<std::string, ir::TypeRef, std::less<>> stated_;
   std::vector<const ClassDefinition*> met_;
+  std::vector<ClassDefinition*> incomplete_;
   std::size_t depth_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,11 @@ struct Code {
   const ir::Watch& watch;
   std::function<void(const FunctionDefinition&)> called{};  // told of each free function that code calls
   std::function<std::string(std::string, ir::Function)>
-      outlined{};       // keeps the body of a fork; says its name, made of the one given
-  bool traced = false;  // some of the code was made by tracing
+      outlined{};                     // keeps the body of a fork; says its name, made of the one given
+  std::set<std::string> operators{};  // that code calls
+  TypeBounds types{};
+  std::size_t constant_bytes = 0;  // that graphs hold
+  bool traced = false;             // some of the code was made by tracing
 };
 
 // `name`: qualified. `self`: the class of a method; null for functions. Throws ModelError, which names the place; Unsupported.

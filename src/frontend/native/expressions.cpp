@@ -7,6 +7,12 @@ namespace compatcheck::frontend::native {
 using ir::TypeKind;
 using ir::TypeRef;
 
+namespace {
+
+constexpr std::size_t long_constant = 4096, most_constant_bytes = 1 << 30;
+
+}  // namespace
+
 Typed FunctionEmitter::tuple(const Results& parts, const TypeRef& type) {
   std::vector<TypeRef> types;
   for (const Typed& part : parts) types.push_back(part.type);
@@ -42,16 +48,26 @@ TypeRef FunctionEmitter::hint_of(const TypeRef& hint, std::size_t place) const {
 }
 
 Typed FunctionEmitter::literal(const Expression& each, const TypeRef& hint) {
+  const std::string name = each.is(Form::attribute) ? dotted(each) : std::string();
+  if (const auto known = constants_.find(name); known != constants_.end()) return known->second;
   at(each);
   ir::Constant value = constant_value(code_, each, hint);
-  const TypeRef type = value.get<ir::TensorView>() ? ir::tensor_type() : constant_type(each, value);
-  return builder_.constant(std::move(value), type);
+  const TypeRef type = value.get<ir::TensorView>() ? ir::tensor_type() : constant_type(value);
+  const std::size_t bytes = ir::footprint(value);
+  if ((code_.constant_bytes += bytes) > most_constant_bytes)
+    throw ModelError("its code holds constants of more than 1 GB beside its tensors");
+  const Typed made = builder_.constant(std::move(value), type);
+  if (bytes < long_constant || name.empty()) return made;
+  made.value->producer()->move_before(top()->first());  // where every block can read it
+  return constants_[name] = made;
 }
 
-TypeRef FunctionEmitter::constant_type(const Expression& each, const ir::Constant& value) const {
-  if (!value.get<ir::ObjectConstant>()) return ir::type_of(value);
-  const auto place = static_cast<std::size_t>(std::stoul(std::string(each.text.substr(1))));
-  return code_.constants.at(place).second;
+TypeRef FunctionEmitter::constant_type(const ir::Constant& value) const {
+  const auto* object = value.get<ir::ObjectConstant>();
+  if (!object) return ir::type_of(value);
+  for (const auto& [constant, type] : code_.constants)
+    if (const auto* same = constant.get<ir::ObjectConstant>(); same && same->object == object->object) return type;
+  return ir::simple_type(TypeKind::any);
 }
 
 TypeRef FunctionEmitter::common(const Results& values, std::size_t first, std::size_t step, TypeRef type) {
@@ -88,14 +104,15 @@ Typed FunctionEmitter::dict(const Expression& each, const TypeRef& hint) {
                       ir::dict_of(key ? key : ir::simple_type(TypeKind::string), value ? value : ir::tensor_type()));
 }
 
-bool FunctionEmitter::is_global(const std::string& chain) {
-  const std::string root = chain.substr(0, chain.find('.'));
-  return (root == "torch" || root == "ops" || root == "__torch__" || root == "CONSTANTS") && !find(name_in(root));
+bool FunctionEmitter::is_global(const Expression& chain) {
+  const Expression* root = &chain;
+  while (root->is(Form::attribute)) root = &root->parts[0];
+  static constexpr std::string_view words[] = {"torch", "ops", "__torch__", "CONSTANTS"};
+  return root->is(Form::name) && std::ranges::find(words, root->text) != std::end(words) && !find(root->text);
 }
 
 Typed FunctionEmitter::attribute(const Expression& each) {
-  const std::string chain = dotted(each);
-  if (!chain.empty() && is_global(chain)) return literal(each, nullptr);
+  if (is_global(each)) return literal(each, nullptr);
   const Typed object = expression(each.parts[0]);
   at(each);
   return attribute(object, each.text);

@@ -27,8 +27,7 @@ FunctionEmitter::Results FunctionEmitter::call(const Expression& each) {
   const Expression& callee = each.parts[0];
   if (callee.is(Form::name)) return special(each, callee.text);
   if (!callee.is(Form::attribute)) fail("calls what is no function");
-  const std::string chain = dotted(callee);
-  if (!chain.empty() && is_global(chain)) return global(each, chain);
+  if (is_global(callee)) return global(each, dotted(callee));
   if (callee.text == "tolist") fail("has a tolist() without its type");
   const Typed object = expression(callee.parts[0]);
   return method(each, object, std::string(callee.text));
@@ -154,6 +153,7 @@ FunctionEmitter::Results FunctionEmitter::operation(const Expression& each, cons
 
 FunctionEmitter::Results FunctionEmitter::apply(const std::string& op, Arguments given) {
   complete(op, code_.version, given, builder_);
+  code_.operators.insert(op);
   const auto overloads = code_.schemas.overloads(op);
   if (overloads.empty()) return apply_stub(op, code_.stubs.find(op, code_.definitions), given);
   const auto matched = match(overloads, given, builder_, code_.definitions);
@@ -203,6 +203,7 @@ FunctionEmitter::Results FunctionEmitter::special(const Expression& each, std::s
     expect(2);
     const Typed object = expression(each.parts[1]);
     at(each);
+    if (!each.parts[2].is(Form::text)) fail("reads an attribute whose name isn't plain");
     return {attribute(object, each.parts[2].text)};
   }
   if (name == "fork") return expect(1), Results{forked(each)};

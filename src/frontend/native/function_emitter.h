@@ -35,6 +35,7 @@ class FunctionEmitter {
 
   // Variables.
   const Typed* find(std::string_view name);
+  ir::Block* top() const;
   ir::Value* top_input(const ir::TypeRef& type, std::string_view name);
 
   // A variable of a block around keeps its type.
@@ -64,7 +65,7 @@ class FunctionEmitter {
   Typed expression(const Expression& each, const ir::TypeRef& hint = nullptr);
   ir::TypeRef hint_of(const ir::TypeRef& hint, std::size_t place) const;
   Typed literal(const Expression& each, const ir::TypeRef& hint);
-  ir::TypeRef constant_type(const Expression& each, const ir::Constant& value) const;
+  ir::TypeRef constant_type(const ir::Constant& value) const;
 
   // What all are; stated where the code says so.
   ir::TypeRef common(const Results& values, std::size_t first, std::size_t step, ir::TypeRef type);
@@ -72,8 +73,7 @@ class FunctionEmitter {
   Typed dict(const Expression& each, const ir::TypeRef& hint);
 
   // Whether the chain of names begins with a word of the format, not with a variable.
-  bool is_global(const std::string& chain);
-  std::string_view name_in(const std::string& root) const { return root; }
+  bool is_global(const Expression& chain);
 
   Typed attribute(const Expression& each);
   Typed attribute(const Typed& object, std::string_view name);
@@ -120,6 +120,7 @@ class FunctionEmitter {
   FunctionEmitter* outer_;
   std::vector<Frame> frames_;
   std::map<std::string_view, const FunctionSyntax*> functions_;  // defined in this one
+  std::map<std::string, Typed> constants_;                       // long ones, by name, which stand at the top
   std::vector<Typed> captured_outside_, captured_here_;          // the same variables, outside and as inputs of this graph
   ir::TypeRef result_;
   bool ended_ = false;

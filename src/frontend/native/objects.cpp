@@ -48,6 +48,7 @@ class Objects::Reader {
 
   // `stated`: the type of the attribute that holds it.
   Constant value(PickleItemId id, const TypeRef& stated) {
+    objects_.code_.watch.step();
     const Depth nested(depth_);
     const PickleItem& held = item(id);
     values_ += 1 + held.text.size() / text_of_a_value;
@@ -106,8 +107,13 @@ class Objects::Reader {
 
   Constant called(const PickleItem& call, const TypeRef& stated) {
     const PickleItem &function = item(call.members[0]), &arguments = item(call.members[1]);
-    if (function.kind != ItemKind::name || arguments.kind != ItemKind::tuple) damaged();
+    if (function.kind != ItemKind::name) damaged();
     const std::string name = class_named(function);
+    // An enum's member comes by its value, without a tuple around it.
+    const ClassDefinition* cls = name.starts_with("__torch__.") ? objects_.code_.definitions.find_class(name) : nullptr;
+    if (cls && cls->kind == ClassDefinition::Kind::enumeration)
+      return member(*cls, value(arguments.kind == ItemKind::tuple ? arguments.members.at(0) : call.members[1], nullptr));
+    if (arguments.kind != ItemKind::tuple) damaged();
     const auto argument = [&](std::size_t i) -> PickleItemId {
       if (i >= arguments.members.size()) damaged();
       return arguments.members[i];
@@ -130,8 +136,6 @@ class Objects::Reader {
     if (name == "builtins.complex" || name == "__builtin__.complex")
       return {std::complex<double>(item(argument(0)).floating, item(argument(1)).floating)};
     if (name == "collections.OrderedDict") return dict(PickleItem{.kind = ItemKind::dict, .members = call.added}, stated);
-    const ClassDefinition* cls = objects_.code_.definitions.find_class(name);
-    if (cls && cls->kind == ClassDefinition::Kind::enumeration) return member(*cls, value(argument(0), nullptr));
     if (cls && cls->kind == ClassDefinition::Kind::named_tuple) return tuple(arguments, cls->type);
     throw ModelError("its pickle calls " + name + ", which isn't known");
   }
@@ -220,14 +224,16 @@ class Objects::Reader {
     }
   }
 
-  // The state by attribute name, as far as it says; what is left stays None.
+  // The state by attribute name, as far as it says. What is left isn't known: it may be anything.
   void fill_by_name(const ClassDefinition& cls, std::uint32_t index, const Constant& state) {
     const auto* dict = state.get<ir::DictConstant>();
-    if (!dict) return;
-    for (std::size_t i = 0; i < cls.attributes.size(); ++i)
+    for (std::size_t i = 0; i < cls.attributes.size(); ++i) {
+      Constant& attribute = objects_.program_.objects[index].attributes[i];
+      attribute = {ir::OpaqueConstant{annotation(*cls.attributes[i].type)}};
+      if (!dict) continue;
       for (const auto& [key, held] : dict->items)
-        if (const auto* name = key.get<std::string>(); name && *name == cls.attributes[i].name)
-          objects_.program_.objects[index].attributes[i] = held;
+        if (const auto* name = key.get<std::string>(); name && *name == cls.attributes[i].name) attribute = held;
+    }
   }
 
   // Of a small tensor of i16 to i64, in order.
@@ -282,7 +288,12 @@ Constant Objects::read(const std::string& name) {
   const auto pickle = files::read_zip_record(file_, *record, longest_pickle);
   const files::PickleTree tree = files::read_pickle(pickle, most_pickled);
   Reader reader(*this, tree, name + "/");
-  Constant root = reader.root();
+  Constant root;
+  try {
+    root = reader.root();
+  } catch (const files::UnsupportedTensor& unsupported) {
+    throw Unsupported(unsupported.what());
+  }
   devices_.insert(reader.tensors().devices().begin(), reader.tensors().devices().end());
   unpacked_.insert(unpacked_.end(), reader.tensors().unpacked().begin(), reader.tensors().unpacked().end());
   return root;

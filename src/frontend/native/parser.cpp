@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "compatcheck/error.h"
@@ -7,7 +8,7 @@
 namespace compatcheck::frontend::native {
 namespace {
 
-constexpr std::size_t deepest_syntax = 1000;  // brackets in brackets, blocks in blocks
+constexpr std::size_t deepest_syntax = 1000;  // brackets in brackets, blocks in blocks, a.b.c and so on
 
 class CodeParser {
  public:
@@ -71,6 +72,12 @@ class CodeParser {
   }
   void skip_line() {
     while (!at(Token::Kind::newline) && !at(Token::Kind::end)) lexer_.advance();
+  }
+
+  void add(Expression& whole, Expression part) {
+    whole.height = std::max(whole.height, static_cast<std::uint16_t>(part.height + 1));
+    if (whole.height > deepest_syntax) lexer_.fail("the code is nested more than 1000 deep");
+    whole.parts.push_back(std::move(part));
   }
 
   ClassSyntax definition_of_class() {
@@ -171,6 +178,7 @@ class CodeParser {
   void for_range(Statement& made) {
     made.kind = Statement::Kind::for_range;
     made.targets.push_back(expression());
+    if (!made.targets[0].is(Form::name)) lexer_.fail("a name is expected after 'for'");
     if (!accept_name("in") || !accept_name("range")) lexer_.fail("'in range(…)' is expected");
     expect_symbol("(");
     made.values.push_back(expression());
@@ -216,8 +224,8 @@ class CodeParser {
       const Form kind = at_symbol("+") ? Form::sum : Form::difference;
       lexer_.advance();
       Expression whole{.kind = kind, .start = made.start};
-      whole.parts.push_back(std::move(made));
-      whole.parts.push_back(term());
+      add(whole, std::move(made));
+      add(whole, term());
       made = std::move(whole);
     }
     return made;
@@ -228,14 +236,14 @@ class CodeParser {
     if (at_symbol("-")) {
       Expression made{.kind = Form::negative, .start = token().start};
       lexer_.advance();
-      made.parts.push_back(term());
+      add(made, term());
       return made;
     }
     Expression made = atom();
     for (;;) {
       if (accept_symbol(".")) {
         Expression whole{.kind = Form::attribute, .start = made.start, .text = identifier()};
-        whole.parts.push_back(std::move(made));
+        add(whole, std::move(made));
         made = std::move(whole);
       } else if (at_symbol("(")) {
         made = call(std::move(made));
@@ -277,7 +285,7 @@ class CodeParser {
     Expression made{.kind = Form::list, .start = token().start};
     lexer_.advance();
     while (!accept_symbol("]")) {
-      made.parts.push_back(expression());
+      add(made, expression());
       if (!at_symbol("]")) expect_symbol(",");
     }
     return made;
@@ -287,9 +295,9 @@ class CodeParser {
     lexer_.advance();
     Expression made{.kind = Form::dict, .start = token().start};
     while (!accept_symbol("}")) {
-      made.parts.push_back(expression());
+      add(made, expression());
       expect_symbol(":");
-      made.parts.push_back(expression());
+      add(made, expression());
       if (!at_symbol("}")) expect_symbol(",");
     }
     return made;
@@ -301,7 +309,7 @@ class CodeParser {
     lexer_.advance();
     bool comma = false;
     while (!accept_symbol(")")) {
-      made.parts.push_back(expression());
+      add(made, expression());
       if (at_symbol(")")) continue;
       expect_symbol(",");
       comma = true;
@@ -316,7 +324,7 @@ class CodeParser {
 
   Expression call(Expression callee) {
     Expression made{.kind = Form::call, .start = callee.start};
-    made.parts.push_back(std::move(callee));
+    add(made, std::move(callee));
     lexer_.advance();
     while (!accept_symbol(")")) {
       Expression argument = expression();
@@ -327,7 +335,7 @@ class CodeParser {
       } else if (!made.keywords.empty()) {
         lexer_.fail("an argument without a keyword follows one with a keyword");
       }
-      made.parts.push_back(std::move(argument));
+      add(made, std::move(argument));
       if (!at_symbol(")")) expect_symbol(",");
     }
     return made;
@@ -335,10 +343,10 @@ class CodeParser {
 
   Expression subscript(Expression value) {
     Expression made{.kind = Form::subscript, .start = value.start};
-    made.parts.push_back(std::move(value));
+    add(made, std::move(value));
     lexer_.advance();
     while (!accept_symbol("]")) {
-      made.parts.push_back(index());
+      add(made, index());
       if (!at_symbol("]")) expect_symbol(",");
     }
     return made;
@@ -350,8 +358,8 @@ class CodeParser {
     if (!at_symbol(":")) first = expression();
     if (!accept_symbol(":")) return first;
     Expression made{.kind = Form::slice, .start = start};
-    made.parts.push_back(std::move(first));
-    made.parts.push_back(at_symbol("]") || at_symbol(",") ? Expression{} : expression());
+    add(made, std::move(first));
+    add(made, at_symbol("]") || at_symbol(",") ? Expression{} : expression());
     return made;
   }
 

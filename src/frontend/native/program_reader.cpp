@@ -34,7 +34,7 @@ class ArchiveReader {
     };
   }
 
-  ir::Program read() {
+  ir::Program read(const OtherSchemas& others) {
     if (directory_.find("model.json"))
       throw ModelError("is an archive as torch 1.0 to 1.2 wrote them; load it with torch.jit.load and save it again");
     read_version();
@@ -46,9 +46,12 @@ class ArchiveReader {
     std::vector<ir::Constant*> constants;
     for (auto& [constant, type] : code_.constants) constants.push_back(&constant);
     order_objects(program_, constants);
+    program_.functions.clear();  // those that set states were made before
+    wanted_.clear();
+    queue_.clear();
     convert_code();
     read_inputs();
-    describe();
+    describe(others);
     return std::move(program_);
   }
 
@@ -153,7 +156,26 @@ class ArchiveReader {
       program_.recorded_inputs.push_back({parameters[i + 1].name, types[i]});
   }
 
-  void describe() {
+  // Of operators that can be converted, but not run: neither PyTorch nor a library that is loaded registers them.
+  void state_schemas(const OtherSchemas& others) {
+    static constexpr std::string_view helpers_own[] = {"torchvision::nms", "torchvision::roi_align", "torchvision::roi_pool"};
+    const auto names = [](const std::vector<std::string>& schemas) {
+      std::set<std::string> found;
+      for (const std::string& text : schemas) found.insert(schema::parse(text).name);
+      return found;
+    };
+    const std::set<std::string> users = names(others.users), registered = names(others.libraries);
+    const schema::Registry shipped;
+    for (const std::string& op : code_.operators) {
+      const bool torchvisions = op.starts_with("torchvision::") && std::ranges::find(helpers_own, op) == std::end(helpers_own);
+      if (registered.contains(op) || !(torchvisions || (users.contains(op) && !shipped.contains(op)))) continue;
+      for (const schema::Schema* overload : code_.schemas.overloads(op))
+        program_.stub_schemas.push_back(schema::to_string(*overload));
+    }
+  }
+
+  void describe(const OtherSchemas& others) {
+    state_schemas(others);
     const ir::Object& root = program_.objects[program_.root];
     const auto& attributes = program_.classes[root.class_name].attributes;
     for (std::size_t i = 0; i < attributes.size() && i < root.attributes.size(); ++i)
@@ -187,14 +209,17 @@ class ArchiveReader {
 
 }  // namespace
 
-ir::Program read_program(const files::InputFile& file, const files::ZipDirectory& directory,
-                         const std::vector<std::string>& schemas, const ir::Watch& watch) {
+ir::Program read_program(const files::InputFile& file, const files::ZipDirectory& directory, const OtherSchemas& schemas,
+                         const ir::Watch& watch) {
   schema::Registry registry;
-  for (const std::string& schema : schemas) registry.add(schema);
+  for (const auto* texts : {&schemas.users, &schemas.libraries})
+    for (const std::string& text : *texts) registry.add(text);
   Stubs stubs;
   for (;;) {
     try {
-      return ArchiveReader(file, directory, registry, stubs, watch).read();
+      ir::Program program = ArchiveReader(file, directory, registry, stubs, watch).read(schemas);
+      program.library_schemas = schemas.libraries;
+      return program;
     } catch (const Unsupported&) {
       if (!stubs.try_other_results()) throw;
     }

@@ -11,10 +11,15 @@
 
 namespace compatcheck::frontend::native {
 
-// `schemas`: of operators that nobody ships, as their users and libraries state them.
+// Operators beside PyTorch's, as those who know them state their schemas.
+struct OtherSchemas {
+  std::vector<std::string> users{};      // of rows
+  std::vector<std::string> libraries{};  // of libraries that are loaded
+};
+
 // Throws ModelError for a damaged archive or when the time is up; Unsupported (emitter.h) for one that only libtorch reads;
-// UsageError for a schema that can't be read; Cancelled.
-ir::Program read_program(const files::InputFile& file, const files::ZipDirectory& directory,
-                         const std::vector<std::string>& schemas, const ir::Watch& watch = {});
+// TableError for a schema that can't be read; Cancelled.
+ir::Program read_program(const files::InputFile& file, const files::ZipDirectory& directory, const OtherSchemas& schemas = {},
+                         const ir::Watch& watch = {});
 
 }  // namespace compatcheck::frontend::native

@@ -10,7 +10,8 @@ namespace {
 using ir::Constant;
 using ir::Constants;
 
-constexpr std::size_t most_steps = 100'000, deepest = 100;
+constexpr std::size_t most_steps = 100'000, deepest = 100;          // calls and blocks in each other
+constexpr std::size_t deepest_state = 100, most_parts = 2'000'000;  // of the values of all steps
 
 [[noreturn]] void unsupported(const std::string& why) { throw StateNotSet(why); }
 
@@ -48,8 +49,10 @@ std::optional<Constants> plain_operation(const ir::Node& node, const Constants& 
   const std::string_view op = node.op();
   if (op == "aten::eq") return Constants{{same(in.at(0), in.at(1))}};
   if (op == "aten::ne") return Constants{{!same(in.at(0), in.at(1))}};
-  if (op == "aten::__is__") return Constants{{in.at(0).is_none() == in.at(1).is_none()}};
-  if (op == "aten::__isnot__") return Constants{{in.at(0).is_none() != in.at(1).is_none()}};
+  if (op == "aten::__is__" || op == "aten::__isnot__") {
+    if (!in.at(0).is_none() && !in.at(1).is_none()) unsupported("compares objects");
+    return Constants{{(in[0].is_none() == in[1].is_none()) == (op == "aten::__is__")}};
+  }
   if (op == "aten::__not__" && in.at(0).get<bool>()) return Constants{{!*in[0].get<bool>()}};
   if (op == "aten::__getitem__" || op == "prim::TupleIndex") return Constants{item(in.at(0), in.at(1))};
   if (op == "prim::TupleUnpack" || op == "prim::ListUnpack") {
@@ -76,23 +79,32 @@ class StateSetter {
   explicit StateSetter(const StateContext& context) : context_(context) {}
 
   Constants call(const ir::Function& function, const Constants& arguments) {
-    if (++depth_ > deepest) unsupported("calls itself");
     if (function.graph.inputs().size() != arguments.size()) unsupported("calls a method with default arguments");
     Values values;
     for (std::size_t i = 0; i < arguments.size(); ++i) values[function.graph.inputs()[i]] = arguments[i];
-    Constants results = block(*function.graph.top(), values);
-    --depth_;
-    return results;
+    return block(*function.graph.top(), values);
   }
 
  private:
   using Values = std::unordered_map<const ir::Value*, Constant>;
 
   Constants block(const ir::Block& block, Values& values) {
+    if (++depth_ > deepest) unsupported("nests too deeply");
     for (const ir::Node* each : block) node(*each, values);
     Constants results;
     for (const ir::Value* result : block.outputs()) results.push_back(values.at(result));
+    --depth_;
     return results;
+  }
+
+  // Values are copied: what all of them hold is bounded.
+  void weigh(const Constant& value, std::size_t depth) {
+    if (depth > deepest_state) unsupported("nests values too deeply");
+    if (++parts_ > most_parts) unsupported("makes more than 2000000 values");
+    if (const Constants* items = items_of(value))
+      for (const Constant& item : *items) weigh(item, depth + 1);
+    if (const auto* dict = value.get<ir::DictConstant>())
+      for (const auto& [key, item] : dict->items) weigh(item, depth + 1);
   }
 
   void node(const ir::Node& node, Values& values) {
@@ -100,6 +112,7 @@ class StateSetter {
     Constants in;
     for (const ir::Value* input : node.inputs()) in.push_back(values.at(input));
     const Constants results = outputs(node, in, values);
+    for (const Constant& result : results) weigh(result, 0);
     if (results.size() < node.outputs().size()) unsupported("unpacks a state of another form");
     for (std::size_t i = 0; i < node.outputs().size(); ++i) values[node.outputs()[i]] = results[i];
   }
@@ -136,7 +149,7 @@ class StateSetter {
   }
 
   const StateContext& context_;
-  std::size_t steps_ = 0, depth_ = 0;
+  std::size_t steps_ = 0, depth_ = 0, parts_ = 0;
 };
 
 }  // namespace

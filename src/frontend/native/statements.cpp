@@ -65,13 +65,18 @@ const Typed* FunctionEmitter::find(std::string_view name) {
   return &(frames_[0][name] = inside);
 }
 
+ir::Block* FunctionEmitter::top() const {
+  ir::Block* block = builder_.block();
+  while (block->parent()) block = block->parent();
+  return block;
+}
+
 ir::Value* FunctionEmitter::top_input(const TypeRef& type, std::string_view name) {
-  ir::Block* top = builder_.block();
-  while (top->parent()) top = top->parent();
-  return top->add_input(type, std::string(name));
+  return top()->add_input(type, std::string(name));
 }
 
 void FunctionEmitter::set(std::string_view name, Typed value) {
+  code_.types.check(value.type);
   const bool here = frames_.back().contains(name);
   if (const Typed* known = here ? nullptr : find(name)) {
     const auto same = converted(value, known->type, true, &builder_, code_.definitions);

@@ -35,8 +35,9 @@ enum class Form : std::uint8_t {
 
 struct Expression {
   Form kind = Form::absent;
-  std::size_t start = 0;    // where it begins in the file, its first part if that comes earlier
-  std::string_view text{};  // a name, the digits of a number, the contents of a string
+  std::uint16_t height = 0;  // of the tree below it
+  std::size_t start = 0;     // where it begins in the file, its first part if that comes earlier
+  std::string_view text{};   // a name, the digits of a number, the contents of a string
   std::vector<Expression> parts{};
   std::vector<std::string_view> keywords{};
 

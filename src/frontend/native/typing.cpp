@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "compatcheck/error.h"
+#include "frontend/snapshot.h"
+
 namespace compatcheck::frontend::native {
 namespace {
 
 using ir::Type;
 using ir::TypeKind;
 using ir::TypeRef;
+
+constexpr std::size_t deepest_type_in_code = 100;
 
 bool is_class(const Type& type) { return type.kind == TypeKind::named || type.kind == TypeKind::module; }
 
@@ -155,6 +160,26 @@ TypeRef with_variables(const TypeRef& formal, const TypeVariables& variables) {
     if (!elements.back()) return nullptr;
   }
   return with_elements(*formal, std::move(elements));
+}
+
+TypeBounds::Size TypeBounds::measure(const TypeRef& type) {
+  if (type->elements.empty()) return {};
+  const auto [known, fresh] = known_.try_emplace(type.get(), type, Size{});
+  if (!fresh) return known->second.second;
+  Size size;
+  for (const TypeRef& element : type->elements) {
+    const Size inner = measure(element);
+    size.depth = std::max(size.depth, inner.depth + 1);
+    size.parts = std::min(size.parts + inner.parts, most_type_parts + 1);
+  }
+  return known_[type.get()].second = size;
+}
+
+void TypeBounds::check(const TypeRef& type) {
+  const Size size = measure(type);
+  if (size.depth > deepest_type_in_code) throw ModelError("a type of the model is nested more than 100 deep");
+  if (size.parts > most_type_parts)
+    throw ModelError("a type of the model holds more than " + std::to_string(most_type_parts) + " others");
 }
 
 std::string annotation(const Type& type) {

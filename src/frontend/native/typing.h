@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/type.h"
@@ -35,6 +37,20 @@ ir::TypeRef with_variables(const ir::TypeRef& formal, const TypeVariables& varia
 inline ir::TypeRef element_of(const ir::TypeRef& type, std::size_t place) {
   return type && place < type->elements.size() ? type->elements[place] : nullptr;
 }
+
+// Types that code builds up are bounded: everybody who walks a type recurses.
+class TypeBounds {
+ public:
+  // Throws ModelError for a type that is nested more than 100 deep or holds more than 10,000 others.
+  void check(const ir::TypeRef& type);
+
+ private:
+  struct Size {
+    std::size_t depth = 0, parts = 1;
+  };
+  Size measure(const ir::TypeRef& type);
+  std::unordered_map<const ir::Type*, std::pair<ir::TypeRef, Size>> known_;
+};
 
 // As Python annotates it: "Optional[List[int]]", "__torch__.net.Net".
 std::string annotation(const ir::Type& type);

@@ -16,14 +16,16 @@ namespace {
 
 constexpr std::size_t deepest_object = 900, most_checked = 20'000'000;
 
-// The state by attribute name, as far as it says; what is left stays None.
-void fill_by_name(c10::ivalue::Object& object, const c10::IValue& state) {
-  if (!state.isGenericDict()) return;
+// The state by attribute name; false if it doesn't say all of them.
+bool fill_by_name(c10::ivalue::Object& object, const c10::IValue& state) {
+  if (!state.isGenericDict()) return object.type()->numAttributes() == 0;
   const auto dict = state.toGenericDict();
   for (std::size_t i = 0; i < object.type()->numAttributes(); ++i) {
     const auto found = dict.find(object.type()->getAttributeName(i));
-    if (found != dict.end()) object.setSlot(i, found->value());
+    if (found == dict.end()) return false;
+    object.setSlot(i, found->value());
   }
+  return true;
 }
 
 }  // namespace
@@ -119,8 +121,8 @@ void ModuleReader::set_state(const c10::intrusive_ptr<c10::ivalue::Object>& obje
   try {
     StateSetter().run(method, object, state);
   } catch (const StateNotSet& why) {
-    fill_by_name(*object, state);
     const std::string name = object->type()->name()->qualifiedName();
+    if (!fill_by_name(*object, state)) throw ModelError("__setstate__ of " + name + " can't be run: it " + why.what());
     if (noted_.insert(name).second)
       notes_.push_back({ir::LoadNote::Kind::setstate_skipped, name,
                         "__setstate__ of " + name + " was not run: it " + why.what() + "; attributes that it sets are unknown"});

@@ -13,6 +13,7 @@ namespace {
 LoadOptions with_helper() {
   LoadOptions options;
   options.helper = COMPATCHECK_HELPER;
+  options.frontend = FrontendKind::libtorch;
   return options;
 }
 
