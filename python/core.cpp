@@ -13,6 +13,7 @@
 #include "compatcheck/check.h"
 #include "compatcheck/check_onnx.h"
 #include "compatcheck/convert.h"
+#include "compatcheck/printable.h"
 #include "compatcheck/reference.h"
 #include "compatcheck/render.h"
 #include "compatcheck/verify.h"
@@ -40,7 +41,7 @@ std::string in_python(std::string message) {
 
 void raise(const char* name, const std::exception& error) {
   const nb::object type = nb::module_::import_("compatcheck.errors").attr(name);
-  PyErr_SetString(type.ptr(), in_python(error.what()).c_str());
+  PyErr_SetString(type.ptr(), printable_lines(in_python(error.what())).c_str());  // UTF-8, whatever the file holds
 }
 
 void translate(const std::exception_ptr& thrown, void*) {
@@ -64,17 +65,24 @@ nb::bytes json_of(const Report& report) {
   return nb::bytes(text.data(), text.size());
 }
 
-std::vector<Report> reports_of(const std::vector<nb::bytes>& texts) {
+std::vector<Report> reports_of(const std::vector<std::string_view>& texts) {
   std::vector<Report> reports;
-  for (const nb::bytes& text : texts)
-    for (Report& report : read_reports({text.c_str(), text.size()})) reports.push_back(std::move(report));
+  for (const std::string_view text : texts)
+    for (Report& report : read_reports(text)) reports.push_back(std::move(report));
   return reports;
+}
+
+// A path as Python decodes it: any bytes.
+nb::object path_of(const Model& model) {
+  return nb::steal(PyUnicode_DecodeFSDefaultAndSize(model.path().data(), static_cast<Py_ssize_t>(model.path().size())));
 }
 
 std::string render_saved(const std::vector<nb::bytes>& texts, const std::string& format, const RenderOptions& options,
                          bool graph) {
+  std::vector<std::string_view> views;
+  for (const nb::bytes& text : texts) views.emplace_back(text.c_str(), text.size());
   const nb::gil_scoped_release release;
-  std::vector<Report> reports = reports_of(texts);
+  std::vector<Report> reports = reports_of(views);
   if (!graph)
     for (Report& report : reports) report.graph.reset();
   return render(reports, spelled<Format>(format, "format '" + format + "'"), options);
@@ -165,7 +173,7 @@ NB_MODULE(_core, module) {
   module.attr("torch_version") = COMPATCHECK_TORCH_VERSION;
   bind_options(module);
 
-  nb::class_<Model>(module, "Model").def_prop_ro("path", &Model::path);
+  nb::class_<Model>(module, "Model").def_prop_ro("path", &path_of);
   nb::class_<Verification>(module, "Verification").def("render", [](const Verification& verification, const std::string& format) {
     return render(verification, spelled<Format>(format, "format '" + format + "'"));
   });

@@ -10,9 +10,10 @@ from .api import Operator, check, convert, explain, load, ops, verify
 from .errors import Error, InternalError, ModelError, NotConvertible, TableError, UsageError
 from .fields import Finding, OperatorSummary, Site, TargetSummary, TensorInfo
 from .report import Report, Reports, Verification, WrittenModel
+from .symbolics import Symbolic, Symbolics, symbolics
 
 __all__ = [
     "Error", "Finding", "InternalError", "Model", "ModelError", "NotConvertible", "Operator", "OperatorSummary", "Report", "Reports",
-    "Site", "TableError", "TargetSummary", "TensorInfo", "UsageError", "Verification", "WrittenModel", "__version__", "check",
-    "convert", "explain", "load", "ops", "verify",
+    "Site", "Symbolic", "Symbolics", "TableError", "TargetSummary", "TensorInfo", "UsageError", "Verification", "WrittenModel",
+    "__version__", "check", "convert", "explain", "load", "ops", "symbolics", "verify",
 ]

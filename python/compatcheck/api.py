@@ -6,7 +6,7 @@ import os
 from typing import Iterable, Mapping, Union, overload
 
 from . import _core
-from .errors import NotConvertible
+from .errors import NotConvertible, UsageError
 from .models import AnyModel, loaded
 from .options import CheckOptions, ConvertOptions, LoadOptions, Path, ReferenceOptions, VerifyOptions, fill, verify_options
 from .progress import shown
@@ -46,6 +46,8 @@ def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: 
     read = loaded("check", model, options, asked)
     fill("check", {"graph": True}, asked)  # which the page of to_html() draws
     opsets = [opset] if isinstance(opset, int) else list(opset)
+    if not opsets:
+        raise UsageError("opset is an empty list")
     with shown(options.get("progress", False)) as progress:
         reports = [Report(text, graph=graph) for text in _core.check(read, opsets, isinstance(opset, range), asked, progress)]
     return reports[0] if isinstance(opset, int) else Reports(reports)
@@ -69,7 +71,7 @@ def verify(
 ) -> Verification:
     """Runs PyTorch and ONNX Runtime on the same inputs: of this ONNX file, or of the model that `convert` would write."""
     asked, conversion = verify_options(options), _core.ConvertOptions()
-    read = loaded("verify", model, {**options, "fail_on": None}, asked, conversion)
+    read = loaded("verify", model, {name: value for name, value in options.items() if name != "fail_on"}, asked, conversion)
     fill("verify", {"opset": opset}, conversion)
     fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, asked)
     with shown(options.get("progress", False)) as progress:

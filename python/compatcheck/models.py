@@ -21,12 +21,12 @@ _OF_MODULES = ("example_inputs", "example_kwargs", "dynamic_shapes")
 
 def loaded(call: str, model: AnyModel, options: Mapping[str, Any], *structs: Any) -> _core.Model:
     """The model, and the options that aren't the loader's set in the structs."""
-    given = {name: value for name, value in options.items() if value is not None and name != "progress"}
-    example = {name: given.pop(name) for name in _OF_MODULES if name in given}
+    given = {name: value for name, value in options.items() if name != "progress"}
+    example = {name: value for name in _OF_MODULES if (value := given.pop(name, None)) is not None}
     load = load_options(call, given, *structs)
     if isinstance(model, _core.Model):
         for name in (*example, *given):
-            if not any(hasattr(struct, name) for struct in structs):
+            if options[name] is not None and not any(hasattr(struct, name) for struct in structs):
                 raise UsageError(f"{name} is an option of load(), and this model is loaded already")
         return model
     if example and not _is_module(model):

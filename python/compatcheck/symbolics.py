@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
-import types
-from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence, Union
+from types import ModuleType
+from typing import Any, Callable, Iterator, NamedTuple, Sequence, Union
 
 from .report import Report
 
@@ -16,8 +14,7 @@ _KINDS = {"f": "float", "i": "int", "s": "string"}
 _TYPES = {"v": "Tensor", "t": "Tensor", "i": "int", "f": "float", "b": "bool", "s": "str", "is": "int[]", "fs": "float[]"}
 
 
-@dataclass(frozen=True)
-class Symbolic:
+class Symbolic(NamedTuple):
     """One registration. `row`: an entry of a mapping file, or empty where `reason` says why there is none."""
 
     op: str
@@ -61,7 +58,7 @@ class Symbolics(Sequence[Symbolic]):
         return "".join(f"{op}:\n{rows[0].schema}" + "".join(each.row for each in rows) for op, rows in operators.items())
 
 
-def symbolics(module: Union[str, types.ModuleType]) -> Symbolics:
+def symbolics(module: Union[str, ModuleType]) -> Symbolics:
     """Imports a module that registers symbolic functions for PyTorch's exporter, and reads what it registers.
 
     A function whose result is one `g.op` call becomes a mapping row. Needs torch.
@@ -72,7 +69,9 @@ def symbolics(module: Union[str, types.ModuleType]) -> Symbolics:
     return Symbolics([_read(op, opset, function) for (op, opset), function in sorted(found.items(), key=lambda item: item[0])])
 
 
-def _of(function: Callable[..., Any], module: types.ModuleType) -> bool:
+def _of(function: Callable[..., Any], module: ModuleType) -> bool:
+    import inspect
+
     return bool(getattr(inspect.unwrap(function), "__module__", None) == module.__name__)
 
 
@@ -111,8 +110,7 @@ class _Value:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __lt__ = __gt__ = __le__ = __ge__ = _used
 
 
-@dataclass
-class _Call:
+class _Call(NamedTuple):
     name: str
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
@@ -138,6 +136,8 @@ class _Graph:
 
 
 def _read(op: str, opset: int, function: Callable[..., Any]) -> Symbolic:
+    import inspect
+
     plain = inspect.unwrap(function)  # without parse_args, which wants values of the exporter
     name = f"{plain.__module__}.{plain.__qualname__}"
     try:

@@ -93,6 +93,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
 void ContainerWalk::list_construct(ir::Node* node) {
   if (is_left_out(node->output()) || node->inputs().size() > most_items) return visit_made(node);
   Cell cell{.made = node->output()};
+  cell.items.reserve(node->inputs().size());
   for (ir::Value* input : node->inputs()) cell.items.push_back(look(input));
   know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
   put_operands(node);

@@ -365,6 +365,7 @@ ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::N
   if (!spend(budget_.listed, cell.items.size())) leave(origin.sites);
   const bool dict = cell.kind == Cell::Kind::dict;
   std::vector<ir::Value*> items;
+  items.reserve(cell.items.size() * (dict ? 2 : 1));
   for (std::size_t i = 0; i < cell.items.size(); ++i) {
     if (dict) items.push_back(constant_before(place, cell.keys[i]));
     items.push_back(leaf(cell.items[i], place));

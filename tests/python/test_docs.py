@@ -27,6 +27,7 @@ def make_models(folder):
 
 def test_examples(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     names = make_models(tmp_path)
     blocks = BLOCK.findall(PAGE.read_text())
     said, ran = "", 0

@@ -1,5 +1,5 @@
 """Each cause has its exception, whose message is in the words of the package."""
-import pickle
+import os, pickle, shutil
 
 import compatcheck, pytest, samples, torch
 
@@ -43,3 +43,23 @@ def test_not_convertible(tmp_path):
         compatcheck.convert(samples.MISSING, tmp_path / "model.onnx")
     assert raised.value.report.summary.missing == 3 and not list(tmp_path.iterdir())
     assert pickle.loads(pickle.dumps(raised.value)).report == raised.value.report
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    absent = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.pt")
+    with pytest.raises(compatcheck.ModelError, match="xff.pt"):
+        compatcheck.check(absent)
+    present = os.fsdecode(os.fsencode(tmp_path) + b"/\xfe.ir")
+    shutil.copy(samples.MISSING, present)
+    assert compatcheck.load(present).path == present
+
+
+def test_no_opset():
+    with pytest.raises(compatcheck.UsageError, match="empty"):
+        compatcheck.check(samples.MISSING, opset=[])
+
+
+def test_unknown_options_without_a_value():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        compatcheck.check(samples.MISSING, colour=None)
+    assert compatcheck.check(samples.EXPORTED, inputs=None).convertible
