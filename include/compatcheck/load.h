@@ -31,7 +31,7 @@ struct LoadOptions {
   std::filesystem::path libtorch{};                   // root or lib folder; empty: searched for
   std::filesystem::path helper{};                     // the TorchScript helper program; empty: searched for
   double timeout_seconds = 120;                       // for one model: reading it, and then its graph
-  std::uint64_t memory_mb = 8192;                     // for one model, weights not counted
+  std::uint64_t memory_mb = 8192;                     // of libtorch, for one model, weights not counted
   RunOptions run{};
 };
 
@@ -46,7 +46,7 @@ std::string identity_of(const std::filesystem::path& file);
 // Throws ModelError for a file that is absent, empty or damaged.
 std::string format_of(const std::filesystem::path& file);
 
-// One model, with a Loader of its own, whose process ends as soon as the file is read.
+// One model, with a Loader of its own. A helper process that it starts ends as soon as the file is read.
 Model load(const std::filesystem::path& file, const LoadOptions& options = {});
 
 // A loaded, normalised model. Cheap to copy, immutable, safe to use from several threads.
@@ -62,8 +62,9 @@ class Model {
   std::shared_ptr<const State> state_;
 };
 
-// Reads TorchScript archives (.pt), exported programs (.pt2) and TorchScript's textual notation. One helper process reads all
-// models of a Loader, and is started again when a model crashes it. Not for use from several threads at once: one Loader each.
+// Reads TorchScript archives (.pt), exported programs (.pt2) and TorchScript's textual notation. Where libtorch is needed, one
+// helper process serves all models of a Loader, and is started again when a model crashes it. Not for use from several threads at
+// once: one Loader each.
 class Loader {
  public:
   explicit Loader(LoadOptions options = {});

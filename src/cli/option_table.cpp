@@ -201,7 +201,7 @@ constexpr std::array options_shipped{
            "support the file",
            [](Options& o, const std::string& v) { o.load.frontend = parse_frontend(v); }},
     Option{"--libtorch", "", "DIR", "<folder>", false, "check convert verify inspect diff ops explain",
-           "load models and operator libraries with this libtorch (default: search for one)",
+           "load operator libraries, and models that libtorch reads or runs, with this libtorch (default: search for one)",
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},
     Option{"--format", "", "FORMAT", "text json jsonl sarif junit github gitlab markdown html allowlist-yaml", false,
            "check render", "format of stdout", [](Options& o, const std::string& v) { o.format = parse_format(v); }},
@@ -281,7 +281,7 @@ constexpr std::array options_shipped{
              o.check.timeout_seconds = o.load.timeout_seconds = number<double>("--timeout", v, Least::above_zero);
            }},
     Option{"--memory", "", "MB", "", false, "check convert verify inspect diff",
-           "memory limit for loading one model, without weights (default 8192)",
+           "memory limit for libtorch with one model, without weights (default 8192)",
            [](Options& o, const std::string& v) { o.load.memory_mb = at_least_one<std::uint64_t>("--memory", v); }},
     Option{"--progress", "", "WHEN", "auto always never", false, "check convert verify extract", "show progress on stderr",
            [](Options& o, const std::string& v) { o.progress = parse_when("--progress", v); }},

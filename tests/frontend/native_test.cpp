@@ -237,6 +237,49 @@ TEST(Native, ErrorsNameTheLine) {
   fails(net("x: Tensor", "return " + std::string(5000, '(') + "x" + std::string(5000, ')') + "\n"), "nested more than 1000 deep");
 }
 
+std::string repeated(int times, const std::string& text) {
+  std::string made;
+  for (int i = 0; i < times; ++i) made += text;
+  return made;
+}
+
+TEST(Native, HostileCodeIsBounded) {
+  const auto fails = [](const std::string& code, const std::string& message) {
+    EXPECT_THAT([&] { graph_of(code); }, ThrowsMessage<ModelError>(HasSubstr(message))) << code.substr(0, 300);
+  };
+  fails(net("x: Tensor", "return x" + repeated(100'000, ".a") + "\n"), "nested more than 1000 deep");
+  fails(net("x: Tensor", "return x" + repeated(100'000, "[0]") + "\n"), "nested more than 1000 deep");
+  fails(net("x: Tensor", "return 1" + repeated(100'000, " + 1") + "\n"), "nested more than 1000 deep");
+  fails(net("x: Tensor", "a = x\n" + repeated(1000, "a = [a]\n") + "return x\n"), "nested more than 100 deep");
+  fails(net("x: Tensor", "a = x\n" + repeated(40, "a = (a, a)\n") + "return x\n"), "holds more than 10000 others");
+  fails("class C(Enum):\n  A = __torch__.C.A\n" + net("x: Tensor", "a = __torch__.C.A\nreturn x\n"), "that isn't plain");
+  fails(net("x: " + repeated(200, "List[") + "int" + repeated(200, "]"), "return x\n"), "nested more than 100 deep");
+}
+
+TEST(Native, LongChainsOfClassesAreRead) {
+  constexpr int count = 20'000;
+  std::string code;
+  for (int i = 0; i < count; ++i)
+    code += "class C" + std::to_string(i) +
+            "(Module):\n  inner : " + (i + 1 < count ? "__torch__.C" + std::to_string(i + 1) : "int") + "\n";
+  code +=
+      "class Net(Module):\n  training : bool\n  def forward(self: __torch__.Net,\n    x: __torch__.C0) -> int:\n    return 1\n";
+  const ir::Program program =
+      read_native(native_records(code, pickled_object("__torch__", "Net", {{"training", pickled(true)}})));
+  EXPECT_EQ(program.classes.size(), count + 1u);
+  EXPECT_TRUE(program.training);
+}
+
+TEST(Native, EnumsArePickledByTheirValues) {
+  const std::string code =
+      "class Color(Enum):\n  RED = 1\n  BLUE = 2\nclass Net(Module):\n  color : __torch__.Color\n  def forward(self: "
+      "__torch__.Net,\n"
+      "    x: Tensor) -> Tensor:\n    return x\n";
+  const ir::Program program =
+      read_native(native_records(code, pickled_object("__torch__", "Net", {{"color", "c__torch__\nColor\nK\x02R"}})));
+  EXPECT_EQ(program.objects.at(0).attributes.at(0).get<ir::EnumConstant>()->name, "BLUE");
+}
+
 TEST(Native, DamagedArchivesAreRefused) {
   const auto fails = [](const testing::Records& records, const std::string& message) {
     EXPECT_THAT([&] { read_native(records); }, ThrowsMessage<ModelError>(HasSubstr(message)));
@@ -245,7 +288,7 @@ TEST(Native, DamagedArchivesAreRefused) {
   fails(native_records(code, pickled_object("__torch__", "Net", {}), "11"),
         "has the file format version 11; versions 1 to 10 can be read");
   fails(native_records(code, pickled_object("__torch__", "Other", {})), "its code lacks the class __torch__.Other");
-  fails(native_records(code, "]"), "it holds a Any[], not a module");
+  fails(native_records(code, "]"), "its data.pkl holds no module, but a value of type List[Any]");
   fails(native_records("class Net(Module):\n  side : int\n"), "an object of __torch__.Net lacks its attribute side");
 }
 
@@ -265,6 +308,13 @@ TEST(Native, AStateIsSetByTheClassItself) {
   const std::string root = "c__torch__\nNet\n)\x81" + pickled(3) + pickled(5) + "\x86" + "b";
   const ir::Program program = read_native(native_records(code, root));
   EXPECT_EQ(*program.objects.at(program.root).attributes.at(0).get<std::int64_t>(), 5);
+
+  // What computes isn't run, and leaves what it sets unknown.
+  std::string computing = code;
+  computing.replace(computing.find("(state)[1]"), 10, "torch.add((state)[1], 1)");
+  const ir::Program unknown = read_native(native_records(computing, root));
+  EXPECT_TRUE(unknown.objects.at(unknown.root).attributes.at(0).get<ir::OpaqueConstant>());
+  EXPECT_EQ(unknown.notes.at(0).kind, ir::LoadNote::Kind::setstate_skipped);
 }
 
 }  // namespace

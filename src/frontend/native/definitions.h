@@ -83,7 +83,7 @@ class Definitions final : public Interfaces {
 
   std::vector<std::pair<std::string, const FileSyntax*>> every_file();  // by qualifier, "__torch__.net"
 
-  // Throws ModelError for what is no type. `at`: for its message.
+  // Throws ModelError for what is no type.
   ir::TypeRef type(const Expression& annotation);
   // "List[int]", as pickles state types.
   ir::TypeRef type(const std::string& annotation);

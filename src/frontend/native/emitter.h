@@ -18,7 +18,7 @@
 
 namespace compatcheck::frontend::native {
 
-// TorchScript that this reader doesn't know. libtorch may.
+// Code that isn't TorchScript as this reader knows it; another result of an assumed schema may mend it.
 struct Unsupported : ModelError {
   using ModelError::ModelError;
 };

@@ -27,7 +27,8 @@ class FunctionEmitter {
 
   template <class Error = Unsupported>
   [[noreturn]] void fail(const std::string& why) const {
-    throw Error(name_ + " " + why);
+    const ir::LocationRef& place = builder_.location();
+    throw Error(name_ + " " + why + (place ? " (" + place->file + ":" + std::to_string(place->line) + ")" : ""));
   }
 
   void at(const Expression& expression) { at(expression.start); }

@@ -41,7 +41,7 @@ class ArchiveReader {
     read_constants();
     const ir::Constant root = objects_.read("data");
     const auto* object = root.get<ir::ObjectConstant>();
-    if (!object) throw ModelError("it holds a " + ir::to_string(*ir::type_of(root)) + ", not a module");
+    if (!object) throw ModelError("its data.pkl holds no module, but a value of type " + annotation(*ir::type_of(root)));
     program_.root = object->object;
     std::vector<ir::Constant*> constants;
     for (auto& [constant, type] : code_.constants) constants.push_back(&constant);
