@@ -53,9 +53,17 @@ class Symbolics(Sequence[Symbolic]):
         """A mapping file with the rows that could be written: for `mappings=` and `--mappings`."""
         operators: dict[str, list[Symbolic]] = {}
         for each in self:
-            if each.row:
-                operators.setdefault(each.op, []).append(each)
-        return "".join(f"{op}:\n{rows[0].schema}" + "".join(each.row for each in rows) for op, rows in operators.items())
+            operators.setdefault(each.op, []).append(each)
+        return "".join(_entry(op, each) for op, each in operators.items() if any(one.row for one in each))
+
+
+def _entry(op: str, symbolics: list[Symbolic]) -> str:
+    """The rows of an operator. One that can't be written ends those before it."""
+    first = next(place for place, each in enumerate(symbolics) if each.row)
+    text = f"{op}:\n{symbolics[first].schema}  # facts: same      add this if the result has the dtype and shape of the first argument\n"
+    for each in symbolics[first:]:
+        text += each.row or f"  {max(each.opset, 7)}: {{missing: {json.dumps(f'{each.function} {each.reason}')}}}\n"
+    return text
 
 
 def symbolics(module: Union[str, ModuleType]) -> Symbolics:
@@ -97,8 +105,9 @@ class _NotOneCall(Exception):
 class _Value:
     """Stands for an argument, or for a result of a call."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, kind: str = "") -> None:
         self.name = name
+        self.kind = kind  # as parse_args says: "is"
 
     def __getattr__(self, name: str) -> Any:
         raise _NotOneCall(f"reads {self.name}.{name}")
@@ -106,6 +115,7 @@ class _Value:
     def _used(self, *_: Any) -> Any:
         raise _NotOneCall(f"computes with the value of {self.name}")
 
+    __eq__ = __ne__ = __contains__ = __hash__ = __str__ = __format__ = _used  # type: ignore[assignment]
     __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = _used
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __lt__ = __gt__ = __le__ = __ge__ = _used
 
@@ -142,15 +152,37 @@ def _read(op: str, opset: int, function: Callable[..., Any]) -> Symbolic:
     name = f"{plain.__module__}.{plain.__qualname__}"
     try:
         graph = _Graph(opset)
-        parameters = [each for each in list(inspect.signature(plain).parameters.values())[1:] if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        parameters = list(inspect.signature(plain).parameters.values())[1:]
+        if any(each.kind not in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters):
+            raise _NotOneCall("takes *args or arguments by keyword alone")
+        if any(each.default is not each.empty for each in parameters):
+            raise _NotOneCall("has arguments with defaults, which only a schema can state")
         names, schema = _signature(op, [each.name for each in parameters], getattr(function, "_arg_descriptors", ()))
-        arguments = [_Value(argument) for argument in names]
-        result = plain(graph, *arguments)
-        return Symbolic(op, opset, name, row=_row(opset, graph, result, arguments), schema=schema)
+        kinds = [*getattr(function, "_arg_descriptors", ()), *[""] * len(names)]
+        arguments = [_Value(argument, kind) for argument, kind in zip(names, kinds)]
+        row = _row(opset, graph, plain(graph, *arguments), arguments)
+        _refuse_cases_of_none(plain, graph, arguments)
+        return Symbolic(op, opset, name, row=row, schema=schema)
     except _NotOneCall as why:
         return Symbolic(op, opset, name, reason=str(why))
     except Exception as error:
         return Symbolic(op, opset, name, reason=f"fails outside of the exporter: {error}")
+
+
+def _refuse_cases_of_none(plain: Callable[..., Any], graph: _Graph, arguments: list[_Value]) -> None:
+    """`x is None` can't be seen in one call: with None for each argument in turn, the node must be the same."""
+    for place in range(1, len(arguments)):
+        other = _Graph(graph.opset)
+        given: list[Any] = list(arguments)
+        given[place] = None
+        try:
+            plain(other, *given)
+        except Exception:
+            continue  # None isn't meant to be given
+        (call,) = graph.calls
+        alike = len(other.calls) == 1 and other.calls[0].name == call.name and len(other.calls[0].inputs) == len(call.inputs)
+        if not alike or set(other.calls[0].attributes) != set(call.attributes):
+            raise _NotOneCall(f"depends on whether {arguments[place].name} is None")
 
 
 def _signature(op: str, parameters: list[str], kinds: Sequence[str]) -> tuple[list[str], str]:
@@ -187,7 +219,7 @@ def _attribute(call: str, key: str, value: object) -> str:
     if mark not in _KINDS or not name:
         raise _NotOneCall(f"gives {call} the attribute {key}, which a row can't hold")
     if isinstance(value, _Value):
-        kind = _KINDS[mark]
+        kind = _KINDS[mark] + ("s" if value.kind in ("is", "fs") else "")
         return f"{name}: {{{kind}: {value.name}}}"
     if any(isinstance(each, _Value) for each in (value if several else [value])):  # type: ignore[attr-defined]
         raise _NotOneCall(f"gives {call} a list that arguments are part of")

@@ -91,9 +91,6 @@ void normal(Emission& e) {
 // True with the probability: where a uniform number lies below it.
 void bernoulli(Emission& e) {
   const Value self = e.tensor("self");
-  if (e.variant("operator"))
-    return e.give(
-        e.node("Bernoulli", {e.cast(self, drawn_dtype(self.dtype))}, {{"dtype", onnx::data_type(DType::f32)}}, DType::f32));
   const DType dtype = DType::f32;
   const Value chance = e.call.has("p") ? e.number_value("p", dtype) : e.cast(self, dtype);
   e.give(e.node("Less", {uniform_numbers(e, dtype), chance}));
@@ -165,7 +162,7 @@ void register_random(Registry& registry) {
   for (const char* op : {"aten::randint", "aten::randint_like"}) registry.handler(op, randint);
   registry.handler("aten::random", random);
   registry.handler("aten::normal", normal);
-  registry.handler("aten::bernoulli", bernoulli, {"operator"});
+  registry.handler("aten::bernoulli", bernoulli);
   registry.handler("aten::exponential", exponential_numbers);
   registry.handler("aten::geometric", geometric);
   registry.handler("aten::log_normal", log_normal);

@@ -234,8 +234,8 @@ void Definitions::complete(ClassDefinition& made) {
       parameters = texts(*value);
     } else if (target.text == "__buffers__" && value) {
       buffers = texts(*value);
-    } else if (target.text.starts_with("__")) {
-      continue;  // __annotations__, hooks
+    } else if (target.text.starts_with("__")) {  // __annotations__, __forward_hooks__
+      made.has_hooks |= target.text.starts_with("__forward_") && value && !value->parts.empty();
     } else if (value) {
       made.finals.emplace_back(std::string(target.text), value);
       const bool stated = member.annotation.is(Form::subscript) && member.annotation.parts.size() == 2;  // Final[T]

@@ -60,6 +60,8 @@ struct ClassDefinition {
   std::vector<std::pair<std::string, ir::TypeRef>> final_types;   // of its constants
   std::vector<std::pair<std::string, const Expression*>> finals;  // its constants; an enum's members
 
+  bool has_hooks = false;  // that PyTorch runs when the module is called
+
   bool is_module() const { return kind == Kind::module || kind == Kind::module_interface; }
   bool is_interface() const { return kind == Kind::interface || kind == Kind::module_interface; }
   const Attribute* attribute(std::string_view wanted) const;

@@ -160,6 +160,10 @@ Typed FunctionEmitter::subscript(const Expression& each, const Typed& container)
   }
   const Typed key = expression(index);
   at(each);
+  if (container.type->kind == TypeKind::tensor) {
+    const Typed first = builder_.constant({std::int64_t{0}});
+    return single(apply("aten::select", {{container, first, key}, {}}));
+  }
   if (!is_tuple) return single(apply("aten::__getitem__", {{container, key}, {}}));
   const ir::Constant* known = ir::constant_of(key.value);
   if (known && known->get<std::int64_t>()) return item(container, *known->get<std::int64_t>());

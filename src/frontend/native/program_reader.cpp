@@ -49,6 +49,8 @@ class ArchiveReader {
     program_.functions.clear();  // those that set states were made before
     wanted_.clear();
     queue_.clear();
+    if (const ClassDefinition* cls = definitions_.find_class(program_.objects[program_.root].class_name); cls && cls->has_hooks)
+      throw ModelError(std::string(top_hooks));
     convert_code();
     read_inputs();
     describe(others);

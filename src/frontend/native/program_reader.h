@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/input_file.h"
@@ -16,6 +17,12 @@ struct OtherSchemas {
   std::vector<std::string> users{};      // of rows
   std::vector<std::string> libraries{};  // of libraries that are loaded
 };
+
+// Why a model with hooks is refused by both readers.
+inline constexpr std::string_view top_hooks =
+    "its top module has forward hooks: PyTorch runs them when the module is called, and an ONNX model of `forward` would leave "
+    "them "
+    "out; call them in forward, or remove them before saving";
 
 // Throws ModelError for a damaged archive or when the time is up; Unsupported (emitter.h) for one that only libtorch reads;
 // TableError for a schema that can't be read; Cancelled.

@@ -11,6 +11,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/libtorch_message.h"
+#include "frontend/native/program_reader.h"
 #include "frontend/torchscript/graphs.h"
 #include "frontend/torchscript/module_reader.h"
 #include "frontend/torchscript/packed_parameters.h"
@@ -48,6 +49,8 @@ class ProgramReader {
 
   ir::Program read() {
     const auto root = module_.read();
+    if (!root->type()->getForwardHooks().empty() || !root->type()->getForwardPreHooks().empty())
+      throw ModelError(std::string(native::top_hooks));
     program_.root = values_.object(root);
     convert_code();
     read_inputs(*root);
