@@ -115,7 +115,7 @@ class _Value:
     def _used(self, *_: Any) -> Any:
         raise _NotOneCall(f"computes with the value of {self.name}")
 
-    __eq__ = __ne__ = __contains__ = __hash__ = __str__ = __format__ = _used  # type: ignore[assignment]
+    __eq__ = __ne__ = __contains__ = __hash__ = __str__ = __format__ = _used
     __bool__ = __int__ = __float__ = __index__ = __len__ = __iter__ = __getitem__ = _used
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __lt__ = __gt__ = __le__ = __ge__ = _used
 

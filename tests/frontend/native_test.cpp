@@ -270,6 +270,13 @@ TEST(Native, LongChainsOfClassesAreRead) {
   EXPECT_TRUE(program.training);
 }
 
+TEST(Native, HooksOfTheTopModuleAreRefused) {
+  std::string code = net("x: Tensor", "return x\n");
+  EXPECT_THAT(graph_of(code), HasSubstr("return (%x)"));
+  code.insert(code.find("  def forward"), "  __forward_hooks__ = [\"hook\", ]\n");
+  EXPECT_THAT([&] { graph_of(code); }, ThrowsMessage<ModelError>(HasSubstr("its top module has forward hooks")));
+}
+
 TEST(Native, EnumsArePickledByTheirValues) {
   const std::string code =
       "class Color(Enum):\n  RED = 1\n  BLUE = 2\nclass Net(Module):\n  color : __torch__.Color\n  def forward(self: "
