@@ -8,17 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "frontend/assumed_types.h"
 #include "frontend/torchscript/sources.h"
 
 namespace compatcheck::frontend::torchscript {
-
-// What the code does with a call's result.
-struct ResultUse {
-  std::string type;          // as the code states it, "List[Tensor]"; empty if it doesn't
-  std::size_t targets = 1;   // `a, b = f(x)`; 0: the result is dropped
-  bool unpacked = false;     // `a, b, = f(x)`: the result is a list or a tuple
-  bool subscripted = false;  // `f(x)[0]`: a list
-};
 
 // All calls of one operator, or of one method of one class, taken together.
 struct CallShape {

@@ -29,58 +29,6 @@ torch::jit::Operator stand_in(const c10::FunctionSchema& schema) {
           c10::AliasAnalysisKind::CONSERVATIVE};
 }
 
-std::string type_in_schema(const std::string& script) {
-  static const std::map<std::string, std::string> names = {{"Tensor", "Tensor"},
-                                                           {"List[Tensor]", "Tensor[]"},
-                                                           {"int", "int"},
-                                                           {"float", "float"},
-                                                           {"bool", "bool"},
-                                                           {"str", "str"},
-                                                           {"List[int]", "int[]"},
-                                                           {"List[float]", "float[]"},
-                                                           {"Optional[Tensor]", "Tensor?"},
-                                                           {"Dict[str, Tensor]", "Dict(str, Tensor)"}};
-  const auto found = names.find(script);
-  if (found != names.end()) return found->second;
-  if (!script.starts_with("Tuple[") || !script.ends_with("]")) return {};
-  std::string made = "(", part;
-  int depth = 0;
-  for (const char c : script.substr(6, script.size() - 7) + ",") {
-    if (c == ',' && depth == 0) {
-      const std::string type = type_in_schema(part);
-      if (type.empty()) return {};
-      made += (made.size() > 1 ? ", " : "") + type;
-      part.clear();
-      continue;
-    }
-    if (c == ' ' && part.empty()) continue;
-    depth += (c == '[') - (c == ']');
-    part += c;
-  }
-  return made + ")";
-}
-
-std::string tuple_of_tensors(std::size_t count) {
-  std::string made = "(";
-  for (std::size_t i = 0; i < count; ++i) made += i ? ", Tensor" : "Tensor";
-  return made + ")";
-}
-
-// Result types to try, the likeliest first.
-std::vector<std::string> result_types(const ResultUse& use) {
-  std::vector<std::string> types;
-  const auto add = [&](const std::string& type) {
-    if (!type.empty() && std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
-  };
-  add(type_in_schema(use.type));
-  if (use.targets == 0) add("()");
-  if (use.targets > 1 && !use.unpacked) add(tuple_of_tensors(use.targets));
-  if (use.unpacked || use.subscripted) add("Tensor[]");
-  if (use.targets > 1) add(tuple_of_tensors(use.targets));
-  for (const char* type : {"Tensor", "Tensor[]", "int", "float", "bool", "str"}) add(type);
-  return types;
-}
-
 std::vector<c10::Argument> results_of(const std::string& type) { return torch::jit::parseSchema("a::b() -> " + type).returns(); }
 
 // Arguments of any type: the code doesn't tell which.
@@ -117,21 +65,6 @@ void define_method(torch::jit::CompilationUnit& unit, const c10::ClassTypePtr& c
   torch::jit::Function* function = unit.create_function(c10::QualifiedName(*cls->name(), name), std::move(graph));
   function->setSchema({name, "", std::move(arguments), {c10::Argument("", result)}});
   cls->addMethod(function);
-}
-
-// One type that covers both; null is "not seen yet".
-ir::TypeRef common_type(const ir::TypeRef& a, const ir::TypeRef& b) {
-  if (!a || ir::equal(*a, *b)) return b;
-  if (ir::is(a, ir::TypeKind::tensor) && ir::is(b, ir::TypeKind::tensor)) return ir::tensor_type();
-  if (ir::is(a, ir::TypeKind::none)) return ir::is(b, ir::TypeKind::optional) ? b : ir::optional_of(b);
-  if (ir::is(b, ir::TypeKind::none)) return ir::is(a, ir::TypeKind::optional) ? a : ir::optional_of(a);
-  if (ir::is(a, ir::TypeKind::optional) && !ir::is(b, ir::TypeKind::optional))
-    return ir::optional_of(common_type(a->elements[0], b));
-  if (ir::is(b, ir::TypeKind::optional)) return common_type(b, a);
-  const auto number = [](const ir::TypeRef& type) {
-    return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating);
-  };
-  return ir::simple_type(number(a) && number(b) ? ir::TypeKind::number : ir::TypeKind::any);
 }
 
 ir::TypeRef without_shape(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::tensor) ? ir::tensor_type() : type; }
