@@ -257,22 +257,24 @@ Attended attend(Emission& e, const Heads& heads, bool weights_used = false) {
   return {linear_layer(e, e.build.reshape(mixed, {0, 0, heads.features}), heads.weight, heads.bias), weights};
 }
 
+// With the layer's weights as both operators call them. `count`: the argument that says how many heads there are.
+Heads heads_of(Emission& e, const Value& query, const Value& key, const Value& value, std::string_view count) {
+  return {.query = query,
+          .key = key,
+          .value = value,
+          .qkv_weight = e.tensor("qkv_weight"),
+          .qkv_bias = e.tensor("qkv_bias"),
+          .weight = e.tensor("proj_weight"),
+          .bias = e.tensor("proj_bias"),
+          .mask = padding_mask(e),
+          .features = e.integer("embed_dim"),
+          .count = e.integer(count),
+          .same = query.id == key.id && key.id == value.id};
+}
+
 void native_multi_head(Emission& e) {
-  const Value query = e.tensor("query"), key = e.tensor("key"), value = e.tensor("value");
   const bool weights = e.output_used(1) && e.boolean("need_weights");
-  const Attended made = attend(e,
-                               {.query = query,
-                                .key = key,
-                                .value = value,
-                                .qkv_weight = e.tensor("qkv_weight"),
-                                .qkv_bias = e.tensor("qkv_bias"),
-                                .weight = e.tensor("proj_weight"),
-                                .bias = e.tensor("proj_bias"),
-                                .mask = padding_mask(e),
-                                .features = e.integer("embed_dim"),
-                                .count = e.integer("num_head"),
-                                .same = query.id == key.id && key.id == value.id},
-                               weights);
+  const Attended made = attend(e, heads_of(e, e.tensor("query"), e.tensor("key"), e.tensor("value"), "num_head"), weights);
   e.give(0, made.result);
   if (!weights) return;
   e.give(1, e.boolean("average_attn_weights") ? e.node("ReduceMean", {made.weights}, {{"axes", Ints{1}}, {"keepdims", 0}})
@@ -301,20 +303,7 @@ Value feed_forward_activation(Emission& e, const Value& value) {
 void encoder_layer(Emission& e) {
   const Value source = e.tensor("src");
   const bool before = e.boolean("norm_first");
-  const auto self_attention = [&](const Value& input) {
-    return attend(e, {.query = input,
-                      .key = input,
-                      .value = input,
-                      .qkv_weight = e.tensor("qkv_weight"),
-                      .qkv_bias = e.tensor("qkv_bias"),
-                      .weight = e.tensor("proj_weight"),
-                      .bias = e.tensor("proj_bias"),
-                      .mask = padding_mask(e),
-                      .features = e.integer("embed_dim"),
-                      .count = e.integer("num_heads"),
-                      .same = true})
-        .result;
-  };
+  const auto self_attention = [&](const Value& input) { return attend(e, heads_of(e, input, input, input, "num_heads")).result; };
   const auto feed_forward = [&](const Value& input) {
     const Value hidden = feed_forward_activation(e, linear_layer(e, input, e.tensor("ffn_weight_1"), e.tensor("ffn_bias_1")));
     return linear_layer(e, hidden, e.tensor("ffn_weight_2"), e.tensor("ffn_bias_2"));
