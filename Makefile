@@ -1,7 +1,8 @@
 # The short way in. Every target installs what it is missing (tools/setup.sh) and repeats nothing.
 #
 #   make          build/compatcheck and the TorchScript helper program beside it
-#   make demo     makes BERT with random weights, shows its report at opset 11 and converts it
+#   make demo     build/compatcheck alone, which needs no libtorch; makes BERT with random weights, shows its report at opset 11 and
+#                 converts it
 #   make wheel    dist/*.whl, the Python package with the program in it, tried in a fresh environment; with LIBTORCH=ON also the
 #                 TorchScript helper program, which needs libtorch to be built and used
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
@@ -34,13 +35,18 @@ jobs := $(shell nproc)
 environment = $(shell tools/setup.sh paths | sed -n 's/^environment=//p')
 cmake = $(environment)/bin/cmake
 python = $(environment)/bin/python
+libtorch = $(wildcard $(shell tools/setup.sh paths | sed -n 's/^torch=//p')/lib/libtorch_cpu.so)
 
 all:
 	@tools/setup.sh build
 	@$(cmake) --preset release --log-level=WARNING
 	@$(cmake) --build --preset release --target product
 
-demo: all
+# Making the model needs torch, the program doesn't.
+demo:
+	@tools/setup.sh program
+	@$(cmake) --preset release --log-level=WARNING $(if $(libtorch),,-DCOMPATCHECK_WITH_LIBTORCH=OFF -DBUILD_TESTING=OFF)
+	@$(cmake) --build --preset release --target compatcheck
 	@tools/setup.sh models
 	@[ -f build/demo/$(DEMO_MODEL).pt ] || $(python) tests/models/make_models.py --only $(DEMO_MODEL) --out build/demo
 	@printf '\n$$ build/compatcheck build/demo/%s.pt --opset %s\n\n' $(DEMO_MODEL) $(DEMO_OPSET)
@@ -52,7 +58,7 @@ demo: all
 wheel:
 	@tools/setup.sh wheel
 	@rm -rf build-wheel dist && mkdir build-wheel
-	@git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t build-wheel
+	@tar -c --exclude=./build --exclude='./build-*' --exclude=./dist --exclude=./.git --exclude=__pycache__ . | tar -x -C build-wheel
 	@$(python) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --config-settings build-dir=build \
 	  --config-settings cmake.define.COMPATCHECK_WITH_LIBTORCH=$(LIBTORCH) --wheel-dir dist ./build-wheel
 	@$(python) tests/python/check_wheel.py dist/*.whl

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Brings a Debian 12 machine to where `make` can run, and repeats nothing that is already there.
 #
-#   tools/setup.sh build     compiler, libraries, CMake, libtorch, onnx (built once from its source distribution)
+#   tools/setup.sh program   compiler, libraries, CMake, onnx (built once from its source distribution): the program without libtorch
+#   tools/setup.sh build     program, and libtorch
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages and browser of the tests
-#   tools/setup.sh wheel     build without libtorch, and what builds and examines the Python wheel
+#   tools/setup.sh wheel     program, and what builds and examines the Python wheel
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    a Python environment with clang-format, and nothing else
 #   tools/setup.sh tidy      test, and clang-tidy
-#   tools/setup.sh packages  of build, Debian's packages alone: the part that wants root
+#   tools/setup.sh packages  Debian's packages of program and wheel: the part that needs root
 #   tools/setup.sh paths     installs nothing; prints where things are or will be, for CMake
 #
 # Everything but Debian's packages lands in the cache, which all clones share:
@@ -249,12 +250,16 @@ setup_packages() {
 }
 
 # All of Debian's packages come first, so that whoever isn't root is told once.
-setup_build() {
+setup_program() {
   setup_packages "$@"
   create_environment
   python_packages build "cmake==$CMAKE"
-  [ -n "$(prefix_torch)" ] || install_torch
   build_onnx
+}
+
+setup_build() {
+  setup_program "$@"
+  [ -n "$(prefix_torch)" ] || install_torch
 }
 
 setup_module() {
@@ -262,12 +267,8 @@ setup_module() {
   build_protobuf
 }
 
-# What `make wheel` needs: no torch.
 setup_wheel() {
-  setup_packages "${module_packages[@]}"
-  create_environment
-  python_packages build "cmake==$CMAKE"
-  build_onnx
+  setup_program "${module_packages[@]}"
   setup_module
   python_packages wheel --no-deps $PYTHON_WHEEL
 }
@@ -314,8 +315,8 @@ case "$purpose" in
     printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)" \
       protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)" module_test "$(module_test_folder)"
     ;;
-  packages) setup_packages ;;   # the cache is left to who builds
-  build | wheel | models | test | fuzz | format | tidy)
+  packages) setup_packages "${module_packages[@]}" ;;   # the cache is left to who builds
+  program | build | wheel | models | test | fuzz | format | tidy)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.
     exec 9>"$cache/lock"
