@@ -16,10 +16,12 @@ def evaluate(text, inputs, steps):
     return re.sub(r"\$\{\{ *([\w.-]+) *\}\}", value, str(text))
 
 
-def holds(condition, steps):
-    """Of the form A.B.C != 'text'."""
-    left, text = re.fullmatch(r"([\w.-]+) != '([^']*)'", condition).groups()
-    return evaluate("${{ " + left + " }}", {}, steps) != text
+def holds(condition, inputs, steps):
+    """Conditions of the form A.B.C == 'text' or != 'text', joined by &&."""
+    def holds_one(text):
+        left, operator, right = re.fullmatch(r"([\w.-]+) ([!=]=) '([^']*)'", text).groups()
+        return (evaluate("${{ " + left + " }}", inputs, steps) == right) == (operator == "==")
+    return all(holds_one(text) for text in condition.split(" && "))
 
 
 def outputs(file):
@@ -34,14 +36,14 @@ class Action:
         (checkout / "sudo").chmod(0o755)
         self.definition = samples.read_yaml(FILE.read_text())
 
-    def run(self, workspace, given, cached="", **more):
-        """Exit code and output of the last step that ran, and the action's outputs."""
+    def run(self, workspace, given, cached="", installed=True, **more):
+        """Exit code and output of the last step that ran, and the action's outputs. Where the program is installed, only its check runs."""
         inputs = {name: given.get(name, entry.get("default", "")) for name, entry in self.definition["inputs"].items()}
         steps = {"cache": {"cache-hit": cached}}
         with tempfile.TemporaryDirectory() as folder:
             temporary = pathlib.Path(folder)
             for step in self.definition["runs"]["steps"]:
-                if "run" not in step or ("if" in step and not holds(step["if"], steps)):
+                if "run" not in step or ("if" in step and not holds(step["if"], inputs, steps)) or (installed and step["name"] != "Check"):
                     continue
                 script, output = temporary / "script.sh", temporary / "output"
                 script.write_text(step["run"])
@@ -50,7 +52,7 @@ class Action:
                 variables["PATH"] = f"{self.checkout}:{os.environ['PATH']}"
                 result = subprocess.run(["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script], cwd=workspace, capture_output=True, text=True,
                                         env=samples.environment(GITHUB_ACTION_PATH=str(self.checkout / ".ci/github"), GITHUB_WORKSPACE=str(workspace),
-                                                                GITHUB_OUTPUT=str(output), CALLS=str(self.checkout / "calls"), **variables, **more))
+                                                                GITHUB_OUTPUT=str(output), RUNNER_TEMP=str(self.checkout.parent), CALLS=str(self.checkout / "calls"), **variables, **more))
                 steps[step.get("id", "")] = outputs(output)
                 if result.returncode:
                     break
@@ -78,15 +80,18 @@ def check_runs(failures, folder, program):
     first = samples.repository(workspace, samples.CONVERTS)
 
     summary = folder / "summary.md"
-    code, text, made = action.run(workspace, {"models": "models"}, GITHUB_STEP_SUMMARY=str(summary))
+    code, text, made = action.run(workspace, {"models": "models"}, installed=False, GITHUB_STEP_SUMMARY=str(summary))
     failures.equal((code, made), (0, {"sarif": "compatcheck.sarif", "exit-code": "0"}), f"a model that converts\n{text}")
     failures.expect("::notice" in text and "::error" not in text, f"a notice says that it converts: {text}")
     failures.expect(samples.CONVERTS in summary.read_text(), "the step's summary names the model")
-    failures.equal(calls.read_text().split(), ["packages", "make"], "the program is built")
+    failures.equal(calls.read_text().split(), ["packages", "make"], "the wheel is built")
 
     calls.write_text("")
-    action.run(workspace, {"models": "models"}, cached="true")
-    failures.equal(calls.read_text().split(), ["packages"], "the program comes from the cache")
+    code, text, _ = action.run(workspace, {"models": "models"}, cached="true", installed=False)
+    failures.equal((code, calls.read_text().split()), (0, ["packages"]), f"the wheel comes from the cache\n{text}")
+    calls.write_text("")
+    code, text, _ = action.run(workspace, {"models": "models", "package": str(next(action.checkout.glob("dist/*.whl")))}, installed=False)
+    failures.equal((code, calls.read_text()), (0, ""), f"a wheel that the input names is installed without a build\n{text}")
 
     (workspace / "two words").mkdir()
     (workspace / "models" / samples.CONVERTS).rename(workspace / "two words" / samples.CONVERTS)

@@ -57,15 +57,18 @@ def check_runs(failures, job, folder, program):
     reports = job["artifacts"]["reports"]
 
     code, text = runner.run()
-    failures.equal((code, runner.calls()), (0, ["packages", "make"]), f"the program is built, the model converts\n{text}")
+    failures.equal((code, runner.calls()), (0, ["packages", "make"]), f"the wheel is built, the model converts\n{text}")
     failures.equal(to_mend(project / reports["codequality"]), [], "Code Quality")
     code, text = runner.run("sh")
-    failures.equal((code, runner.calls()), (0, ["packages"]), f"the program comes from the cache\n{text}")
+    failures.equal((code, runner.calls()), (0, ["packages"]), f"the wheel comes from the cache\n{text}")
     (checkout / "README.md").write_text("new\n")
     samples.commit(checkout)
     code, text = runner.run()
     failures.equal((code, runner.calls()), (0, ["packages", "make"]), f"another revision\n{text}")
-    failures.equal(len(list((project / ".compatcheck").glob("program-*"))), 1, "programs that are kept")
+    kept = list((project / ".compatcheck").glob("wheel-*/*.whl"))
+    failures.equal(len(kept), 1, "wheels that are kept")
+    code, text = runner.run(COMPATCHECK_PACKAGE=str(kept[0]))
+    failures.equal((code, runner.calls()), (0, []), f"a wheel that the variable names is installed without a build\n{text}")
 
     image = f"{program.parent}:"
     samples.shutil.copy(pathlib.Path(os.environ["COMPATCHECK_MODELS"]) / samples.CONVERTS_NOT, project / "models")

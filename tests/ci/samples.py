@@ -1,6 +1,6 @@
 """What the tests of CI files share: how their scripts are held against shellcheck, their YAML against public schemas, and a repository
 with models to check."""
-import importlib.metadata, json, os, pathlib, shutil, subprocess, sys
+import importlib.metadata, json, os, pathlib, shutil, subprocess, sys, zipfile
 
 import jsonschema, yaml
 
@@ -80,15 +80,30 @@ def read_yaml(text):
     return yaml.load(text, loader)
 
 
+def fake_wheel(file, program):
+    """A wheel whose program is the one that was built already."""
+    name = "compatcheck-0.1.0"
+    files = {f"{name}.dist-info/METADATA": "Metadata-Version: 2.1\nName: compatcheck\nVersion: 0.1.0\n",
+             f"{name}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+             f"{name}.data/scripts/compatcheck": f'#!/bin/sh\nexec {program} "$@"\n'}
+    files[f"{name}.dist-info/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{name}.dist-info/RECORD"])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(file, "w") as archive:
+        for path, text in files.items():
+            entry = zipfile.ZipInfo(path)
+            entry.external_attr = 0o100755 << 16   # the script is executable
+            archive.writestr(entry, text)
+    return file
+
+
 def fake_checkout(folder, program):
-    """compatcheck's own repository, whose `make` takes a moment: it puts the program that was built already in place, and counts its calls."""
-    program = pathlib.Path(program)
-    (folder / "tools").mkdir(parents=True)
-    for name in ("CMakeLists.txt", "CMakePresets.json", "cmake", "include", "mappings", "src"):
+    """compatcheck's own repository, whose `make wheel` takes a moment, and counts its calls."""
+    wheel = fake_wheel(folder / "tests/compatcheck-0.1.0-py3-none-any.whl", program)
+    (folder / "tools").mkdir()
+    for name in ("CMakeLists.txt", "CMakePresets.json", "pyproject.toml", "cmake", "include", "mappings", "python", "src"):
         path = folder / name
         path.write_text("\n") if "." in name else path.mkdir()
-    (folder / "tools/setup.sh").write_text('#!/bin/sh\ncase $1 in packages) echo packages >>"$CALLS" ;; paths) echo cache=/cache ;; esac\n')
+    (folder / "tools/setup.sh").write_text('#!/bin/sh\necho "$@" >>"$CALLS"\n')
     (folder / "tools/setup.sh").chmod(0o755)
-    (folder / "Makefile").write_text("all:\n\t@echo make >>$(CALLS)\n\t@mkdir -p build/libexec\n"
-                                     f"\t@cp {program} build/\n\t@cp {program.parent}/libexec/* build/libexec/\n")
+    (folder / "Makefile").write_text(f"wheel:\n\t@echo make >>$(CALLS)\n\t@mkdir -p dist\n\t@cp tests/{wheel.name} dist/\n")
     return folder
