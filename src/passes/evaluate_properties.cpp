@@ -137,6 +137,16 @@ Evaluated identity(const ir::Node& node, Arguments in) {
   return std::nullopt;
 }
 
+Evaluated enum_name(const ir::Node&, Arguments in) {
+  const auto* member = in.size() == 1 ? in[0]->get<ir::EnumConstant>() : nullptr;
+  return member ? Evaluated(Constant{member->name}) : std::nullopt;
+}
+
+Evaluated enum_value(const ir::Node&, Arguments in) {
+  const auto* member = in.size() == 1 ? in[0]->get<ir::EnumConstant>() : nullptr;
+  return member && member->value ? Evaluated(*member->value) : std::nullopt;
+}
+
 // ---- isinstance
 
 std::optional<std::string> type_name(const Constant& type) {
@@ -190,6 +200,8 @@ const Evaluators& property_evaluators() {
                                    {"aten::numel", elements},
                                    {"aten::len", first_extent},
                                    {"prim::dtype", dtype},
+                                   {"prim::EnumName", enum_name},
+                                   {"prim::EnumValue", enum_value},
                                    {"aten::is_floating_point", floating},
                                    {"aten::is_complex", complex},
                                    {"prim::requires_grad", wants_gradient},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace compatcheck::frontend::native {
 namespace {
@@ -51,15 +52,16 @@ class VariableUses {
 
 class CallScan {
  public:
-  CallScan(Definitions& definitions, const std::string& callee) : definitions_(definitions), callee_(callee) {}
+  CallScan(Definitions& definitions, const std::function<bool(const std::string&)>& wanted)
+      : definitions_(definitions), wanted_(wanted) {}
 
-  CallShape run() {
+  std::map<std::string, CallShape> run() {
     for (const auto& [qualifier, file] : definitions_.every_file()) {
       for (const ClassSyntax& cls : file->classes)
         for (const FunctionSyntax& method : cls.methods) read(method, qualifier + "." + std::string(cls.name));
       for (const FunctionSyntax& function : file->functions) read(function, {});
     }
-    return std::move(shape_);
+    return std::move(shapes_);
   }
 
  private:
@@ -115,7 +117,8 @@ class CallScan {
   void visit_call(const Expression& call, const ResultUse& use) {
     const Expression& callee = call.parts[0];
     if (callee.is_name("annotate") && call.parts.size() == 3) return visit(call.parts[2], {.type = type_text(call.parts[1])});
-    if (callee_of(callee) == callee_) shape_.add(call.parts.size() - 1 - call.keywords.size(), call.keywords, use);
+    if (const std::string name = callee_of(callee); !name.empty() && wanted_(name))
+      shapes_[name].add(call.parts.size() - 1 - call.keywords.size(), call.keywords, use);
     if (callee.is(Form::attribute)) visit(callee.parts[0], {});
     for (std::size_t i = 1; i < call.parts.size(); ++i) visit(call.parts[i], {});
   }
@@ -152,8 +155,8 @@ class CallScan {
   }
 
   Definitions& definitions_;
-  const std::string& callee_;
-  CallShape shape_;
+  const std::function<bool(const std::string&)>& wanted_;
+  std::map<std::string, CallShape> shapes_;
   std::map<std::string_view, std::string> types_;  // of the function's variables
   std::string returned_;
   const VariableUses* uses_ = nullptr;
@@ -172,6 +175,8 @@ void CallShape::add(std::size_t positional, const std::vector<std::string_view>&
   ++calls;
 }
 
-CallShape calls_of(Definitions& definitions, const std::string& callee) { return CallScan(definitions, callee).run(); }
+std::map<std::string, CallShape> calls_of(Definitions& definitions, const std::function<bool(const std::string&)>& wanted) {
+  return CallScan(definitions, wanted).run();
+}
 
 }  // namespace compatcheck::frontend::native

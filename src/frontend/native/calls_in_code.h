@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +22,7 @@ struct CallShape {
   void add(std::size_t positional, const std::vector<std::string_view>& named, const ResultUse& used);
 };
 
-// Of an operator ("my_lib::scale"), or of a method of a custom class ("__torch__.torch.classes.my_lib.Net.run").
-CallShape calls_of(Definitions& definitions, const std::string& callee);
+// By operator ("my_lib::scale") or method of a custom class ("__torch__.torch.classes.my_lib.Net.run"), those that are `wanted`.
+std::map<std::string, CallShape> calls_of(Definitions& definitions, const std::function<bool(const std::string&)>& wanted);
 
 }  // namespace compatcheck::frontend::native

@@ -103,9 +103,9 @@ std::string dotted(const Expression& expression) {
   return base.empty() ? base : base + "." + std::string(expression.text);
 }
 
-CodeFile::CodeFile(std::string record, std::string code, std::vector<std::uint8_t> debug)
+CodeFile::CodeFile(std::string record, std::string code, std::vector<std::uint8_t> debug, StackFrames& frames)
     : record_(std::move(record)), code_(std::move(code)), debug_(std::move(debug)), syntax_(parse(code_, record_)) {
-  if (!debug_.empty()) ranges_.emplace(debug_);
+  if (!debug_.empty()) ranges_.emplace(debug_, frames);
 }
 
 ir::LocationRef CodeFile::locate(std::size_t offset) {
@@ -164,7 +164,7 @@ CodeFile* Definitions::code(const std::string& qualifier) {
   const auto text = bytes(*record);
   const files::ZipRecord* debug = directory_.find(path + ".debug_pkl");
   known->second = std::make_unique<CodeFile>(path, std::string(text.begin(), text.end()),
-                                             debug ? bytes(*debug) : std::vector<std::uint8_t>());
+                                             debug ? bytes(*debug) : std::vector<std::uint8_t>(), frames_);
   return known->second.get();
 }
 

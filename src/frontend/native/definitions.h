@@ -26,7 +26,7 @@ inline constexpr std::string_view custom_class_prefix = "__torch__.torch.classes
 // A code file, parsed; and where its pieces come from.
 class CodeFile {
  public:
-  CodeFile(std::string record, std::string code, std::vector<std::uint8_t> debug);
+  CodeFile(std::string record, std::string code, std::vector<std::uint8_t> debug, StackFrames& frames);
   const FileSyntax& syntax() const { return syntax_; }
   // The place in the user's Python, or in the archive's own code where none was recorded.
   ir::LocationRef locate(std::size_t offset);
@@ -103,6 +103,7 @@ class Definitions final : public Interfaces {
 
   const files::InputFile& file_;
   const files::ZipDirectory& directory_;
+  StackFrames frames_;
   std::map<std::string, std::unique_ptr<CodeFile>, std::less<>> files_;
   std::map<std::string, ClassDefinition, std::less<>> classes_;
   std::map<std::string, FunctionDefinition, std::less<>> functions_;

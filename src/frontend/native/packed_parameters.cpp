@@ -80,17 +80,6 @@ PackedParameters convolution_from_call(const std::string& name, bool transpose, 
   return convolution(name, {part(a, 0), part(a, 1), part(a, 2), part(a, 3), none, part(a, 4), part(a, 5), {false}});
 }
 
-std::string class_made_by(std::string_view op) {
-  const std::string base = std::string(custom_class_prefix) + "quantized.";
-  const auto starts = [&](std::string_view name) { return op.starts_with(name); };
-  if (!op.ends_with("_prepack") && !op.ends_with("_prepack_fp16")) return {};
-  if (starts("quantized::linear_prepack")) return base + "LinearPackedParamsBase";
-  if (starts("quantized::embedding_bag_prepack")) return base + "EmbeddingPackedParamsBase";
-  if (starts("quantized::conv3d") || starts("quantized::conv_transpose3d")) return base + "Conv3dPackedParamsBase";
-  if (starts("quantized::conv")) return base + "Conv2dPackedParamsBase";  // of one dimension, too
-  return {};
-}
-
 }  // namespace
 
 bool is_packed_parameters(std::string_view name) {
@@ -123,6 +112,17 @@ ir::TypeRef method_of_packed(std::string_view class_name, std::string_view metho
   if (method == "transpose") return ir::simple_type(TypeKind::boolean);
   static constexpr std::string_view lists[] = {"stride", "padding", "output_padding", "dilation"};
   return std::ranges::find(lists, method) != std::end(lists) ? ir::list_of(integer) : nullptr;
+}
+
+std::string class_made_by(std::string_view op) {
+  const std::string base = std::string(custom_class_prefix) + "quantized.";
+  const auto starts = [&](std::string_view name) { return op.starts_with(name); };
+  if (!op.ends_with("_prepack") && !op.ends_with("_prepack_fp16")) return {};
+  if (starts("quantized::linear_prepack")) return base + "LinearPackedParamsBase";
+  if (starts("quantized::embedding_bag_prepack")) return base + "EmbeddingPackedParamsBase";
+  if (starts("quantized::conv3d") || starts("quantized::conv_transpose3d")) return base + "Conv3dPackedParamsBase";
+  if (starts("quantized::conv")) return base + "Conv2dPackedParamsBase";  // of one dimension, too
+  return {};
 }
 
 PackedParameters packed_from_state(const std::string& name, const Constant& state, const ReadIntegers& read) {

@@ -31,7 +31,9 @@ using ReadIntegers = std::function<std::vector<std::int64_t>(const ir::TensorVie
 
 // Of a saved object's state. Throws ModelError for a damaged one.
 PackedParameters packed_from_state(const std::string& class_name, const ir::Constant& state, const ReadIntegers& integers);
-// What `quantized::conv2d_prepack` and its like would have made; nullopt for any other operator.
+// The class of what `quantized::conv2d_prepack` and its like make; empty for any other operator.
+std::string class_made_by(std::string_view op);
+// What such an operator would have made; nullopt for any other.
 std::optional<PackedParameters> packed_from_call(const std::string& op, const ir::Constants& arguments);
 
 }  // namespace compatcheck::frontend::native

@@ -62,12 +62,15 @@ std::vector<Typed> Stubs::Stub::inputs(const Arguments& given, GraphBuilder& bui
 }
 
 const Stubs::Stub& Stubs::find(const std::string& callee, Definitions& definitions) {
-  const auto [known, fresh] = stubs_.try_emplace(callee);
-  if (fresh) {
-    known->second.shape = calls_of(definitions, callee);
-    known->second.candidates = result_types(known->second.shape.use);
-  }
-  return known->second;
+  if (const auto known = stubs_.find(callee); known != stubs_.end()) return known->second;
+  add(callee, calls_of(definitions, [&](const std::string& name) { return name == callee; })[callee]);
+  return stubs_.at(callee);
+}
+
+void Stubs::add(const std::string& callee, CallShape shape) {
+  Stub& made = stubs_[callee];
+  made.candidates = result_types(shape.use);
+  made.shape = std::move(shape);
 }
 
 // Each one's other results in turn, the others at their likeliest.

@@ -27,6 +27,8 @@ class Stubs {
 
   // "my_lib::scale", "__torch__.torch.classes.my_lib.Net.run".
   const Stub& find(const std::string& callee, Definitions& definitions);
+  void add(const std::string& callee, CallShape shape);
+  const std::map<std::string, Stub>& all() const { return stubs_; }
 
   // After code didn't fit the results: whether there is something else to try.
   bool try_other_results();

@@ -15,10 +15,9 @@ MappedFile::MappedFile(const files::InputFile& file) : size_(file.size()) {
 
 MappedFile::~MappedFile() { ::munmap(data_, size_); }
 
-Archive::Archive(const std::string& path) : file_(path), mapped_(file_) {
-  const files::ZipDirectory directory = files::read_zip_directory(file_);
-  records_.reserve(directory.records.size());
-  for (const files::ZipRecord& record : directory.records) add(record, directory.top);
+Archive::Archive(const std::string& path) : file_(path), directory_(files::read_zip_directory(file_)), mapped_(file_) {
+  records_.reserve(directory_.records.size());
+  for (const files::ZipRecord& record : directory_.records) add(record, directory_.top);
   for (std::size_t i = 0; i < records_.size(); ++i) index_.emplace(records_[i].name, i);
 }
 

@@ -42,6 +42,8 @@ class Archive {
   // Throws ModelError naming what is broken: no directory, a record outside the file.
   explicit Archive(const std::string& path);
 
+  const files::InputFile& file() const { return file_; }
+  const files::ZipDirectory& directory() const { return directory_; }
   std::span<std::uint8_t> bytes() const { return mapped_.bytes(); }
   const std::vector<Record>& records() const { return records_; }
   const Record* find(std::string_view name) const;  // null if absent
@@ -52,6 +54,7 @@ class Archive {
  private:
   void add(const files::ZipRecord& record, std::string_view top);
   files::InputFile file_;
+  files::ZipDirectory directory_;
   MappedFile mapped_;
   std::vector<Record> records_;
   std::unordered_map<std::string_view, std::size_t> index_;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/torchscript/types.h"
-#include "ir/program.h"
+#include "frontend/native/definitions.h"
+#include "frontend/native/packed_parameters.h"
 
 namespace compatcheck::frontend::torchscript {
 
@@ -17,20 +17,18 @@ namespace compatcheck::frontend::torchscript {
 bool is_packed_parameters(const c10::ClassType& type);
 // Classes that nobody registered: loaded by a stand-in without attributes.
 bool is_opaque_class(const c10::ClassType& type);
-inline constexpr std::string_view custom_class_prefix = "__torch__.torch.classes.";
+using native::custom_class_prefix;
 
 // An object of such a class as the file has it.
 c10::IValue packed_from_state(const c10::StrongTypePtr& type, c10::IValue state);
 // What `quantized::conv2d_prepack` and its like would have made; nullopt for any other operator.
 std::optional<c10::IValue> packed_from_call(const std::string& op, const std::vector<c10::IValue>& arguments);
 
-// The parts by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight,
-// bias for linear layers; else the state as it is.
-struct PackedParameters {
-  std::vector<std::string> names;
-  std::vector<c10::IValue> values;
+// Where such an object comes from, and what it holds.
+struct PackedContent {
+  std::string op;  // quantized::conv2d_prepack; empty: a saved state
+  c10::IValue held;
 };
-PackedParameters unpack(const c10::ivalue::Object& object);
-void describe_class(const PackedParameters& packed, ir::Class& made, const std::string& name, Types& types);
+PackedContent content_of(const c10::ivalue::Object& object);
 
 }  // namespace compatcheck::frontend::torchscript

@@ -175,7 +175,7 @@ bool wants_upgraders(const std::string& refusal) {
 ir::Program read_with_stubs(const Archive& archive, const std::vector<std::string>& schemas) {
   PyTorchStreamReader reader(std::make_shared<MappedReader>(archive.bytes()));
   Sources sources(archive, reader);
-  Stubs stubs(sources, schemas);
+  Stubs stubs(archive, sources, schemas);
   std::optional<std::string> first_refusal;
   for (;;) {
     try {

@@ -66,7 +66,7 @@ std::shared_ptr<torch::jit::Source> Sources::load(const std::string& qualifier) 
   if (const Record* debug = archive_.find(path + ".debug_pkl")) {
     const std::string_view pickle = bytes(*debug);
     file.ranges =
-        std::make_shared<SourceOfRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()));
+        std::make_shared<SourceOfRanges>(std::span(reinterpret_cast<const std::uint8_t*>(pickle.data()), pickle.size()), frames_);
   }
   file.source = std::make_shared<Source>(bytes(*record), path, 1, file.ranges, Source::DONT_COPY);
   auto source = file.source;

@@ -4,8 +4,7 @@
 #include <torch/csrc/jit/runtime/operator.h>
 #include <torch/custom_class.h>
 
-#include <algorithm>
-#include <array>
+#include <cctype>
 
 #include "compatcheck/error.h"
 #include "frontend/libtorch_message.h"
@@ -32,7 +31,7 @@ torch::jit::Operator stand_in(const c10::FunctionSchema& schema) {
 std::vector<c10::Argument> results_of(const std::string& type) { return torch::jit::parseSchema("a::b() -> " + type).returns(); }
 
 // Arguments of any type: the code doesn't tell which.
-std::vector<c10::Argument> arguments_of(const CallShape& shape) {
+std::vector<c10::Argument> arguments_of(const native::CallShape& shape) {
   std::vector<c10::Argument> arguments;
   const auto add = [&](const std::string& argument, bool keyword, bool optional) {
     arguments.emplace_back(argument, c10::AnyType::get(), std::nullopt, optional ? std::optional(c10::IValue()) : std::nullopt,
@@ -41,10 +40,6 @@ std::vector<c10::Argument> arguments_of(const CallShape& shape) {
   for (std::size_t i = 0; i < shape.most; ++i) add("arg" + std::to_string(i), false, i >= shape.fewest);
   for (const auto& [keyword, calls] : shape.keywords) add(keyword, true, calls < shape.calls);
   return arguments;
-}
-
-c10::FunctionSchema stub_schema(const std::string& name, const CallShape& shape, const std::string& results) {
-  return {name, "", arguments_of(shape), results_of(results)};
 }
 
 // A method yields one value.
@@ -56,7 +51,7 @@ c10::TypePtr method_result(const std::string& results) {
 }
 
 void define_method(torch::jit::CompilationUnit& unit, const c10::ClassTypePtr& cls, const std::string& name,
-                   const CallShape& shape, const c10::TypePtr& result) {
+                   const native::CallShape& shape, const c10::TypePtr& result) {
   std::vector<c10::Argument> arguments = arguments_of(shape);
   arguments.insert(arguments.begin(), c10::Argument("self", cls));
   auto graph = std::make_shared<torch::jit::Graph>();
@@ -67,11 +62,41 @@ void define_method(torch::jit::CompilationUnit& unit, const c10::ClassTypePtr& c
   cls->addMethod(function);
 }
 
-ir::TypeRef without_shape(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::tensor) ? ir::tensor_type() : type; }
+bool name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string_view name_at(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && name_character(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+// The names of two parts behind `prefix`, from where that stands: "ops.my_lib.scale".
+std::set<std::string> names_behind(std::string_view prefix, std::string_view code) {
+  std::set<std::string> found;
+  for (std::size_t at = code.find(prefix); at != code.npos; at = code.find(prefix, at + 1)) {
+    if (at > 0 && (name_character(code[at - 1]) || code[at - 1] == '.')) continue;
+    const std::string_view space = name_at(code, at + prefix.size());
+    const std::size_t dot = at + prefix.size() + space.size();
+    if (space.empty() || dot >= code.size() || code[dot] != '.') continue;
+    const std::string_view name = name_at(code, dot + 1);
+    if (!name.empty()) found.insert(std::string(code.substr(at, dot + 1 + name.size() - at)));
+  }
+  return found;
+}
+
+// "ops.ns.name" as "ns::name".
+std::set<std::string> operators_named(std::string_view code) {
+  std::set<std::string> found;
+  for (const std::string& name : names_behind("ops.", code)) {
+    const auto dot = name.rfind('.');
+    found.insert(name.substr(4, dot - 4) + "::" + name.substr(dot + 1));
+  }
+  return found;
+}
 
 }  // namespace
 
-Stubs::Stubs(Sources& sources, const std::vector<std::string>& schemas) : sources_(sources) {
+Stubs::Stubs(const Archive& archive, Sources& sources, const std::vector<std::string>& schemas) : archive_(archive) {
   for (const std::string& text : schemas) {
     try {
       users_[schema::parse(text).name].push_back(text);
@@ -83,7 +108,7 @@ Stubs::Stubs(Sources& sources, const std::vector<std::string>& schemas) : source
   for (const std::string& qualifier : sources.qualifiers()) {
     const std::string_view code = sources.text(qualifier);
     operators.merge(operators_named(code));
-    for (const std::string& name : custom_classes_named(code))
+    for (const std::string& name : names_behind(custom_class_prefix, code))
       if (!torch::getCustomClass(name)) classes_.insert(name);
   }
   look_up(operators);
@@ -120,10 +145,14 @@ void Stubs::look_up(const std::set<std::string>& names) {
   for (const std::string& name : names)
     if (looked_up_.insert(name).second && !registered(name) && !use_known_schema(name)) unknown.insert(name);
   if (unknown.empty() && (classes_.empty() || attempts_ > 0)) return;
-  const CallsInCode calls = find_calls(sources_, unknown, classes_);
-  for (const auto& [name, shape] : calls.operators) operators_[name] = {shape, result_types(shape.use), 0};
-  for (const auto& [cls, methods] : calls.methods)
-    for (const auto& [name, shape] : methods) methods_[cls][name] = {shape, result_types(shape.use), 0};
+  native::Definitions definitions(archive_.file(), archive_.directory());
+  const auto is_missing = [&](const std::string& callee) {
+    return unknown.contains(callee) || classes_.contains(callee.substr(0, callee.rfind('.')));
+  };
+  try {
+    for (const auto& [callee, shape] : native::calls_of(definitions, is_missing)) assumed_.add(callee, shape);
+  } catch (const ModelError&) {  // what can't be parsed is libtorch's to refuse, with its own message
+  }
   register_stubs();
 }
 
@@ -131,10 +160,9 @@ void Stubs::define_classes(const std::shared_ptr<torch::jit::CompilationUnit>& u
   for (const std::string& name : classes_) {
     auto cls = c10::ClassType::create(c10::QualifiedName(name), unit, /*is_module=*/false);
     unit->register_type(cls);
-    const auto methods = methods_.find(name);
-    if (methods == methods_.end()) continue;
-    for (const auto& [method, stub] : methods->second)
-      define_method(*unit, cls, method, stub.shape, method_result(stub.results[stub.tried]));
+    for (const auto& [callee, stub] : assumed_.all())
+      if (const auto dot = callee.rfind('.'); dot != callee.npos && callee.substr(0, dot) == name)
+        define_method(*unit, cls, callee.substr(dot + 1), stub.shape, method_result(stub.result()));
   }
 }
 
@@ -145,8 +173,9 @@ void Stubs::unregister_stubs() {
 
 void Stubs::register_stubs() {
   unregister_stubs();
-  for (const auto& [name, op] : operators_) {
-    stubs_.push_back(stub_schema(name, op.shape, op.results[op.tried]));
+  for (const auto& [name, stub] : assumed_.all()) {
+    if (name.find("::") == name.npos) continue;  // a method
+    stubs_.push_back({name, "", arguments_of(stub.shape), results_of(stub.result())});
     torch::jit::registerOperator(stand_in(stubs_.back()));
   }
 }
@@ -157,72 +186,21 @@ bool Stubs::learn_from(const std::string& refusal) {
   if (const auto at = refusal.find(unknown); at != refusal.npos) {
     const std::string rest = refusal.substr(at + unknown.size());
     const std::string name = rest.substr(0, rest.find_first_of(".\n"));
-    const std::size_t had = operators_.size() + known_.size();
+    const std::size_t had = assumed_.all().size() + known_.size();
     if (name.find("::") != name.npos) look_up({name});
-    return operators_.size() + known_.size() > had;
+    return assumed_.all().size() + known_.size() > had;
   }
-  return next_results();
-}
-
-std::vector<Stubs::Stub*> Stubs::guessed() {
-  std::vector<Stub*> all;
-  for (auto& [name, stub] : operators_) all.push_back(&stub);
-  for (auto& [cls, methods] : methods_)
-    for (auto& [name, stub] : methods) all.push_back(&stub);
-  return all;
-}
-
-// Each one's other results in turn, the others at their likeliest.
-bool Stubs::next_results() {
-  const std::vector<Stub*> all = guessed();
-  for (; varied_ < all.size(); ++varied_) {
-    if (++all[varied_]->tried < all[varied_]->results.size()) {
-      register_stubs();
-      return true;
-    }
-    all[varied_]->tried = 0;
-  }
-  return false;
-}
-
-std::string Stubs::assumed_schema(const std::string& name, const Stub& op, const ir::Program& program) const {
-  const c10::FunctionSchema stub = stub_schema(name, op.shape, op.results[op.tried]);
-  std::vector<ir::TypeRef> types(stub.arguments().size());
-  for (const auto& [qualified, function] : program.functions)
-    ir::for_each_node(*const_cast<ir::Graph&>(function.graph).top(), [&](const ir::Node* node) {
-      if (!node->is(name)) return;
-      for (std::size_t i = 0; i < std::min(types.size(), node->inputs().size()); ++i)
-        types[i] = common_type(types[i], without_shape(node->input(i)->type()));
-    });
-  // PyTorch's convention: a name that ends so writes to its first argument.
-  const bool writes = name.ends_with("_") && !name.ends_with("__") && !types.empty() && ir::is(types[0], ir::TypeKind::tensor);
-  std::string text = name + "(";
-  bool keywords = false;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const c10::Argument& argument = stub.arguments()[i];
-    if (i) text += ", ";
-    if (argument.kwarg_only() && !keywords) text += "*, ", keywords = true;
-    ir::TypeRef type = types[i] ? types[i] : ir::simple_type(ir::TypeKind::any);
-    if (argument.default_value() && !ir::is(type, ir::TypeKind::optional) && !ir::is(type, ir::TypeKind::any))
-      type = ir::optional_of(type);
-    text += (writes && i == 0 ? "Tensor(a!)" : ir::to_string(*type)) + " " + argument.name();
-    if (argument.default_value()) text += "=None";
-  }
-  const std::string& results = op.results[op.tried];
-  return text + ") -> " + (writes && results == "Tensor" ? "Tensor(a!)" : results);
+  if (!assumed_.try_other_results()) return false;
+  register_stubs();
+  return true;
 }
 
 void Stubs::describe(ir::Program& program) const {
-  using Kind = ir::LoadNote::Kind;
   program.stub_schemas = known_;
-  for (const auto& [name, op] : operators_) {
-    const std::string assumed = assumed_schema(name, op, program);
-    program.stub_schemas.push_back(assumed);
-    program.notes.push_back(
-        {Kind::stub_operator, name, "no library registers " + name + "; its schema was assumed from its calls: " + assumed});
-  }
+  assumed_.describe(program);
   for (const std::string& name : classes_)
-    program.notes.push_back({Kind::opaque_class, name, "no library registers the class " + name + "; its objects are opaque"});
+    program.notes.push_back(
+        {ir::LoadNote::Kind::opaque_class, name, "no library registers the class " + name + "; its objects are opaque"});
 }
 
 }  // namespace compatcheck::frontend::torchscript

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/torchscript/calls_in_code.h"
+#include "frontend/native/stubs.h"
+#include "frontend/torchscript/archive.h"
 #include "frontend/torchscript/sources.h"
 #include "ir/program.h"
 #include "schema/schema.h"
@@ -21,7 +22,7 @@ namespace compatcheck::frontend::torchscript {
 class Stubs {
  public:
   // `schemas` are users'. Throws UsageError for one that can't be read.
-  Stubs(Sources& sources, const std::vector<std::string>& schemas);
+  Stubs(const Archive& archive, Sources& sources, const std::vector<std::string>& schemas);
   ~Stubs();
   Stubs(const Stubs&) = delete;
   Stubs& operator=(const Stubs&) = delete;
@@ -36,32 +37,21 @@ class Stubs {
   void describe(ir::Program& program) const;
 
  private:
-  // An operator, or a method of a class, as its calls show it.
-  struct Stub {
-    CallShape shape;
-    std::vector<std::string> results;  // types to try, best first: "Tensor", "(Tensor, Tensor)", "Tensor[]"
-    std::size_t tried = 0;             // which of them is registered
-  };
   void look_up(const std::set<std::string>& names);
   bool use_known_schema(const std::string& name);
-  std::vector<Stub*> guessed();
   void register_stubs();
   void unregister_stubs();
-  bool next_results();
   void add_schema(const std::string& text);
-  std::string assumed_schema(const std::string& name, const Stub& op, const ir::Program& program) const;
 
-  Sources& sources_;
+  const Archive& archive_;
   schema::Registry shipped_;
   std::map<std::string, std::vector<std::string>> users_;  // by operator
   std::set<std::string> looked_up_;
   std::vector<std::string> known_;  // registered schemas: users' and shipped
   std::set<std::string> classes_;
-  std::map<std::string, Stub> operators_;
-  std::map<std::string, std::map<std::string, Stub>> methods_;  // by class
+  native::Stubs assumed_;
   std::vector<c10::FunctionSchema> registered_, stubs_;
   std::size_t attempts_ = 0;
-  std::size_t varied_ = 0;  // which of guessed() has another result than its likeliest
 };
 
 }  // namespace compatcheck::frontend::torchscript

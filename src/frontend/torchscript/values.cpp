@@ -1,5 +1,6 @@
 #include "frontend/torchscript/values.h"
 
+#include <ATen/ATen.h>
 #include <ATen/core/jit_type.h>
 
 #include "compatcheck/error.h"
@@ -19,6 +20,24 @@ struct Depth {
   }
   ~Depth() { --depth; }
 };
+
+// The state of a convolution begins with a tensor of numbers: ("2", [numbers, weight], [bias]).
+std::vector<std::int64_t> packed_numbers(const c10::IValue& state) {
+  const at::Tensor numbers = state.toTupleRef().elements().at(1).toListRef().at(0).toTensor().to(at::kLong).contiguous();
+  const auto* first = numbers.const_data_ptr<std::int64_t>();
+  return {first, first + numbers.numel()};
+}
+
+void describe_class(const native::PackedParameters& packed, ir::Class& made) {
+  if (!made.name.empty()) return;
+  made.name = packed.class_name;
+  for (std::size_t i = 0; i < packed.names.size(); ++i) {
+    const bool tensor = packed.values[i].get<ir::TensorView>() != nullptr;
+    ir::TypeRef type = tensor ? ir::tensor_type() : ir::type_of(packed.values[i]);
+    if (packed.names[i] == "bias") type = ir::optional_of(ir::tensor_type());
+    made.attributes.push_back({packed.names[i], std::move(type), false, false});
+  }
+}
 
 }  // namespace
 
@@ -83,9 +102,9 @@ std::uint32_t Values::object(const c10::intrusive_ptr<c10::ivalue::Object>& held
   ir::Object made;
   made.class_name = type->name()->qualifiedName();
   if (is_packed_parameters(*type)) {
-    PackedParameters packed = unpack(*held);
-    describe_class(packed, program_.classes[made.class_name], made.class_name, types_);
-    for (const c10::IValue& value : packed.values) made.attributes.push_back(convert(value));
+    native::PackedParameters packed = packed_parameters(made.class_name, *held);
+    describe_class(packed, program_.classes[made.class_name]);
+    made.attributes = std::move(packed.values);
   } else {
     types_.convert(type);  // its class belongs to the program
     for (std::size_t i = 0; i < type->numAttributes(); ++i)
@@ -93,6 +112,18 @@ std::uint32_t Values::object(const c10::intrusive_ptr<c10::ivalue::Object>& held
   }
   program_.objects[index] = std::move(made);
   return index;
+}
+
+native::PackedParameters Values::packed_parameters(const std::string& class_name, const c10::ivalue::Object& held) {
+  const PackedContent content = content_of(held);
+  const ir::Constant state = convert(content.held);
+  if (content.op.empty())
+    return native::packed_from_state(class_name, state, [&](const ir::TensorView&) { return packed_numbers(content.held); });
+  const auto* arguments = state.get<ir::TupleConstant>();
+  auto packed = arguments ? native::packed_from_call(content.op, arguments->items) : std::nullopt;
+  if (!packed) throw ModelError("the arguments of " + content.op + " are damaged");
+  packed->class_name = class_name;
+  return std::move(*packed);
 }
 
 }  // namespace compatcheck::frontend::torchscript

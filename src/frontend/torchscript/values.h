@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/native/packed_parameters.h"
 #include "frontend/torchscript/types.h"
 #include "frontend/torchscript/weights.h"
 #include "ir/program.h"
@@ -25,6 +26,7 @@ class Values {
   ir::Constant convert_list(const c10::IValue& value);
   ir::Constant convert_tuple(const c10::IValue& value);
   ir::Constant convert_dict(const c10::IValue& value);
+  native::PackedParameters packed_parameters(const std::string& class_name, const c10::ivalue::Object& held);
 
   ir::Program& program_;
   Types& types_;
