@@ -14,12 +14,10 @@ namespace {
 
 ir::Graph normalized_with_assertions(const Model::State& model, const ir::Watch& watch) {
   passes::NormalizeOptions options;
-  options.method = model.method;
   options.watch = watch;
   options.keep_assertions = true;
   options.state_as_inputs = !model.state.empty();
-  ir::Graph graph = model.program ? passes::normalize(*model.program, model.schemas, options).graph
-                                  : passes::normalize(model.text_with_assertions->clone(), model.schemas, options).graph;
+  ir::Graph graph = passes::normalize(model.with_assertions->clone(), model.program.get(), model.schemas, options).graph;
   // What it keeps may be more than the model does, in branches that only raise.
   const std::size_t given = model.graph.inputs().size() - model.state.size();
   for (std::size_t i = 0; i < std::min(graph.inputs().size(), given); ++i) {
@@ -31,9 +29,7 @@ ir::Graph normalized_with_assertions(const Model::State& model, const ir::Watch&
 
 }  // namespace
 
-bool has_asserting_graph(const Model::State& model) {
-  return model.dropped_assertions && (model.program || model.text_with_assertions);
-}
+bool has_asserting_graph(const Model::State& model) { return model.dropped_assertions && model.with_assertions; }
 
 const ir::Graph& asserting_graph(const Model::State& model, const ir::Watch& watch) {
   const std::lock_guard guard(model.asserting_guard);

@@ -9,7 +9,6 @@
 #include "files/naming.h"
 #include "frontend/foreign.h"
 #include "lint/in_force.h"
-#include "passes/assertions.h"
 #include "passes/normalize.h"
 #include "passes/passes.h"
 #include "process/callback.h"
@@ -75,6 +74,7 @@ void take_normalized(Model::State& state, passes::Normalized normalized, const i
   state.steps = std::move(normalized.steps);
   state.lost_writes = std::move(normalized.lost_writes);
   state.dropped_assertions = normalized.dropped_assertions;
+  state.with_assertions = std::move(normalized.with_assertions);
 }
 
 std::shared_ptr<const Model::State> with_state(const Model::State& model, const ir::Watch& watch) {
@@ -158,8 +158,6 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
     throw UsageError(path + ": LoadOptions::model " + options.model + ": only archives of torch.export hold several programs");
   if (!state->program && options.method != "forward")
     throw UsageError(path + ": LoadOptions::method " + options.method + ": a graph as text has no methods");
-  if (const auto* text = std::get_if<ir::Graph>(&loaded.content); text && !passes::assertions(*text).empty())
-    state->text_with_assertions = text->clone();
   passes::Normalized normalized = files::naming(path, [&] {
     if (state->program) return passes::normalize(*state->program, state->schemas, normalize_options);
     return passes::normalize(std::move(std::get<ir::Graph>(loaded.content)), state->schemas, normalize_options);

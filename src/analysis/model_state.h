@@ -56,7 +56,7 @@ struct Model::State : analysis::LoadedFile {
   std::vector<passes::StateAttribute> state;      // attributes that are inputs and outputs of `graph`: its last ones
   std::vector<ir::LostWrite> lost_writes;         // to inputs, state included
   bool dropped_assertions = false;                // of branches that only raise, whether facts settle them or not
-  std::optional<ir::Graph> text_with_assertions;  // of text with such branches: as it was read
+  std::optional<ir::Graph> with_assertions;       // the graph before they were dropped: passes::Normalized
 
   // The same model whose state is inputs and outputs, made when it is first asked for.
   mutable std::once_flag stateful_made;

@@ -1,6 +1,7 @@
 // Source: CPython's Lib/pickle.py, class _Unpickler.
 #include "files/pickle_tree.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -62,46 +63,55 @@ class PickleReader {
   }
   // What lies above the last mark is the innermost container's.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-  std::vector<PickleItemId> pop_to_mark() {
-    if (marks_.empty()) damaged();
-    std::vector<PickleItemId> above(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()), stack_.end());
-    stack_.resize(marks_.back());
-    marks_.pop_back();
-    return above;
-  }
-  std::vector<PickleItemId> pop_last(std::size_t count) {
+  // Where on the stack the last `count` values begin, or those above the last mark, which is taken off.
+  std::size_t last(std::size_t count) const {
     if (stack_.size() - floor() < count) damaged();
-    std::vector<PickleItemId> last(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
-    stack_.resize(stack_.size() - count);
-    return last;
+    return stack_.size() - count;
   }
+  std::size_t above_mark() {
+    if (marks_.empty()) damaged();
+    const std::size_t first = marks_.back();
+    marks_.pop_back();
+    return first;
+  }
+  void drop(std::size_t first) { stack_.resize(first); }
 
-  void push_sequence(Kind kind, std::vector<PickleItemId> members) {
-    push(PickleItem{.kind = kind, .members = std::move(members)});
+  void push_sequence(Kind kind, std::size_t first) {
+    PickleItem made{.kind = kind};
+    tree_.arena.append(made.members, std::span(stack_).subspan(first));
+    drop(first);
+    push(std::move(made));
   }
 
   void push_dict() {
-    auto members = pop_to_mark();
-    if (members.size() % 2 != 0) damaged();
-    push_sequence(Kind::dict, std::move(members));
+    const std::size_t first = above_mark();
+    if ((stack_.size() - first) % 2 != 0) damaged();
+    push_sequence(Kind::dict, first);
   }
 
   // APPENDS and SETITEMS reach a list or dict, or an object that has such methods.
-  void add(Kind plain, const std::vector<PickleItemId>& more) {
-    if (plain == Kind::dict && more.size() % 2 != 0) damaged();
-    PickleItem& target = item(top());
-    auto& into = target.kind == plain ? target.members : target.added;
+  void add(Kind plain, std::size_t first) {
+    const auto more = std::span<const PickleItemId>(stack_).subspan(first);
+    if (first == floor() || (plain == Kind::dict && more.size() % 2 != 0)) damaged();
     bound(added_ += more.size());
-    into.insert(into.end(), more.begin(), more.end());
+    PickleItem& target = item(stack_[first - 1]);
+    tree_.arena.append(target.kind == plain ? target.members : target.added, more);
+    drop(first);
   }
 
   void put(std::uint64_t place) {
-    bound(memo_.size());
-    memo_[place] = top();
+    bound(memo_.size() + sparse_memo_.size());
+    if (place < memo_.size())
+      memo_[place] = top();
+    else if (place == memo_.size())
+      memo_.push_back(top());
+    else
+      sparse_memo_[place] = top();
   }
   void get(std::uint64_t place) {
-    const auto known = memo_.find(place);
-    if (known == memo_.end()) damaged();
+    if (place < memo_.size()) return push(memo_[place]);
+    const auto known = sparse_memo_.find(place);
+    if (known == sparse_memo_.end()) damaged();
     push(known->second);
   }
 
@@ -122,9 +132,10 @@ class PickleReader {
   }
 
   void push_stack_global() {
-    const auto both = pop_last(2);
-    const PickleItem &module = item(both[0]), &name = item(both[1]);
+    const std::size_t first = last(2);
+    const PickleItem &module = item(stack_[first]), &name = item(stack_[first + 1]);
     if (module.kind != Kind::text || name.kind != Kind::text) damaged();
+    drop(first);
     push_name(module.text, name.text);
   }
 
@@ -134,11 +145,11 @@ class PickleReader {
       case op::frame: return;
       case op::mark: bound(marks_.size()); return marks_.push_back(stack_.size());
       case op::pop: pop(); return;
-      case op::pop_mark: pop_to_mark(); return;
+      case op::pop_mark: return drop(above_mark());
       case op::dup: return push(top());
       case op::put:
       case op::long_put: return put(step.number);
-      case op::memoize: return put(memo_.size());
+      case op::memoize: return put(memo_.size() + sparse_memo_.size());
       case op::get:
       case op::long_get: return get(step.number);
       case op::binint: return push_integer(static_cast<std::int32_t>(step.number));
@@ -161,21 +172,21 @@ class PickleReader {
   void take_container(const PickleStep& step) {
     switch (step.opcode) {
       case op::empty_tuple: return push(Kind::tuple);
-      case op::tuple1: return push_sequence(Kind::tuple, pop_last(1));
-      case op::tuple2: return push_sequence(Kind::tuple, pop_last(2));
-      case op::tuple3: return push_sequence(Kind::tuple, pop_last(3));
-      case op::tuple: return push_sequence(Kind::tuple, pop_to_mark());
+      case op::tuple1: return push_sequence(Kind::tuple, last(1));
+      case op::tuple2: return push_sequence(Kind::tuple, last(2));
+      case op::tuple3: return push_sequence(Kind::tuple, last(3));
+      case op::tuple: return push_sequence(Kind::tuple, above_mark());
       case op::empty_list: return push(Kind::list);
-      case op::list: return push_sequence(Kind::list, pop_to_mark());
+      case op::list: return push_sequence(Kind::list, above_mark());
       case op::empty_dict: return push(Kind::dict);
       case op::dict: return push_dict();
-      case op::append: return add(Kind::list, {pop()});
-      case op::appends: return add(Kind::list, pop_to_mark());
-      case op::setitem: return add(Kind::dict, pop_last(2));
-      case op::setitems: return add(Kind::dict, pop_to_mark());
-      case op::binpersid: return push_sequence(Kind::persistent, pop_last(1));
-      case op::reduce: return push_sequence(Kind::call, pop_last(2));
-      case op::newobj: return push_sequence(Kind::object, pop_last(2));
+      case op::append: return add(Kind::list, last(1));
+      case op::appends: return add(Kind::list, above_mark());
+      case op::setitem: return add(Kind::dict, last(2));
+      case op::setitems: return add(Kind::dict, above_mark());
+      case op::binpersid: return push_sequence(Kind::persistent, last(1));
+      case op::reduce: return push_sequence(Kind::call, last(2));
+      case op::newobj: return push_sequence(Kind::object, last(2));
       case op::build: {
         const PickleItemId state = pop();
         item(top()).has_state = true;
@@ -197,9 +208,9 @@ class PickleReader {
       case op::short_binstring:
       case op::long4:
       case op::empty_set: return push(Kind::other);
-      case op::additems: pop_to_mark(); return;
-      case op::frozenset: pop_to_mark(); return push(Kind::other);
-      case op::newobj_ex: pop_last(3); return push(Kind::other);
+      case op::additems: return drop(above_mark());
+      case op::frozenset: drop(above_mark()); return push(Kind::other);
+      case op::newobj_ex: drop(last(3)); return push(Kind::other);
       default: throw ModelError("its pickle is of an old protocol or damaged; save it with torch.save as it is by default");
     }
   }
@@ -209,11 +220,37 @@ class PickleReader {
   PickleTree tree_;
   std::vector<PickleItemId> stack_;
   std::vector<std::size_t> marks_;
-  std::map<std::uint64_t, PickleItemId> memo_;
+  std::vector<PickleItemId> memo_;  // places are given in order, as a rule
+  std::map<std::uint64_t, PickleItemId> sparse_memo_;
   std::size_t added_ = 0;
 };
 
 }  // namespace
+
+void PickleArena::append(PickleMembers& members, std::span<const PickleItemId> more) {
+  const std::size_t size = members.size_ + more.size();
+  if (size > members.room_) {
+    const std::size_t room = members.size_ == 0 ? size : std::max<std::size_t>(size, 2 * std::size_t{members.room_});
+    PickleItemId* moved = allocate(room);
+    std::ranges::copy(members, moved);
+    members.first_ = moved;
+    members.room_ = static_cast<std::uint32_t>(room);
+  }
+  std::ranges::copy(more, const_cast<PickleItemId*>(members.first_) + members.size_);
+  members.size_ = static_cast<std::uint32_t>(size);
+}
+
+PickleItemId* PickleArena::allocate(std::size_t count) {
+  constexpr std::size_t block = 4096;
+  if (count > free_) {
+    free_ = std::max(block, count);
+    blocks_.push_back(std::make_unique_for_overwrite<PickleItemId[]>(free_));
+    end_ = blocks_.back().get() + free_;
+  }
+  PickleItemId* made = end_ - free_;
+  free_ -= count;
+  return made;
+}
 
 PickleTree read_pickle(std::span<const std::uint8_t> pickle, std::size_t most_items) {
   return PickleReader(pickle, most_items).run();

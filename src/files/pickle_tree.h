@@ -1,8 +1,11 @@
 // What a pickle holds, without making or calling anything: calls and objects stay what they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +13,43 @@ namespace compatcheck::files {
 
 // Items refer to each other by number: they may share members, and even hold themselves.
 using PickleItemId = std::uint32_t;
+
+// The members of an item. They stand in the tree.
+class PickleMembers {
+ public:
+  PickleMembers() = default;
+  explicit PickleMembers(std::span<const PickleItemId> members)
+      : first_(members.data()), size_(static_cast<std::uint32_t>(members.size())) {}
+
+  const PickleItemId* begin() const { return first_; }
+  const PickleItemId* end() const { return first_ + size_; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  PickleItemId operator[](std::size_t place) const { return first_[place]; }
+  PickleItemId front() const { return first_[0]; }
+  PickleItemId at(std::size_t place) const {
+    if (place >= size_) throw std::out_of_range("a pickle's item has fewer members");
+    return first_[place];
+  }
+
+ private:
+  friend class PickleArena;
+  const PickleItemId* first_ = nullptr;
+  std::uint32_t size_ = 0, room_ = 0;
+};
+
+// Holds members, which stay where they are.
+class PickleArena {
+ public:
+  // A pickle of many small tuples has one allocation for thousands.
+  void append(PickleMembers& members, std::span<const PickleItemId> more);
+
+ private:
+  PickleItemId* allocate(std::size_t count);
+  std::vector<std::unique_ptr<PickleItemId[]>> blocks_;
+  PickleItemId* end_ = nullptr;  // of the last block
+  std::size_t free_ = 0;         // before it
+};
 
 struct PickleItem {
   enum class Kind : std::uint8_t {
@@ -27,17 +67,18 @@ struct PickleItem {
     persistent,  // an id that whoever reads the pickle resolves
     other,       // bytes, sets, integers of more than 64 bits …
   } kind = Kind::other;
+  bool has_state = false;  // __setstate__ was called on it, with `state`
+  PickleItemId state = 0;
   std::int64_t integer = 0;  // also of boolean
   double floating = 0;
-  std::string_view text{}, module{};    // into the pickle
-  std::vector<PickleItemId> members{};  // of tuple and list; dict: key, value, …; call, object, persistent: as above
-  std::vector<PickleItemId> added{};    // to a call or object afterwards: list members; keys and values alternating
-  bool has_state = false;               // __setstate__ was called on it, with `state`
-  PickleItemId state = 0;
+  std::string_view text{}, module{};  // into the pickle
+  PickleMembers members{};            // of tuple and list; dict: key, value, …; call, object, persistent: as above
+  PickleMembers added{};              // to a call or object afterwards: list members; keys and values alternating
 };
 
 struct PickleTree {
   std::vector<PickleItem> items;
+  PickleArena arena;
   PickleItemId root = 0;
 };
 

@@ -60,7 +60,7 @@ class ObjectReader {
     return values;
   }
 
-  ir::Constant dict(const std::vector<PickleItemId>& items, int depth) {
+  ir::Constant dict(const PickleMembers& items, int depth) {
     ir::DictConstant made(any(), any(), {});
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       const PickleItem& key = at(items[i]);

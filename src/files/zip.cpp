@@ -176,13 +176,12 @@ class Inflation {
 
 // The first `bytes` of a deflated record; no more of it is read than they need.
 std::vector<std::uint8_t> inflate_record(const InputFile& file, const ZipRecord& record, std::uint64_t bytes) {
-  std::vector<std::uint8_t> unpacked;
-  std::vector<std::uint8_t> packed, piece(inflate_piece);
+  std::vector<std::uint8_t> unpacked, packed;
   std::uint64_t at = contents_offset(file, record);
   std::uint64_t left = record.stored;
   Inflation inflation;
   z_stream& stream = inflation.stream();
-  while (unpacked.size() < bytes) {
+  for (std::size_t done = 0; done < bytes;) {
     if (stream.avail_in == 0) {
       packed = file.read(at, std::min<std::uint64_t>(left, inflate_piece));
       at += packed.size();
@@ -190,12 +189,13 @@ std::vector<std::uint8_t> inflate_record(const InputFile& file, const ZipRecord&
       stream.next_in = packed.data();
       stream.avail_in = static_cast<uInt>(packed.size());
     }
-    stream.next_out = piece.data();
-    stream.avail_out = static_cast<uInt>(std::min<std::uint64_t>(piece.size(), bytes - unpacked.size()));
-    const auto room = stream.avail_out;
+    unpacked.resize(std::min<std::uint64_t>(bytes, done + inflate_piece));  // what the directory claims may be more than there is
+    stream.next_out = unpacked.data() + done;
+    const auto room = static_cast<uInt>(unpacked.size() - done);
+    stream.avail_out = room;
     const int state = inflate(&stream, Z_NO_FLUSH);
-    unpacked.insert(unpacked.end(), piece.begin(), piece.begin() + (room - stream.avail_out));
-    if (state == Z_STREAM_END && unpacked.size() == bytes) break;
+    done += room - stream.avail_out;
+    if (state == Z_STREAM_END && done == bytes) break;
     if (state != Z_OK || (room == stream.avail_out && stream.avail_in > 0))
       damaged("record " + record.name + " can't be unpacked");
   }

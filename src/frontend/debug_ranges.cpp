@@ -53,9 +53,9 @@ void DebugRanges::read() {
 
 void DebugRanges::read_records() {
   const files::PickleTree tree = files::read_pickle(pickle_, most_debug_items);
-  const auto members = [&](PickleItemId id) -> const std::vector<PickleItemId>& { return tree.items[id].members; };
+  const auto members = [&](PickleItemId id) -> const files::PickleMembers& { return tree.items[id].members; };
   const auto integer = [&](PickleItemId id) { return tree.items[id].integer; };
-  const std::vector<PickleItemId>& parts = members(tree.root);
+  const files::PickleMembers& parts = members(tree.root);
   if (parts.empty()) return;
   const bool string_table = tree.items[parts[0]].text == "FORMAT_WITH_STRING_TABLE";
   if (string_table)
@@ -166,22 +166,20 @@ ir::LocationRef DebugRanges::locate(const Range& range) {
 ir::LocationRef DebugRanges::locate_in_stack(const Text& text) {
   ir::LocationRef place;
   for (std::size_t i = text.pieces.size(); i > 0; --i)
-    if (ir::LocationRef inner = frame(text.pieces[i - 1], place)) place = std::move(inner);
+    if (ir::LocationRef inner = frames_.find(strings_[text.pieces[i - 1]], place)) place = std::move(inner);
   return place;
 }
 
-ir::LocationRef DebugRanges::frame(std::uint32_t piece, const ir::LocationRef& caller) {
-  ir::LocationRef& known = frames_[{piece, caller.get()}];
-  if (known) return known;
-  const auto parsed = parse_frame(strings_[piece]);
-  if (!parsed) return nullptr;
+ir::LocationRef StackFrames::find(std::string_view line, const ir::LocationRef& caller) {
+  const auto [known, fresh] = known_.try_emplace(Key{line, caller.get()});
+  const auto parsed = fresh ? parse_frame(line) : std::nullopt;
+  if (!parsed) return known->second;
   ir::Location place;
   place.file = parsed->file;
   place.line = parsed->line;
   place.function = parsed->function;
   place.caller = caller;
-  known = std::make_shared<const ir::Location>(std::move(place));
-  return known;
+  return known->second = std::make_shared<const ir::Location>(std::move(place));
 }
 
 std::optional<DebugRanges::Source> DebugRanges::source(std::size_t offset) {

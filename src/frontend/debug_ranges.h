@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,11 +17,31 @@
 
 namespace compatcheck::frontend {
 
+// Frames of recorded Python stacks. Those of all code files are one table: every call that was traced begins in the same script.
+class StackFrames {
+ public:
+  // Of a line of a stack, "file.py(12): function"; null if it isn't one. The text must outlive the table.
+  ir::LocationRef find(std::string_view line, const ir::LocationRef& caller);
+
+ private:
+  struct Key {
+    std::string_view line;
+    const ir::Location* caller;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<std::string_view>()(key.line) ^ std::hash<const void*>()(key.caller) << 1;
+    }
+  };
+  std::unordered_map<Key, ir::LocationRef, Hash> known_;
+};
+
 // Read when first asked. A damaged file counts as an absent one: locations are a comfort, not the model.
 class DebugRanges {
  public:
-  // The pickle must outlive it.
-  explicit DebugRanges(std::span<const std::uint8_t> pickle) : pickle_(pickle) {}
+  // The pickle must outlive it and the frames.
+  DebugRanges(std::span<const std::uint8_t> pickle, StackFrames& frames) : pickle_(pickle), frames_(frames) {}
 
   // Where the code at `offset` comes from; null if unknown. What tracing recorded is the whole Python stack: each
   // frame's caller is set.
@@ -64,15 +84,14 @@ class DebugRanges {
   ir::LocationRef locate(const Range& range);
   void index_lines(Text& text);
   ir::LocationRef locate_in_stack(const Text& text);
-  ir::LocationRef frame(std::uint32_t piece, const ir::LocationRef& caller);
 
   std::span<const std::uint8_t> pickle_;
+  StackFrames& frames_;
   bool read_ = false;
   std::vector<std::string_view> strings_;  // in the pickle
   std::vector<Text> texts_;
   std::unordered_map<files::PickleItemId, std::size_t> text_of_tuple_;
   std::vector<Range> ranges_;  // by offset
-  std::map<std::pair<std::uint32_t, const ir::Location*>, ir::LocationRef> frames_;
 };
 
 }  // namespace compatcheck::frontend

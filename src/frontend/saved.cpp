@@ -57,7 +57,7 @@ class Saved {
   }
 
   // Keys and values, alternating.
-  const std::vector<files::PickleItemId>& pairs_of(files::PickleItemId id) const {
+  const files::PickleMembers& pairs_of(files::PickleItemId id) const {
     return item(id).kind == Kind::dict ? item(id).members : item(id).added;
   }
 

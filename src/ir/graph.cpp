@@ -39,6 +39,7 @@ void Node::drop_use(std::size_t operand) {
 
 void Node::add_input(Value* value) {
   places_.push_back(value->uses_.size());
+  if (value->uses_.empty()) value->uses_.reserve(2);
   value->uses_.push_back({this, inputs_.size()});
   inputs_.push_back(value);
 }
@@ -228,6 +229,8 @@ Block* Graph::new_block(Node* owner) {
 
 Node* Graph::create(std::string op, std::span<Value* const> inputs, std::size_t outputs) {
   Node* node = new_node(std::move(op));
+  node->inputs_.reserve(inputs.size());
+  node->places_.reserve(inputs.size());
   for (Value* input : inputs) node->add_input(input);
   for (std::size_t i = 0; i < outputs; ++i) node->add_output(tensor_type());
   return node;

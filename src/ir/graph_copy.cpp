@@ -36,6 +36,7 @@ class Copier {
     node->attributes_ = source.attributes_;
     node->location_ = source.location_;
     node->inputs_.reserve(source.inputs_.size());
+    node->places_.reserve(source.inputs_.size());
     for (Value* input : source.inputs_) node->add_input(at(input));
     for (const Value* output : source.outputs_) copy_value(*output, node->add_output(output->type_));
     for (const Block* block : source.blocks_) copy_block(*block, node->add_block());

@@ -26,8 +26,13 @@ bool is_python_itself(std::string_view path) {
 }  // namespace
 
 Origin origin_of(const Location& place) {
-  std::string path = place.file;
-  std::ranges::replace(path, '\\', '/');
+  std::string_view path = place.file;
+  std::string replaced;
+  if (path.find('\\') != path.npos) {
+    replaced = path;
+    std::ranges::replace(replaced, '\\', '/');
+    path = replaced;
+  }
   if (path.empty() || path.starts_with("code/__torch__")) return Origin::archive;
   if (path.ends_with("/torch/jit/_trace.py")) return Origin::tracer;
   if (path.ends_with("/torch/jit/__init__.py") && place.function.find("trace") != std::string::npos) return Origin::tracer;

@@ -149,6 +149,9 @@ std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& p
 }
 
 std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) {
+  bool any = false;
+  for (const ir::Node* node : all_nodes(graph, watch)) any |= node->is("prim::GetAttr");
+  if (!any) return 0;
   const Aliases aliases(graph, &program, watch);
   return make_constants(graph, program, &aliases, watch);
 }

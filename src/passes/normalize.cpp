@@ -183,12 +183,24 @@ void add_defaults(const ir::Graph& graph, const ir::Watch& watch) {
   }
 }
 
+// What settles without dropping assertions is done once for the graphs with and without them.
+void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) {
+  if (!keep_exceptions(work.graph)) return;
+  work.keep_assertions = true;
+  rounds.run(true);
+  work.keep_assertions = false;
+  ir::Graph settled = work.graph.clone();
+  if (release_exceptions(work.graph)) normalized.with_assertions = std::move(settled);
+  rounds.graph_changed();
+}
+
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
   if (options.keep_assertions) keep_exceptions(work.graph);
   schema::resolve(work.graph, work.registry);
   add_defaults(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   Rounds rounds(work, options);
+  if (!options.keep_assertions) settle_with_assertions(normalized, work, rounds);
   run_all(rounds);
   make_state(normalized, work, options, rounds);
   for (std::size_t i = 0; i < passes.size(); ++i) {
@@ -274,8 +286,14 @@ Normalized normalize(const ir::Program& program, const schema::Registry& registr
 }
 
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options) {
+  return normalize(std::move(graph), nullptr, registry, options);
+}
+
+Normalized normalize(ir::Graph graph, const ir::Program* program, const schema::Registry& registry,
+                     const NormalizeOptions& options) {
   Normalized normalized{std::move(graph), {}, {}, {}, false};
-  Work work{normalized.graph, nullptr, registry, {}, options.watch};
+  Work work{normalized.graph, program, registry, {}, options.watch};
+  if (program) work.lost_writes = program->lost_writes;
   work.keep_assertions = options.keep_assertions;
   finish(normalized, work, options);
   return normalized;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct Normalized {
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
   bool dropped_assertions = false;  // branches that only raise are gone
+  // The graph as it was before, for normalize() with keep_assertions; empty if it raised nowhere.
+  std::optional<ir::Graph> with_assertions{};
   std::vector<ir::LostWrite> lost_writes{};
   std::vector<StateAttribute> state{};  // attributes that became inputs and outputs, on request
 };
@@ -43,6 +46,9 @@ struct NormalizeOptions {
 // such method, or calls itself without end.
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
+// Of a graph whose calls are inlined: Normalized::with_assertions. The program is null if the graph was text.
+Normalized normalize(ir::Graph graph, const ir::Program* program, const schema::Registry& registry,
+                     const NormalizeOptions& options);
 
 std::size_t node_count(const ir::Graph& graph);  // nested blocks included
 

@@ -28,7 +28,9 @@ bool adds_nothing(const ir::Value* from, const ir::Value* to) {
   return to->type()->kind == optional || to->type()->kind == any || to->type()->kind == union_of || kind == to->type()->kind;
 }
 
-bool is_exception(const ir::Node& node) { return node.is("prim::RaiseException") || node.is(kept_exception); }
+constexpr std::string_view plain_exception = "prim::RaiseException";
+
+bool is_exception(const ir::Node& node) { return node.is(plain_exception) || node.is(kept_exception); }
 
 // Whether every run of the block ends in an exception.
 bool only_raises(const ir::Block& block) {
@@ -62,6 +64,16 @@ void add_assertions(const ir::Block& block, std::vector<const ir::Node*>& raisin
       });
     }
   }
+}
+
+bool rename(ir::Graph& graph, std::string_view from, std::string_view to) {
+  bool any = false;
+  ir::for_each_node(*graph.top(), [&](ir::Node* node) {
+    if (!node->is(from)) return;
+    node->set_op(std::string(to));
+    any = true;
+  });
+  return any;
 }
 
 }  // namespace
@@ -121,11 +133,9 @@ std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch) {
   return dropped;
 }
 
-void keep_exceptions(ir::Graph& graph) {
-  ir::for_each_node(*graph.top(), [](ir::Node* node) {
-    if (node->is("prim::RaiseException")) node->set_op(std::string(kept_exception));
-  });
-}
+bool keep_exceptions(ir::Graph& graph) { return rename(graph, plain_exception, kept_exception); }
+
+bool release_exceptions(ir::Graph& graph) { return rename(graph, kept_exception, plain_exception); }
 
 std::vector<const ir::Node*> assertions(const ir::Graph& graph) {
   std::vector<const ir::Node*> raising;

@@ -92,12 +92,20 @@ std::string spell_operand(const Terms& terms) {
 
 }  // namespace
 
+// The terms of a size, which must outlive them.
+class TermsOf {
+ public:
+  explicit TermsOf(const Dim& dim);
+  const Terms& operator*() const { return terms_ ? *terms_ : number_; }
+  const Terms* operator->() const { return &**this; }
+
+ private:
+  const Terms* terms_ = nullptr;
+  Terms number_;
+};
+
 struct DimTerms {
-  static Terms of(const Dim& dim) {
-    if (dim.expression_) return dim.expression_->terms;
-    if (dim.number_ == 0) return {};
-    return {{{}, *dim.number_}};
-  }
+  static const Terms* expression_of(const Dim& dim) { return dim.expression_ ? &dim.expression_->terms : nullptr; }
   static Dim make(Terms terms) {
     if (terms.empty()) return Dim(0);
     if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
@@ -107,6 +115,10 @@ struct DimTerms {
     return dim;
   }
 };
+
+TermsOf::TermsOf(const Dim& dim) : terms_(DimTerms::expression_of(dim)) {
+  if (!terms_ && dim.number() != 0) number_.emplace(std::vector<std::string>(), *dim.number());
+}
 
 Dim::Dim(std::int64_t number) : number_(number) {}
 
@@ -125,7 +137,7 @@ bool Dim::is_unknown() const { return !number_ && !expression_; }
 std::optional<std::int64_t> Dim::number() const { return number_; }
 
 std::string Dim::to_string() const {
-  std::string text = is_unknown() ? "?" : spell_terms(DimTerms::of(*this));
+  std::string text = is_unknown() ? "?" : spell_terms(*TermsOf(*this));
   std::erase(text, any_mark);
   return text;
 }
@@ -137,17 +149,24 @@ std::size_t Dim::footprint() const {
 
 Dim operator+(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
-  Terms sum = DimTerms::of(a);
-  for (const auto& [monomial, coefficient] : DimTerms::of(b))
+  if (std::int64_t sum = 0; a.is_number() && b.is_number())
+    return __builtin_add_overflow(*a.number(), *b.number(), &sum) ? Dim::unknown() : Dim(sum);
+  if (b.number() == 0) return a;
+  Terms sum = *TermsOf(a);
+  const TermsOf added(b);
+  for (const auto& [monomial, coefficient] : *added)
     if (!add_term(sum, monomial, coefficient)) return Dim::unknown();
   return DimTerms::make(std::move(sum));
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + Dim(-1) * b; }
+Dim operator-(const Dim& a, const Dim& b) { return b.number() == 0 ? a : a + Dim(-1) * b; }
 
 Dim operator*(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return Dim::unknown();
-  auto terms = multiplied_terms(DimTerms::of(a), DimTerms::of(b));
+  if (std::int64_t product = 0; a.is_number() && b.is_number())
+    return __builtin_mul_overflow(*a.number(), *b.number(), &product) ? Dim::unknown() : Dim(product);
+  if (a.number() == 1 || b.number() == 1) return a.number() == 1 ? b : a;
+  auto terms = multiplied_terms(*TermsOf(a), *TermsOf(b));
   return terms ? DimTerms::make(std::move(*terms)) : Dim::unknown();
 }
 
@@ -206,7 +225,9 @@ Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown() || b.number() == 0) return Dim::unknown();
   if (b.number() == -1) return Dim(-1) * a;  // INT64_MIN / -1 overflows
   if (a.is_number() && b.is_number()) return Dim(floor_quotient(*a.number(), *b.number()));
-  const Terms numerator = DimTerms::of(a), denominator = DimTerms::of(b);
+  if (b.number() == 1) return a;
+  const TermsOf dividend(a), divisor(b);
+  const Terms &numerator = *dividend, &denominator = *divisor;
   if (numerator == denominator) return 1;
   if (numerator.empty()) return 0;
   Division division = divide_terms(numerator, denominator);
@@ -226,10 +247,12 @@ constexpr std::string_view least_mark = "min(";
 
 // With 1 in the place of what is 1 unless it is empty: named sizes are at least 1.
 Terms with_ones(const Terms& terms) {
+  const auto is_least = [](const std::string& atom) { return atom.starts_with(least_mark); };
+  if (std::ranges::none_of(terms, [&](const auto& term) { return std::ranges::any_of(term.first, is_least); })) return terms;
   Terms made;
   for (const auto& [atoms, coefficient] : terms) {
     std::vector<std::string> left = atoms;
-    std::erase_if(left, [](const std::string& atom) { return atom.starts_with(least_mark); });
+    std::erase_if(left, is_least);
     if (!add_term(made, left, coefficient)) return terms;
   }
   return made;
@@ -248,8 +271,9 @@ Dim at_most_one(const Dim& size) {
 
 bool provably_equal(const Dim& a, const Dim& b) {
   if (a.is_unknown() || b.is_unknown()) return false;
-  const Terms x = DimTerms::of(a), y = DimTerms::of(b);
-  return x == y || with_ones(x) == with_ones(y);
+  if (a.is_number() && b.is_number()) return a.number() == b.number();
+  const TermsOf x(a), y(b);
+  return *x == *y || with_ones(*x) == with_ones(*y);
 }
 
 bool provably_different(const Dim& a, const Dim& b) {
@@ -274,12 +298,10 @@ bool terms_at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
 
 }  // namespace
 
-bool provably_at_least(const Dim& a, std::int64_t bound) {
-  return !a.is_unknown() && terms_at_least(DimTerms::of(a), bound, false);
-}
+bool provably_at_least(const Dim& a, std::int64_t bound) { return !a.is_unknown() && terms_at_least(*TermsOf(a), bound, false); }
 
 bool provably_at_least_if_empty(const Dim& a, std::int64_t bound) {
-  return !a.is_unknown() && terms_at_least(DimTerms::of(a), bound, true);
+  return !a.is_unknown() && terms_at_least(*TermsOf(a), bound, true);
 }
 
 bool never_one(const Dim& size) { return size.is_number() ? !provably_equal(size, 1) : provably_at_least_if_empty(size, 2); }

@@ -19,7 +19,7 @@ using Kind = files::PickleItem::Kind;
 // The tree as text: "(1, [2.5, 'a'], {'k': None})", "call(m.f, (1))".
 std::string spell(const files::PickleTree& tree, files::PickleItemId id) {
   const files::PickleItem& item = tree.items[id];
-  const auto all = [&](const std::vector<files::PickleItemId>& ids) {
+  const auto all = [&](const files::PickleMembers& ids) {
     std::string text;
     for (const files::PickleItemId member : ids) text += (text.empty() ? "" : ", ") + spell(tree, member);
     return text;
