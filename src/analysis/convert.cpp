@@ -53,6 +53,13 @@ WrittenModel described(const onnx::Model& model, const onnx::Written& written) {
   return made;
 }
 
+// The same sizes from two values: one may know what the other doesn't.
+void add_known(std::vector<onnx::Dimension>& shape, const std::vector<onnx::Dimension>& more) {
+  if (shape.size() != more.size()) return;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (!shape[i].size && shape[i].name.empty()) shape[i] = more[i];
+}
+
 // What is known of the values that stand for the graph's.
 std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(const onnx::Model& model,
                                                                              const std::vector<conversion::Stand>& stands,
@@ -63,7 +70,10 @@ std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(con
     const auto* tensor = fact.tensor();
     const onnx::ValueId value = model.left_of(stand.onnx);
     if (!stand.path.empty() || !tensor || tensor->dtype != model.values[value].dtype) continue;
-    if (auto shape = conversion::shape_of(fact)) shapes.emplace(value, *std::move(shape));
+    const auto shape = conversion::shape_of(fact);
+    if (!shape) continue;
+    const auto [known, fresh] = shapes.emplace(value, *shape);
+    if (!fresh) add_known(known->second, *shape);
   }
   return shapes;
 }

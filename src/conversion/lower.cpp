@@ -67,6 +67,8 @@ class Lowering {
     std::unordered_set<onnx::ValueId> open;
     for (const Stand& stand : hollow) open.insert(stand.onnx);
     std::erase_if(made, [&](const Stand& stand) { return open.contains(stand.onnx); });
+    // The table's order depends on addresses.
+    std::ranges::stable_sort(made, {}, [](const Stand& stand) { return stand.value->id(); });
     return made;
   }
 

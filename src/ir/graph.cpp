@@ -95,6 +95,29 @@ void Node::erase_output(std::size_t i) {
   for (; i < outputs_.size(); ++i) outputs_[i]->index_ = i;
 }
 
+namespace {
+
+void permute(std::vector<Value*>& values, std::size_t first, std::span<const std::size_t> order) {
+  const std::vector<Value*> before(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
+  for (std::size_t i = 0; i < order.size(); ++i) values[first + i] = before[order[i]];
+}
+
+}  // namespace
+
+void Node::permute_inputs(std::size_t first, std::span<const std::size_t> order) {
+  const std::vector<std::size_t> places = places_;
+  permute(inputs_, first, order);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    places_[first + i] = places[first + order[i]];
+    inputs_[first + i]->uses_[places_[first + i]].operand = first + i;
+  }
+}
+
+void Node::permute_outputs(std::size_t first, std::span<const std::size_t> order) {
+  permute(outputs_, first, order);
+  for (std::size_t i = first; i < outputs_.size(); ++i) outputs_[i]->index_ = i;
+}
+
 Block* Node::add_block() {
   blocks_.push_back(graph_->new_block(this));
   return blocks_.back();
@@ -168,6 +191,11 @@ void Block::erase_input(std::size_t i) {
   inputs_[i]->block_ = nullptr;
   inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
   for (; i < inputs_.size(); ++i) inputs_[i]->index_ = i;
+}
+
+void Block::permute_inputs(std::size_t first, std::span<const std::size_t> order) {
+  permute(inputs_, first, order);
+  for (std::size_t i = first; i < inputs_.size(); ++i) inputs_[i]->index_ = i;
 }
 
 void Block::append(Node* node) { node->link(this, nullptr); }

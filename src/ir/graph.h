@@ -99,6 +99,9 @@ class Node {
   void erase_all_inputs();
   Value* add_output(TypeRef type);
   void erase_output(std::size_t i);  // must be unused
+  // From `first` on in another order: order[i] is where the new i-th stood, counted from `first`.
+  void permute_inputs(std::size_t first, std::span<const std::size_t> order);
+  void permute_outputs(std::size_t first, std::span<const std::size_t> order);
   Block* add_block();
 
   std::span<const Attribute> attributes() const { return attributes_; }
@@ -157,6 +160,7 @@ class Block {
   std::span<Value* const> inputs() const { return inputs_; }
   Value* add_input(TypeRef type, std::string name = {});
   void erase_input(std::size_t i);  // must be unused
+  void permute_inputs(std::size_t first, std::span<const std::size_t> order);
   std::span<Value* const> outputs() const { return return_->inputs(); }
   void add_output(Value* value) { return_->add_input(value); }
   void erase_output(std::size_t i) { return_->erase_input(i); }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "frontend/native/function_emitter.h"
+#include "frontend/native/output_order.h"
 
 namespace compatcheck::frontend::native {
 
@@ -45,6 +46,7 @@ void FunctionEmitter::run(const FunctionSyntax& syntax, ir::Function& made, cons
   if (!syntax.result.is(Form::absent)) result_ = code_.definitions.type(syntax.result);
   block(syntax.body);
   if (!ended_) finish(builder_.constant({}));
+  order_outputs(made.graph);
   for (const Typed& capture : captured_here_) made.parameters.push_back({capture.value->name(), capture.type, std::nullopt});
   made.returns.push_back(result_);
 }

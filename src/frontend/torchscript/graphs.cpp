@@ -22,6 +22,12 @@ ir::Constant list(const Items& items, ir::TypeKind element, Convert&& convert) {
   return {std::move(made)};
 }
 
+// libtorch numbers the values of one variable: "x.1".
+std::string as_in_code(const std::string& name) {
+  const auto dot = name.rfind('.');
+  return dot != name.npos && name.find_first_not_of("0123456789", dot + 1) == name.npos ? name.substr(0, dot) : name;
+}
+
 }  // namespace
 
 std::vector<torch::jit::Function*> Graphs::take_called() { return std::exchange(called_, {}); }
@@ -49,7 +55,7 @@ void Graphs::convert(torch::jit::Function& function) {
 }
 
 void Graphs::take_name(const torch::jit::Value& from, ir::Value* into) {
-  if (from.hasDebugName()) into->set_name(from.debugName());
+  if (from.hasDebugName()) into->set_name(as_in_code(from.debugName()));
   value_of_[&from] = into;
 }
 

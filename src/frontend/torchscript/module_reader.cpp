@@ -46,27 +46,14 @@ c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::read() {
   if (archive_.find("model.json"))
     throw ModelError("is an archive as torch 1.0 to 1.2 wrote them; load it with torch.jit.load and save it again");
   if (archive_.find("constants.pkl")) {
-    const c10::IValue table = unpickle("constants", at::kCPU, true);
+    const c10::IValue table = unpickle("constants");
     check_tensors(table);
     if (!table.isTuple()) throw ModelError("record constants.pkl holds no tuple");
     for (const c10::IValue& constant : table.toTupleRef().elements()) constants_.push_back(constant);
   }
-  const c10::IValue root = unpickle("data", at::kCPU, true);
+  const c10::IValue root = unpickle("data");
   if (!root.isObject()) throw ModelError("it holds a " + root.tagKind() + ", not a module");
   return root.toObject();
-}
-
-std::vector<c10::IValue> ModuleReader::traced_inputs() {
-  if (!archive_.find("traced_inputs.pkl")) return {};
-  const c10::IValue recorded = unpickle("traced_inputs", at::kMeta, false);
-  if (!recorded.isGenericDict()) return {};
-  const auto by_method = recorded.toGenericDict();
-  const auto forward = by_method.find("forward");
-  if (forward == by_method.end() || !forward->value().isList()) return {};
-  const auto list = forward->value().toList();
-  std::vector<c10::IValue> inputs;
-  for (std::size_t i = 0; i < list.size(); ++i) inputs.push_back(list.get(i));
-  return inputs;
 }
 
 std::vector<ir::TypeRef> ModuleReader::traced_input_types() {
@@ -77,12 +64,12 @@ std::vector<ir::TypeRef> ModuleReader::traced_input_types() {
   return traced_types({static_cast<const std::uint8_t*>(data.get()), size});
 }
 
-c10::IValue ModuleReader::unpickle(const std::string& name, std::optional<at::Device> device, bool map_weights) {
-  const auto storages = map_weights ? weights_.map(name + ".pkl", name + "/") : nullptr;
+c10::IValue ModuleReader::unpickle(const std::string& name) {
+  const auto storages = weights_.map(name + ".pkl", name + "/");
   return torch::jit::readArchiveAndTensors(
       name, "", "", [this](const c10::QualifiedName& type) { return resolve(type); },
-      [this](const c10::StrongTypePtr& type, c10::IValue state) { return make_object(type, std::move(state)); }, device, reader_,
-      torch::jit::Unpickler::defaultTypeParser, storages);
+      [this](const c10::StrongTypePtr& type, c10::IValue state) { return make_object(type, std::move(state)); }, at::kCPU,
+      reader_, torch::jit::Unpickler::defaultTypeParser, storages);
 }
 
 c10::StrongTypePtr ModuleReader::resolve(const c10::QualifiedName& name) {

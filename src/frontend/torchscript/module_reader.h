@@ -26,15 +26,12 @@ class ModuleReader {
 
   // The object that the file holds. Throws ModelError, or libtorch's own exceptions.
   c10::intrusive_ptr<c10::ivalue::Object> read();
-  // The example inputs of forward, on the meta device; empty if the archive has none. libtorch doesn't make all there are:
-  // quantized ones. Throws what read() throws.
-  std::vector<c10::IValue> traced_inputs();
-  // Their types, without making them; null where that doesn't tell.
+  // The types of the example inputs of forward; null where the file doesn't state one, empty if the archive has no examples.
   std::vector<ir::TypeRef> traced_input_types();
   const std::vector<ir::LoadNote>& notes() const { return notes_; }
 
  private:
-  c10::IValue unpickle(const std::string& name, std::optional<at::Device> device, bool map_weights);
+  c10::IValue unpickle(const std::string& name);
   c10::StrongTypePtr resolve(const c10::QualifiedName& name);
   c10::intrusive_ptr<c10::ivalue::Object> make_object(const c10::StrongTypePtr& type, c10::IValue state);
   void set_state(const c10::intrusive_ptr<c10::ivalue::Object>& object, torch::jit::Function& method, const c10::IValue& state);

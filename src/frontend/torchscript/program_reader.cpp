@@ -101,23 +101,8 @@ class ProgramReader {
       program_.recorded_inputs.push_back({arguments[i + 1].name(), types[i]});
   }
 
-  static bool holds_quantized(const ir::TypeRef& type) {
-    if (!type) return false;
-    return (type->tensor.dtype && ir::is_quantized(*type->tensor.dtype)) || std::ranges::any_of(type->elements, holds_quantized);
-  }
-
   // Null where nothing tells it. Examples are no part of the model: it goes without those that can't be read.
   std::vector<ir::TypeRef> types_of_examples() {
-    try {
-      std::vector<ir::TypeRef> types;
-      for (const c10::IValue& example : module_.traced_inputs()) types.push_back(ir::type_of(values_.convert(example)));
-      if (std::ranges::none_of(types, holds_quantized)) return types;
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception&) {
-      // Sparse tensors can't be described.
-    }
-    // Without elements libtorch's quantized tensors have no scales.
     try {
       return module_.traced_input_types();
     } catch (const std::bad_alloc&) {

@@ -1,0 +1,63 @@
+#include "frontend/native/output_order.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace compatcheck::frontend::native {
+namespace {
+
+class OutputOrder {
+ public:
+  explicit OutputOrder(ir::Graph& graph) { number(*graph.top()); }
+
+  void block(const ir::Block& block) {
+    for (ir::Node* node : block) {
+      const bool loop = node->is("prim::Loop");
+      if (loop || node->is("prim::If")) permute(*node, loop, by_first_use(node->outputs()));
+      for (const ir::Block* inner : node->blocks()) this->block(*inner);
+    }
+  }
+
+ private:
+  void number(const ir::Block& block) {
+    for (const ir::Node* node : block) {
+      places_.emplace(node, places_.size());
+      for (const ir::Block* inner : node->blocks()) number(*inner);
+    }
+    places_.emplace(block.return_node(), places_.size());
+  }
+
+  // Unused ones come last.
+  std::vector<std::size_t> by_first_use(std::span<ir::Value* const> values) const {
+    using Place = std::pair<std::size_t, std::size_t>;
+    std::vector<Place> first(values.size(), Place(std::numeric_limits<std::size_t>::max(), 0));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (const ir::Use& use : values[i]->uses()) first[i] = std::min(first[i], Place(places_.at(use.user), use.operand));
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return first[i]; });
+    return order;
+  }
+
+  // A Loop has two inputs and its body one more input and output before those that are carried.
+  static void permute(ir::Node& node, bool loop, const std::vector<std::size_t>& order) {
+    if (std::ranges::is_sorted(order)) return;
+    node.permute_outputs(0, order);
+    for (ir::Block* block : node.blocks()) block->return_node()->permute_inputs(loop ? 1 : 0, order);
+    if (!loop) return;
+    node.permute_inputs(2, order);
+    node.blocks()[0]->permute_inputs(1, order);
+  }
+
+  std::unordered_map<const ir::Node*, std::size_t> places_;
+};
+
+}  // namespace
+
+void order_outputs(ir::Graph& graph) { OutputOrder(graph).block(*graph.top()); }
+
+}  // namespace compatcheck::frontend::native
