@@ -50,6 +50,20 @@ Finding saved_in_training() {
   return finding;
 }
 
+std::vector<Finding> reading_notes(const Model::State& state) {
+  std::vector<Finding> findings;
+  if (!state.program) return findings;
+  for (const ir::LoadNote& note : state.program->notes) {
+    if (note.kind != ir::LoadNote::Kind::read_by_libtorch && note.kind != ir::LoadNote::Kind::setstate_skipped) continue;
+    Finding finding;
+    finding.id = "CC016";
+    finding.severity = Severity::note;
+    finding.message = note.message;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
 Verdict verdict_of(const conversion::Assessment& assessment) {
   bool wanting = false;
   for (const auto& outcome : assessment.outcomes) {
@@ -164,6 +178,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
   for (BakedIn& found : collect_baked_in(state, prepared)) of_model.push_back(std::move(found.finding));
   for (Finding& finding : collect_dropped_assertions(state, prepared, watch)) of_model.push_back(std::move(finding));
   for (Finding& finding : collect_lost_writes(prepared)) of_model.push_back(std::move(finding));
+  for (Finding& finding : reading_notes(state)) of_model.push_back(std::move(finding));
   if (was_training(state)) of_model.push_back(saved_in_training());
   std::vector<Report>& reports = checked.reports;
   for (const int opset : opsets) {

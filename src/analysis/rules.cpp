@@ -126,6 +126,12 @@ constexpr std::array table{
          "\n"
          "What to do: nothing, if the value is the same for all inputs that the model sees. Otherwise compute it in each\n"
          "call in PyTorch, too. An attribute whose value depends on the contents of inputs is state (CC007).\n"},
+    Rule{"CC016", "reading-note", Severity::note, "Something about how the file was read",
+         "compatcheck reads TorchScript files itself. It notes when libtorch read the file instead, because the native\n"
+         "reader doesn't support the file, and when it didn't run a `__setstate__` method that computes. The attributes that\n"
+         "such a method sets are unknown; calls that read them don't convert.\n"
+         "\n"
+         "What to do: nothing, if the model converts. `--frontend native` makes the first case an error.\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine doesn't support the operator",
          "The engine of --target doesn't support this ONNX operator at any version, according to its profile; `compatcheck\n"
          "explain ENGINE` shows the profile, its source and date. The model still converts: the exit code is 1 only with\n"

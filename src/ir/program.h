@@ -55,7 +55,15 @@ struct RecordedInput {
 
 // What was assumed or changed while loading; shown in the report.
 struct LoadNote {
-  enum class Kind : std::uint8_t { stub_operator, opaque_class, cuda_to_cpu, setstate_skipped, fallback_loader, other };
+  enum class Kind : std::uint8_t {
+    stub_operator,
+    opaque_class,
+    cuda_to_cpu,
+    setstate_skipped,
+    fallback_loader,
+    read_by_libtorch,
+    other
+  };
   Kind kind = Kind::other;
   std::string subject;  // operator or class name
   std::string message;

@@ -57,6 +57,7 @@ std::string when(const Finding& finding) {
 
 std::string name_of(const Finding& finding) {
   if (!finding.op.empty() && finding.id != "CC006") return finding.op;
+  if (finding.id == "CC016") return "the file";
   return finding.id == "CC005" || finding.target ? "the model" : finding.id.starts_with("CC9") ? "the run" : "input";
 }
 
@@ -90,6 +91,7 @@ constexpr std::array sections{
     Section{assertion_section, [](const Finding& f) { return f.id == "CC013"; }},
     Section{"lost writes", [](const Finding& f) { return f.id == "CC014"; }},
     Section{"kept by the first call", [](const Finding& f) { return f.id == "CC015"; }},
+    Section{"reading the file", [](const Finding& f) { return f.id == "CC016"; }},
     Section{"engines", [](const Finding& f) { return f.target.has_value(); }},
     Section{"errors", [](const Finding& f) { return f.severity == Severity::error; }},
     Section{"warnings", [](const Finding& f) { return f.severity == Severity::warning; }},

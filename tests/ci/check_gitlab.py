@@ -29,13 +29,14 @@ class Runner:
         self.job, self.checkout, self.project = job, checkout, project
         self.commands = project.parent / "commands"
         self.commands.mkdir()
+        (project.parent / "temporary").mkdir()   # what the scripts make is gone with it
         (self.commands / "apt-get").write_text("#!/bin/sh\n")
         (self.commands / "apt-get").chmod(0o755)
 
     def run(self, shell="bash", path="", **variables):
         script = "set -e\n" + scripts(self.job)
         values = self.job["variables"] | {"COMPATCHECK_REPOSITORY": self.checkout.as_uri(), "COMPATCHECK_REVISION": "main"} | variables
-        environment = samples.environment(CI_PROJECT_DIR=str(self.project), CALLS=str(self.project.parent / "calls"), **values)
+        environment = samples.environment(CI_PROJECT_DIR=str(self.project), CALLS=str(self.project.parent / "calls"), TMPDIR=str(self.project.parent / "temporary"), **values)
         environment["PATH"] = f"{path}{self.commands}:{environment['PATH']}"
         result = subprocess.run([shell, "-c", script], cwd=self.project, capture_output=True, text=True, env=environment)
         return result.returncode, result.stdout + result.stderr
