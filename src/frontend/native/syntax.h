@@ -66,7 +66,7 @@ struct Statement {
   Expression annotation{};            // x : int = 1
   std::vector<Expression> values{};   // the right-hand side; an If's or While's condition, the length of a for
   std::vector<Statement> body{}, otherwise{};
-  std::vector<FunctionSyntax> function{};  // the one that is defined
+  std::vector<FunctionSyntax> function;  // the one that is defined
 };
 
 struct ParameterSyntax {
