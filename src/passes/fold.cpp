@@ -98,6 +98,45 @@ std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue&
   return from_elsewhere ? from_elsewhere(*node.output()) : std::nullopt;
 }
 
+// The If that all arguments which aren't constant come from; null if there is none, or several.
+ir::Node* deciding_branch(const ir::Node& node) {
+  ir::Node* branch = nullptr;
+  for (const ir::Value* input : node.inputs()) {
+    if (ir::constant_of(input)) continue;
+    ir::Node* from = input->producer();
+    if (!from || !from->is("prim::If") || (branch && branch != from)) return nullptr;
+    branch = from;
+  }
+  return branch;
+}
+
+// The result where the branch goes that way, if it leaves constants.
+std::optional<ir::Constant> result_within(const ir::Node& node, const ir::Node* branch, const ir::Block& way) {
+  std::vector<const ir::Constant*> arguments;
+  for (const ir::Value* input : node.inputs()) {
+    const bool left = input->producer() == branch;
+    arguments.push_back(ir::constant_of(left ? way.outputs()[input->index()] : input));
+    if (!arguments.back()) return std::nullopt;
+  }
+  return evaluate(node, arguments);
+}
+
+// Of arguments that are constant whichever way a branch goes, a further output of the branch: `mode == "sum"`, where mode is one
+// of two texts.
+ir::Value* result_by_branch(const ir::Node& node) {
+  ir::Node* branch = can_evaluate(node) && !holds_memory(node.output()->type()) ? deciding_branch(node) : nullptr;
+  if (!branch) return nullptr;
+  std::array<std::optional<ir::Constant>, 2> results;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (results[i] = result_within(node, branch, *branch->blocks()[i]); !results[i]) return nullptr;
+  for (std::size_t i = 0; i < 2; ++i) {
+    ir::Node* constant = branch->graph()->create_constant(std::move(*results[i]));
+    branch->blocks()[i]->append(constant);
+    branch->blocks()[i]->add_output(constant->output());
+  }
+  return branch->add_output(node.output()->type());
+}
+
 // What many values of usual size take isn't counted.
 bool affordable(const ir::Constant& result, Budget& budget) {
   constexpr std::size_t usual = 1024;
@@ -113,6 +152,8 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
     if (!aliases && holds_memory(node->output()->type())) continue;
     if (ir::Value* number = number_behind(*node)) {
       replace(node->output(), number);
+    } else if (ir::Value* chosen = result_by_branch(*node)) {
+      replace(node->output(), chosen);
     } else {
       auto result = known_result(*node, known);
       if (!result || (holds_memory(node->output()->type()) && list_changes(*node, *aliases)) || !affordable(*result, budget))

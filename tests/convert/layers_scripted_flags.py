@@ -27,6 +27,15 @@ def flag_enum(x: Tensor):
     return total
 
 
+@program(SOME, N3)
+def flag_enum_members(x: Tensor):
+    total = x[0] * Mode.MEAN.value
+    for m in [Mode.SUM, Mode.MEAN]:
+        if m.name == "SUM":
+            total = total + x.sum(0) * m.value
+    return total
+
+
 @program(FLAGS, N3, FLAG)
 def flag_enum_by_branch(x: Tensor, f: Tensor):
     m = Mode.SUM
