@@ -13,29 +13,32 @@ const verdicts = {
 const supports = {y: "takes it", n: "doesn't take it", u: "unknown"};
 
 // As src/report/registry_page.cpp writes them.
-const lists = new Map([["", []]]);
-function listOf(text) {
-  if (!lists.has(text)) lists.set(text, text.split(" "));
-  return lists.get(text);
-}
+const lists = data.lists.map(text => text ? text.split(" ") : []);
 const numberOf = text => text === "" ? null : Number(text);
-const reports = data.rows.split("\n").filter(line => line).map(line => {
-  const [verdict, path, opset, nodes, lowest, missing, targets, reason] = line.split("\t");
-  return {verdict, path, sought: path.toLowerCase(), opset: numberOf(opset), nodes: numberOf(nodes), lowest: numberOf(lowest), missing: listOf(missing), targets: listOf(targets), reason};
-});
+const reports = data.rows.split("\n");
+reports.pop();
+for (let i = 0; i < reports.length; ++i) {
+  const [verdict, path, opset, nodes, lowest, missing, targets, reason] = reports[i].split("\t");
+  reports[i] = {verdict, path, sought: null, opset: numberOf(opset), nodes: numberOf(nodes), lowest: numberOf(lowest), missing: lists[missing], targets: lists[targets], reason};
+}
 
 function counted(items) {
   const counts = new Map();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   return counts;
 }
+// Of what stands in the lists of reports; many share one.
+function countedIn(some, name) {
+  const shared = new Map(), counts = new Map();
+  for (const report of some) shared.set(report[name], (shared.get(report[name]) ?? 0) + 1);
+  for (const [list, times] of shared) for (const item of list) counts.set(item, (counts.get(item) ?? 0) + times);
+  return counts;
+}
 const byCount = counts => [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-
-function* each(list) { for (const report of reports) yield* report[list]; }
 
 const filters = {text: "", verdict: "", op: "", target: "", opset: ""};
 const passes = report =>
-  (!filters.text || report.sought.includes(filters.text)) &&
+  (!filters.text || (report.sought ??= report.path.toLowerCase()).includes(filters.text)) &&
   (!filters.verdict || report.verdict === filters.verdict) &&
   (!filters.opset || report.opset === Number(filters.opset)) &&
   (!filters.op || report.missing.includes(filters.op)) &&
@@ -84,8 +87,9 @@ function table() {
   function order() {
     if (sorted === null) return;
     const {value} = columns[sorted];
-    const difference = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1;
-    passing = [...passing].sort((a, b) => descending ? -difference(value(a), value(b)) : difference(value(a), value(b)));
+    const sign = descending ? -1 : 1;   // what isn't known comes last in both orders
+    const difference = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -sign : sign;
+    passing = [...passing].sort((a, b) => difference(value(a), value(b)));
   }
 
   function sortBy(place) {
@@ -116,7 +120,7 @@ function table() {
 
 // Of the reports that pass the filters, which operators are missing in most.
 function operatorsOf(passing, choose) {
-  const most = byCount(counted((function* () { for (const report of passing) yield* report.missing; })())).slice(0, 10);
+  const most = byCount(countedIn(passing, "missing")).slice(0, 10);
   if (!most.length) return element("p", {class: "quiet"}, "No operator is missing in these models.");
   const greatest = most[0][1];
   return element("div", {class: "bars"}, most.map(([op, count]) => {
@@ -142,12 +146,12 @@ function page() {
     selects[name] = made.querySelector("select");
     return made;
   };
-  const targets = byCount(counted(each("targets"))).map(([target, models]) => {
+  const targets = byCount(countedIn(reports, "targets")).map(([target, models]) => {
     const [name, support] = [target.slice(0, -2), target.slice(-1)];
     return [target, `${name} ${supports[support]} (${number(models)})`];
   });
   const opsets = [...counted(reports.map(report => report.opset).filter(opset => opset !== null)).keys()].sort((a, b) => a - b);
-  const ops = byCount(counted(each("missing"))).map(([op, models]) => [op, `${op} (${number(models)})`]);
+  const ops = byCount(countedIn(reports, "missing")).map(([op, models]) => [op, `${op} (${number(models)})`]);
   if (ops.length === 1) ops.push(["-", "no other"]);
   const verdictCounts = counted(reports.map(report => report.verdict));
   const tiles = Object.entries(verdicts).map(([letter, {word, kind}]) =>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "report/html.h"
 #include "report/html_page.h"
@@ -65,6 +67,34 @@ std::string why_not_checked(const Report& report) {
   return std::string(cut(text));
 }
 
+// Models share their lists of operators and engines: a row of the page has the number of each.
+class Lists {
+ public:
+  std::string numbered(std::string_view row) {
+    std::string made;
+    for (std::size_t place = 0;; ++place) {
+      const std::size_t end = std::min(row.find('\t'), row.size());
+      const std::string text(row.substr(0, end));
+      made += is_list(place) ? std::to_string(number(text)) : text;
+      if (end == row.size()) return made + '\n';
+      made += '\t';
+      row.remove_prefix(end + 1);
+    }
+  }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  static bool is_list(std::size_t place) { return place == 5 || place == 6; }
+  std::size_t number(const std::string& text) {
+    const auto [found, fresh] = numbers_.try_emplace(text, texts_.size());
+    if (fresh) texts_.push_back(text);
+    return found->second;
+  }
+
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
 }  // namespace
 
 std::string page_rows(std::span<const Report> reports) {
@@ -83,9 +113,15 @@ std::string page_rows(std::span<const Report> reports) {
 }
 
 std::string registry_page(std::span<const std::string> rows) {
+  Lists lists;
   std::string all;
-  for (const std::string& part : rows) all += part;
-  const Json data = {{"version", COMPATCHECK_VERSION}, {"rows", std::move(all)}};
+  for (const std::string& part : rows)
+    for (std::string_view rest = part; !rest.empty();) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      all += lists.numbered(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  const Json data = {{"version", COMPATCHECK_VERSION}, {"lists", lists.texts()}, {"rows", std::move(all)}};
   return filled_page(html_registry_script, data);
 }
 

@@ -8,8 +8,9 @@
 
 namespace compatcheck::report {
 
-// A line for each report: fields between tabs, whose order reports/html/registry.js has, too.
+// A line for each report, its fields between tabs: verdict, path, opset, nodes, lowest opset, missing operators, engines, reason.
 std::string page_rows(std::span<const Report> reports);
+// reports/html/registry.js reads what this makes of the rows.
 std::string registry_page(std::span<const std::string> rows);
 
 }  // namespace compatcheck::report
