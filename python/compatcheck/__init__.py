@@ -9,9 +9,8 @@ from ._core import version as __version__
 from .api import Operator, check, convert, explain, load, ops, verify
 from .errors import Error, InternalError, ModelError, NotConvertible, TableError, UsageError
 from .fields import Finding, OperatorSummary, Site, TargetSummary, TensorInfo
-from .registry.scan import ScanTotals, scan
+from .registry.scan import ScanTotals, ranged_file, scan
 from .registry.spark import check_udf
-from .registry.storage import ranged_file
 from .report import Report, Reports, Verification, WrittenModel
 from .symbolics import Symbolic, Symbolics, symbolics
 

@@ -126,7 +126,7 @@ function operatorsOf(passing, choose) {
   return element("div", {class: "bars"}, most.map(([op, count]) => {
     const bar = element("span", {class: "bar-fill k-missing"});
     bar.style.inlineSize = `${100 * count / greatest}%`;
-    return element("div", {class: "registry-bar"}, element("button", {type: "button", class: "link", onclick: () => choose(op)}, code(op)), element("span", {class: "bar-room"}, bar), element("span", {class: "numeric"}, plural(count, "model")));
+    return element("div", {class: "registry-bar"}, element("button", {type: "button", class: "link", onclick: () => choose(op)}, code(op)), element("span", {class: "bar-room"}, bar), element("span", {class: "numeric"}, plural(count, "report")));
   }));
 }
 

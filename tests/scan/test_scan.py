@@ -54,9 +54,9 @@ def test_a_scan_and_what_becomes_of_it(ray, registry):
     # The same run again: no report changes, and no file of models that didn't.
     with pytest.raises(compatcheck.UsageError, match="isn't empty: --resume"):
         compatcheck.scan("models", "out", targets=["tensorrt"])
-    kept = {file.name: file.stat().st_mtime_ns for file in (registry / "out" / "run").iterdir()}
+    kept = {file.name: file.stat().st_mtime_ns for file in (registry / "out" / "run").glob("*.jsonl")}
     assert compatcheck.scan("models", "out", targets=["tensorrt"], resume=True) == totals
-    again = {file.name: file.stat().st_mtime_ns for file in (registry / "out" / "run").iterdir()}
+    again = {file.name: file.stat().st_mtime_ns for file in (registry / "out" / "run").glob("*.jsonl")}
     assert set(kept) == set(again) and sum(kept[name] == again[name] for name in kept) == 3   # junk is looked at again
     assert lines(registry) == first
 
@@ -151,8 +151,29 @@ def test_a_bucket_that_cannot_be_reached(registry):
     assert done.returncode == 3 and "s3://models: can't be listed" in done.stderr and len(done.stderr.splitlines()) == 1, done
 
 
+def test_a_folder_that_cannot_be_written(registry):
+    (registry / "file").write_text("")
+    done = program("models", "-o", "file/out")
+    assert done.returncode == 2 and "can't be written" in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
 def test_a_program_run(registry):
     done = program("models", "-o", "out", "--ray", "local", "--opset", "17", "--exit-zero", "--exclude", "junk.pt", "--format", "json", COMPATCHECK_TARGET="tensorrt")
     assert done.returncode == 0 and done.stderr == "", done
     totals = json.loads(done.stdout)
     assert totals["models"] == 3 and totals["targets"][0]["target"].startswith("tensorrt")
+
+
+def test_examples_of_the_page(ray, registry, monkeypatch, capsys):
+    """The Python of docs/scan.md, with a folder in the place of the bucket; Spark's part is in test_spark.py."""
+    import re
+
+    page = (OWN.parent / "docs" / "scan.md").read_text()
+    blocks = [block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "spark" not in block]
+    assert len(blocks) == 3
+    shutil.copy(registry / "models" / "net.pt2", registry / "models" / "net.pt")
+    compatcheck.scan("models", "results", targets=["tensorrt"])
+    names = {}
+    for block in blocks:
+        exec(block.replace("s3://results", str(registry / "results-of-page")).replace("s3://models", str(registry / "models")), names)
+    assert "aten::linalg_pinv" in capsys.readouterr().out

@@ -46,6 +46,16 @@ def test_models_become_rows(spark, tmp_path):
     assert all("aten::linalg_pinv" in operators for operators in missing.values()) and len(missing) == 3
 
 
+def test_the_example_of_the_page(spark, tmp_path, capfd):
+    import re
+
+    page = (OWN.parent / "docs" / "scan.md").read_text()
+    block, = [block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "spark" in block]
+    shutil.copy(OWN / "cli" / "models" / "align.ir", tmp_path / "net.pt")
+    exec(block.replace("s3://models", str(tmp_path)), {"spark": spark, "compatcheck": compatcheck})
+    assert "linalg_pinv" in capfd.readouterr().out
+
+
 def test_wrong_options_are_refused_at_once():
     with pytest.raises(compatcheck.UsageError, match="opset 99"):
         compatcheck.check_udf(opset=99)

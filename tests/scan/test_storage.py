@@ -169,6 +169,17 @@ def test_a_ranged_file_of_a_reader_of_ones_own():
         compatcheck.convert(file)
 
 
+def test_names_of_any_bytes(tmp_path):
+    file = os.fsencode(tmp_path) + b"/net\xff.pt2"
+    with open(file, "wb") as made:
+        made.write(NET.read_bytes())
+    found, = find_models([str(tmp_path)], (), None, {})
+    assert found.name == f"{tmp_path}/net\\udcff.pt2"
+    remote = Remote(found.uri, {})
+    assert remote.size == NET.stat().st_size
+    remote.close()
+
+
 def test_what_a_reader_raises_reaches_the_caller():
     def read(ranges):
         raise KeyError("no such blob")

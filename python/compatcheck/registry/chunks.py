@@ -23,10 +23,10 @@ class Earlier:
     file: str
     identity: str
     offset: int
-    bytes: int
+    size: int
 
     def read(self, folder: Folder) -> bytes:
-        return folder.read(self.file, self.offset, self.offset + self.bytes)
+        return folder.read(self.file, self.offset, self.offset + self.size)
 
 
 def file_of(settings: str, models: Sequence[Found]) -> str:

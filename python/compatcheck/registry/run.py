@@ -18,6 +18,7 @@ from .workers import Worker, check
 MOST_IN_CHUNK = 32
 CHUNKS_IN_PART = 64
 REMOTE_WORKERS = 4  # processes of an actor, so that its core works while others wait for the network
+_SETTINGS = f"{chunks.FOLDER}/settings.json"
 OBJECT_STORE_BYTES = 128 << 20  # what goes through it are names
 
 
@@ -110,28 +111,25 @@ class CheckModels:
         return {"place": chunk["place"], "file": name, "models": len(models), "reused": reused}
 
 
-class WriteResults:
-    """A part of the chunks becomes a file of JSON lines and rows of the tables. What another try wrote is written again."""
+def write_parts(batch: Mapping[str, Any], job: Job) -> dict[str, list[Any]]:
+    """A task: a part of the chunks becomes a file of JSON lines and rows of the tables. What another try wrote is written again."""
+    job.configure()
+    folder = job.folder()
+    done = [_write_part(folder, json.loads(text)) for text in batch["part"]]
+    return {"place": [each[0] for each in done], "counts": [each[1] for each in done], "rows": [each[2] for each in done]}
 
-    def __init__(self, job: Job) -> None:
-        job.configure()
-        self._folder = job.folder()
 
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
-        done = [self._part(json.loads(text)) for text in batch["part"]]
-        return {"place": [each[0] for each in done], "counts": [each[1] for each in done], "rows": [each[2] for each in done]}
-
-    def _part(self, part: Mapping[str, Any]) -> tuple[int, str, str]:
-        place, lines = part["place"], []
-        for data in self._folder.read_all(part["files"]):
-            lines += [reports for _, reports in chunks.reports_in(data)]
-        models = [[json.loads(line) for line in reports.splitlines()] for reports in lines]
-        name = f"part-{place:05}"
-        self._folder.write(f"reports/{name}.jsonl", b"".join(lines))
-        for folder, data in results.tables([report for model in models for report in model]).items():
-            self._folder.write(f"{folder}/{name}.parquet", data)
-        totals = results.totals_of(models)
-        return place, json.dumps(totals.counts()), _core.page_rows(b"".join(lines))
+def _write_part(folder: Folder, part: Mapping[str, Any]) -> tuple[int, str, str]:
+    place, lines = part["place"], []
+    for data in folder.read_all(part["files"]):
+        lines += [reports for _, reports in chunks.reports_in(data)]
+    models = [[json.loads(line) for line in reports.splitlines()] for reports in lines]
+    name = f"part-{place:05}"
+    folder.write(f"reports/{name}.jsonl", b"".join(lines))
+    for table, data in results.tables([report for model in models for report in model]).items():
+        folder.write(f"{table}/{name}.parquet", data)
+    totals = results.totals_of(models)
+    return place, json.dumps(totals.counts()), _core.page_rows(b"".join(lines))
 
 
 Progress = Callable[[int, int], object]
@@ -149,7 +147,7 @@ def run_checks(job: Job, models: Sequence[Found], earlier: Mapping[str, chunks.E
         rows.append({"chunk": json.dumps({
             "place": place,
             "models": [[model.name, model.uri] for model in chunk],
-            "earlier": [[each.file, each.identity, each.offset, each.bytes] if each else None for each in before],
+            "earlier": [[each.file, each.identity, each.offset, each.size] if each else None for each in before],
         })})
     cores = jobs or max(1, int(ray.cluster_resources().get("CPU", 1)))
     remote = any("://" in model.uri and not model.uri.startswith(("file://", "local://")) for model in models)
@@ -179,8 +177,7 @@ def write_results(job: Job, files: Sequence[str]) -> dict[str, Any]:
         for place, at in enumerate(range(0, len(files), CHUNKS_IN_PART))
     ]
     data = ray.data.from_items(parts, override_num_blocks=len(parts)).map_batches(
-        WriteResults, fn_constructor_args=(job,), batch_size=1, num_cpus=1,
-        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=min(len(parts), max(1, int(ray.cluster_resources().get("CPU", 1))))),
+        write_parts, fn_kwargs={"job": job}, batch_size=1, num_cpus=1
     )
     found = sorted(data.take_all(), key=lambda row: int(row["place"]))
     totals = results.Totals()
@@ -202,11 +199,12 @@ def scan(job: Job, models: Sequence[Found], resume: bool, address: str, jobs: in
             raise UsageError(f"{job.output} isn't empty: --resume goes on with the run that it holds; or name another folder")
         earlier = chunks.earlier_reports(folder, job.settings) if resume else {}
         folder.remove([name for name in names if name in (results.TOTALS, results.PAGE)])
-        ours = connect(address, jobs)
+        folder.write(_SETTINGS, json.dumps({"settings": job.settings, "options": job.options}, indent=2).encode())
     except Error:
         raise
     except Exception as error:
-        raise ModelError(f"{job.output}: {reason_of(error)}") from error
+        raise UsageError(f"{job.output}: can't be written: {reason_of(error)}") from error
+    ours = connect(address, jobs)
     try:
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         context = ray.data.DataContext.get_current()
@@ -214,12 +212,13 @@ def scan(job: Job, models: Sequence[Found], resume: bool, address: str, jobs: in
         context.print_on_execution_start = False
         files = run_checks(job, models, earlier, jobs, progress)
         totals = write_results(job, files)
-        folder.remove([name for name in folder.names(chunks.FOLDER) if name not in set(files)])
+        folder.remove([name for name in folder.names(chunks.FOLDER) if name not in {*files, _SETTINGS}])
         return totals
     except Error:
         raise
     except ray.exceptions.RayError as error:
-        raise ModelError(f"the run on Ray failed ({reason_of(error)}); --resume goes on from here") from error
+        cause = getattr(error, "cause", None) or error
+        raise ModelError(f"the run on Ray failed ({reason_of(cause)}); --resume goes on from here") from error
     finally:
         if ours:
             ray.shutdown()

@@ -1,22 +1,22 @@
-"""`compatcheck.scan`."""
+"""`compatcheck.scan` and `ranged_file`. What they need is imported when they are called."""
 from __future__ import annotations
 
 import datetime
 import json
 import os
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import Any, Iterable, Mapping, Sequence, Union
 
 from .. import _core
-from ..errors import UsageError
+from ..errors import Error, ModelError, UsageError
 from ..options import CheckOptions, Path
 from ..progress import shown
 from ..record import Record
-from .worker import Settings
-from .workers import packed_opset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sys
+
+    from .worker import Settings
 
     if sys.version_info >= (3, 11):
         from typing import Unpack
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         from typing_extensions import Unpack
 
 _FILES = ("mappings", "plugins", "inputs_from", "targets")
-_NOT_OF_MANY = ("example_inputs", "example_kwargs", "dynamic_shapes", "progress", "hash", "graph")
+_NOT_OF_MANY = ("example_inputs", "example_kwargs", "dynamic_shapes", "hash", "graph")
 
 
 class ScanTotals(Record):
@@ -63,7 +63,6 @@ def scan(
     ray: str = "auto",
     jobs: Union[int, None] = None,
     storage_options: Union[Mapping[str, Any], None] = None,
-    progress: Union[bool, Callable[[str, int, int], object]] = False,
     **options: Unpack[CheckOptions],
 ) -> ScanTotals:
     """Checks all models of folders, buckets and listings on Ray, and writes reports, tables and totals to a folder.
@@ -73,6 +72,7 @@ def scan(
     """
     from . import run
     from .storage import as_time, file_system, find_models
+    from .workers import packed_opset
 
     run.import_ray()
     asked, plain, settings = checked_options("scan", opset, options)
@@ -87,14 +87,34 @@ def scan(
     target, path = file_system(os.fspath(output), storage)
     folder = target.unstrip_protocol(path)  # a relative path would be another one in each worker
     job = run.Job(folder, asked, plain, storage, f"{settings.digest()} {json.dumps(packed_opset(asked))}", _configuration())
-    with shown(progress) as show:
-        tell = (lambda done, total: show("check", done, total)) if show else (lambda done, total: None)
+    with shown(options.get("progress", False)) as show:
+
+        def tell(done: int, total: int) -> None:
+            if show:
+                show("check", done, total)
+
         return ScanTotals(run.scan(job, models, resume, ray, jobs, tell), os.fspath(output))
+
+
+def ranged_file(uri: str, **options: Any) -> _core.RangedFile:
+    """A model behind a URI of fsspec, for `check`, which reads the parts of it that it needs. `options` are those of the file
+    system."""
+    from .storage import Remote, reason_of
+
+    try:
+        remote = Remote(uri, options)
+    except Error:
+        raise
+    except Exception as error:
+        raise ModelError(f"{uri}: can't be read: {reason_of(error)}") from error
+    return _core.RangedFile(uri, remote.size, remote.read)
 
 
 def checked_options(call: str, opset: Union[int, Iterable[int]], options: Mapping[str, Any]) -> tuple[Any, dict[str, Any], Settings]:
     """The opsets and options as JSON has them. What is wrong with them is said once, here, and not in each model's report."""
-    given = {name: value for name, value in options.items() if value is not None}
+    from .worker import Settings
+
+    given = {name: value for name, value in options.items() if value is not None and name != "progress"}
     for name in _NOT_OF_MANY:
         if given.pop(name, None):
             raise UsageError(f"{call} has no {name}: it reads models by ranges, in processes of their own")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Iterable, Mapping, Sequence, Tuple
 
-from .. import _core
 from ..errors import ModelError, UsageError
 
 ENDINGS = (".pt", ".pt2", ".pth", ".torchscript", ".ir")
@@ -78,7 +77,7 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
     is_glob = bool(_GLOB & set(path))
     try:
         if is_glob:
-            files = {}
+            files: dict[str, Any] = {}
             for each, info in fs.glob(path, detail=True).items():
                 files.update(fs.find(each, detail=True) if info.get("type") == "directory" else {each: info})
             root = path[: path.rindex("/", 0, min(path.index(mark) for mark in _GLOB & set(path))) + 1]
@@ -98,7 +97,8 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
         if hidden or info.get("type") not in (None, "file") or not each.endswith(endings):
             continue
         name = os.path.join(uri, below) if "://" not in uri and root.rstrip("/") == path.rstrip("/") else _name(uri, fs, each)
-        models.append((Found(name, fs.unstrip_protocol(each)), below, info))
+        shown = name.encode(errors="backslashreplace").decode()  # names of local files can be any bytes
+        models.append((Found(shown, fs.unstrip_protocol(each)), below, info))
     return models
 
 
@@ -135,9 +135,11 @@ def as_time(value: Any) -> datetime.datetime:
     """A moment, in UTC where it names no zone. Raises ValueError."""
     if isinstance(value, (int, float)):
         return datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
-    if not isinstance(value, datetime.datetime):
-        value = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
-    return value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
+    if isinstance(value, datetime.datetime):
+        time = value
+    else:
+        time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+    return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
 
 
 class Remote:
@@ -185,18 +187,6 @@ class Remote:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-
-def ranged_file(uri: str, **options: Any) -> _core.RangedFile:
-    """A model behind a URI of fsspec, for `check`, which reads the parts of it that it needs. `options` are those of the file
-    system."""
-    try:
-        remote = Remote(uri, options)
-    except (ModelError, UsageError):
-        raise
-    except Exception as error:
-        raise ModelError(f"{uri}: can't be read: {reason_of(error)}") from error
-    return _core.RangedFile(uri, remote.size, remote.read)
 
 
 class Folder:
