@@ -159,10 +159,28 @@ void check_settings(const LoadOptions& load, const std::vector<int>& opsets, con
                        " to " + std::to_string(highest_opset));
 }
 
-nb::bytes failed_model(const std::string& path, const std::string& kind, const std::string& message) {
-  if (kind == "usage") return json_of(failure_report(path, UsageError(message)));
-  if (kind == "internal") return json_of(failure_report(path, InternalError(message)));
-  return json_of(failure_report(path, ModelError(message)));
+// What a batch writes of a model, whatever is wrong with it: JSON lines. Throws only what the file's reader throws.
+nb::bytes reports_of_file(const RangedFile& file, const LoadOptions& load, const std::vector<int>& opsets, bool one_is_enough,
+                          const CheckOptions& options) {
+  std::string lines;
+  {
+    const nb::gil_scoped_release release;
+    std::vector<Report> reports;
+    try {
+      reports = check(Loader(load).load(file), opsets, options);
+      for (Report& report : reports) report.gate.one_opset_is_enough = one_is_enough && opsets.size() > 1;
+    } catch (const Error& error) {
+      reports = {failure_report(file.name(), error)};
+      reports.front().error = with_flags(*reports.front().error);
+    }
+    lines = render(reports, Format::jsonl);
+  }
+  return nb::bytes(lines.data(), lines.size());
+}
+
+nb::bytes failure_line(const std::string& path, const std::string& message) {
+  const std::string line = render(failure_report(path, ModelError(message)), Format::jsonl);
+  return nb::bytes(line.data(), line.size());
 }
 
 std::vector<nb::bytes> check_model(const Model& model, const std::vector<int>& opsets, bool one_is_enough, CheckOptions options,
@@ -241,7 +259,8 @@ NB_MODULE(_core, module) {
   module.def("load_file", &load_file, nb::arg(), nb::arg(), nb::arg().none());
   module.def("load_bytes", &load_bytes, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("check", &check_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
-  module.def("failure_report", &failed_model);
+  module.def("reports_of_file", &reports_of_file);
+  module.def("failure_report", &failure_line);
   module.def("check_settings", &check_settings);
   module.def("settings_digest",
              [](const LoadOptions& load, const CheckOptions& options) { return settings_digest(load, options); });

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Sequence
 
 from .. import _core
-from ..errors import Error, ModelError, UsageError
+from ..errors import ModelError, UsageError
 from . import chunks, results
 from .storage import Folder, Found, reason_of
 from .workers import Worker, check
@@ -137,7 +137,7 @@ Progress = Callable[[int, int], object]
 
 def run_checks(job: Job, models: Sequence[Found], earlier: Mapping[str, chunks.Earlier], jobs: int | None, progress: Progress) -> list[str]:
     """The files of all chunks, in the order of the models."""
-    import ray
+    ray = import_ray()
 
     size = max(1, min(MOST_IN_CHUNK, len(models) // 64))
     rows = []
@@ -168,7 +168,7 @@ def run_checks(job: Job, models: Sequence[Found], earlier: Mapping[str, chunks.E
 
 
 def write_results(job: Job, files: Sequence[str]) -> dict[str, Any]:
-    import ray
+    ray = import_ray()
 
     folder = job.folder()
     folder.remove([name for name in folder.names() if name.split("/")[0] in results.RESULTS])
@@ -189,23 +189,29 @@ def write_results(job: Job, files: Sequence[str]) -> dict[str, Any]:
     return summary
 
 
-def scan(job: Job, models: Sequence[Found], resume: bool, address: str, jobs: int | None, progress: Progress) -> dict[str, Any]:
-    """The totals. Raises UsageError, and ModelError for an output that can't be written."""
-    ray = import_ray()
-    folder = job.folder()
+def _begin(job: Job, folder: Folder, resume: bool) -> dict[str, chunks.Earlier]:
+    """What the folder holds of earlier runs. From here on it has no totals: it isn't complete."""
     try:
         names = folder.names()
         if names and not resume:
             raise UsageError(f"{job.output} isn't empty: --resume goes on with the run that it holds; or name another folder")
-        earlier = chunks.earlier_reports(folder, job.settings) if resume else {}
+        earlier = chunks.earlier_reports(folder, job.settings)
         folder.remove([name for name in names if name in (results.TOTALS, results.PAGE)])
         folder.write(_SETTINGS, json.dumps({"settings": job.settings, "options": job.options}, indent=2).encode())
-    except Error:
+        return earlier
+    except UsageError:
         raise
     except Exception as error:
         raise UsageError(f"{job.output}: can't be written: {reason_of(error)}") from error
+
+
+def scan(job: Job, models: Sequence[Found], resume: bool, address: str, jobs: int | None, progress: Progress) -> dict[str, Any]:
+    """The totals. Raises UsageError, and ModelError where the run on Ray fails."""
+    ray = import_ray()
+    folder = job.folder()
     ours = connect(address, jobs)
     try:
+        earlier = _begin(job, folder, resume)
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
@@ -214,8 +220,6 @@ def scan(job: Job, models: Sequence[Found], resume: bool, address: str, jobs: in
         totals = write_results(job, files)
         folder.remove([name for name in folder.names(chunks.FOLDER) if name not in {*files, _SETTINGS}])
         return totals
-    except Error:
-        raise
     except ray.exceptions.RayError as error:
         cause = getattr(error, "cause", None) or error
         raise ModelError(f"the run on Ray failed ({reason_of(cause)}); --resume goes on from here") from error

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Mapping, Tuple
 
 from .. import _core
-from ..errors import Error, InternalError, TableError, UsageError
+from ..errors import Error
 from ..options import fill, load_options
 
 
@@ -34,23 +34,14 @@ class Settings:
     def reports(self, file: _core.RangedFile) -> bytes:
         """JSON lines, one for each opset; one where the model can't be checked."""
         try:
-            model = _core.load_ranges(file, self.load, None)
-            texts = _core.check(model, self.opsets, self.one_is_enough, self.check, None)
-        except Error as error:
-            texts = [failure(file.name, error)]
+            return _core.reports_of_file(file, self.load, self.opsets, self.one_is_enough, self.check)
         except OSError as error:
-            texts = [failure(file.name, f"{file.name}: can't be read: {error}")]
-        return lines_of(texts)
+            return failure_lines(file.name, f"can't be read: {error}")
 
 
-def failure(name: str, error: Any) -> bytes:
-    """The report of a model that can't be checked."""
-    kind = "usage" if isinstance(error, (UsageError, TableError)) else "internal" if isinstance(error, InternalError) else "model"
-    return _core.failure_report(name, kind, str(error))
-
-
-def lines_of(texts: list[bytes]) -> bytes:
-    return _core.render(texts, "jsonl", _core.RenderOptions(), False).encode()
+def failure_lines(name: str, reason: str) -> bytes:
+    """The report of a model that can't be read, as a JSON line."""
+    return _core.failure_report(name, f"{name}: {reason}")
 
 
 class _Ranges:

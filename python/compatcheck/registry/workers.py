@@ -117,7 +117,7 @@ def opened(model: Found, storage: Mapping[str, Any]) -> Any:
 
 def check(worker: Worker, model: Found, storage: Mapping[str, Any], known: str | None = None) -> bytes | None:
     """The reports of a model as JSON lines, whatever is wrong with it; none: it is the one of the earlier report."""
-    from .worker import failure, lines_of
+    from .worker import failure_lines
 
     try:
         for last in (False, True):
@@ -128,7 +128,7 @@ def check(worker: Worker, model: Found, storage: Mapping[str, Any], known: str |
                 if last:
                     raise CheckError("was replaced again and again while it was read")
     except CheckError as error:
-        return lines_of([failure(model.name, f"{model.name}: {error}")])
+        return failure_lines(model.name, str(error))
     except Exception as error:
-        return lines_of([failure(model.name, f"{model.name}: can't be read: {reason_of(error)}")])
+        return failure_lines(model.name, f"can't be read: {reason_of(error)}")
     return None
