@@ -14,6 +14,8 @@ import tempfile
 
 import surroundings as around
 
+from compatcheck.registry import run
+
 OWN = pathlib.Path(__file__).resolve().parent.parent / "cli" / "models"
 
 
@@ -25,14 +27,16 @@ def check_run(program, s3, count, address, ray_cluster, node):
     scan = ["scan", "s3://models", "-o", "s3://results/run", "--ray", address, "--target", "tensorrt", "--opset", "17", "--progress", "never"]
     done = lambda: len([key for key in around.objects(s3, "results", "run/run/") if key.endswith(".jsonl")])
     driver = around.Driver(program, scan, s3.environment())
-    around.until(lambda: done() >= 8 or not driver.running())
+    size = max(1, min(run.MOST_IN_CHUNK, count // 64))
+    chunks = -(-count // size)
+    around.until(lambda: done() >= chunks // 4 or not driver.running())
     driver.signal(signal.SIGSTOP)
     kill_a_node(ray_cluster, node)
-    before = done()
     driver.signal(signal.SIGCONT)
-    around.until(lambda: done() >= before + 8 or not driver.running())
+    around.until(lambda: done() >= chunks // 2 or not driver.running(), 1200)
     driver.kill()
     killed_at = done()
+    assert killed_at < chunks, "the run was over before it was killed"
     assert not around.objects(s3, "results", "run/totals.json"), "a run that was killed has no totals"
 
     again = around.run_program(program, scan, s3.environment(), check=False)
@@ -115,7 +119,7 @@ def main():
         assert totals["models"] == count
         check_tables(s3, lines, totals)
         check_totals(lines, totals)
-        print(f"{count} models; the driver was killed after {killed_at} chunks; {totals['yes']} convert, {totals['not_checked']} not checked")
+        print(f"{count} models; the driver was killed after {killed_at} files; {totals['yes']} convert, {totals['not_checked']} not checked")
 
 
 if __name__ == "__main__":
