@@ -180,18 +180,22 @@ def totals_of(models: Iterable[Sequence[Mapping[str, Any]]]) -> Totals:
     return totals
 
 
+def _counted(models: int) -> str:
+    return f"{models:,} model{'' if models == 1 else 's'}"
+
+
 def words(totals: Mapping[str, Any], output: str) -> str:
     """The totals for people."""
     count = totals["models"]
     lines = [
-        f"{count:,} model{'' if count == 1 else 's'}: {totals['yes']:,} convert, {totals['no']:,} don't, "
+        f"{_counted(count)}: {totals['yes']:,} convert, {totals['no']:,} don't, "
         f"{totals['needs_input']:,} need input, {totals[_NOT_CHECKED]:,} not checked"
     ]
     for title, rows in (
-        ("missing operators", [(each["op"], f"{each['models']:,} models", f"{each['alone']:,} by it alone") for each in totals["missing"][:10]]),
-        ("models that convert from a higher opset", [(f"opset {each['opset']}", f"{each['frees']:,} models", "") for each in totals["opsets"]]),
+        ("missing operators", [(each["op"], _counted(each["models"]), f"{each['alone']:,} by it alone") for each in totals["missing"][:10]]),
+        ("models that convert from a higher opset", [(f"opset {each['opset']}", _counted(each["frees"]), "") for each in totals["opsets"]]),
         ("engines", [(each["target"], f"{each['yes']:,} supported", f"{each['no']:,} not, {each['unknown']:,} unknown") for each in totals["targets"]]),
-        ("not checked", [(each["reason"][:100], f"{each['models']:,} models", "") for each in totals["failures"][:5]]),
+        ("not checked", [(each["reason"][:100], _counted(each["models"]), "") for each in totals["failures"][:5]]),
     ):
         if rows:
             lines += ["", title]
