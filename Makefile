@@ -7,6 +7,8 @@
 #                 TorchScript helper program, which needs libtorch to be built and used
 #   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
 #                 threads under ThreadSanitizer
+#   make test-scan scans of registries that are too long for make test: 2,000 models on a Ray cluster of three nodes, a model of
+#                 1 GB, and Spark, for which it installs Java (about 15 minutes, 1 GB of downloads)
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
 #   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.tsv and .md;
 #                 with OPS=histc the cases of one operator alone
@@ -22,7 +24,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel test test-asan test-tsan fuzz corpus operators programs bench format tidy clean
+.PHONY: all demo wheel test test-scan test-asan test-tsan fuzz corpus operators programs bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -68,6 +70,12 @@ test:
 	@$(cmake) --preset release --log-level=WARNING
 	@$(cmake) --build --preset release
 	@$(environment)/bin/ctest --preset release -j $(jobs)
+
+test-scan:
+	@tools/setup.sh scan
+	@$(cmake) --preset release --log-level=WARNING
+	@$(environment)/bin/ctest --preset release -R '^make_(models|broken)$$' > /dev/null
+	@$(cmake) --build --preset release --target long_scans
 
 test-asan:
 	@tools/setup.sh test

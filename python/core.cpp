@@ -124,6 +124,65 @@ Model load_bytes(const nb::bytes& bytes, const std::string& name, LoadOptions op
   return work.run([&, data = std::as_bytes(std::span(bytes.c_str(), bytes.size()))] { return Loader(options).load(data, name); });
 }
 
+// `read` is called by whichever thread reads, and goes with the last copy of the file, wherever that is.
+RangedFile ranged_file(const std::string& name, std::uint64_t bytes, nb::object read) {
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(read)), [](nb::object* object) {
+    const nb::gil_scoped_acquire acquire;
+    delete object;
+  });
+  return {name, bytes, [held](std::span<const ByteRange> ranges) {
+            const nb::gil_scoped_acquire acquire;
+            nb::list asked;
+            for (const ByteRange& range : ranges) asked.append(nb::make_tuple(range.offset, range.bytes));
+            std::vector<std::string> answers;
+            for (const nb::handle each : (*held)(asked)) {
+              const auto piece = nb::cast<nb::bytes>(each);
+              answers.emplace_back(piece.c_str(), piece.size());
+            }
+            return answers;
+          }};
+}
+
+Model load_ranges(const RangedFile& file, LoadOptions options, nb::object progress) {
+  Work work(std::move(progress));
+  options.run = work.run_options();
+  return work.run([&] { return Loader(options).load(file); });
+}
+
+// What is wrong with the options, whatever the model.
+void check_settings(const LoadOptions& load, const std::vector<int>& opsets, const CheckOptions& options) {
+  check_targets(options.targets);
+  const Loader loader(load);
+  for (const int opset : opsets)
+    if (opset < lowest_opset || opset > highest_opset)
+      throw UsageError("opset " + std::to_string(opset) + " is not supported: it must be " + std::to_string(lowest_opset) +
+                       " to " + std::to_string(highest_opset));
+}
+
+// What a batch writes of a model, whatever is wrong with it: JSON lines. Throws only what the file's reader throws.
+nb::bytes reports_of_file(const RangedFile& file, const LoadOptions& load, const std::vector<int>& opsets, bool one_is_enough,
+                          const CheckOptions& options) {
+  std::string lines;
+  {
+    const nb::gil_scoped_release release;
+    std::vector<Report> reports;
+    try {
+      reports = check(Loader(load).load(file), opsets, options);
+      for (Report& report : reports) report.gate.one_opset_is_enough = one_is_enough && opsets.size() > 1;
+    } catch (const Error& error) {
+      reports = {failure_report(file.name(), error)};
+      reports.front().error = with_flags(*reports.front().error);
+    }
+    lines = render(reports, Format::jsonl);
+  }
+  return nb::bytes(lines.data(), lines.size());
+}
+
+nb::bytes failure_line(const std::string& path, const std::string& message) {
+  const std::string line = render(failure_report(path, ModelError(message)), Format::jsonl);
+  return nb::bytes(line.data(), line.size());
+}
+
 std::vector<nb::bytes> check_model(const Model& model, const std::vector<int>& opsets, bool one_is_enough, CheckOptions options,
                                    nb::object progress) {
   Work work(std::move(progress));
@@ -186,14 +245,31 @@ NB_MODULE(_core, module) {
       .def_rw("as_list", &RenderOptions::as_list)
       .def_rw("source_root", &RenderOptions::source_root);
 
-  module.def("format_of", &format_of);
+  nb::class_<RangedFile>(module, "RangedFile")
+      .def("__init__", [](RangedFile* file, const std::string& name, std::uint64_t bytes,
+                          nb::object read) { new (file) RangedFile(ranged_file(name, bytes, std::move(read))); })
+      .def_prop_ro("name", &RangedFile::name)
+      .def_prop_ro("bytes", &RangedFile::bytes)
+      .def_prop_ro("bytes_read", &RangedFile::bytes_read)
+      .def_prop_ro("requests", &RangedFile::requests);
+
+  module.def("format_of", nb::overload_cast<const std::filesystem::path&>(&format_of));
+  module.def("identity_of", nb::overload_cast<const RangedFile&>(&identity_of), nb::call_guard<nb::gil_scoped_release>());
+  module.def("load_ranges", &load_ranges, nb::arg(), nb::arg(), nb::arg().none());
   module.def("load_file", &load_file, nb::arg(), nb::arg(), nb::arg().none());
   module.def("load_bytes", &load_bytes, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("check", &check_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def("reports_of_file", &reports_of_file);
+  module.def("failure_report", &failure_line);
+  module.def("check_settings", &check_settings);
+  module.def("settings_digest",
+             [](const LoadOptions& load, const CheckOptions& options) { return settings_digest(load, options); });
   module.def("check_onnx", &check_onnx_file, nb::arg(), nb::arg(), nb::arg().none());
   module.def("convert", &convert_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("verify", &verify_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("render", &render_saved);
+  module.def("page_rows", [](const nb::bytes& lines) { return page_rows(read_reports({lines.c_str(), lines.size()})); });
+  module.def("page_of_rows", [](const std::vector<std::string>& rows) { return page_of_rows(rows); });
   module.def("describe_operators", &describe_operators, nb::call_guard<nb::gil_scoped_release>());
   module.def("explain", &explain, nb::call_guard<nb::gil_scoped_release>());
 }

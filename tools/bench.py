@@ -164,6 +164,58 @@ def bench_batch(tool, models, runs):
         line(f"1,000 {name}, two jobs", f"{1000 / two:.0f} a second", "", True)
 
 
+SCAN = """import shutil, sys, time, ray, compatcheck
+ray.init(address="local", num_cpus=int(sys.argv[3]), include_dashboard=False, object_store_memory=100 << 20, log_to_driver=False, logging_level="ERROR")
+seconds = []
+for _ in range(int(sys.argv[4])):
+    shutil.rmtree(sys.argv[2], ignore_errors=True)
+    start = time.perf_counter()
+    compatcheck.scan(sys.argv[1], sys.argv[2], jobs=int(sys.argv[3]))
+    seconds.append(time.perf_counter() - start)
+print(sorted(seconds)[len(seconds) // 2])
+"""
+
+
+def bench_scan(tool, models, runs, count=1000):
+    """The same models by a batch and by a scan on Ray, whose start isn't counted, but for that of its actors."""
+    paths = subprocess.run([ROOT / "tools" / "setup.sh", "paths"], check=True, capture_output=True, text=True).stdout
+    packages = next(each.split("=", 1)[1] for each in paths.splitlines() if each.startswith("scan_test="))
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": f"{tool.parent / 'python'}:{packages}"}
+    small = sorted(file for file in models.glob("*.pt") if file.stat().st_size < 1_000_000)
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(count):
+            (pathlib.Path(folder) / "models").mkdir(exist_ok=True)
+            shutil.copyfile(small[i % len(small)], pathlib.Path(folder) / "models" / f"m{i:04}.pt")
+        for jobs in ("1", "2"):
+            batch, = in_turn(min(runs, 3), [tool, f"{folder}/models", "--format", "jsonl", "--frontend", "native", "--jobs", jobs])
+            done = subprocess.run([sys.executable, "-c", SCAN, f"{folder}/models", f"{folder}/out", jobs, str(min(runs, 3))], env=environment,
+                                  check=True, capture_output=True, text=True)
+            scan = float(done.stdout.split()[-1])
+            line(f"{count:,} models, batch ÷ scan on Ray, {jobs} at a time", f"{count / batch:.0f} ÷ {count / scan:.0f} a second", "", True)
+
+
+def bench_registry_page(tool, models, runs):
+    """The page of 100,000 reports in headless Chromium."""
+    sys.path.insert(0, str(ROOT / "tests" / "html"))
+    import check_registry_page
+    from browser import Watched, browser
+    reports, page, figures = models / "registry.jsonl", models / "registry.html", []
+    check_registry_page.write_reports(reports, 100_000)
+    start = time.perf_counter()
+    check_registry_page.make_page(tool, reports, page)
+    line(f"render of 100,000 reports ({reports.stat().st_size / 1e9:.1f} GB)", f"{time.perf_counter() - start:.1f} s", "", True)
+    with browser() as started:
+        for _ in range(runs):
+            with Watched(started, page) as watched:
+                opened = watched.page.evaluate(OPENED) / 1000
+                filtered = watched.page.evaluate(FILTER.replace("#operators", "#models").replace("linear", "team3")) / 1000
+                figures.append([opened, filtered])
+    opened, filtered = (statistics.median(column) for column in zip(*figures))
+    line(f"HTML page of 100,000 reports ({page.stat().st_size / 1e6:.0f} MB): opening", f"{opened * 1000:.0f} ms", "< 1 s", opened < 1)
+    line("  filtering its models", f"{filtered * 1000:.0f} ms", "< 1 s", filtered < 1)
+    reports.unlink()
+
+
 # Runs in the page as the operator table is filtered: until the browser has drawn what is left.
 FILTER = """async () => {
   const input = document.querySelector("#operators input"), drawn = () => new Promise(done => requestAnimationFrame(() => setTimeout(done)));
@@ -297,7 +349,9 @@ def main():
     line("each further opset, 1,000 nodes", f"{(opsets - many) / 19 * 1000:.1f} ms", "≤ 15 ms", (opsets - many) / 19 <= 0.015)
 
     bench_batch(tool, models, runs)
+    bench_scan(tool, models, runs)
     bench_html(tool, models, runs)
+    bench_registry_page(tool, models, runs)
     bench_convert(tool, models, runs)
     bench_exported(tool, models, runs)
     bench_build(ROOT / "build-bench")

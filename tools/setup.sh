@@ -5,6 +5,7 @@
 #   tools/setup.sh build     program, and libtorch
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages and browser of the tests
+#   tools/setup.sh scan      test, and Spark with Java
 #   tools/setup.sh wheel     program, and what builds and examines the Python wheel
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    a Python environment with clang-format, and nothing else
@@ -35,6 +36,7 @@ module_packages=()  # Debian's Python has its headers apart
 # 16 is the first clang of Debian 12 that takes the library of g++ 12 in C++20 whole.
 fuzz_packages=(clang-16 libclang-rt-16-dev llvm-16)
 tidy_packages=(clang-tidy-16)
+java_packages=(openjdk-17-jre-headless)
 browser_packages=(chromium fonts-dejavu-core)
 
 debian_packages() {
@@ -231,6 +233,9 @@ compile_protobuf() {
 torchvision_folder() { printf '%s/torchvision-%s' "$cache" "$TORCHVISION"; }
 module_test_folder() { printf '%s/module-test-%s' "$cache" "$(printf '%s' "$PYTHON_MODULE_TEST" | sha256sum | cut -c1-12)"; }
 
+scan_test_folder() { printf '%s/scan-test-%s' "$cache" "$(printf '%s' "$PYTHON_SCAN_TEST" | sha256sum | cut -c1-12)"; }
+spark_test_folder() { printf '%s/spark-test-%s' "$cache" "$(printf '%s' "$PYTHON_SPARK_TEST" | sha256sum | cut -c1-12)"; }
+
 # packages_apart FOLDER NAME==VERSION...
 packages_apart() {
   local target=$1
@@ -290,6 +295,14 @@ setup_test() {
   packages_apart "$(torchvision_folder)" "torchvision==$TORCHVISION" "pillow==$PILLOW"
   # shellcheck disable=SC2086
   packages_apart "$(module_test_folder)" $PYTHON_MODULE_TEST
+  # shellcheck disable=SC2086
+  packages_apart "$(scan_test_folder)" $PYTHON_SCAN_TEST
+}
+
+setup_scan() {
+  setup_test "${java_packages[@]}"
+  # shellcheck disable=SC2086
+  packages_apart "$(spark_test_folder)" $PYTHON_SPARK_TEST
 }
 
 setup_fuzz() {
@@ -313,10 +326,11 @@ venv="$cache/$(environment_name)"
 case "$purpose" in
   paths)
     printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)" \
-      protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)" module_test "$(module_test_folder)"
+      protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)" module_test "$(module_test_folder)" \
+      scan_test "$(scan_test_folder)" spark_test "$(spark_test_folder)"
     ;;
   packages) setup_packages "${module_packages[@]}" ;;   # the cache is left to who builds
-  program | build | wheel | models | test | fuzz | format | tidy)
+  program | build | wheel | models | test | scan | fuzz | format | tidy)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.
     exec 9>"$cache/lock"

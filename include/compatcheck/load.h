@@ -13,6 +13,7 @@
 
 #include "compatcheck/error.h"
 #include "compatcheck/frontend_kind.h"
+#include "compatcheck/ranged_file.h"
 #include "compatcheck/run.h"
 
 namespace compatcheck {
@@ -75,6 +76,8 @@ class Loader {
   // Throws ModelError (can't be read), UsageError (no libtorch, no such method), TableError (a mapping file or plugin).
   Model load(const std::filesystem::path& file);
   Model load(std::span<const std::byte> bytes, const std::string& display_name);
+  // For check() alone: convert() and verify() need a file. TorchScript is read by the native reader; libtorch needs a file, too.
+  Model load(const RangedFile& file);
 
  private:
   friend Model load(const std::filesystem::path& file, const LoadOptions& options);

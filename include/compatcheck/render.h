@@ -35,6 +35,12 @@ struct RenderOptions {
 std::string render(const Report& report, Format format, const RenderOptions& options = {});
 std::string render(std::span<const Report> reports, Format format, const RenderOptions& options = {});
 
+// The HTML page of more than `most_drawn` reports is a table alone, without findings and graphs. It can be made of parts: rows of
+// some reports each, then the page of all rows. The same reports give the same page as render().
+inline constexpr std::size_t most_drawn = 2000;
+std::string page_rows(std::span<const Report> reports);
+std::string page_of_rows(std::span<const std::string> rows);
+
 // The end of a text report of several models, for who renders them one by one. Of findings it reads no sites.
 std::string render_totals(std::span<const Report> reports, const RenderOptions& options = {});
 

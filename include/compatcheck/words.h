@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "compatcheck/error.h"
 
@@ -13,5 +14,8 @@ namespace compatcheck {
 // ReferenceFormat and Scaffold. Throws UsageError for another word: "GIVEN: expected one of …".
 template <class Enumerator>
 Enumerator spelled(const std::string& word, const std::string& given);
+
+// The library's messages name options by their fields: "CheckOptions::inputs". The text with flags in their place: "--input".
+std::string with_flags(std::string_view text);
 
 }  // namespace compatcheck

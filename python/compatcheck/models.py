@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import torch
 
-AnyModel = Union[Path, bytes, IO[bytes], _core.Model, "torch.nn.Module", "torch.export.ExportedProgram"]
+AnyModel = Union[Path, bytes, IO[bytes], _core.RangedFile, _core.Model, "torch.nn.Module", "torch.export.ExportedProgram"]
 _OF_MODULES = ("example_inputs", "example_kwargs", "dynamic_shapes")
 
 
@@ -31,6 +31,9 @@ def loaded(call: str, model: AnyModel, options: Mapping[str, Any], *structs: Any
         return model
     if example and not _is_module(model):
         raise UsageError(f"{next(iter(example))} is for an nn.Module, which torch.export makes a program of")
+    if isinstance(model, _core.RangedFile):
+        with shown(options.get("progress", False)) as progress:
+            return _core.load_ranges(model, load, progress)
     source = model if isinstance(model, (str, os.PathLike)) else _saved(model, example)
     with shown(options.get("progress", False)) as progress:
         if isinstance(source, tuple):

@@ -48,30 +48,10 @@ function listSections(parts) {
 // Paper shows everything that the report on the page holds.
 function showAll() { for (const part of shown.parts) part.showAll?.(); }
 
-function theme() {
-  const button = document.getElementById("theme");
-  const prefers = matchMedia("(prefers-color-scheme: dark)");
-  const kept = () => { try { return localStorage.getItem("compatcheck-theme"); } catch { return null; } };
-  const apply = () => {
-    const dark = (kept() ?? button.dataset.chosen ?? (prefers.matches ? "dark" : "light")) === "dark";
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    button.setAttribute("aria-pressed", String(dark));
-    for (const part of shown.parts) part.view?.drawing?.repaint();
-  };
-  button.addEventListener("click", () => {
-    const chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    button.dataset.chosen = chosen;
-    try { localStorage.setItem("compatcheck-theme", chosen); } catch { /* a page without storage keeps it while it is open */ }
-    apply();
-  });
-  prefers.addEventListener("change", apply);
-  apply();
-}
-
 const {name, version} = data.reports[0]?.tool ?? {name: "compatcheck", version: ""};
 document.getElementById("about").textContent = spelled(`Made by ${name} ${version}. The page holds everything that it shows, and asks nothing of any network.`);
 
-theme();
+theme(() => { for (const part of shown.parts) part.view?.drawing?.repaint(); });
 show();
 addEventListener("hashchange", show);
 addEventListener("beforeprint", showAll);

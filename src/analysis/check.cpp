@@ -169,6 +169,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
   StateAdvice advice(state, prepared, options, watch);
   Targets targets(state, prepared, assessor, options, watch);
   ModelInfo info = describe_model(state, prepared);
+  if (options.hash) analysis::refuse_ranges(state, "CheckOptions::hash");
   if (options.hash && !std::filesystem::is_regular_file(state.path))
     throw UsageError("CheckOptions::hash needs a file, not " + state.path);
   if (options.hash) info.sha256 = files::sha256_of_file(state.path);

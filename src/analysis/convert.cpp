@@ -160,6 +160,7 @@ bool accepted(Report& report, const ConvertOptions& options) {
 
 template <class Write>
 Report converted(const Model& model, const ConvertOptions& options, Write&& write) {
+  analysis::refuse_ranges(model.state(), "convert");
   return files::naming(model.path(), [&] {
     const int opset = options.opset;
     analysis::CheckedModel checked = analysis::check_model(model.state(), {&opset, 1}, analysis::check_options(options));

@@ -91,6 +91,11 @@ std::shared_ptr<const Model::State> with_state(const Model::State& model, const 
 
 }  // namespace
 
+void analysis::refuse_ranges(const Model::State& model, const std::string& call) {
+  if (model.file && model.file->is_ranged())
+    throw UsageError(model.path + " was read by ranges, which is enough for check; " + call + " needs a file on this machine");
+}
+
 const Model::State& analysis::state_of(const Model::State& model, StateMode mode, const ir::Watch& watch) {
   if (mode == StateMode::refuse || !model.program) return model;
   std::call_once(model.stateful_made, [&] {
@@ -183,6 +188,36 @@ std::string format_of(const std::filesystem::path& file) {
   });
 }
 
+struct RangedFile::State {
+  std::string name;
+  std::shared_ptr<files::BlockCache> ranges;
+  std::shared_ptr<const files::InputFile> file;
+};
+
+RangedFile::RangedFile(std::string name, std::uint64_t bytes, ReadRanges read) {
+  auto ranges = std::make_shared<files::BlockCache>(bytes, std::move(read));
+  auto file = std::make_shared<const files::InputFile>(ranges);
+  state_ = std::make_shared<const State>(State{std::move(name), std::move(ranges), std::move(file)});
+}
+
+const std::string& RangedFile::name() const { return state_->name; }
+std::uint64_t RangedFile::bytes() const { return state_->ranges->size(); }
+std::uint64_t RangedFile::bytes_read() const { return state_->ranges->bytes_read(); }
+std::uint64_t RangedFile::requests() const { return state_->ranges->requests(); }
+
+std::string identity_of(const RangedFile& file) {
+  return analysis::guarded(file.name(), [&] {
+    return files::naming(file.name(), [&] { return frontend::identity_of(*file.state().file, file.name()); });
+  });
+}
+
+std::string format_of(const RangedFile& file) {
+  return analysis::guarded(file.name(), [&] {
+    return files::naming(
+        file.name(), [&] { return std::string(frontend::name(frontend::recognise(*file.state().file, file.name()).format)); });
+  });
+}
+
 const std::string& Model::path() const { return state_->path; }
 
 Loader::Loader(LoadOptions options)
@@ -200,6 +235,11 @@ Model Loader::load(std::span<const std::byte> bytes, const std::string& display_
   return state_->load(display_name, [&](frontend::Frontend& frontend) {
     return frontend.load_bytes({data, bytes.size()}, display_name);
   });
+}
+
+Model Loader::load(const RangedFile& file) {
+  return state_->load(file.name(),
+                      [&](frontend::Frontend& frontend) { return frontend.load_ranges(file.state().file, file.name()); });
 }
 
 Model load(const std::filesystem::path& file, const LoadOptions& options) {

@@ -71,6 +71,9 @@ struct Model::State : analysis::LoadedFile {
 
 namespace compatcheck::analysis {
 
+// Throws UsageError for a model that was read by ranges: `call` ("convert") needs the file.
+void refuse_ranges(const Model::State& model, const std::string& call);
+
 // As StateMode has it: the model as it was loaded, or with its state as inputs and outputs. Lives as long as the model.
 const Model::State& state_of(const Model::State& model, StateMode mode, const ir::Watch& watch);
 

@@ -2,6 +2,7 @@
 
 #include "conversion/assess.h"
 #include "conversion/raw.h"
+#include "files/zip.h"
 #include "onnx/cleanup.h"
 #include "process/log.h"
 
@@ -26,6 +27,36 @@ CheckOptions check_options(const ConvertOptions& options) {
 
 namespace {
 
+constexpr std::uint64_t most_read = 64 << 10;  // of a weight in a file that is read by ranges
+
+// A storage in such a file has the place of its record's header.
+std::uint64_t contents_of(const files::InputFile& file, const ir::Storage& storage) {
+  files::ZipRecord record;
+  record.name = storage.record;
+  record.header = storage.file_offset;
+  return files::contents_offset(file, record);
+}
+
+onnx::WeightFile weight_file(const Model::State& model) {
+  if (!model.file) return {};
+  if (!model.file->is_ranged()) return {.descriptor = model.file->descriptor()};
+  const auto read = [&file = *model.file](const ir::Storage& storage, std::uint64_t offset, std::span<std::uint8_t> into) {
+    file.read_into(contents_of(file, storage) + offset, into);
+  };
+  return {.read = read, .most_read = most_read};
+}
+
+void fetch_weights(const files::InputFile& file, const std::vector<const onnx::TensorData*>& weights) {
+  constexpr std::uint64_t header_bytes = 256;  // with the record's name and padding
+  std::vector<ByteRange> ranges;
+  for (const onnx::TensorData* weight : weights) {
+    const ir::Storage& storage = *weight->view->storage;
+    if (storage.data.size() < storage.bytes && storage.bytes <= most_read)
+      ranges.push_back({storage.file_offset, header_bytes + storage.bytes});
+  }
+  file.fetch(ranges);
+}
+
 onnx::Model lowered(const ir::Graph& graph, const conversion::Context& context, const ConvertOptions& options,
                     std::vector<conversion::Stand>* stands) {
   conversion::LowerOptions asked{options.opset, options.input_names, options.output_names};
@@ -46,7 +77,8 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
     onnx::name_all(made);
     return made;
   }
-  const int weights = model.file ? model.file->descriptor() : -1;
+  onnx::WeightFile weights = weight_file(model);
+  if (weights.read) fetch_weights(*model.file, onnx::weights_to_read(made, weights.most_read));
   const auto step = [&](const char* name, auto&& run) {
     run();
     if (logging::enabled(LogLevel::debug))

@@ -212,20 +212,22 @@ void check_engines(const Options& options) {
   check_allowed_targets(options.configuration, targets);
 }
 
+}  // namespace
+
 // Elsewhere it would be a gate that lets everything pass.
-bool asks_for_list(const Options& options) {
+bool asks_for_engines(const Options& options) {
   return std::ranges::any_of(options.given, [](const GivenOption& given) {
     return given.name == "--target" && given.value == "list" && given.source == on_command_line;
   });
 }
 
-}  // namespace
+int list_engines(const Options& options) {
+  write_stdout(for_terminal(explain("targets", {.color = use_color(options.color), .width = terminal_width()})));
+  return exit_passed;
+}
 
 int run_check(const Options& given) {
-  if (asks_for_list(given)) {
-    write_stdout(for_terminal(explain("targets", {.color = use_color(given.color), .width = terminal_width()})));
-    return exit_passed;
-  }
+  if (asks_for_engines(given)) return list_engines(given);
   check_options(given);
   check_engines(given);
   const Options options = with_graph(with_stdout(given));

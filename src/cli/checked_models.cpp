@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "cli/library_words.h"
 #include "cli/model_files.h"
 #include "cli/output_file.h"
 #include "cli/read_model.h"
 #include "cli/terminal.h"
 #include "compatcheck/check_onnx.h"
+#include "compatcheck/words.h"
 
 namespace compatcheck::cli {
 namespace {

@@ -19,6 +19,7 @@ constexpr std::array commands_shipped{
     Command{"check", "MODEL...", "classify every operator of a model; the default command", "<file>", run_check},
     Command{"convert", "MODEL -o FILE", "convert a model to ONNX", "<file>", run_convert},
     Command{"verify", "MODEL [FILE.onnx]", "run the model and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
+    Command{"scan", "URI... -o URI", "check a registry of models on a Ray cluster", "<file>", run_scan},
     Command{"inspect", "MODEL", "show the nodes, attributes and weights of a .pt, .pt2 or .onnx file", "<file>", run_inspect},
     Command{"extract", "MODEL.onnx -o FILE", "write a part of an ONNX model, or the whole model with more outputs", "<file>",
             run_extract},
@@ -30,7 +31,7 @@ constexpr std::array commands_shipped{
             run_lint},
     Command{"completion", "bash|zsh|fish", "print completions for a shell", "bash zsh fish", run_completion},
     Command{"man", "[COMMAND]", "print the manual page of the program or a command",
-            "check convert verify inspect extract diff render ops explain lint", run_man},
+            "check convert verify scan inspect extract diff render ops explain lint", run_man},
     Command{"schema", "[COMMAND]", "print the JSON Schema of a command's output", "check verify inspect diff", run_schema},
 };
 

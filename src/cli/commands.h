@@ -24,6 +24,7 @@ const Command* find_command(std::string_view name);  // null if there is none
 int run_check(const Options& options);
 int run_convert(const Options& options);
 int run_verify(const Options& options);
+int run_scan(const Options& options);
 int run_inspect(const Options& options);
 int run_extract(const Options& options);
 int run_diff(const Options& options);
@@ -34,6 +35,10 @@ int run_lint(const Options& options);
 int run_completion(const Options& options);
 int run_schema(const Options& options);
 int run_man(const Options& options);
+
+// --target list.
+bool asks_for_engines(const Options& options);
+int list_engines(const Options& options);
 
 // What --print-config prints.
 std::string describe_configuration(const Command& command, const Options& options);

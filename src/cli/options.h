@@ -70,6 +70,7 @@ struct Options {
   Shard shard;
   std::optional<std::size_t> jobs;  // processes that check several models
   bool resume = false;
+  std::string ray = "auto";           // of scan: auto, local, or a cluster's address
   bool list_commands = false;         // of man
   std::filesystem::path source_root;  // of check and render
   When color = When::automatic;

@@ -1,12 +1,17 @@
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "cli/checked_models.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "cli/read_model.h"
 #include "cli/report_output.h"
+#include "cli/terminal.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -62,6 +67,78 @@ class Merged {
   std::map<std::string, std::vector<Known>> known_;  // by model
 };
 
+// A page of very many reports is made as they are read: they would fill the memory. None: there are fewer.
+class LongPage {
+ public:
+  explicit LongPage(const std::vector<std::string>& files) {
+    for (const auto& file : files) lines_ += file == "-" ? 0 : lines_in(file);
+  }
+  bool is_wanted() const { return lines_ > most_drawn; }
+
+  std::string page(const std::vector<std::string>& files) {
+    std::vector<std::string> rows;
+    for (const auto& file : files) rows.push_back(rows_of(file));
+    return page_of_rows(rows);
+  }
+
+ private:
+  // JSON lines: other reports are indented.
+  static std::size_t lines_in(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::string line;
+    if (!std::getline(stream, line) || !line.starts_with("{\"")) return 0;
+    std::size_t lines = 1;
+    while (std::getline(stream, line)) ++lines;
+    return lines;
+  }
+
+  std::string rows_of(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::string rows, line;
+    for (std::size_t number = 1; std::getline(stream, line); ++number) {
+      if (line.empty()) continue;
+      try {
+        for (const Report& report : read_reports(line))
+          if (is_new(report, line, file)) rows += page_rows({&report, 1});
+      } catch (const ModelError& error) {
+        throw ModelError(file + ": line " + std::to_string(number) + ": " + error.what());
+      }
+    }
+    return rows;
+  }
+
+  // As Merged has it.
+  bool is_new(const Report& report, const std::string& line, const std::string& file) {
+    const std::string key = report.model.path + '\0' + (report.error ? "" : std::to_string(report.opset));
+    const auto [known, fresh] = known_.try_emplace(key, std::hash<std::string>{}(line));
+    if (fresh || known->second == std::hash<std::string>{}(line)) return fresh;
+    throw UsageError(file + " and an earlier line or file hold different reports of " + report.model.path +
+                     "; leave out the one that no longer holds");
+  }
+
+  std::size_t lines_ = 0;
+  std::unordered_map<std::string, std::size_t> known_;
+};
+
+// The reports of a scan's folder.
+std::vector<std::string> report_files(const std::vector<std::string>& words) {
+  std::vector<std::string> files;
+  for (const auto& word : words) {
+    std::error_code error;
+    const auto reports = std::filesystem::path(word) / "reports";
+    if (!std::filesystem::exists(std::filesystem::path(word) / "totals.json", error) ||
+        !std::filesystem::is_directory(reports, error)) {
+      files.push_back(word);
+      continue;
+    }
+    std::vector<std::string> parts;
+    for (const auto& entry : std::filesystem::directory_iterator(reports)) parts.push_back(entry.path().string());
+    std::ranges::sort(parts);
+    std::ranges::move(parts, std::back_inserter(files));
+  }
+  return files;
+}
+
 Format format_of_output(const Options& options) {
   const std::string file = options.output.string();
   if (file.empty() || file == "-" || is_given(options, "--format")) return options.format;
@@ -77,9 +154,16 @@ int run_render(const Options& options) {
   Options asked = options;
   asked.format = format_of_output(options);
   asked = with_stdout(std::move(asked));
-  check_report_files(asked, options.positional, "the report to render");
+  const std::vector<std::string> files = report_files(options.positional);
+  check_report_files(asked, files, "the report to render");
+  if (asked.format == Format::html && asked.reports.empty())
+    if (LongPage page(files); page.is_wanted()) {
+      const std::string text = page.page(files);
+      asked.output.empty() ? write_stdout(text) : write_file(asked.output, text);
+      return exit_passed;
+    }
   Merged merged;
-  for (const auto& file : options.positional)
+  for (const auto& file : files)
     for (Report& report : read_saved(file)) merged.add(std::move(report), display_name(file));
   write_reports(merged.reports, asked, merged.reports.size() > 1);
   return exit_passed;

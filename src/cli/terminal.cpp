@@ -12,9 +12,9 @@
 #include <cstring>
 #include <new>
 
-#include "cli/library_words.h"
 #include "compatcheck/check.h"
 #include "compatcheck/printable.h"
+#include "compatcheck/words.h"
 
 namespace compatcheck::cli {
 namespace {

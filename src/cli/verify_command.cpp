@@ -4,13 +4,13 @@
 #include <array>
 
 #include "cli/commands.h"
-#include "cli/library_words.h"
 #include "cli/output_file.h"
 #include "cli/read_model.h"
 #include "cli/report_output.h"
 #include "cli/terminal.h"
 #include "cli/workers.h"
 #include "compatcheck/verify.h"
+#include "compatcheck/words.h"
 
 namespace compatcheck::cli {
 namespace {

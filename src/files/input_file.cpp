@@ -58,13 +58,26 @@ InputFile::InputFile(std::span<const std::uint8_t> bytes)
   }
 }
 
-InputFile::InputFile(InputFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_) {}
+InputFile::InputFile(std::shared_ptr<BlockCache> ranges) : size_(ranges->size()), ranges_(std::move(ranges)) {}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), size_(other.size_), ranges_(std::move(other.ranges_)) {}
 
 InputFile::~InputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+int InputFile::descriptor() const {
+  if (ranges_) throw ModelError("is read by ranges; this needs a file on this machine");
+  return descriptor_;
+}
+
+void InputFile::fetch(std::span<const ByteRange> ranges) const {
+  if (ranges_) ranges_->fetch(ranges);
+}
+
 void InputFile::read_into(std::uint64_t offset, std::span<std::uint8_t> into) const {
+  if (ranges_) return ranges_->read_into(offset, into);
   while (!into.empty()) {
     const ssize_t got = ::pread(descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;

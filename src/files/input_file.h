@@ -1,10 +1,14 @@
-// A file opened for reading at places. Not mapped: a file that is cut short while we read must not end in SIGBUS.
+// A file opened for reading at places. Not mapped: a file that is cut short while we read must not end in SIGBUS. Or one that
+// isn't on this machine, read by ranges.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <vector>
+
+#include "files/block_cache.h"
 
 namespace compatcheck::files {
 
@@ -14,12 +18,17 @@ class InputFile {
   explicit InputFile(const std::filesystem::path& path);
   // The bytes as an anonymous file, which another process can be handed.
   explicit InputFile(std::span<const std::uint8_t> bytes);
+  explicit InputFile(std::shared_ptr<BlockCache> ranges);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
 
   std::uint64_t size() const { return size_; }
-  int descriptor() const { return descriptor_; }
+  // Throws ModelError for one that is read by ranges.
+  int descriptor() const;
+  bool is_ranged() const { return ranges_ != nullptr; }
+  // Of one that is read by ranges: what will be read soon, in one request. Else nothing happens.
+  void fetch(std::span<const ByteRange> ranges) const;
 
   // Throws ModelError if the file ends before; `bytes` is not limited by the file's size, so check it first.
   std::vector<std::uint8_t> read(std::uint64_t offset, std::uint64_t bytes) const;
@@ -30,6 +39,7 @@ class InputFile {
  private:
   int descriptor_ = -1;
   std::uint64_t size_ = 0;
+  std::shared_ptr<BlockCache> ranges_;
 };
 
 }  // namespace compatcheck::files

@@ -233,7 +233,7 @@ std::shared_ptr<const ir::Storage> SavedTensors::storage_of(const NamedStorage& 
   if (record->compressed) unpack(*record);
   storage->bytes = record->unpacked;
   storage->in_file = !record->compressed && !big_endian_;
-  if (storage->in_file) storage->file_offset = contents_offset(file_, *record);
+  if (storage->in_file) storage->file_offset = weights_offset(file_, *record);
   if (!storage->in_file || storage->bytes <= small_storage_bytes)
     storage->data = read_zip_record(file_, *record, record->unpacked);
   if (storage->in_file) return storage;

@@ -4,10 +4,12 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 
 #include "compatcheck/error.h"
+#include "files/extent.h"
 #include "files/sha256.h"
 
 namespace compatcheck::files {
@@ -17,8 +19,11 @@ constexpr std::uint32_t local_signature = 0x04034b50, entry_signature = 0x02014b
                         zip64_end_signature = 0x06064b50, zip64_locator_signature = 0x07064b50;
 constexpr std::size_t local_bytes = 30, entry_bytes = 46, end_bytes = 22, zip64_end_bytes = 56, locator_bytes = 20;
 constexpr std::size_t inflate_piece = 64 << 10;
+constexpr std::uint64_t most_fetched = 64 << 20;
+constexpr std::uint64_t padding_bytes = 128;  // in front of a record's contents, by which torch aligns them to 64
 constexpr std::uint64_t deflate_method = 8;
-constexpr std::uint64_t in_zip64 = 0xffffffff;  // a size or place that stands in the record's extra field
+constexpr std::uint64_t likely_directory = 128 << 10;  // at the end of a file that is read by ranges
+constexpr std::uint64_t in_zip64 = 0xffffffff;         // a size or place that stands in the record's extra field
 
 [[noreturn]] void damaged(const std::string& what) { throw ModelError("is a damaged zip archive: " + what); }
 
@@ -60,6 +65,12 @@ class ZipBytes {
     if (offset > size_ || bytes > size_ - offset) damaged("its directory lies outside the file");
     return file_.read(start_ + offset, bytes);
   }
+  // The directory, which is usually there, comes along.
+  void fetch_tail(std::uint64_t bytes) const {
+    const std::uint64_t tail = std::min(size_, std::max(bytes, likely_directory));
+    const ByteRange range{start_ + size_ - tail, tail};
+    file_.fetch({&range, 1});
+  }
 
  private:
   const InputFile& file_;
@@ -69,6 +80,7 @@ class ZipBytes {
 // The end record stands before a comment of at most 65,535 bytes.
 std::optional<std::uint64_t> find_end(const ZipBytes& file) {
   const std::uint64_t tail_bytes = std::min<std::uint64_t>(file.size(), end_bytes + 0xffff);
+  file.fetch_tail(tail_bytes);
   const auto tail = file.read(file.size() - tail_bytes, tail_bytes);
   const Fields fields(tail);
   for (std::size_t place = tail.size(); place-- > 0;) {
@@ -228,6 +240,28 @@ bool ZipDirectory::has_folder(std::string_view folder) const {
 bool starts_as_zip(std::span<const std::uint8_t> head) {
   return head.size() >= 4 && head[0] == 'P' && head[1] == 'K' &&
          ((head[2] == 3 && head[3] == 4) || (head[2] == 5 && head[3] == 6));
+}
+
+std::uint64_t weights_offset(const InputFile& file, const ZipRecord& record) {
+  return file.is_ranged() && record.stored > small_storage_bytes ? record.header : contents_offset(file, record);
+}
+
+void fetch_small_records(const InputFile& file, const ZipDirectory& directory) {
+  if (!file.is_ranged()) return;
+  constexpr std::array<std::string_view, 4> read_whole{".py", ".pkl", ".json", ".debug_pkl"};
+  std::vector<ByteRange> ranges;
+  std::uint64_t left = most_fetched;
+  for (const ZipRecord& record : directory.records) {
+    const std::string_view name =
+        std::string_view(record.name).substr(record.name.starts_with(directory.top) ? directory.top.size() : 0);
+    if (name.starts_with("extra/")) continue;
+    const bool whole = std::ranges::any_of(read_whole, [&](std::string_view ending) { return name.ends_with(ending); });
+    const std::uint64_t bytes = local_bytes + record.name.size() + padding_bytes + record.stored;
+    if ((!whole && record.stored > small_storage_bytes) || bytes > left) continue;
+    left -= bytes;
+    ranges.push_back({record.header, bytes});
+  }
+  file.fetch(ranges);
 }
 
 ZipDirectory read_zip_directory(const InputFile& file) { return read_zip_directory(file, 0, file.size()); }

@@ -41,6 +41,14 @@ std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord
 // Where the contents of a record start, as they are in the file. Throws ModelError.
 std::uint64_t contents_offset(const InputFile& file, const ZipRecord& record);
 
+// Where the contents of a stored record of weights start. A file that is read by ranges isn't asked, as that would cost a request
+// for each record: of all but small storages the place is that of the record's header, which tells records apart, too.
+std::uint64_t weights_offset(const InputFile& file, const ZipRecord& record);
+
+// Of a file that is read by ranges, brings in one request what a reader of the model will read: code, pickles, JSON, marks, and
+// the records of small tensors.
+void fetch_small_records(const InputFile& file, const ZipDirectory& directory);
+
 // SHA-256 over names, sizes and CRCs: tells models apart without reading the weights.
 std::string identity(const ZipDirectory& directory);
 

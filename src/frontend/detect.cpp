@@ -14,7 +14,8 @@ namespace {
 using Head = std::span<const std::uint8_t>;
 using namespace std::string_view_literals;
 
-constexpr std::uint64_t head_bytes = 64 << 10;
+constexpr std::uint64_t head_bytes = 64 << 10, zip_mark_bytes = 4;
+constexpr std::uint64_t small_file = 256 << 10, fetched_head = 4 << 10, fetched_tail = 128 << 10;
 constexpr std::uint64_t pickle_bytes = 64 << 20;  // of weights' names; a state_dict of 100,000 tensors needs 20 MB
 
 bool starts_with(Head head, std::string_view magic, std::size_t at = 0) {
@@ -132,17 +133,27 @@ Recognition recognise_zip(const files::InputFile& file, const files::ZipDirector
   return {Format::unknown, "is a zip archive that holds neither TorchScript code nor an exported program", {}};
 }
 
+// Of a file that is read by ranges: the mark and the directory of an archive, or all of a small one.
+void fetch_ends(const files::InputFile& file) {
+  const std::uint64_t size = file.size();
+  if (size <= small_file)
+    file.fetch(std::array{ByteRange{0, size}});
+  else
+    file.fetch(std::array{ByteRange{0, fetched_head}, ByteRange{size - fetched_tail, fetched_tail}});
+}
+
 }  // namespace
 
 Recognition recognise(const files::InputFile& file, const std::filesystem::path& path) {
   if (file.size() == 0) throw ModelError("is empty");
-  const auto head = file.head(head_bytes);
-  if (files::starts_as_zip(head)) {
+  fetch_ends(file);
+  if (files::starts_as_zip(file.head(zip_mark_bytes))) {
     files::ZipDirectory directory = files::read_zip_directory(file);
     Recognition recognition = recognise_zip(file, directory);
     recognition.directory = std::move(directory);
     return recognition;
   }
+  const auto head = file.head(head_bytes);
   Recognition recognition = recognise_head(file, head);
   if (recognition.format == Format::unknown && recognition.detail.empty())
     recognition.format = text::looks_like_graph(head, path) ? Format::graph_text

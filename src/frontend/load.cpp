@@ -114,6 +114,8 @@ Loaded Frontend::State::load(const files::InputFile& file, const std::filesystem
   const Recognition recognition = files::naming(display_name, [&] { return recognise(file, path); });
   if (recognition.format == Format::graph_text) return load_text(file, display_name);
   return files::naming(display_name, [&] {
+    if (recognition.format == Format::exported_program || recognition.format == Format::torchscript)
+      fetch_small_records(file, *recognition.directory);
     if (recognition.format == Format::exported_program) return load_exported(file, *recognition.directory);
     if (recognition.format != Format::torchscript) throw ModelError(why_not(recognition));
     ir::Program program = load_torchscript(file, *recognition.directory, path, display_name, attach);
@@ -133,6 +135,7 @@ ir::Program Frontend::State::load_torchscript(const files::InputFile& file, cons
                                               const std::filesystem::path& path, const std::string& display_name, bool attach) {
   const auto by_libtorch = [&] {
     const protocol::LoadRequest request{model(path, display_name)};
+    if (file.is_ranged()) throw ModelError("is read by ranges; libtorch needs a file on this machine");
     return decode_program(expect<protocol::LoadReply>(helper.ask(request, &file, attach)).program);
   };
   if (options.frontend == FrontendKind::libtorch) return by_libtorch();
@@ -202,6 +205,12 @@ Loaded Frontend::load(const std::filesystem::path& path) {
 
 Loaded Frontend::load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name) {
   auto file = files::naming(display_name, [&] { return std::make_shared<const files::InputFile>(bytes); });
+  Loaded loaded = state_->load(*file, display_name, display_name, true);
+  loaded.file = std::move(file);
+  return loaded;
+}
+
+Loaded Frontend::load_ranges(std::shared_ptr<const files::InputFile> file, const std::string& display_name) {
   Loaded loaded = state_->load(*file, display_name, display_name, true);
   loaded.file = std::move(file);
   return loaded;

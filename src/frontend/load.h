@@ -91,6 +91,7 @@ class Frontend {
 
   // Throws ModelError for what can't be read, with the reason and what to do; UsageError where no libtorch is found.
   Loaded load(const std::filesystem::path& file);
+  Loaded load_ranges(std::shared_ptr<const files::InputFile> file, const std::string& display_name);
   Loaded load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name);  // stdin
 
   // What the helper runs libtorch for, beside loading:

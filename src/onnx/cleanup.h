@@ -2,10 +2,15 @@
 #pragma once
 
 #include <unordered_set>
+#include <vector>
 
 #include "onnx/model.h"
+#include "onnx/weight_copy.h"
 
 namespace compatcheck::onnx {
+
+// Initializers that fuse_batch_norm and fold_constants will read, of at most `most_read` bytes each.
+std::vector<const TensorData*> weights_to_read(const Model& model, std::uint64_t most_read);
 
 std::size_t node_count(const Model& model);  // bodies included
 bool has_open_sizes(const Model& model);     // some input has a size that isn't a number
@@ -18,12 +23,11 @@ void remove_identities(Model& model);
 void drop_zero_states(Model& model);
 // Of equal nodes with equal inputs in one graph the first stays; random ones all stay.
 void merge_equal(Model& model);
-// A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: a descriptor of the
-// file in which they lie.
-void fuse_batch_norm(Model& model, int weights);
+// A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: where they lie.
+void fuse_batch_norm(Model& model, const WeightFile& weights);
 // Nodes that compute with weights and constants alone, of moderate size, become weights, unless the file would grow by more than
 // a few kilobytes.
-void fold_constants(Model& model, int weights);
+void fold_constants(Model& model, const WeightFile& weights);
 // The nodes that fold_constants would remove, in bodies too.
 std::unordered_set<const Node*> foldable_nodes(const Model& model);
 // ONNX Runtime (PadFusion, 1.17 to 1.31) takes zeros that a Pad puts around a MaxPool's input into its `pads`, which count as

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -44,7 +45,7 @@ class Foldable {
       if (bytes_of(data.dtype, data.dims) > small_bytes) origins_[weight.value] = weight.value;
       if (!data.view && data.factors.empty()) operand.value = &data;
       if (data.view && bytes_read(data) <= small_bytes && data.view->storage->data.size() == data.view->storage->bytes)
-        operand.value = &held_.emplace(weight.value, read_tensor(data, -1)).first->second;
+        operand.value = &held_.emplace(weight.value, read_tensor(data, {})).first->second;
     }
   }
 
@@ -141,7 +142,7 @@ std::unordered_set<ValueId> growing(const Model& model) {
 
 class Folding {
  public:
-  Folding(Model& model, int weights) : model_(model), weights_(weights), foldable_(model, growing(model)) {
+  Folding(Model& model, const WeightFile& weights) : model_(model), weights_(weights), foldable_(model, growing(model)) {
     for (const Initializer& weight : model.initializers) tensors_[weight.value] = &weight.data;
   }
 
@@ -158,8 +159,10 @@ class Folding {
   }
 
  private:
-  std::optional<TensorData> result_of(const Node& node, const Computation& computation) const {
+  std::optional<TensorData> result_of(const Node& node, const Computation& computation) {
     if (const TensorData* held = foldable_.value(node.outputs[0])) return *held;
+    if (weights_.read && std::ranges::any_of(node.inputs, [&](ValueId input) { return is_unread(input); }))
+      return unread(computation);
     std::vector<TensorData> read(node.inputs.size());
     std::vector<const TensorData*> operands;
     for (std::size_t i = 0; i < read.size(); ++i) {
@@ -171,6 +174,26 @@ class Folding {
       operands.push_back(&read[i]);
     }
     return computation.run(operands);
+  }
+
+  bool is_unread(ValueId input) const {
+    const auto found = tensors_.find(input);
+    if (found == tensors_.end() || !found->second->view || !found->second->view->storage) return false;
+    const TensorData& data = *found->second;
+    return data.view->storage->data.size() < data.view->storage->bytes && bytes_read(data) > weights_.most_read;
+  }
+
+  // Each has a place of its own, from the end of the largest file on: none is taken for another.
+  TensorData unread(const Computation& computation) {
+    auto storage = std::make_shared<ir::Storage>();
+    storage->bytes = std::max(bytes_of(computation.dtype, computation.dims), weights_.most_read + 1);
+    storage->file_offset = std::numeric_limits<std::uint64_t>::max() - ++unread_;
+    storage->in_file = true;
+    ir::TensorView view{
+        .dtype = computation.dtype, .sizes = computation.dims, .strides = {}, .storage = storage, .quantizer = nullptr};
+    std::int64_t stride = 1;
+    for (std::size_t d = view.sizes.size(); d-- > 0; stride *= view.sizes[d]) view.strides.insert(view.strides.begin(), stride);
+    return {.dtype = computation.dtype, .dims = computation.dims, .bytes = {}, .view = std::move(view)};
   }
 
   // The result has the name of the weight that it is made of; of several, of the largest.
@@ -200,15 +223,38 @@ class Folding {
   }
 
   Model& model_;
-  int weights_;
+  const WeightFile& weights_;
   Foldable foldable_;
   std::map<ValueId, const TensorData*> tensors_;
+  std::uint64_t unread_ = 0;
   std::deque<Initializer> made_;  // stays where it is as it grows
 };
 
 }  // namespace
 
-void fold_constants(Model& model, int weights) { Folding(model, weights).run(); }
+void fold_constants(Model& model, const WeightFile& weights) { Folding(model, weights).run(); }
+
+std::vector<const TensorData*> weights_to_read(const Model& model, std::uint64_t most_read) {
+  std::map<ValueId, const TensorData*> weights;
+  for (const Initializer& weight : model.initializers) weights[weight.value] = &weight.data;
+  std::vector<const TensorData*> found;
+  const auto add = [&](ValueId input) {
+    const auto weight = weights.find(input);
+    if (weight == weights.end() || !weight->second->view || !weight->second->view->storage) return;
+    if (bytes_to_read(*weight->second) <= most_read) found.push_back(weight->second);
+  };
+  const auto folded = foldable_nodes(model);
+  std::unordered_map<ValueId, const Node*> convolutions;
+  for_each_node(model.graph, [&](const Node& node) {
+    if (folded.contains(&node)) std::ranges::for_each(node.inputs, add);
+    if (node.op == "Conv") convolutions[node.outputs[0]] = &node;
+    const auto conv = node.op == "BatchNormalization" ? convolutions.find(node.inputs[0]) : convolutions.end();
+    if (conv == convolutions.end()) return;
+    std::ranges::for_each(node.inputs, add);
+    if (conv->second->inputs.size() > 2) add(conv->second->inputs[2]);
+  });
+  return found;
+}
 
 std::unordered_set<const Node*> foldable_nodes(const Model& model) {
   std::unordered_set<const Node*> nodes;

@@ -18,7 +18,7 @@ struct Affine {
 
 class Fusion {
  public:
-  Fusion(Model& model, int weights) : model_(model), weights_(weights) {
+  Fusion(Model& model, const WeightFile& weights) : model_(model), weights_(weights) {
     for (std::size_t i = 0; i < model.initializers.size(); ++i) constants_[model.initializers[i].value] = i;
     count_reads(model.graph);
   }
@@ -120,13 +120,13 @@ class Fusion {
   }
 
   Model& model_;
-  int weights_;
+  const WeightFile& weights_;
   std::map<ValueId, std::size_t> constants_;
   std::map<ValueId, std::size_t> reads_;
 };
 
 }  // namespace
 
-void fuse_batch_norm(Model& model, int weights) { Fusion(model, weights).run(model.graph); }
+void fuse_batch_norm(Model& model, const WeightFile& weights) { Fusion(model, weights).run(model.graph); }
 
 }  // namespace compatcheck::onnx

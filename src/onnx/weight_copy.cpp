@@ -29,7 +29,7 @@ constexpr std::size_t tile = 32;                // rows and columns that a cache
 // Bytes of a storage, in the file or carried along.
 class Source {
  public:
-  Source(const ir::TensorView& view, int file) : storage_(*view.storage), file_(file) {}
+  Source(const ir::TensorView& view, WeightFile file) : storage_(*view.storage), file_(std::move(file)) {}
 
   bool in_file() const { return storage_.data.size() < storage_.bytes; }
   std::uint64_t file_offset() const { return storage_.file_offset; }
@@ -39,8 +39,9 @@ class Source {
       std::memcpy(into, storage_.data.data() + offset, count);
       return;
     }
+    if (file_.read) return file_.read(storage_, offset, {into, count});
     while (count > 0) {
-      const ssize_t got = pread(file_, into, count, static_cast<off_t>(storage_.file_offset + offset));
+      const ssize_t got = pread(file_.descriptor, into, count, static_cast<off_t>(storage_.file_offset + offset));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) throw ModelError("the model file ends within a weight, or can't be read any more");
       into += got;
@@ -51,7 +52,7 @@ class Source {
 
  private:
   const ir::Storage& storage_;
-  int file_;
+  WeightFile file_;
 };
 
 // What of a storage lies between a view's first element and its last.
@@ -145,7 +146,7 @@ class Copy {
   Copy(const PlacedWeight& placed, int weights, int to, const std::function<void(std::uint64_t)>& written, Memory& memory)
       : data_(*placed.data),
         view_(*data_.view),
-        source_(view_, weights),
+        source_(view_, {.descriptor = weights}),
         weights_(weights),
         to_(to),
         at_(placed.at),
@@ -339,7 +340,7 @@ void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, con
 
 std::uint64_t bytes_to_read(const TensorData& data) { return data.view ? Reach(*data.view).bytes() : data.bytes.size(); }
 
-TensorData read_tensor(const TensorData& data, int weights) {
+TensorData read_tensor(const TensorData& data, const WeightFile& weights) {
   TensorData made{.dtype = data.dtype, .dims = data.dims, .bytes = data.bytes, .view = {}, .factors = data.factors};
   if (data.view && data.elements() > 0) {
     const ir::TensorView& view = *data.view;

@@ -116,11 +116,15 @@ std::string html(std::span<const Report> reports, const RenderOptions& options) 
   for (const Report& report : reports) data["words"].push_back(words(report));
   data["missing_rules"] = missing_rules();
   data["sources"] = sources(reports, options.source_root);
+  return filled_page(html_script, data);
+}
+
+std::string filled_page(std::string_view script, const Json& data) {
   const std::array<std::pair<std::string_view, std::string>, 5> parts{{
       {"@style_hash@", policy_hash(html_style)},
-      {"@script_hash@", policy_hash(html_script)},
+      {"@script_hash@", policy_hash(script)},
       {"@style@", std::string(html_style)},
-      {"@script@", std::string(html_script)},
+      {"@script@", std::string(script)},
       {"@data@", inert(data.dump(-1, ' ', false, replace_bad_utf8))},
   }};
   return filled(html_page, parts);

@@ -3,10 +3,15 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "compatcheck/render.h"
+#include "report/json_parts.h"
 
 namespace compatcheck::report {
+
+// The page with this script, which finds the data in it.
+std::string filled_page(std::string_view script, const Json& data);
 
 // Names and texts of models are data in the page, which its script shows as text.
 std::string html(std::span<const Report> reports, const RenderOptions& options);

@@ -1,5 +1,7 @@
 #include "compatcheck/render.h"
 
+#include <array>
+
 #include "analysis/boundary.h"
 #include "report/allowlist.h"
 #include "report/difference.h"
@@ -11,6 +13,7 @@
 #include "report/junit.h"
 #include "report/markdown.h"
 #include "report/printable.h"
+#include "report/registry_page.h"
 #include "report/sarif.h"
 #include "report/schema_text.h"
 #include "report/text.h"
@@ -31,7 +34,9 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
       case Format::github: return report::github(reports, options);
       case Format::gitlab: return report::gitlab(reports, options);
       case Format::markdown: return report::markdown(reports);
-      case Format::html: return report::html(reports, options);
+      case Format::html:
+        if (reports.size() > most_drawn) return report::registry_page(std::array{report::page_rows(reports)});
+        return report::html(reports, options);
       case Format::allowlist_yaml: return report::allowlist(reports);
     }
     throw UsageError("there is no such format of this report");
@@ -87,6 +92,14 @@ std::string render(const Difference& difference, ReferenceFormat format, const R
   return analysis::guarded("the report", [&] {
     return format == ReferenceFormat::json ? report::json(difference) : written(report::page(difference), format, options);
   });
+}
+
+std::string page_rows(std::span<const Report> reports) {
+  return analysis::guarded("the report", [&] { return report::page_rows(reports); });
+}
+
+std::string page_of_rows(std::span<const std::string> rows) {
+  return analysis::guarded("the report", [&] { return report::registry_page(rows); });
 }
 
 std::string json_schema() { return report::schema_text; }

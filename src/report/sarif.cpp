@@ -15,7 +15,7 @@ namespace compatcheck::report {
 namespace {
 
 // What GitHub takes of a run; of a result it shows 100 places.
-constexpr std::size_t most_results = 25'000, most_places = 100, most_bytes = 10'000'000;
+constexpr std::size_t most_results = 25'000, most_locations = 100, most_bytes = 10'000'000;
 
 bool unreserved(unsigned char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' ||
@@ -46,7 +46,7 @@ Json location(const SourceFiles::Place& place, const std::string& module) {
 Json locations(const Report& report, const Occurrence& occurrence, SourceFiles& files) {
   Json list = Json::array();
   for (const Site* site : occurrence.sites) {
-    if (list.size() == most_places) break;
+    if (list.size() == most_locations) break;
     list.push_back(location(files.place(report, site), occurrence.module));
     list.back()["message"] = {{"text", place(*site)}};
   }

@@ -316,6 +316,7 @@ class Verifying {
 };
 
 void must_run(const Model& model, const VerifyOptions& options) {
+  analysis::refuse_ranges(model.state(), "verify");
   if (options.runs < 1) throw UsageError("verify: at least 1 run is needed, not " + std::to_string(options.runs));
   if (model.state().format == frontend::Format::graph_text)
     throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a model file");

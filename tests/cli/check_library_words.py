@@ -5,7 +5,7 @@ import pathlib, re, sys
 
 root = pathlib.Path(sys.argv[1])
 defects = []
-flags = dict(re.findall(r'\{"(\w+)", "(--[\w-]+)"\}', (root / "src/cli/library_words.cpp").read_text()))
+flags = dict(re.findall(r'\{"(\w+)", "(--[\w-]+)"\}', (root / "src/report/library_words.cpp").read_text()))
 options = set(re.findall(r'Option\{"(--[\w-]+)"', (root / "src/cli/option_table.cpp").read_text()))
 headers = "\n".join(path.read_text() for path in sorted((root / "include/compatcheck").glob("*.h")))
 fields = {}

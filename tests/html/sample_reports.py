@@ -234,3 +234,32 @@ def hostile():
     made["targets"] = [{**target("ort-cpu@1.31", made, 0), "target": text, "source": text} for text in HOSTILE[:4]]
     reports.append(made)
     return listed(reports)
+
+
+# --- Registries ------------------------------------------------------------------------------------------------------
+
+KINDS = []
+
+
+def registry_report(place):
+    """One of very many, without a graph. Names are as hostile as a bucket's may be."""
+    if not KINDS:
+        targets = ["ort-cpu@1.31", "tensorrt@10.15"]
+        KINDS.extend(report("", flat(10 + 7 * i), 17, with_graph=False, targets=targets) for i in range(20))
+        KINDS.extend(report("", network(70 + 9 * i, i, 0.1 + 0.02 * (i % 9)), 17, with_graph=False, targets=targets[: 1 + i % 2]) for i in range(40))
+        KINDS.extend({**one, "verdict": "needs_input"} for one in KINDS[:3])
+    path = f"s3://models/team{place % 11}/v{place % 5}/model-{place:06}.pt"
+    if place % 997 == 3:
+        path += HOSTILE[place // 997 % len(HOSTILE)][:60]
+    if place % 29 == 7:
+        return failure(path)
+    kind = KINDS[place * 5 % len(KINDS)]
+    return {**kind, "model": {**kind["model"], "path": path}}
+
+
+def as_page_shows(path):
+    """What can't be seen is spelled out, as in dom.js."""
+    import re
+
+    unseen = "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    return re.sub(unseen, lambda found: f"\\u{ord(found[0]):04x}", path)

@@ -149,6 +149,7 @@ void Archive::read_saved(const files::ZipRecord& record) {
   if (record.unpacked == 0) return;
   if (record.compressed) return add_saved(contents(file_, record, most_unpacked, "compressed weights"));
   const auto nested = files::read_zip_directory(file_, contents_offset(file_, record), record.stored);
+  files::fetch_small_records(file_, nested);
   if (nested.find("data.pkl")) add(files::read_saved_object(file_, nested, most_saved_values));
 }
 
@@ -189,7 +190,7 @@ std::shared_ptr<const ir::Storage> Archive::storage_of(const std::string& record
   made->bytes = record->unpacked;
   made->in_file = !record->compressed;
   if (made->in_file)
-    made->file_offset = contents_offset(file_, *record);
+    made->file_offset = weights_offset(file_, *record);
   else
     made->data = contents(file_, *record, most_unpacked, "compressed weights");
   return storage = with_small_bytes(std::move(made));

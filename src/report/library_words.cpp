@@ -1,10 +1,10 @@
-#include "cli/library_words.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace compatcheck::cli {
+#include "compatcheck/words.h"
+
+namespace compatcheck {
 namespace {
 
 // By field alone: what several structs have is the same flag. tests/cli/check_library_words.py holds it against the sources.
@@ -57,4 +57,4 @@ std::string with_flags(std::string_view text) {
   }
 }
 
-}  // namespace compatcheck::cli
+}  // namespace compatcheck

@@ -1,0 +1,130 @@
+"""`compatcheck scan`, whose options the program has read: pairs of an option and its value, then `--` and the URIs."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+import time
+from typing import Any, Callable, Sequence
+
+from ..errors import Error, InternalError, ModelError
+
+_FLAGS = ("--exit-zero", "--resume", "--quiet")
+_LISTS = {
+    "--input": "inputs", "--dim": "dims", "--custom-opset": "custom_opsets", "--mappings": "mappings", "--plugin": "plugins",
+    "--target": "targets", "--exclude": "exclude",
+}
+_NAMES = {"--timeout": "timeout_seconds", "--memory": "memory_mb"}
+_NUMBERS: dict[str, Callable[[str], Any]] = {"--timeout": float, "--memory": int, "--max-missing": int, "--jobs": int}
+_OWN = ("output", "format", "progress", "quiet")
+
+
+def parsed(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    end = list(words).index("--")
+    options: dict[str, Any] = {}
+    for flag, value in zip(words[:end:2], words[1:end:2]):
+        if flag in _LISTS:
+            options.setdefault(_LISTS[flag], []).append(value)
+        elif flag == "--opset":
+            opsets = [int(each) for each in value.split(",")]
+            options["opset"] = opsets[0] if len(opsets) == 1 else opsets
+        elif flag == "--opset-range":
+            opsets = [int(each) for each in value.split(",")]
+            options["opset"] = range(opsets[0], opsets[-1] + 1)
+        else:
+            name = _NAMES.get(flag, flag[2:].replace("-", "_"))
+            options[name] = True if flag in _FLAGS else _NUMBERS.get(flag, str)(value)
+    return options, list(words[end + 1:])
+
+
+class _ProgressLine:
+    """As of a batch: one line on stderr."""
+
+    def __init__(self, when: str) -> None:
+        self.shown = when == "always" or (when == "auto" and sys.stderr.isatty())
+        self._begun = time.monotonic()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if not self.shown:
+            return
+        seconds = time.monotonic() - self._begun
+        rate = f" {done / seconds:.1f} a second" if done and seconds >= 1 else ""
+        sys.stderr.write(f"\r\x1b[K[{done}/{total}]{rate}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+
+
+_RAYS_OWN = re.compile(rb"\[\d{4}-\d\d-\d\d [^]]*\] .*\.(cc|h):\d+: |\d{4}-\d\d-\d\d [^ ]+\t(INFO|WARNING) ")
+
+
+class _WithoutLog:
+    """What Ray prints goes to stderr, but for lines of its log: what matters of them comes as an exception, too."""
+
+    def __enter__(self) -> None:
+        sys.stderr.flush()
+        sys.stdout.flush()
+        self._stdout, self._stderr = os.dup(1), os.dup(2)
+        source, target = os.pipe()
+        os.dup2(target, 1)
+        os.dup2(target, 2)
+        os.close(target)
+        self._thread = threading.Thread(target=self._pass, args=(source,), daemon=True)
+        self._thread.start()
+
+    def _pass(self, source: int) -> None:
+        held = b""
+        while piece := os.read(source, 1 << 16):
+            held += piece
+            while (end := held.find(b"\n")) >= 0:
+                self._write(held[: end + 1])
+                held = held[end + 1 :]
+            if held[:1] == b"\r":  # the progress line, which has no end
+                self._write(held)
+                held = b""
+        self._write(held)
+
+    def _write(self, line: bytes) -> None:
+        if line and not _RAYS_OWN.match(line):
+            os.write(self._stderr, line)
+
+    def __exit__(self, *_: object) -> None:
+        sys.stderr.flush()
+        sys.stdout.flush()
+        os.dup2(self._stdout, 1)
+        os.dup2(self._stderr, 2)
+        self._thread.join(timeout=1)  # a process of Ray may still hold the pipe
+
+
+def main(words: Sequence[str]) -> int:
+    from .scan import scan
+
+    try:
+        options, uris = parsed(words)
+        own = {name: options.pop(name, None) for name in _OWN}
+        line = _ProgressLine(own["progress"] or "auto")
+        with _WithoutLog():
+            try:
+                totals = scan(uris, own["output"], progress=line, **options)
+            finally:
+                line.clear()
+        if not own["quiet"]:
+            sys.stdout.write(json.dumps(totals.to_dict(), indent=2) + "\n" if own["format"] == "json" else str(totals))
+        return totals.exit_code
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; --resume goes on from here\n")
+        return 130
+    except Error as error:
+        sys.stderr.write(f"{_flags(str(error))}\n")
+        return 3 if isinstance(error, (ModelError, InternalError)) else 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _flags(text: str) -> str:
+    return text.replace("changed_since", "--changed-since")

@@ -1,0 +1,243 @@
+"""Files by their URIs, through fsspec: what is there, and parts of them."""
+from __future__ import annotations
+
+import datetime
+import os
+import threading
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Iterable, Mapping, Sequence, Tuple
+
+from ..errors import ModelError, UsageError
+
+ENDINGS = (".pt", ".pt2", ".pth", ".torchscript", ".ir")
+_GLOB = frozenset("*?[")
+_TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A model to check: what reports call it, and where any machine finds it."""
+
+    name: str
+    uri: str
+
+
+def file_system(uri: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
+    """The file system of a URI, and the path in it. Raises UsageError where fsspec or its part for the protocol isn't installed."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise UsageError("fsspec is not installed: pip install 'compatcheck[ray]'") from None
+    try:
+        fs, path = url_to_fs(uri, **options)
+    except ImportError as error:
+        raise UsageError(f"{uri}: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{uri}: {error}") from None
+    return fs, path
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file or folder"
+    if isinstance(error, OSError) and error.strerror:
+        return str(error.strerror)
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def is_local(fs: Any) -> bool:
+    from fsspec.implementations.local import LocalFileSystem
+
+    return isinstance(fs, LocalFileSystem)
+
+
+def find_models(
+    uris: Sequence[str], exclude: Sequence[str], changed_since: datetime.datetime | None, options: Mapping[str, Any]
+) -> list[Found]:
+    """In order of their names, each once. Raises ModelError for what can't be listed, UsageError where there is no model."""
+    found: dict[str, Found] = {}
+    for uri in uris:
+        listed = _listed(uri, options)
+        models = [model for model in listed if not _is_excluded(model[0], model[1], exclude)]
+        if not models:
+            left_out = f": --exclude leaves out {len(listed)} files" if listed else ""
+            raise UsageError(f"{uri}: no model is there{left_out}; the names of models end in {', '.join(ENDINGS)}")
+        for model, _, info in models:
+            if changed_since is None or _modified(model, info, options) >= changed_since:
+                found.setdefault(model.uri, model)
+    return sorted(found.values(), key=lambda model: model.name)
+
+
+def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapping[str, Any]]]:
+    """Each model with its path from the searched folder on, and what the file system says of it."""
+    fs, path = file_system(uri, options)
+    is_glob = bool(_GLOB & set(path))
+    try:
+        if is_glob:
+            files: dict[str, Any] = {}
+            for each, info in fs.glob(path, detail=True).items():
+                files.update(fs.find(each, detail=True) if info.get("type") == "directory" else {each: info})
+            root = path[: path.rindex("/", 0, min(path.index(mark) for mark in _GLOB & set(path))) + 1]
+        elif fs.isdir(path):
+            files, root = fs.find(path, detail=True), path.rstrip("/") + "/"
+        else:
+            files, root = {path: fs.info(path)}, path.rpartition("/")[0] + "/"
+    except Exception as error:
+        raise ModelError(f"{uri}: can't be listed: {reason_of(error)}") from error
+    # A name that was given is a model's, whatever it ends in; so is one that a glob asks for by its ending.
+    endings = tuple(ENDINGS) if root.rstrip("/") == path.rstrip("/") or (is_glob and "." not in path.rpartition("/")[2]) else ("",)
+    asks_for_hidden = is_glob and any(part.startswith(".") for part in path.removeprefix(root).split("/"))
+    models = []
+    for each, info in files.items():
+        below = each.removeprefix(root)
+        hidden = path not in files and not asks_for_hidden and any(part.startswith(".") for part in below.split("/"))
+        if hidden or info.get("type") not in (None, "file") or not each.endswith(endings):
+            continue
+        name = os.path.join(uri, below) if "://" not in uri and root.rstrip("/") == path.rstrip("/") else _name(uri, fs, each)
+        shown = name.encode(errors="backslashreplace").decode()  # names of local files can be any bytes
+        models.append((Found(shown, fs.unstrip_protocol(each)), below, info))
+    return models
+
+
+def _name(uri: str, fs: Any, path: str) -> str:
+    """As given: a relative path stays one."""
+    if "://" in uri or not is_local(fs):
+        return str(fs.unstrip_protocol(path))
+    return path if os.path.isabs(uri) else os.path.relpath(path)
+
+
+def _is_excluded(model: Found, below: str, globs: Sequence[str]) -> bool:
+    """A glob without a slash is matched with names of files and folders, another with the path."""
+    for glob in globs:
+        if "/" in glob:
+            if fnmatchcase(model.name, glob) or fnmatchcase(below, glob):
+                return True
+        elif any(fnmatchcase(part, glob) for part in below.split("/")):
+            return True
+    return False
+
+
+def _modified(model: Found, info: Mapping[str, Any], options: Mapping[str, Any]) -> datetime.datetime:
+    for key in _TIMES:
+        if info.get(key):
+            return as_time(info[key])
+    fs, path = file_system(model.uri, options)
+    try:
+        return as_time(fs.modified(path))
+    except Exception as error:
+        raise UsageError(f"--changed-since: {model.name} has no time of modification ({reason_of(error)})") from None
+
+
+def as_time(value: Any) -> datetime.datetime:
+    """A moment, in UTC where it names no zone. Raises ValueError."""
+    if isinstance(value, (int, float)):
+        return datetime.datetime.fromtimestamp(value, datetime.timezone.utc)
+    if isinstance(value, datetime.datetime):
+        time = value
+    else:
+        time = datetime.datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+    return time if time.tzinfo else time.replace(tzinfo=datetime.timezone.utc)
+
+
+class Remote:
+    """A file whose bytes are read by ranges. `stamp` tells whether it is another one by now."""
+
+    def __init__(self, uri: str, options: Mapping[str, Any]) -> None:
+        self.fs, self.path = file_system(uri, options)
+        self._file: int | None = None
+        if is_local(self.fs):
+            self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            self.size, self.stamp = self._look()
+        except BaseException:
+            self.close()
+            raise
+
+    def _look(self) -> Tuple[int, Tuple[Any, ...]]:
+        if self._file is not None:
+            status = os.fstat(self._file)
+            there = os.stat(self.path)
+            return status.st_size, (status.st_size, there.st_mtime_ns, there.st_ino)
+        self.fs.invalidate_cache(self.path)
+        info = self.fs.info(self.path)
+        if info.get("size") is None:
+            raise OSError("the server doesn't say how large it is")
+        mark = info.get("ETag") or info.get("etag") or next((info[key] for key in _TIMES if info.get(key)), None)
+        return int(info["size"]), (int(info["size"]), str(mark))
+
+    def read(self, ranges: Iterable[Sequence[int]]) -> list[bytes]:
+        asked = [(int(offset), int(size)) for offset, size in ranges]
+        if self._file is not None:
+            return [os.pread(self._file, size, offset) for offset, size in asked]
+        answers = self.fs.cat_ranges(
+            [self.path] * len(asked), [offset for offset, _ in asked], [offset + size for offset, size in asked], on_error="raise"
+        )
+        for answer, (_, size) in zip(answers, asked):
+            if len(answer) > size:
+                raise OSError("the server ignores ranges and would send the whole file")
+        return [bytes(answer) for answer in answers]
+
+    def has_changed(self) -> bool:
+        return self._look()[1] != self.stamp
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+class Folder:
+    """A folder behind a URI, for what a run writes."""
+
+    def __init__(self, uri: str, options: Mapping[str, Any]) -> None:
+        self.uri = uri
+        self.fs, path = file_system(uri, options)
+        self.path = path.rstrip("/")
+
+    def at(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+    def names(self, below: str = "") -> list[str]:
+        """Of all files below, from the folder on."""
+        root = self.at(below).rstrip("/")
+        self.fs.invalidate_cache()
+        try:
+            return sorted(each[len(self.path) + 1:] for each in self.fs.find(root))
+        except FileNotFoundError:
+            return []
+
+    def write(self, name: str, data: bytes) -> None:
+        """The whole file or none of it."""
+        path = self.at(name)
+        if not is_local(self.fs):
+            self.fs.pipe_file(path, data)  # an object appears when it is whole
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        partial = f"{path}.{os.getpid()}-{threading.get_ident()}.partial"
+        with open(partial, "wb") as file:
+            file.write(data)
+        os.replace(partial, path)
+
+    def read(self, name: str, start: int | None = None, end: int | None = None) -> bytes:
+        return bytes(self.fs.cat_file(self.at(name), start=start, end=end))
+
+    def read_all(self, names: Sequence[str]) -> list[bytes]:
+        if not names:
+            return []
+        paths = [self.at(name) for name in names]
+        if len(paths) == 1:
+            return [self.read(names[0])]
+        found = self.fs.cat(paths)
+        return [bytes(found[path]) for path in paths]
+
+    def heads(self, names: Sequence[str], size: int) -> list[bytes]:
+        paths = [self.at(name) for name in names]
+        return [bytes(head) for head in self.fs.cat_ranges(paths, [0] * len(paths), [size] * len(paths), on_error="raise")]
+
+    def remove(self, names: Sequence[str]) -> None:
+        if names:
+            self.fs.rm([self.at(name) for name in names])
+            self.fs.invalidate_cache()

@@ -1,0 +1,179 @@
+"""Scans on a Ray of this machine: what they write, and how they go on."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+import surroundings as around
+
+import compatcheck
+
+OWN = pathlib.Path(__file__).resolve().parent.parent
+NET, OTHER = OWN / "python" / "net.pt2", OWN / "python" / "net.pt"
+PROGRAM = os.environ["PROGRAM"]
+
+
+@pytest.fixture(scope="module")
+def ray():
+    os.environ.update(around.QUIET)
+    ray = pytest.importorskip("ray")
+    ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=around.OBJECT_STORE, log_to_driver=False, logging_level="ERROR")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def registry(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "team").mkdir(parents=True)
+    shutil.copy(NET, tmp_path / "models" / "net.pt2")
+    shutil.copy(OTHER, tmp_path / "models" / "team" / "net.pt")
+    shutil.copy(OWN / "cli" / "models" / "align.ir", tmp_path / "models" / "align.ir")
+    (tmp_path / "models" / "junk.pt").write_bytes(b"junk" * 100)
+    return tmp_path
+
+
+def lines(folder):
+    return [line for file in sorted((folder / "out" / "reports").iterdir()) for line in file.read_text().splitlines()]
+
+
+def test_a_scan_and_what_becomes_of_it(ray, registry):
+    seen = []
+    totals = compatcheck.scan("models", "out", targets=["tensorrt"], progress=lambda *state: seen.append(state))
+    assert (totals.models, totals.yes, totals.no, totals.not_checked, totals.exit_code) == (4, 2, 1, 1, 3)
+    assert totals.missing[0]["models"] == 1 and totals.targets[0]["yes"] + totals.targets[0]["no"] + totals.targets[0]["unknown"] == 3
+    assert seen[0] == ("check", 0, 4) and seen[-1] == ("check", 4, 4)
+    assert "4 models: 2 convert, 1 don't" in str(totals) and "aten::linalg_pinv" in str(totals)
+    assert json.loads((registry / "out" / "totals.json").read_text()) == totals.to_dict()
+    first = lines(registry)
+    assert [json.loads(line)["model"]["path"] for line in first] == ["models/align.ir", "models/junk.pt", "models/net.pt2", "models/team/net.pt"]
+
+    # The same run again: no report changes, and no file of models that didn't.
+    with pytest.raises(compatcheck.UsageError, match="isn't empty: --resume"):
+        compatcheck.scan("models", "out", targets=["tensorrt"])
+    kept = {file.name: file.stat().st_mtime_ns for file in (registry / "out" / "run").glob("*.jsonl")}
+    assert compatcheck.scan("models", "out", targets=["tensorrt"], resume=True) == totals
+    again = {file.name: file.stat().st_mtime_ns for file in (registry / "out" / "run").glob("*.jsonl")}
+    assert set(kept) == set(again) and sum(kept[name] == again[name] for name in kept) == 3   # junk is looked at again
+    assert lines(registry) == first
+
+    # Changed, added and removed models.
+    shutil.copy(OTHER, registry / "models" / "net.pt2")
+    shutil.copy(NET, registry / "models" / "added.pt2")
+    (registry / "models" / "junk.pt").unlink()
+    later = compatcheck.scan("models", "out", targets=["tensorrt"], resume=True)
+    assert (later.models, later.yes, later.not_checked, later.exit_code) == (4, 3, 0, 1)
+    reports = {json.loads(line)["model"]["path"]: json.loads(line) for line in lines(registry)}
+    assert sorted(reports) == ["models/added.pt2", "models/align.ir", "models/net.pt2", "models/team/net.pt"]
+    assert reports["models/net.pt2"]["model"]["identity"] == reports["models/team/net.pt"]["model"]["identity"]
+    assert {file.parent.name for file in (registry / "out" / "models").rglob("*.parquet")} == {"verdict=yes", "verdict=no"}
+
+    # Other settings: nothing of the earlier run holds.
+    opsets = compatcheck.scan("models", "out", opset=range(17, 20), resume=True)
+    assert len(lines(registry)) == 12 and opsets.models == 4 and opsets.to_dict()["targets"] == []
+
+
+def test_the_page_is_that_of_render(ray, registry):
+    compatcheck.scan("models", "out")
+    page = (registry / "out" / "page.html").read_text()
+    assert "models/align.ir" in page and "aten::linalg_pinv" in page
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"opset": 99}, "opset 99"),
+    ({"opset": []}, "empty list"),
+    ({"targets": ["nobodys"]}, "nobodys"),
+    ({"mappings": ["absent.yaml"]}, "absent.yaml"),
+    ({"frontend": "libtorch"}, "libtorch needs files"),
+    ({"hash": True}, "scan has no hash"),
+    ({"changed_since": "yesterday"}, "expected a date or time"),
+    ({"ray": "10.255.255.1:nothing"}, "--ray"),
+])
+def test_what_is_wrong_with_the_options_is_said_once(registry, options, words, monkeypatch):
+    if "ray" in options:
+        import ray as imported
+
+        monkeypatch.setattr(imported, "is_initialized", lambda: False)
+        monkeypatch.setattr(imported, "init", lambda **_: (_ for _ in ()).throw(ConnectionError("nobody answers")))
+    with pytest.raises((compatcheck.UsageError, compatcheck.TableError), match=words):
+        compatcheck.scan("models", "out", **options)
+    assert not (registry / "out").exists()
+
+
+# --- The program ---
+
+
+def program(*arguments, path=None, **environment):
+    given = {**os.environ, **around.QUIET, "COMPATCHECK_PYTHON": sys.executable, **environment}
+    if path is not None:
+        given["PYTHONPATH"] = path
+    return subprocess.run([PROGRAM, "scan", *arguments], env=given, capture_output=True, text=True)
+
+
+def test_without_ray(registry):
+    done = program("models", "-o", "out", path="")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == "scan needs Ray, and ray is not installed: pip install 'compatcheck[ray]'\n"
+
+
+def test_without_the_package(registry, tmp_path):
+    bare = tmp_path / "bare" / "compatcheck"
+    bare.parent.mkdir()
+    shutil.copy(PROGRAM, bare)
+    done = subprocess.run([bare, "scan", "models", "-o", "out"], capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"], "COMPATCHECK_PYTHON": sys.executable})
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "pip install 'compatcheck[ray]'" in done.stderr
+    done = subprocess.run([bare, "scan", "models", "-o", "out"], capture_output=True, text=True, env={"COMPATCHECK_PYTHON": "/nowhere/python3"})
+    assert done.returncode == 2 and "can't be started" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    ((), 2, "no models are named"),
+    (("models",), 2, "-o URI"),
+    (("models", "-o", "out", "--opset", "3"), 2, "--opset"),
+    (("models", "-o", "out", "--opest", "17"), 2, "did you mean --opset?"),
+    (("nowhere", "-o", "out"), 3, "nowhere: can't be listed: there is no such file or folder"),
+    (("models", "-o", "out", "--exclude", "*"), 2, "no model is there"),
+    (("models", "-o", "out", "--changed-since", "soon"), 2, "--changed-since soon: expected a date"),
+    (("models", "-o", "out", "--jobs", "0"), 2, "--jobs 0"),
+])
+def test_wrong_calls(registry, arguments, code, words):
+    done = program(*arguments)
+    assert (done.returncode, done.stdout) == (code, "") and words in done.stderr, done
+    assert not (registry / "out").exists()
+
+
+def test_a_bucket_that_cannot_be_reached(registry):
+    done = program("s3://models", "-o", "out", AWS_MAX_ATTEMPTS="1", **around.KEYS, AWS_ENDPOINT_URL="http://127.0.0.1:1")
+    assert done.returncode == 3 and "s3://models: can't be listed" in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
+def test_a_folder_that_cannot_be_written(registry):
+    (registry / "file").write_text("")
+    done = program("models", "-o", "file/out")
+    assert done.returncode == 2 and "can't be written" in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
+def test_a_program_run(registry):
+    done = program("models", "-o", "out", "--ray", "local", "--opset", "17", "--exit-zero", "--exclude", "junk.pt", "--format", "json", COMPATCHECK_TARGET="tensorrt")
+    assert done.returncode == 0 and done.stderr == "", done
+    totals = json.loads(done.stdout)
+    assert totals["models"] == 3 and totals["targets"][0]["target"].startswith("tensorrt")
+
+
+def test_examples_of_the_page(ray, registry, monkeypatch, capsys):
+    """The Python of docs/scan.md, with a folder in the place of the bucket; Spark's part is in test_spark.py."""
+    import re
+
+    page = (OWN.parent / "docs" / "scan.md").read_text()
+    blocks = [block for block in re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S) if "spark" not in block]
+    assert len(blocks) == 3
+    shutil.copy(registry / "models" / "net.pt2", registry / "models" / "net.pt")
+    compatcheck.scan("models", "results", targets=["tensorrt"])
+    names = {}
+    for block in blocks:
+        exec(block.replace("s3://results", str(registry / "results-of-page")).replace("s3://models", str(registry / "models")), names)
+    assert "aten::linalg_pinv" in capsys.readouterr().out
