@@ -12,8 +12,9 @@ COPY . .
 RUN make wheel
 
 FROM debian:12-slim
-# git is for --changed-since.
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git python3-venv && rm -rf /var/lib/apt/lists/*
+# git is for --changed-since; a mounted repository belongs to another user.
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git python3-venv && rm -rf /var/lib/apt/lists/* && \
+  git config --system --add safe.directory '*'
 RUN --mount=type=bind,from=build,source=/compatcheck/dist,target=/dist \
   python3 -m venv /opt/compatcheck && /opt/compatcheck/bin/pip install --no-cache-dir --disable-pip-version-check /dist/*.whl
 ENV PATH=/opt/compatcheck/bin:$PATH

@@ -29,7 +29,7 @@ ir::Graph normalized_with_assertions(const Model::State& model, const ir::Watch&
 
 }  // namespace
 
-bool has_asserting_graph(const Model::State& model) { return model.dropped_assertions && model.with_assertions; }
+bool has_asserting_graph(const Model::State& model) { return model.with_assertions.has_value(); }
 
 const ir::Graph& asserting_graph(const Model::State& model, const ir::Watch& watch) {
   const std::lock_guard guard(model.asserting_guard);

@@ -63,11 +63,17 @@ std::uint32_t count_nodes(const ir::Graph& graph) {
   return count;
 }
 
-Finding finding_of_exception(const std::string& exception) {
+Finding finding_of_exception(const ir::Node& raise, const std::string& exception) {
   Finding finding;
   finding.id = "CC013";
-  finding.severity = Severity::note;
   finding.op = "prim::RaiseException";
+  if (!raise.owner()->owner()) {
+    finding.severity = Severity::warning;
+    finding.message = "TorchScript always raises an exception here, but the ONNX model doesn't: " + exception;
+    finding.help = "compare the inputs that the model was saved for with those that the ONNX model gets";
+    return finding;
+  }
+  finding.severity = Severity::note;
   finding.message = "TorchScript may raise an exception here, but the ONNX model doesn't: " + exception;
   finding.help =
       "check the inputs before the model runs, or state the sizes with --input: assertions that the sizes decide are no longer "
@@ -81,7 +87,7 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
   std::vector<Finding> findings;
   for (const ir::Node* raise : passes::assertions(asserting.graph)) {
     const std::string exception = exception_of(*raise);
-    Finding wanted = finding_of_exception(exception);
+    Finding wanted = finding_of_exception(*raise, exception);
     auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
     if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
     ++finding->nodes;

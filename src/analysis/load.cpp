@@ -73,7 +73,6 @@ void take_normalized(Model::State& state, passes::Normalized normalized, const i
   state.defaults = std::move(normalized.defaults);
   state.steps = std::move(normalized.steps);
   state.lost_writes = std::move(normalized.lost_writes);
-  state.dropped_assertions = normalized.dropped_assertions;
   state.with_assertions = std::move(normalized.with_assertions);
 }
 

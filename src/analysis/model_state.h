@@ -53,10 +53,9 @@ struct Model::State : analysis::LoadedFile {
   ir::Graph graph;                                             // normalised
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
-  std::vector<passes::StateAttribute> state;      // attributes that are inputs and outputs of `graph`: its last ones
-  std::vector<ir::LostWrite> lost_writes;         // to inputs, state included
-  bool dropped_assertions = false;                // of branches that only raise, whether facts settle them or not
-  std::optional<ir::Graph> with_assertions;       // the graph before they were dropped: passes::Normalized
+  std::vector<passes::StateAttribute> state;  // attributes that are inputs and outputs of `graph`: its last ones
+  std::vector<ir::LostWrite> lost_writes;     // to inputs, state included
+  std::optional<ir::Graph> with_assertions;   // the graph with branches that only raise: passes::Normalized
 
   // The same model whose state is inputs and outputs, made when it is first asked for.
   mutable std::once_flag stateful_made;

@@ -126,7 +126,7 @@ constexpr std::array table{
          "\n"
          "What to do: nothing, if the value is the same for all inputs that the model sees. Otherwise compute it in each\n"
          "call in PyTorch, too. An attribute whose value depends on the contents of inputs is state (CC007).\n"},
-    Rule{"CC016", "reading-note", Severity::note, "Something about how the file was read",
+    Rule{"CC016", "reading-note", Severity::note, "How the file was read, where that isn't as usual",
          "compatcheck reads TorchScript files itself. It notes when libtorch read the file instead, because the native\n"
          "reader doesn't support the file, and when it didn't run a `__setstate__` method that computes. The attributes that\n"
          "such a method sets are unknown; calls that read them don't convert.\n"

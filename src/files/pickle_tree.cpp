@@ -104,7 +104,7 @@ class PickleReader {
     if (place < memo_.size())
       memo_[place] = top();
     else if (place == memo_.size())
-      memo_.push_back(top());
+      memo_.push_back(top()), sparse_memo_.erase(place);
     else
       sparse_memo_[place] = top();
   }
@@ -236,7 +236,7 @@ void PickleArena::append(PickleMembers& members, std::span<const PickleItemId> m
     members.first_ = moved;
     members.room_ = static_cast<std::uint32_t>(room);
   }
-  std::ranges::copy(more, const_cast<PickleItemId*>(members.first_) + members.size_);
+  std::ranges::copy(more, members.first_ + members.size_);
   members.size_ = static_cast<std::uint32_t>(size);
 }
 

@@ -17,10 +17,6 @@ using PickleItemId = std::uint32_t;
 // The members of an item. They stand in the tree.
 class PickleMembers {
  public:
-  PickleMembers() = default;
-  explicit PickleMembers(std::span<const PickleItemId> members)
-      : first_(members.data()), size_(static_cast<std::uint32_t>(members.size())) {}
-
   const PickleItemId* begin() const { return first_; }
   const PickleItemId* end() const { return first_ + size_; }
   std::size_t size() const { return size_; }
@@ -34,7 +30,7 @@ class PickleMembers {
 
  private:
   friend class PickleArena;
-  const PickleItemId* first_ = nullptr;
+  PickleItemId* first_ = nullptr;
   std::uint32_t size_ = 0, room_ = 0;
 };
 

@@ -16,7 +16,7 @@ bool release_exceptions(ir::Graph& graph);
 // The block that only raises, of an If whose other one may not; null for all other nodes.
 const ir::Block* raising_block(const ir::Node& node);
 
-// The nodes that raise in the branches that drop_assertions would take away, in order.
+// The nodes that raise, in order: in branches that drop_assertions would take away, and where every run raises.
 std::vector<const ir::Node*> assertions(const ir::Graph& graph);
 
 }  // namespace compatcheck::passes

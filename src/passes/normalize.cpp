@@ -206,7 +206,6 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const std::size_t count = rounds.counts()[i];
     report(passes[i], count, normalized.steps);
-    if (passes[i].name == "drop_assertions") normalized.dropped_assertions = count > 0;
   }
   report_state(normalized.state, normalized.steps);
   normalized.lost_writes = std::move(work.lost_writes);
@@ -276,7 +275,7 @@ std::size_t node_count(const ir::Graph& graph) {
 }
 
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options) {
-  Normalized normalized{method_graph(program, options.method), defaults_of(find_method(program, options.method)), {}, {}, false};
+  Normalized normalized{method_graph(program, options.method), defaults_of(find_method(program, options.method)), {}, {}};
   Work work{normalized.graph, &program, registry, {}, options.watch};
   work.keep_assertions = options.keep_assertions;
   work.lost_writes = program.lost_writes;
@@ -291,7 +290,7 @@ Normalized normalize(ir::Graph graph, const schema::Registry& registry, const No
 
 Normalized normalize(ir::Graph graph, const ir::Program* program, const schema::Registry& registry,
                      const NormalizeOptions& options) {
-  Normalized normalized{std::move(graph), {}, {}, {}, false};
+  Normalized normalized{std::move(graph), {}, {}, {}};
   Work work{normalized.graph, program, registry, {}, options.watch};
   if (program) work.lost_writes = program->lost_writes;
   work.keep_assertions = options.keep_assertions;

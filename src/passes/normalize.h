@@ -26,8 +26,7 @@ struct Normalized {
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
-  bool dropped_assertions = false;  // branches that only raise are gone
-  // The graph as it was before, for normalize() with keep_assertions; empty if it raised nowhere.
+  // The graph before branches that only raise were dropped, for normalize() with keep_assertions; empty if it raises nowhere.
   std::optional<ir::Graph> with_assertions{};
   std::vector<ir::LostWrite> lost_writes{};
   std::vector<StateAttribute> state{};  // attributes that became inputs and outputs, on request
@@ -46,7 +45,7 @@ struct NormalizeOptions {
 // such method, or calls itself without end.
 Normalized normalize(const ir::Program& program, const schema::Registry& registry, const NormalizeOptions& options = {});
 Normalized normalize(ir::Graph graph, const schema::Registry& registry, const NormalizeOptions& options = {});
-// Of a graph whose calls are inlined: Normalized::with_assertions. The program is null if the graph was text.
+// Takes a graph whose calls are inlined: Normalized::with_assertions. The program is null if the graph was text.
 Normalized normalize(ir::Graph graph, const ir::Program* program, const schema::Registry& registry,
                      const NormalizeOptions& options);
 

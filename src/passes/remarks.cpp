@@ -53,6 +53,7 @@ namespace {
 
 void add_assertions(const ir::Block& block, std::vector<const ir::Node*>& raising) {
   for (const ir::Node* node : block) {
+    if (is_exception(*node)) raising.push_back(node);  // in every run of the block
     const ir::Block* raises = raising_block(*node);
     for (const ir::Block* inner : node->blocks()) {
       if (inner != raises) {

@@ -97,7 +97,6 @@ class TermsOf {
  public:
   explicit TermsOf(const Dim& dim);
   const Terms& operator*() const { return terms_ ? *terms_ : number_; }
-  const Terms* operator->() const { return &**this; }
 
  private:
   const Terms* terms_ = nullptr;

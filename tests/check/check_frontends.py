@@ -31,8 +31,8 @@ def main():
         if run.returncode not in (0, 1):
             return f"fails: {run.stderr}"
         file = pathlib.Path(folder) / f"{frontend}.onnx"
-        subprocess.run([options.program, "convert", model, "-o", file, "--quiet", "--frontend", frontend], capture_output=True, env=environment)
-        return essence(json.loads(run.stdout)) | {"onnx": file.exists() and file.read_bytes()}
+        convert = subprocess.run([options.program, "convert", model, "-o", file, "--quiet", "--frontend", frontend], capture_output=True, env=environment)
+        return essence(json.loads(run.stdout)) | {"onnx": (convert.returncode, file.exists() and file.read_bytes())}
 
     def compare(model):
         with tempfile.TemporaryDirectory() as folder:

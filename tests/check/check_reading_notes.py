@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """CC016: what the report notes of how a file was read, and when it notes nothing."""
-import argparse, json, os, subprocess, sys, tempfile, warnings
+import argparse, json, os, subprocess, sys, tempfile, warnings, zipfile
 from typing import Tuple
 
 warnings.filterwarnings("ignore")
@@ -43,6 +43,17 @@ class Plain(nn.Module):
         return x + 1
 
 
+def with_other_code(model, made, edit):
+    """The archive with its code edited: PyTorch reads more than it writes."""
+    with zipfile.ZipFile(model) as old, zipfile.ZipFile(made, "w") as new:
+        for name in old.namelist():
+            if name.endswith(".py"):
+                new.writestr(name, edit(old.read(name).decode()))
+            elif not name.endswith(".debug_pkl"):
+                new.writestr(name, old.read(name))
+    return made
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -67,6 +78,13 @@ def main():
         expect(verdict != "yes" and len(notes) == 1 and "__setstate__" in notes[0] and "aten::zeros" in notes[0], f"a method that computes a state: {verdict}, {notes}")
         text = subprocess.run([options.program, f"{folder}/Model.pt"], capture_output=True, text=True).stdout
         expect("reading the file\n  CC016  the file" in text, f"the text shows it: {text}")
+        asserts = with_other_code(f"{folder}/Plain.pt", f"{folder}/asserts.pt", lambda code: code.replace("    return", '    assert True, "a"\n    return'))
+        verdict, notes = check(asserts)
+        expect(verdict == "yes" and len(notes) == 1 and notes[0].startswith("libtorch read the file"), f"code that libtorch alone reads: {verdict}, {notes}")
+        expect(subprocess.run([options.program, asserts, "--frontend", "native"], capture_output=True).returncode == 3, "--frontend native refuses it")
+        calls = with_other_code(asserts, f"{folder}/calls.pt", lambda code: code.replace("torch.add(x, 1)", "ops.my_lib.foo(x)"))
+        run = subprocess.run([options.program, calls], capture_output=True, text=True)
+        expect(run.returncode == 1 and "my_lib::foo" in run.stdout, f"it may call an operator that nobody registers: {run.stdout}{run.stderr}")
         verdict, notes = check(f"{folder}/Plain.pt")
         expect((verdict, notes) == ("yes", []), f"nothing to note: {verdict}, {notes}")
     print(f"{failures} failures")

@@ -15,18 +15,19 @@ def main():
     def outcome(model, pad, folder):
         environment = os.environ | {"GLIBC_TUNABLES": f"glibc.malloc.top_pad={pad}", "COMPATCHECK_NO_CONFIG": "1"}
         file = folder / f"{pad}.onnx"
-        report = subprocess.run([options.program, model, "--format", "json"], capture_output=True, env=environment).stdout
-        subprocess.run([options.program, "convert", model, "-o", file, "--quiet"], capture_output=True, env=environment)
-        return report, file.read_bytes() if file.exists() else None
+        check = subprocess.run([options.program, model, "--format", "json"], capture_output=True, env=environment)
+        convert = subprocess.run([options.program, "convert", model, "-o", file, "--quiet"], capture_output=True, env=environment)
+        return check.returncode, check.stdout, convert.returncode, file.read_bytes() if file.exists() else None
 
     def differs(model):
         with tempfile.TemporaryDirectory() as name:
-            return len({outcome(model, pad, pathlib.Path(name)) for pad in PADS}) > 1
+            outcomes = {outcome(model, pad, pathlib.Path(name)) for pad in PADS}
+        return len(outcomes) > 1 or any(check not in (0, 1) or convert not in (0, 1) for check, _, convert, _ in outcomes)
 
     models = [model for pattern in ("*.pt", "*.pt2") for model in sorted(options.models.glob(pattern)) if model.stat().st_size < MOST_BYTES]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         differing = [model.name for model, result in zip(models, workers.map(differs, models)) if result]
-    print(*(f"{name}: differs from run to run" for name in differing), sep="\n")
+    print(*(f"{name}: differs from run to run, or fails" for name in differing), sep="\n")
     print(f"{len(models)} models, {len(differing)} differ")
     return bool(differing) or not models
 

@@ -177,7 +177,10 @@ std::vector<std::pair<std::string, const FileSyntax*>> Definitions::every_file()
     if (!name.starts_with(folder) || !name.ends_with(ending)) continue;
     std::string qualifier(name.substr(folder.size(), name.size() - folder.size() - ending.size()));
     std::ranges::replace(qualifier, '/', '.');
-    if (const CodeFile* file = code(qualifier)) all.emplace_back(qualifier, &file->syntax());
+    try {
+      if (const CodeFile* file = code(qualifier)) all.emplace_back(qualifier, &file->syntax());
+    } catch (const ModelError&) {  // whoever needs the file is told
+    }
   }
   return all;
 }

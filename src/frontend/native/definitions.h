@@ -83,7 +83,8 @@ class Definitions final : public Interfaces {
   const ClassDefinition* find_class(const std::string& name);
   const FunctionDefinition* find_function(const std::string& name);
 
-  std::vector<std::pair<std::string, const FileSyntax*>> every_file();  // by qualifier, "__torch__.net"
+  // By qualifier, "__torch__.net"; without those that can't be parsed.
+  std::vector<std::pair<std::string, const FileSyntax*>> every_file();
 
   // Throws ModelError for what is no type.
   ir::TypeRef type(const Expression& annotation);
@@ -103,7 +104,6 @@ class Definitions final : public Interfaces {
 
   const files::InputFile& file_;
   const files::ZipDirectory& directory_;
-  StackFrames frames_;
   std::map<std::string, std::unique_ptr<CodeFile>, std::less<>> files_;
   std::map<std::string, ClassDefinition, std::less<>> classes_;
   std::map<std::string, FunctionDefinition, std::less<>> functions_;
@@ -111,6 +111,7 @@ class Definitions final : public Interfaces {
   std::vector<const ClassDefinition*> met_;
   std::vector<ClassDefinition*> incomplete_;
   std::size_t depth_ = 0;
+  StackFrames frames_;
 };
 
 // "a.b.c"; empty if the expression is no chain of names.

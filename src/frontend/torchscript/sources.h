@@ -53,11 +53,11 @@ class Sources {
   ir::LocationRef locate_in_code(File& file, const torch::jit::SourceRange& range);
 
   const Archive& archive_;
-  StackFrames frames_;
   caffe2::serialize::PyTorchStreamReader& reader_;
   std::unordered_map<const torch::jit::Source*, File> files_;
   std::unordered_map<const Record*, std::string> unpacked_;
   bool any_traced_ = false;
+  StackFrames frames_;
 };
 
 }  // namespace compatcheck::frontend::torchscript

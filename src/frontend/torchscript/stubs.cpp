@@ -14,6 +14,7 @@ namespace compatcheck::frontend::torchscript {
 namespace {
 
 constexpr std::size_t most_attempts = 40;
+constexpr std::size_t most_arguments = 16;  // of a call that can't be examined
 
 bool registered(const std::string& name) { return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty(); }
 
@@ -149,10 +150,11 @@ void Stubs::look_up(const std::set<std::string>& names) {
   const auto is_missing = [&](const std::string& callee) {
     return unknown.contains(callee) || classes_.contains(callee.substr(0, callee.rfind('.')));
   };
-  try {
-    for (const auto& [callee, shape] : native::calls_of(definitions, is_missing)) assumed_.add(callee, shape);
-  } catch (const ModelError&) {  // what can't be parsed is libtorch's to refuse, with its own message
-  }
+  const auto calls = native::calls_of(definitions, is_missing);
+  for (const auto& [callee, shape] : calls) assumed_.add(callee, shape);
+  // Code that our parser refuses may call an operator anyhow.
+  for (const std::string& name : unknown)
+    if (!calls.contains(name)) assumed_.add(name, {.most = most_arguments, .calls = 1});
   register_stubs();
 }
 
