@@ -69,6 +69,7 @@ std::string settings_digest(const LoadOptions& load, const CheckOptions& options
     digest.add(COMPATCHECK_ONNX_VERSION);
     digest.add(mapping::Table::shipped_bytes());
     digest.add(load.method);
+    digest.add(load.model);
     for (const auto* list : {&load.mappings, &load.plugins, &load.op_libraries}) digest.add(std::to_string(list->size()));
     digest.add_files(settings_files(load, options));
     digest.add_files(others);

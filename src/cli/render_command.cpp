@@ -71,9 +71,13 @@ class Merged {
 class LongPage {
  public:
   explicit LongPage(const std::vector<std::string>& files) {
-    for (const auto& file : files) lines_ += file == "-" ? 0 : lines_in(file);
+    for (const auto& file : files) {
+      const std::size_t lines = file == "-" ? 0 : lines_in(file);
+      all_lines_ = all_lines_ && lines > 0;
+      lines_ += lines;
+    }
   }
-  bool is_wanted() const { return lines_ > most_drawn; }
+  bool is_wanted() const { return all_lines_ && lines_ > most_drawn; }
 
   std::string page(const std::vector<std::string>& files) {
     std::vector<std::string> rows;
@@ -82,7 +86,7 @@ class LongPage {
   }
 
  private:
-  // JSON lines: other reports are indented.
+  // 0 for what is no file of JSON lines: other reports are indented.
   static std::size_t lines_in(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     std::string line;
@@ -116,6 +120,7 @@ class LongPage {
                      "; leave out the one that no longer holds");
   }
 
+  bool all_lines_ = true;
   std::size_t lines_ = 0;
   std::unordered_map<std::string, std::size_t> known_;
 };

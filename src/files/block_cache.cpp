@@ -73,10 +73,16 @@ void BlockCache::fetch(std::span<const ByteRange> ranges) {
   fetch_blocks(ranges);
 }
 
+bool BlockCache::has_all(std::uint64_t offset, std::uint64_t bytes) const {
+  for (std::uint64_t block = offset / block_bytes; block * block_bytes < offset + bytes; ++block)
+    if (!blocks_.contains(block)) return false;
+  return true;
+}
+
 void BlockCache::read_into(std::uint64_t offset, std::span<std::uint8_t> into) {
   if (offset > size_ || into.size() > size_ - offset) throw ModelError("it ends too early");
   const std::lock_guard lock(mutex_);
-  if (into.size() > kept_bytes) {
+  if (into.size() > kept_bytes && !has_all(offset, into.size())) {
     while (!into.empty()) {
       const ByteRange range{offset, std::min<std::uint64_t>(into.size(), piece_bytes)};
       const auto answers = ask({&range, 1});

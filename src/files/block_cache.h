@@ -28,6 +28,7 @@ class BlockCache {
  private:
   using Block = std::vector<std::uint8_t>;
   void fetch_blocks(std::span<const ByteRange> ranges);
+  bool has_all(std::uint64_t offset, std::uint64_t bytes) const;  // of the blocks around
   std::vector<std::string> ask(std::span<const ByteRange> ranges);
 
   std::uint64_t size_;

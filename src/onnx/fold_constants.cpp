@@ -161,7 +161,10 @@ class Folding {
  private:
   std::optional<TensorData> result_of(const Node& node, const Computation& computation) {
     if (const TensorData* held = foldable_.value(node.outputs[0])) return *held;
-    if (weights_.read && std::ranges::any_of(node.inputs, [&](ValueId input) { return is_unread(input); }))
+    // Engines look at indices and other integers, never at the elements of a large weight.
+    const bool looked_at = !ir::is_floating(computation.dtype) && !ir::is_complex(computation.dtype);
+    if (weights_.read &&
+        std::ranges::any_of(node.inputs, [&](ValueId input) { return is_made_up(input) || (!looked_at && is_large(input)); }))
       return unread(computation);
     std::vector<TensorData> read(node.inputs.size());
     std::vector<const TensorData*> operands;
@@ -176,11 +179,18 @@ class Folding {
     return computation.run(operands);
   }
 
-  bool is_unread(ValueId input) const {
+  // Null if the value has no storage.
+  const ir::Storage* storage_of(ValueId input) const {
     const auto found = tensors_.find(input);
-    if (found == tensors_.end() || !found->second->view || !found->second->view->storage) return false;
-    const TensorData& data = *found->second;
-    return data.view->storage->data.size() < data.view->storage->bytes && bytes_read(data) > weights_.most_read;
+    return found != tensors_.end() && found->second->view ? found->second->view->storage.get() : nullptr;
+  }
+
+  // A result whose elements were never computed.
+  bool is_made_up(ValueId input) const { return made_up_.contains(storage_of(input)); }
+
+  bool is_large(ValueId input) const {
+    const ir::Storage* storage = storage_of(input);
+    return storage && storage->data.size() < storage->bytes && bytes_read(*tensors_.at(input)) > weights_.most_read;
   }
 
   // Each has a place of its own, from the end of the largest file on: none is taken for another.
@@ -189,6 +199,7 @@ class Folding {
     storage->bytes = std::max(bytes_of(computation.dtype, computation.dims), weights_.most_read + 1);
     storage->file_offset = std::numeric_limits<std::uint64_t>::max() - ++unread_;
     storage->in_file = true;
+    made_up_.insert(storage.get());
     ir::TensorView view{
         .dtype = computation.dtype, .sizes = computation.dims, .strides = {}, .storage = storage, .quantizer = nullptr};
     std::int64_t stride = 1;
@@ -227,6 +238,7 @@ class Folding {
   Foldable foldable_;
   std::map<ValueId, const TensorData*> tensors_;
   std::uint64_t unread_ = 0;
+  std::unordered_set<const ir::Storage*> made_up_;
   std::deque<Initializer> made_;  // stays where it is as it grows
 };
 
