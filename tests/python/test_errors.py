@@ -21,6 +21,10 @@ CASES = {
     "option of load": (lambda: compatcheck.check(compatcheck.load(samples.MISSING), mappings="m.yaml"), compatcheck.UsageError, "mappings is an option of load"),
     "example for a file": (lambda: compatcheck.check(samples.EXPORTED, example_inputs=(1,)), compatcheck.UsageError, "example_inputs is for an nn.Module"),
     "wrong type": (lambda: compatcheck.check(samples.MISSING, timeout_seconds="soon"), TypeError, "timeout_seconds can't be 'soon'"),
+    "opset as text": (lambda: compatcheck.check(samples.MISSING, opset="17"), TypeError, "opset can't be '17'"),
+    "opsets of which one is text": (lambda: compatcheck.check(samples.MISSING, opset=[11, "x"]), TypeError, "opset can't be"),
+    "half an opset": (lambda: compatcheck.check(samples.MISSING, opset=17.5), TypeError, "opset can't be 17.5"),
+    "a long number": (lambda: compatcheck.check(samples.MISSING, opset=2**70), compatcheck.UsageError, "there is no opset"),
     "foreign object": (lambda: compatcheck.check(5), TypeError, "not int"),
     "time is up": (lambda: compatcheck.check(samples.long_graph(20000).encode(), timeout_seconds=0.01), compatcheck.ModelError, "time"),
 }
