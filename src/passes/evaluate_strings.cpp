@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <functional>
 
 #include "passes/budget.h"
 #include "passes/evaluate.h"
@@ -30,12 +31,12 @@ Evaluated change_case(const ir::Node&, Arguments in) {
   return Constant{std::move(changed)};
 }
 
-// With the whole string only: start 0, end -1.
+// With the whole string only: start 0, and -1 or the length for the end.
 bool whole(Arguments in) {
   if (in.size() == 2) return true;
   const auto* from = in.size() == 4 ? in[2]->get<std::int64_t>() : nullptr;
   const auto* to = in.size() == 4 ? in[3]->get<std::int64_t>() : nullptr;
-  return from && to && *from == 0 && *to == -1;
+  return from && to && *from == 0 && (*to == -1 || *to == static_cast<std::int64_t>(text(in, 0)->size()));
 }
 
 Evaluated starts_with(const ir::Node&, Arguments in) {
@@ -158,6 +159,17 @@ Evaluated letter(const ir::Node&, Arguments in) {
   return Constant{text(in, 0)->substr(static_cast<std::size_t>(at), 1)};
 }
 
+// By bytes, as libtorch compares.
+template <class Compare>
+Evaluated compare_texts(const ir::Node&, Arguments in) {
+  return in.size() == 2 && text(in, 0) && text(in, 1) ? Evaluated(Constant{Compare()(*text(in, 0), *text(in, 1))}) : std::nullopt;
+}
+
+Evaluated byte_of_letter(const ir::Node&, Arguments in) {
+  if (in.size() != 1 || !text(in, 0) || text(in, 0)->size() != 1) return std::nullopt;
+  return Constant{static_cast<std::int64_t>(static_cast<std::uint8_t>(text(in, 0)->front()))};
+}
+
 Evaluated device(const ir::Node&, Arguments in) {
   return in.size() == 1 && text(in, 0) ? Evaluated(Constant{ir::DeviceConstant{*text(in, 0)}}) : std::nullopt;
 }
@@ -182,6 +194,11 @@ const Evaluators& string_evaluators() {
                                    {"aten::find", find_text},
                                    {"aten::__getitem__", letter},
                                    {"aten::str", to_text},
+                                   {"aten::lt", compare_texts<std::less<>>},
+                                   {"aten::le", compare_texts<std::less_equal<>>},
+                                   {"aten::gt", compare_texts<std::greater<>>},
+                                   {"aten::ge", compare_texts<std::greater_equal<>>},
+                                   {"aten::ord", byte_of_letter},
                                    {"aten::device", device}};
   return table;
 }

@@ -98,43 +98,78 @@ std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue&
   return from_elsewhere ? from_elsewhere(*node.output()) : std::nullopt;
 }
 
-// The If that all arguments which aren't constant come from; null if there is none, or several.
-ir::Node* deciding_branch(const ir::Node& node) {
-  ir::Node* branch = nullptr;
-  for (const ir::Value* input : node.inputs()) {
-    if (ir::constant_of(input)) continue;
-    ir::Node* from = input->producer();
-    if (!from || !from->is("prim::If") || (branch && branch != from)) return nullptr;
-    branch = from;
-  }
-  return branch;
+using Operands = std::vector<ir::Value*>;
+
+std::size_t depth_of(const ir::Block* block) {
+  std::size_t depth = 0;
+  for (; block->parent(); block = block->parent()) ++depth;
+  return depth;
 }
 
-// The result where the branch goes that way, if it leaves constants.
-std::optional<ir::Constant> result_within(const ir::Node& node, const ir::Node* branch, const ir::Block& way) {
+// Of two nodes that both come before a third one.
+bool comes_later(const ir::Node* a, const ir::Node* b) {
+  if (a->owner() != b->owner()) return depth_of(a->owner()) > depth_of(b->owner());
+  for (const ir::Node* node = b->next(); node; node = node->next())
+    if (node == a) return true;
+  return false;
+}
+
+// The last If that an operand comes from; null if all are constant, or one comes from elsewhere.
+ir::Node* deciding_branch(const Operands& operands) {
+  ir::Node* last = nullptr;
+  for (const ir::Value* value : operands) {
+    if (ir::constant_of(value)) continue;
+    ir::Node* from = value->producer();
+    if (!from || !from->is("prim::If")) return nullptr;
+    if (!last || (from != last && comes_later(from, last))) last = from;
+  }
+  return last;
+}
+
+Operands operands_within(const Operands& operands, const ir::Node* branch, const ir::Block& way) {
+  Operands within = operands;
+  for (ir::Value*& value : within)
+    if (value->producer() == branch) value = way.outputs()[value->index()];
+  return within;
+}
+
+std::optional<ir::Constant> result_of(const ir::Node& node, const Operands& operands) {
   std::vector<const ir::Constant*> arguments;
-  for (const ir::Value* input : node.inputs()) {
-    const bool left = input->producer() == branch;
-    arguments.push_back(ir::constant_of(left ? way.outputs()[input->index()] : input));
+  for (const ir::Value* value : operands) {
+    arguments.push_back(ir::constant_of(value));
     if (!arguments.back()) return std::nullopt;
   }
   return evaluate(node, arguments);
 }
 
-// Of arguments that are constant whichever way a branch goes, a further output of the branch: `mode == "sum"`, where mode is one
-// of two texts.
-ir::Value* result_by_branch(const ir::Node& node) {
-  ir::Node* branch = can_evaluate(node) && !holds_memory(node.output()->type()) ? deciding_branch(node) : nullptr;
-  if (!branch) return nullptr;
-  std::array<std::optional<ir::Constant>, 2> results;
-  for (std::size_t i = 0; i < 2; ++i)
-    if (results[i] = result_within(node, branch, *branch->blocks()[i]); !results[i]) return nullptr;
-  for (std::size_t i = 0; i < 2; ++i) {
-    ir::Node* constant = branch->graph()->create_constant(std::move(*results[i]));
-    branch->blocks()[i]->append(constant);
-    branch->blocks()[i]->add_output(constant->output());
+// Whether every way through the branches leaves constants with a result.
+bool is_known_each_way(const ir::Node& node, const Operands& operands, std::size_t& ways_left) {
+  const ir::Node* branch = deciding_branch(operands);
+  if (!branch) return ways_left-- > 0 && result_of(node, operands);
+  return std::ranges::all_of(branch->blocks(), [&](const ir::Block* way) {
+    return is_known_each_way(node, operands_within(operands, branch, *way), ways_left);
+  });
+}
+
+ir::Value* result_each_way(const ir::Node& node, const Operands& operands, ir::Block* into) {
+  ir::Node* branch = deciding_branch(operands);
+  if (!branch) {
+    ir::Node* constant = into->graph()->create_constant(*result_of(node, operands));
+    into->append(constant);
+    return constant->output();
   }
+  for (ir::Block* way : branch->blocks()) way->add_output(result_each_way(node, operands_within(operands, branch, *way), way));
   return branch->add_output(node.output()->type());
+}
+
+// Of arguments that are constant whichever way branches go, a further output of these: `mode == "sum"`, where mode is one of two
+// texts.
+ir::Value* result_by_branch(const ir::Node& node) {
+  if (!can_evaluate(node) || holds_memory(node.output()->type())) return nullptr;
+  const Operands operands(node.inputs().begin(), node.inputs().end());
+  std::size_t ways_left = 64;
+  if (!deciding_branch(operands) || !is_known_each_way(node, operands, ways_left)) return nullptr;
+  return result_each_way(node, operands, nullptr);
 }
 
 // What many values of usual size take isn't counted.

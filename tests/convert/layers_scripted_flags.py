@@ -57,6 +57,24 @@ def flag_string_by_branch(x: Tensor, f: Tensor):
 
 
 @program(FLAGS, N3, FLAG)
+def flag_string_by_branches(x: Tensor, f: Tensor):
+    k, m = "a", "q"
+    if bool(f > 0):
+        k = "b"
+    elif bool(x.max() > 0):
+        k = "c"
+    if bool(x.min() > 0):
+        m = "r"
+    if k + m == "br":
+        x = x + 1
+    if k < "b":
+        x = x * 2
+    if "c" in k:
+        x = x - 3
+    return x * ord(k)
+
+
+@program(FLAGS, N3, FLAG)
 def flag_int_float_bool(x: Tensor, f: Tensor):
     k, s, done = 0, 1.0, False
     i = 0
