@@ -82,6 +82,77 @@ def test_the_page_is_that_of_render(ray, registry):
     assert "models/align.ir" in page and "aten::linalg_pinv" in page
 
 
+def test_resume_into_a_registry_leaves_it_alone(ray, registry):
+    before = {file: file.read_bytes() for file in registry.rglob("*") if file.is_file()}
+    with pytest.raises(compatcheck.UsageError, match="holds no scan"):
+        compatcheck.scan("models", ".", resume=True)
+    assert before == {file: file.read_bytes() for file in registry.rglob("*") if file.is_file()}
+
+
+def test_files_of_others_stay(ray, registry):
+    compatcheck.scan("models", "out")
+    others = [registry / "out" / name for name in ("reports/mine.txt", "models/net.pt", "run/mine.jsonl", "mine.partial")]
+    for file in others:
+        file.write_text("mine")
+    left = registry / "out" / "reports" / f".part-00000.jsonl.{'0' * 32}.partial"
+    left.write_text("cut")
+    assert compatcheck.scan("models", "out", resume=True).models == 4
+    assert all(file.read_text() == "mine" for file in others) and not left.exists()
+
+
+def test_another_run_takes_the_folder(ray, registry, monkeypatch):
+    from compatcheck.registry import run
+
+    checks = run.run_checks
+
+    def taken(*arguments):
+        files = checks(*arguments)
+        settings = json.loads((registry / "out" / "run" / "settings.json").read_text())
+        (registry / "out" / "run" / "settings.json").write_text(json.dumps({**settings, "run": "another"}))
+        return files
+
+    monkeypatch.setattr(run, "run_checks", taken)
+    with pytest.raises(compatcheck.ModelError, match="another run writes to this folder"):
+        compatcheck.scan("models", "out")
+    assert not (registry / "out" / "totals.json").exists()
+
+
+def test_lost_models_are_an_error(ray, registry, monkeypatch):
+    from compatcheck.registry import run
+
+    checks = run.run_checks
+    monkeypatch.setattr(run, "run_checks", lambda *arguments: checks(*arguments)[1:])
+    with pytest.raises(compatcheck.ModelError, match="the results hold 3 of 4 models"):
+        compatcheck.scan("models", "out")
+    assert not (registry / "out" / "totals.json").exists()
+
+
+def test_the_gate_is_that_of_the_call(ray, registry):
+    options = {"exclude": "junk.pt"}
+    assert compatcheck.scan("models", "out", **options).exit_code == 1
+    assert compatcheck.scan("models", "out", resume=True, exit_zero=True, **options).exit_code == 0
+    assert compatcheck.scan("models", "out", resume=True, fail_on="never", **options).exit_code == 0
+    assert compatcheck.scan("models", "out", resume=True, **options).exit_code == 1
+
+
+def test_changed_since(ray, registry):
+    old = compatcheck.registry.storage.as_time("2020-01-01").timestamp()
+    for file in registry.glob("models/**/*.*"):
+        os.utime(file, (old, old))
+    assert compatcheck.scan("models", "none", changed_since="2021-01-01").to_dict()["models"] == 0
+    assert json.loads((registry / "none" / "totals.json").read_text())["exit_code"] == 0
+    first = compatcheck.scan("models", "out")
+    whole = lines(registry)
+    assert compatcheck.scan("models", "out", resume=True, changed_since="2021-01-01") == first and lines(registry) == whole
+    shutil.copy(OTHER, registry / "models" / "net.pt2")
+    shutil.copy(NET, registry / "models" / "old.pt2")
+    os.utime(registry / "models" / "old.pt2", (old, old))
+    later = compatcheck.scan("models", "out", resume=True, changed_since="2021-01-01")
+    reports = {json.loads(line)["model"]["path"]: json.loads(line) for line in lines(registry)}
+    assert later.models == 4 and sorted(reports) == ["models/align.ir", "models/junk.pt", "models/net.pt2", "models/team/net.pt"]
+    assert reports["models/net.pt2"]["model"]["identity"] == reports["models/team/net.pt"]["model"]["identity"]
+
+
 @pytest.mark.parametrize("options, words", [
     ({"opset": 99}, "opset 99"),
     ({"opset": []}, "empty list"),

@@ -16,7 +16,7 @@ NET = pathlib.Path(__file__).resolve().parent.parent / "python" / "net.pt2"
 
 
 def names(*uris, exclude=(), since=None):
-    return [model.name for model in find_models(uris, exclude, since, {})]
+    return [model.name for model in find_models(uris, exclude, since, {}) if model.changed]
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_file_is_read_whole_or_not_at_all(tmp_path):
     assert folder.names() == []
     folder.write("a/b.txt", b"0123456789")
     folder.write("a/b.txt", b"0123456789!")
-    assert folder.names() == ["a/b.txt"] and folder.read("a/b.txt", 2, 5) == b"234"
+    assert folder.names() == ["a/b.txt"] and folder.read("a/b.txt") == b"0123456789!"
     assert folder.heads(["a/b.txt"], 4) == [b"0123"] and folder.read_all(["a/b.txt", "a/b.txt"])[0] == b"0123456789!"
     folder.remove(["a/b.txt"])
     assert folder.names() == []

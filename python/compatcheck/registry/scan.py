@@ -86,7 +86,9 @@ def scan(
     models = find_models(words, globs, since, storage)
     target, path = file_system(os.fspath(output), storage)
     folder = target.unstrip_protocol(path)  # a relative path would be another one in each worker
-    job = run.Job(folder, asked, plain, storage, f"{settings.digest()} {json.dumps(packed_opset(asked))}", _configuration())
+    gate = [str(plain.get(name)) for name in ("fail_on", "max_missing", "exit_zero")]  # reports hold the gate's result
+    all_settings = f"{settings.digest()} {json.dumps(packed_opset(asked))} {' '.join(gate)}"
+    job = run.Job(folder, asked, plain, storage, all_settings, _configuration())
     with shown(options.get("progress", False)) as show:
 
         def tell(done: int, total: int) -> None:

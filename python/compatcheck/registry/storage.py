@@ -1,10 +1,11 @@
 """Files by their URIs, through fsspec: what is there, and parts of them."""
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
-import threading
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Iterable, Mapping, Sequence, Tuple
 
@@ -17,10 +18,11 @@ _TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified")
 
 @dataclass(frozen=True)
 class Found:
-    """A model to check: what reports call it, and where any machine finds it."""
+    """A model to check: its name in reports, and the URI by which any machine finds it."""
 
     name: str
     uri: str
+    changed: bool = True  # since the time that the user named
 
 
 def file_system(uri: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
@@ -57,7 +59,8 @@ def is_local(fs: Any) -> bool:
 def find_models(
     uris: Sequence[str], exclude: Sequence[str], changed_since: datetime.datetime | None, options: Mapping[str, Any]
 ) -> list[Found]:
-    """In order of their names, each once. Raises ModelError for what can't be listed, UsageError where there is no model."""
+    """All models in the order of their names, each once. Raises ModelError for a URI that can't be listed, UsageError for one without
+    models."""
     found: dict[str, Found] = {}
     for uri in uris:
         listed = _listed(uri, options)
@@ -66,8 +69,9 @@ def find_models(
             left_out = f": --exclude leaves out {len(listed)} files" if listed else ""
             raise UsageError(f"{uri}: no model is there{left_out}; the names of models end in {', '.join(ENDINGS)}")
         for model, _, info in models:
-            if changed_since is None or _modified(model, info, options) >= changed_since:
-                found.setdefault(model.uri, model)
+            if changed_since and _modified(model, info, options) < changed_since:
+                model = replace(model, changed=False)
+            found.setdefault(model.uri, model)
     return sorted(found.values(), key=lambda model: model.name)
 
 
@@ -190,7 +194,7 @@ class Remote:
 
 
 class Folder:
-    """A folder behind a URI, for what a run writes."""
+    """A folder behind a URI, for the files that a run writes. Paths are exact: brackets in them are no globs."""
 
     def __init__(self, uri: str, options: Mapping[str, Any]) -> None:
         self.uri = uri
@@ -200,14 +204,21 @@ class Folder:
     def at(self, name: str) -> str:
         return f"{self.path}/{name}"
 
-    def names(self, below: str = "") -> list[str]:
-        """Of all files below, from the folder on."""
+    def uri_of(self, name: str) -> str:
+        return str(self.fs.unstrip_protocol(self.at(name)))
+
+    def sizes(self, below: str = "") -> dict[str, int]:
+        """All files below, by their names from the folder on."""
         root = self.at(below).rstrip("/")
         self.fs.invalidate_cache()
         try:
-            return sorted(each[len(self.path) + 1:] for each in self.fs.find(root))
+            found = self.fs.find(root, detail=True)
         except FileNotFoundError:
-            return []
+            return {}
+        return {each[len(self.path) + 1 :]: int(info.get("size") or 0) for each, info in sorted(found.items())}
+
+    def names(self, below: str = "") -> list[str]:
+        return list(self.sizes(below))
 
     def write(self, name: str, data: bytes) -> None:
         """The whole file or none of it."""
@@ -215,29 +226,41 @@ class Folder:
         if not is_local(self.fs):
             self.fs.pipe_file(path, data)  # an object appears when it is whole
             return
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        partial = f"{path}.{os.getpid()}-{threading.get_ident()}.partial"
-        with open(partial, "wb") as file:
-            file.write(data)
-        os.replace(partial, path)
+        parent, base = os.path.split(path)
+        os.makedirs(parent, exist_ok=True)
+        partial = os.path.join(parent, f".{base}.{uuid.uuid4().hex}.partial")  # readers of tables skip names with a leading dot
+        try:
+            with open(partial, "xb") as file:
+                file.write(data)
+            os.replace(partial, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(partial)
+            raise
 
-    def read(self, name: str, start: int | None = None, end: int | None = None) -> bytes:
-        return bytes(self.fs.cat_file(self.at(name), start=start, end=end))
+    def read(self, name: str) -> bytes:
+        return bytes(self.fs.cat_file(self.at(name)))
 
     def read_all(self, names: Sequence[str]) -> list[bytes]:
-        if not names:
-            return []
-        paths = [self.at(name) for name in names]
-        if len(paths) == 1:
-            return [self.read(names[0])]
-        found = self.fs.cat(paths)
-        return [bytes(found[path]) for path in paths]
+        return self._ranges(names, None)
 
     def heads(self, names: Sequence[str], size: int) -> list[bytes]:
+        return self._ranges(names, size)
+
+    def _ranges(self, names: Sequence[str], size: int | None) -> list[bytes]:
+        if not names:
+            return []
+        start = None if size is None else 0
         paths = [self.at(name) for name in names]
-        return [bytes(head) for head in self.fs.cat_ranges(paths, [0] * len(paths), [size] * len(paths), on_error="raise")]
+        return [bytes(data) for data in self.fs.cat_ranges(paths, [start] * len(paths), [size] * len(paths), on_error="raise")]
 
     def remove(self, names: Sequence[str]) -> None:
-        if names:
-            self.fs.rm([self.at(name) for name in names])
-            self.fs.invalidate_cache()
+        paths = [self.at(name) for name in names]
+        if not paths:
+            return
+        if is_local(self.fs) or any(_GLOB & set(path) for path in paths):  # `rm` expands globs
+            for path in paths:
+                self.fs.rm_file(path)
+        else:
+            self.fs.rm(paths)  # many at once
+        self.fs.invalidate_cache()
