@@ -181,7 +181,7 @@ def program(*arguments, path=None, **environment):
     given = {**os.environ, **around.QUIET, "COMPATCHECK_PYTHON": sys.executable, **environment}
     if path is not None:
         given["PYTHONPATH"] = path
-    return subprocess.run([PROGRAM, "scan", *arguments], env=given, capture_output=True, text=True)
+    return subprocess.run([PROGRAM, "scan", *arguments], env=given, capture_output=True, text=True, timeout=600)
 
 
 def test_without_ray(registry):
@@ -226,6 +226,67 @@ def test_a_folder_that_cannot_be_written(registry):
     (registry / "file").write_text("")
     done = program("models", "-o", "file/out")
     assert done.returncode == 2 and "can't be written" in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
+def test_python_files_in_the_current_folder_do_not_run(registry):
+    for name in ("json", "fsspec", "pyarrow", "ray", "numpy", "compatcheck", "pandas", "s3fs", "platform", "resource"):
+        (registry / f"{name}.py").write_text("open(__file__ + '.ran', 'w')\n")
+    done = program("models", "-o", "out", "--ray", "local", "--quiet")
+    assert done.returncode == 3 and (registry / "out" / "totals.json").exists() and done.stderr == "", done
+    assert not list(registry.rglob("*.ran"))
+
+
+def test_errors_of_the_driver_are_one_line():
+    code = """
+import sys
+from compatcheck.registry import command, scan
+totals = scan.ScanTotals({**{name: 0 for name in ("models", "yes", "no", "needs_input", "not_checked")},
+                          **{name: [] for name in ("missing", "opsets", "targets", "failures")}, "exit_code": 1}, "out")
+def made(*arguments, **options):
+    if arguments[1] == "full":
+        raise PermissionError(13, "Permission denied")
+    if arguments[1] == "wrong":
+        raise ZeroDivisionError("division by zero")
+    return totals
+scan.scan = made
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+    def run(output, stdout):
+        done = subprocess.run([sys.executable, "-c", code, "--output", output, "--", "models"], stdout=stdout, stderr=subprocess.PIPE, text=True)
+        return done.returncode, done.stderr
+
+    with open("/dev/full", "w") as full:
+        assert run("out", full) == (3, "stdout: can't be written: No space left on device\n")
+    source, target = os.pipe()
+    os.close(source)
+    assert run("out", target) == (1, "")
+    os.close(target)
+    assert run("out", subprocess.DEVNULL) == (1, "")
+    assert run("full", subprocess.DEVNULL) == (3, "scan failed: Permission denied\n")
+    assert run("wrong", subprocess.DEVNULL) == (3, "scan failed: ZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.parametrize("words, options, uris", [
+    (["--exclude", "--", "--opset", "17", "--", "a", "--"], {"exclude": ["--"], "opset": 17}, ["a", "--"]),
+    (["--resume", "", "--opset-range", "13,17", "--"], {"resume": True, "opset": range(13, 18)}, []),
+])
+def test_words_of_the_program(words, options, uris):
+    from compatcheck.registry.command import parsed
+
+    assert parsed(words) == (options, uris)
+
+
+@pytest.mark.parametrize("line, shown", [
+    (b"2026-12-01 10:00:00,123\tERROR streaming_executor.py:10 -- Operator failed\n", False),
+    (b"2026-12-01 10:00:00,123\tINFO worker.py:1 -- Started\n", False),
+    (b"[2026-12-01 10:00:00,123 E 1 2] raylet.cc:12: lost\n", False),
+    (b"disk is full\n", True),
+])
+def test_the_log_of_ray_is_not_shown(line, shown):
+    from compatcheck.registry.command import _RAYS_OWN
+
+    assert bool(_RAYS_OWN.match(line)) != shown
 
 
 def test_a_program_run(registry):

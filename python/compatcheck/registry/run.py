@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import logging
 import os
+import platform
 import re
 import threading
 import uuid
@@ -15,11 +17,12 @@ from .. import _core
 from ..errors import Error, ModelError, UsageError
 from . import chunks, results
 from .storage import Folder, Found, reason_of
-from .workers import Worker, check
+from .workers import StartError, Worker, check
 
 MOST_IN_CHUNK = 32
 CHUNKS_IN_PART = 64
 REMOTE_WORKERS = 4  # processes of an actor, so that its core works while others wait for the network
+start_folder: str | None = None  # the folder that Ray is started in; the command sets it, since users' folders hold any files
 OBJECT_STORE_BYTES = 128 << 20  # only names and counts go through it
 _SETTINGS = f"{chunks.FOLDER}/settings.json"
 _FORMAT = 1  # of settings.json
@@ -61,29 +64,47 @@ def import_ray() -> Any:
     return ray
 
 
-def connect(address: str, jobs: int | None) -> bool:
-    """Whether a Ray of our own was started. `address`: auto (a cluster that is there, else our own), local, or a cluster's."""
-    ray = import_ray()
-    if ray.is_initialized():
+@contextlib.contextmanager
+def _in_folder(folder: str | None) -> Iterator[None]:
+    """Ray's processes import modules from the folder that Ray is started in."""
+    before = os.getcwd() if folder else None
+    if folder:
+        os.chdir(folder)
+    try:
+        yield
+    finally:
+        if before:
+            os.chdir(before)
+
+
+def connect(address: str, jobs: int | None, folder: str | None = None) -> bool:
+    """Connects in `folder`, or in the current one. Returns whether a Ray of our own was started. `address`: auto (a cluster that is there, else our own), local, or a cluster's."""
+    if import_ray().is_initialized():
         return False
-    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    with _in_folder(folder):
+        _connect(address, jobs)
+    return True
+
+
+def _connect(address: str, jobs: int | None) -> None:
+    ray = import_ray()
+    quiet: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
     if address not in ("auto", "local"):
         try:
             ray.init(address=address, **quiet)
         except Exception as error:
             raise UsageError(f"--ray {address}: {reason_of(error)}") from error
-        return True
+        return
     if address == "auto":
         try:
             ray.init(address="auto", **quiet)
-            return True
+            return
         except (ConnectionError, ValueError):
             pass
     ray.init(
         address="local", num_cpus=jobs, include_dashboard=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1",
         **quiet,
     )
-    return True
 
 
 def settings_in(folder: Folder) -> Mapping[str, Any] | None:
@@ -105,6 +126,8 @@ def check_is_ours(job: Job, folder: Folder) -> None:
 
 def _reason(job: Job, error: Exception) -> str:
     """The error of a task, for the driver. Ray's own errors would name Ray's internals."""
+    if isinstance(error, StartError):
+        return f"{platform.node()}: {error}"
     return str(error) if isinstance(error, Error) else f"{job.output}: {reason_of(error)}"
 
 
@@ -321,7 +344,7 @@ def scan(job: Job, models: Sequence[Found], resume: bool, address: str, jobs: in
     named are in the results if the run that is resumed reported them."""
     ray = import_ray()
     folder = job.folder()
-    ours = connect(address, jobs)
+    ours = connect(address, jobs, start_folder)
     try:
         earlier, reported = begin(job, folder, models, resume)
         models = [model for model in models if model.changed or model.name in reported]
