@@ -77,9 +77,18 @@ def test_a_scan_and_what_becomes_of_it(ray, registry):
 
 
 def test_the_page_is_that_of_render(ray, registry):
+    """`render` makes this page of more than 2,000 reports."""
+    from compatcheck import _core
+
     compatcheck.scan("models", "out")
-    page = (registry / "out" / "page.html").read_text()
+    page, made = (registry / "out" / "page.html").read_text(), lines(registry)
     assert "models/align.ir" in page and "aten::linalg_pinv" in page
+    assert page == _core.page_of_rows([_core.page_rows("".join(line + "\n" for line in made).encode())])
+    many = [line.replace('"path":"models/', f'"path":"models/{place:04}/') + "\n" for place in range(600) for line in made]
+    assert len(set(many)) == 2400
+    (registry / "many.jsonl").write_text("".join(many))
+    rendered = subprocess.run([PROGRAM, "render", "many.jsonl", "--format", "html"], capture_output=True, text=True, check=True).stdout
+    assert rendered == _core.page_of_rows([_core.page_rows("".join(part).encode()) for part in (many[:1000], many[1000:])])
 
 
 def test_resume_into_a_registry_leaves_it_alone(ray, registry):

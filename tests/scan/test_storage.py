@@ -35,6 +35,33 @@ def test_folders_are_searched_in_order_of_names(tree):
     assert names(f"file://{tree}/b") == [f"file://{tree}/b/net.pt"]
 
 
+def test_brackets_in_names(tree):
+    shutil.move(tree / "b", tree / "b[1]")
+    (tree / "b[1]" / "x[2].pt").write_bytes(b"x")
+    assert names("models/b[1]") == ["models/b[1]/net.pt", "models/b[1]/x[2].pt"]
+    assert names("models/b[1]/x[2].pt") == ["models/b[1]/x[2].pt"]
+    assert names("models/[ab]/net.pt2") == ["models/a/net.pt2"]
+    (tree / "b1").mkdir()
+    (tree / "b1" / "x.txt").write_text("mine")
+    folder = Folder(str(tree / "b[1]"), {})
+    for name in ("x.txt", "y.txt"):
+        folder.write(name, name.encode())
+    assert folder.read_all(["x.txt", "y.txt"]) == [b"x.txt", b"y.txt"] and folder.heads(["y.txt"], 1) == [b"y"]
+    folder.remove(["x.txt"])
+    assert (tree / "b1" / "x.txt").read_text() == "mine" and not (tree / "b[1]" / "x.txt").exists()
+
+
+def test_a_glob_in_the_first_part_of_a_path():
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/bucket1/net.pt", b"x")
+    try:
+        assert names("memory://bucket*/net.pt") == ["memory:///bucket1/net.pt"]
+    finally:
+        memory.rm("/bucket1", recursive=True)
+
+
 def test_each_model_comes_once(tree):
     assert names("models", "models/b", str(tree / "b" / "net.pt")) == names("models")
 
@@ -76,6 +103,7 @@ def test_times():
 @pytest.mark.parametrize("uri, error, words", [
     ("nowhere", compatcheck.ModelError, "nowhere: can't be listed: there is no such file or folder"),
     ("gopher://x/y", compatcheck.UsageError, "gopher"),
+    ("zip://*.pt::s3://models/all.zip", compatcheck.UsageError, "chained URIs"),
     ("http://127.0.0.1:1/models/", compatcheck.ModelError, "can't be listed"),
 ])
 def test_what_cannot_be_listed(tree, uri, error, words):

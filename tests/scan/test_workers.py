@@ -173,3 +173,11 @@ def test_python_files_in_the_current_folder_do_not_run(worker, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     assert report(checked(worker, NET))["verdict"] == "yes"
     assert not list(tmp_path.rglob("*.ran"))
+
+
+def test_a_null_in_the_column_of_spark_is_a_row():
+    pandas = pytest.importorskip("pandas")
+    udf = compatcheck.check_udf("uri")
+    made, = udf(iter([pandas.DataFrame({"uri": [None, float("nan"), str(NET)]}, dtype=object)]))
+    assert list(made["verdict"]) == ["not_checked", "not_checked", "yes"] and list(made["path"].isna()) == [True, True, False]
+    assert list(made["error"])[:2] == ["the column uri has no URI"] * 2 and list(made["exit_code"]) == [3, 3, 0]

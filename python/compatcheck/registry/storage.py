@@ -27,6 +27,8 @@ class Found:
 
 def file_system(uri: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
     """The file system of a URI, and the path in it. Raises UsageError where fsspec or its part for the protocol isn't installed."""
+    if "::" in uri:
+        raise UsageError(f"{uri}: chained URIs (::) are not supported")
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -78,20 +80,20 @@ def find_models(
 def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapping[str, Any]]]:
     """Each model with its path from the searched folder on, and what the file system says of it."""
     fs, path = file_system(uri, options)
-    is_glob = bool(_GLOB & set(path))
     try:
+        is_glob = bool(_GLOB & set(path)) and not fs.exists(path)
         if is_glob:
             files: dict[str, Any] = {}
             for each, info in fs.glob(path, detail=True).items():
                 files.update(fs.find(each, detail=True) if info.get("type") == "directory" else {each: info})
-            root = path[: path.rindex("/", 0, min(path.index(mark) for mark in _GLOB & set(path))) + 1]
+            root = path[: path.rfind("/", 0, min(path.index(mark) for mark in _GLOB & set(path))) + 1]
         elif fs.isdir(path):
             files, root = fs.find(path, detail=True), path.rstrip("/") + "/"
         else:
             files, root = {path: fs.info(path)}, path.rpartition("/")[0] + "/"
     except Exception as error:
         raise ModelError(f"{uri}: can't be listed: {reason_of(error)}") from error
-    # A name that was given is a model's, whatever it ends in; so is one that a glob asks for by its ending.
+    # A file that the user named is a model with any ending, and so is a file that a glob asks for by its ending.
     endings = tuple(ENDINGS) if root.rstrip("/") == path.rstrip("/") or (is_glob and "." not in path.rpartition("/")[2]) else ("",)
     asks_for_hidden = is_glob and any(part.startswith(".") for part in path.removeprefix(root).split("/"))
     models = []
@@ -107,7 +109,7 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
 
 
 def _name(uri: str, fs: Any, path: str) -> str:
-    """As given: a relative path stays one."""
+    """The name in the user's spelling: a relative path stays relative."""
     if "://" in uri or not is_local(fs):
         return str(fs.unstrip_protocol(path))
     return path if os.path.isabs(uri) else os.path.relpath(path)
