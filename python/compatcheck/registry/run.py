@@ -33,7 +33,7 @@ _PARTIAL = re.compile(r"(?:(?:run|reports|(?:models|findings)/verdict=[a-z_]+)/)
 
 @dataclass(frozen=True)
 class Job:
-    """What all actors of a run know."""
+    """The facts about a run that all actors know."""
 
     output: str
     opset: Any

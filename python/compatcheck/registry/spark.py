@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CheckUdf:
-    """Calls of it go to Spark's workers. `schema` is what `mapInPandas` asks for."""
+    """Spark's workers call it. `schema` is the second argument of `mapInPandas`."""
 
     schema = (
         "path string, opset int, verdict string, identity string, nodes long, missing long, lowest_opset int, "

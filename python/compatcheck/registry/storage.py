@@ -1,4 +1,4 @@
-"""Files by their URIs, through fsspec: what is there, and parts of them."""
+"""Lists files by URIs and reads ranges of them, through fsspec."""
 from __future__ import annotations
 
 import contextlib
@@ -43,7 +43,7 @@ def file_system(uri: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """The error in one line."""
     if isinstance(error, FileNotFoundError):
         return "there is no such file or folder"
     if isinstance(error, OSError) and error.strerror:

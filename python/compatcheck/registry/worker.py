@@ -19,7 +19,7 @@ from ..options import fill, load_options
 
 
 class Settings:
-    """What all models of a run are checked with."""
+    """The settings with which all models of a run are checked."""
 
     def __init__(self, opset: Any, options: Mapping[str, Any]) -> None:
         self.one_is_enough = isinstance(opset, range)
