@@ -78,7 +78,8 @@ def _in_folder(folder: str | None) -> Iterator[None]:
 
 
 def connect(address: str, jobs: int | None, folder: str | None = None) -> bool:
-    """Connects in `folder`, or in the current one. Returns whether a Ray of our own was started. `address`: auto (a cluster that is there, else our own), local, or a cluster's."""
+    """Connects in `folder`, or in the current one. Returns False if the program is connected already. `address`: auto (a cluster that
+    this machine names, or else a Ray of our own), local, or the address of a cluster."""
     if import_ray().is_initialized():
         return False
     with _in_folder(folder):
