@@ -1,4 +1,4 @@
-// The page of very many reports. Each is a line of text, which is taken apart once; of the table only the rows in sight are made.
+// The page of very many reports. Each report is a line of text, which is split once. Only the visible rows of the table are made.
 
 const data = JSON.parse(document.getElementById("report").textContent);
 const main = document.getElementById("main");
@@ -10,7 +10,7 @@ const verdicts = {
   i: {word: "needs input", kind: "needs_input"},
   x: {word: "not checked", kind: "unassessed"},
 };
-const supports = {y: "takes it", n: "doesn't take it", u: "unknown"};
+const supports = {y: "supported", n: "unsupported", u: "unknown"};
 
 // As src/report/registry_page.cpp writes them.
 const lists = data.lists.map(text => text ? text.split(" ") : []);
@@ -27,7 +27,7 @@ function counted(items) {
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   return counts;
 }
-// Of what stands in the lists of reports; many share one.
+// Counts the items in the lists of reports. Many reports share a list.
 function countedIn(some, name) {
   const shared = new Map(), counts = new Map();
   for (const report of some) shared.set(report[name], (shared.get(report[name]) ?? 0) + 1);
@@ -148,7 +148,7 @@ function page() {
   };
   const targets = byCount(countedIn(reports, "targets")).map(([target, models]) => {
     const [name, support] = [target.slice(0, -2), target.slice(-1)];
-    return [target, `${name} ${supports[support]} (${number(models)})`];
+    return [target, `${name}: ${supports[support]} (${number(models)})`];
   });
   const opsets = [...counted(reports.map(report => report.opset).filter(opset => opset !== null)).keys()].sort((a, b) => a - b);
   const ops = byCount(countedIn(reports, "missing")).map(([op, models]) => [op, `${op} (${number(models)})`]);

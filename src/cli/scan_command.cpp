@@ -1,5 +1,5 @@
-// `scan` is a part of the Python package, which has fsspec and Ray. The program reads its options, as of all commands, and hands
-// them over.
+// `scan` is a part of the Python package, which has fsspec and Ray. The program reads the options, as those of all commands, and
+// hands them over.
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// `-c` puts the current folder first in sys.path, and Python files in it must not run.
 constexpr const char* start_package = R"(import sys
+sys.path[:] = [path for path in sys.path if path]
 try:
     from compatcheck.registry.command import main
 except ImportError as error:
@@ -30,7 +32,7 @@ fs::path own_folder() {
   return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
-// That of the environment which the program is installed in.
+// The Python of the environment that the program is installed in.
 std::string python() {
   if (const char* named = std::getenv("COMPATCHECK_PYTHON"); named && *named) return named;
   std::error_code error;
@@ -72,6 +74,7 @@ int run_scan(const Options& options) {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   find_package();
+  ::setenv("PYTHONSAFEPATH", "1", 1);  // the same for Python processes that are started from there
   ::execvp(program.c_str(), arguments.data());
   throw UsageError("scan runs in Python, and " + program + " can't be started (" + std::strerror(errno) +
                    "): install Python, then pip install 'compatcheck[ray]'");

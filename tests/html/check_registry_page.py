@@ -58,12 +58,12 @@ def check_rows(page, reports):
 def check_scrolling(page, reports):
     scroll = page.locator(".registry-scroll")
     scroll.evaluate("element => { element.scrollTop = element.scrollHeight; }")
-    page.wait_for_timeout(200)
+    page.locator(f"#models tbody tr[aria-rowindex='{len(reports) + 1}']").wait_for()
     last = shown(page).last.locator("th").inner_text()
     assert last == samples.as_page_shows(reports[-1]["model"]["path"]), last
     assert shown(page).last.get_attribute("aria-rowindex") == str(len(reports) + 1)
     scroll.evaluate("element => { element.scrollTop = 0; }")
-    page.wait_for_timeout(200)
+    page.locator("#models tbody tr[aria-rowindex='2']").wait_for()   # row 1 is the head
 
 
 def check_filters(page, reports):

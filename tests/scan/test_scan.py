@@ -77,9 +77,89 @@ def test_a_scan_and_what_becomes_of_it(ray, registry):
 
 
 def test_the_page_is_that_of_render(ray, registry):
+    """`render` makes this page of more than 2,000 reports."""
+    from compatcheck import _core
+
     compatcheck.scan("models", "out")
-    page = (registry / "out" / "page.html").read_text()
+    page, made = (registry / "out" / "page.html").read_text(), lines(registry)
     assert "models/align.ir" in page and "aten::linalg_pinv" in page
+    assert page == _core.page_of_rows([_core.page_rows("".join(line + "\n" for line in made).encode())])
+    many = [line.replace('"path":"models/', f'"path":"models/{place:04}/') + "\n" for place in range(600) for line in made]
+    assert len(set(many)) == 2400
+    (registry / "many.jsonl").write_text("".join(many))
+    rendered = subprocess.run([PROGRAM, "render", "many.jsonl", "--format", "html"], capture_output=True, text=True, check=True).stdout
+    assert rendered == _core.page_of_rows([_core.page_rows("".join(part).encode()) for part in (many[:1000], many[1000:])])
+
+
+def test_resume_into_a_registry_leaves_it_alone(ray, registry):
+    before = {file: file.read_bytes() for file in registry.rglob("*") if file.is_file()}
+    with pytest.raises(compatcheck.UsageError, match="holds no scan"):
+        compatcheck.scan("models", ".", resume=True)
+    assert before == {file: file.read_bytes() for file in registry.rglob("*") if file.is_file()}
+
+
+def test_files_of_others_stay(ray, registry):
+    compatcheck.scan("models", "out")
+    others = [registry / "out" / name for name in ("reports/mine.txt", "models/net.pt", "run/mine.jsonl", "mine.partial")]
+    for file in others:
+        file.write_text("mine")
+    left = registry / "out" / "reports" / f".part-00000.jsonl.{'0' * 32}.partial"
+    left.write_text("cut")
+    assert compatcheck.scan("models", "out", resume=True).models == 4
+    assert all(file.read_text() == "mine" for file in others) and not left.exists()
+
+
+def test_another_run_takes_the_folder(ray, registry, monkeypatch):
+    from compatcheck.registry import run
+
+    checks = run.run_checks
+
+    def taken(*arguments):
+        files = checks(*arguments)
+        settings = json.loads((registry / "out" / "run" / "settings.json").read_text())
+        (registry / "out" / "run" / "settings.json").write_text(json.dumps({**settings, "run": "another"}))
+        return files
+
+    monkeypatch.setattr(run, "run_checks", taken)
+    with pytest.raises(compatcheck.ModelError, match="another run writes to this folder"):
+        compatcheck.scan("models", "out")
+    assert not (registry / "out" / "totals.json").exists()
+
+
+def test_lost_models_are_an_error(ray, registry, monkeypatch):
+    from compatcheck.registry import run
+
+    checks = run.run_checks
+    monkeypatch.setattr(run, "run_checks", lambda *arguments: checks(*arguments)[1:])
+    with pytest.raises(compatcheck.ModelError, match="the results hold 3 of 4 models"):
+        compatcheck.scan("models", "out")
+    assert not (registry / "out" / "totals.json").exists()
+
+
+def test_the_gate_is_that_of_the_call(ray, registry):
+    options = {"exclude": "junk.pt"}
+    assert compatcheck.scan("models", "out", **options).exit_code == 1
+    assert compatcheck.scan("models", "out", resume=True, exit_zero=True, **options).exit_code == 0
+    assert compatcheck.scan("models", "out", resume=True, fail_on="never", **options).exit_code == 0
+    assert compatcheck.scan("models", "out", resume=True, **options).exit_code == 1
+
+
+def test_changed_since(ray, registry):
+    old = compatcheck.registry.storage.as_time("2020-01-01").timestamp()
+    for file in registry.glob("models/**/*.*"):
+        os.utime(file, (old, old))
+    assert compatcheck.scan("models", "none", changed_since="2021-01-01").to_dict()["models"] == 0
+    assert json.loads((registry / "none" / "totals.json").read_text())["exit_code"] == 0
+    first = compatcheck.scan("models", "out")
+    whole = lines(registry)
+    assert compatcheck.scan("models", "out", resume=True, changed_since="2021-01-01") == first and lines(registry) == whole
+    shutil.copy(OTHER, registry / "models" / "net.pt2")
+    shutil.copy(NET, registry / "models" / "old.pt2")
+    os.utime(registry / "models" / "old.pt2", (old, old))
+    later = compatcheck.scan("models", "out", resume=True, changed_since="2021-01-01")
+    reports = {json.loads(line)["model"]["path"]: json.loads(line) for line in lines(registry)}
+    assert later.models == 4 and sorted(reports) == ["models/align.ir", "models/junk.pt", "models/net.pt2", "models/team/net.pt"]
+    assert reports["models/net.pt2"]["model"]["identity"] == reports["models/team/net.pt"]["model"]["identity"]
 
 
 @pytest.mark.parametrize("options, words", [
@@ -110,7 +190,7 @@ def program(*arguments, path=None, **environment):
     given = {**os.environ, **around.QUIET, "COMPATCHECK_PYTHON": sys.executable, **environment}
     if path is not None:
         given["PYTHONPATH"] = path
-    return subprocess.run([PROGRAM, "scan", *arguments], env=given, capture_output=True, text=True)
+    return subprocess.run([PROGRAM, "scan", *arguments], env=given, capture_output=True, text=True, timeout=600)
 
 
 def test_without_ray(registry):
@@ -155,6 +235,67 @@ def test_a_folder_that_cannot_be_written(registry):
     (registry / "file").write_text("")
     done = program("models", "-o", "file/out")
     assert done.returncode == 2 and "can't be written" in done.stderr and len(done.stderr.splitlines()) == 1, done
+
+
+def test_python_files_in_the_current_folder_do_not_run(registry):
+    for name in ("json", "fsspec", "pyarrow", "ray", "numpy", "compatcheck", "pandas", "s3fs", "platform", "resource"):
+        (registry / f"{name}.py").write_text("open(__file__ + '.ran', 'w')\n")
+    done = program("models", "-o", "out", "--ray", "local", "--quiet")
+    assert done.returncode == 3 and (registry / "out" / "totals.json").exists() and done.stderr == "", done
+    assert not list(registry.rglob("*.ran"))
+
+
+def test_errors_of_the_driver_are_one_line():
+    code = """
+import sys
+from compatcheck.registry import command, scan
+totals = scan.ScanTotals({**{name: 0 for name in ("models", "yes", "no", "needs_input", "not_checked")},
+                          **{name: [] for name in ("missing", "opsets", "targets", "failures")}, "exit_code": 1}, "out")
+def made(*arguments, **options):
+    if arguments[1] == "full":
+        raise PermissionError(13, "Permission denied")
+    if arguments[1] == "wrong":
+        raise ZeroDivisionError("division by zero")
+    return totals
+scan.scan = made
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+    def run(output, stdout):
+        done = subprocess.run([sys.executable, "-c", code, "--output", output, "--", "models"], stdout=stdout, stderr=subprocess.PIPE, text=True)
+        return done.returncode, done.stderr
+
+    with open("/dev/full", "w") as full:
+        assert run("out", full) == (3, "stdout: can't be written: No space left on device\n")
+    source, target = os.pipe()
+    os.close(source)
+    assert run("out", target) == (1, "")
+    os.close(target)
+    assert run("out", subprocess.DEVNULL) == (1, "")
+    assert run("full", subprocess.DEVNULL) == (3, "scan failed: Permission denied\n")
+    assert run("wrong", subprocess.DEVNULL) == (3, "scan failed: ZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.parametrize("words, options, uris", [
+    (["--exclude", "--", "--opset", "17", "--", "a", "--"], {"exclude": ["--"], "opset": 17}, ["a", "--"]),
+    (["--resume", "", "--opset-range", "13,17", "--"], {"resume": True, "opset": range(13, 18)}, []),
+])
+def test_words_of_the_program(words, options, uris):
+    from compatcheck.registry.command import parsed
+
+    assert parsed(words) == (options, uris)
+
+
+@pytest.mark.parametrize("line, shown", [
+    (b"2026-12-01 10:00:00,123\tERROR streaming_executor.py:10 -- Operator failed\n", False),
+    (b"2026-12-01 10:00:00,123\tINFO worker.py:1 -- Started\n", False),
+    (b"[2026-12-01 10:00:00,123 E 1 2] raylet.cc:12: lost\n", False),
+    (b"disk is full\n", True),
+])
+def test_the_log_of_ray_is_not_shown(line, shown):
+    from compatcheck.registry.command import _RAYS_OWN
+
+    assert bool(_RAYS_OWN.match(line)) != shown
 
 
 def test_a_program_run(registry):

@@ -1,9 +1,10 @@
-"""The process that checks a model: its reports are the program's, and what ends it costs one model."""
+"""The process that checks models: its reports are those of the library, and its end fails only one model."""
 import json
 import os
 import pathlib
 import shutil
 import signal
+import threading
 import time
 
 import pytest
@@ -125,10 +126,58 @@ def test_a_model_that_is_replaced_while_it_is_read(worker, disturbed, tmp_path):
     assert "was replaced again and again" in report(checked(worker, file))["error"]["message"]
 
 
-def test_memory_is_bounded(tmp_path):
-    from compatcheck.registry.storage import Found as Model
+def test_a_store_that_hangs(worker, disturbed):
+    released = threading.Event()
+    disturbed.disturb = released.wait
+    worker._seconds = 1
+    try:
+        assert report(checked(worker, NET))["error"]["message"] == "net: took longer than 1 s"
+    finally:
+        released.set()
+    disturbed.disturb, worker._seconds = lambda: None, 100
+    assert report(checked(worker, NET))["verdict"] == "yes"
 
-    worker = workers.Worker(17, {"memory_mb": 1})
-    found = report(workers.check(worker, Model("net", str(NET)), {}))
+
+def test_a_store_that_hangs_before_the_first_read(worker, monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(workers, "Remote", lambda *_: released.wait())
+    worker._seconds = 1
+    try:
+        assert report(checked(worker, NET))["error"]["message"] == "net: took longer than 1 s"
+    finally:
+        released.set()
+
+
+def test_memory_is_bounded(tmp_path):
+    """The first model needs more than the bound; the second doesn't, and is checked by the same worker."""
+    large, count = tmp_path / "large.ir", 400_000
+    nodes = "".join(f"  %x{place + 1} : Tensor = aten::relu(%x{place})\n" for place in range(count))
+    large.write_text(f"graph(%x0 : Tensor):\n{nodes}  return (%x{count})\n")
+    worker = workers.Worker(17, {"memory_mb": 128})
+    found, after = report(checked(worker, large)), report(checked(worker, NET))
     worker.close()
-    assert found["exit_code"] == 3 and "error" in found
+    assert found["exit_code"] == 3 and "memory" in found["error"]["message"], found
+    assert after["verdict"] == "yes"
+
+
+def test_a_process_that_does_not_start_fails_the_run():
+    worker = workers.Worker(17, {"no_such_option": True})   # in a run, the driver refuses it
+    with pytest.raises(workers.StartError, match="no process that checks models starts: .*no_such_option"):
+        checked(worker, NET)
+
+
+def test_python_files_in_the_current_folder_do_not_run(worker, tmp_path, monkeypatch):
+    hostile = "open(__file__ + '.ran', 'w')\n"
+    for name in ("json.py", "signal.py", "compatcheck.py", "resource.py", "ctypes.py"):
+        (tmp_path / name).write_text(hostile)
+    monkeypatch.chdir(tmp_path)
+    assert report(checked(worker, NET))["verdict"] == "yes"
+    assert not list(tmp_path.rglob("*.ran"))
+
+
+def test_a_null_in_the_column_of_spark_is_a_row():
+    pandas = pytest.importorskip("pandas")
+    udf = compatcheck.check_udf("uri")
+    made, = udf(iter([pandas.DataFrame({"uri": [None, float("nan"), str(NET)]}, dtype=object)]))
+    assert list(made["verdict"]) == ["not_checked", "not_checked", "yes"] and list(made["path"].isna()) == [True, True, False]
+    assert list(made["error"])[:2] == ["the column uri has no URI"] * 2 and list(made["exit_code"]) == [3, 3, 0]

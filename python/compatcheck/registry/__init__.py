@@ -1,1 +1,1 @@
-"""Whole registries of models: found through fsspec, read by ranges, checked on Ray or Spark. `compatcheck.scan` is the way in."""
+"""Checks whole registries of models on Ray or Spark: fsspec finds the models and reads ranges of them. See `compatcheck.scan`."""

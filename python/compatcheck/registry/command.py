@@ -1,6 +1,7 @@
 """`compatcheck scan`, whose options the program has read: pairs of an option and its value, then `--` and the URIs."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -22,7 +23,7 @@ _OWN = ("output", "format", "progress", "quiet")
 
 
 def parsed(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    end = list(words).index("--")
+    end = next(at for at in range(0, len(words), 2) if words[at] == "--")  # a value may be "--", too
     options: dict[str, Any] = {}
     for flag, value in zip(words[:end:2], words[1:end:2]):
         if flag in _LISTS:
@@ -40,7 +41,7 @@ def parsed(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 
 
 class _ProgressLine:
-    """As of a batch: one line on stderr."""
+    """The progress line of a batch, on stderr."""
 
     def __init__(self, when: str) -> None:
         self.shown = when == "always" or (when == "auto" and sys.stderr.isatty())
@@ -59,11 +60,11 @@ class _ProgressLine:
             sys.stderr.write("\r\x1b[K")
 
 
-_RAYS_OWN = re.compile(rb"\[\d{4}-\d\d-\d\d [^]]*\] .*\.(cc|h):\d+: |\d{4}-\d\d-\d\d [^ ]+\t(INFO|WARNING) ")
+_RAYS_OWN = re.compile(rb"\[\d{4}-\d\d-\d\d [^]]*\] .*\.(cc|h):\d+: |\d{4}-\d\d-\d\d [^\t]+\t(INFO|WARNING|ERROR|CRITICAL) ")
 
 
 class _WithoutLog:
-    """What Ray prints goes to stderr, but for lines of its log: what matters of them comes as an exception, too."""
+    """Sends the output of Ray to stderr, without the lines of its log. Errors in the log are also raised as exceptions."""
 
     def __enter__(self) -> None:
         sys.stderr.flush()
@@ -90,7 +91,8 @@ class _WithoutLog:
 
     def _write(self, line: bytes) -> None:
         if line and not _RAYS_OWN.match(line):
-            os.write(self._stderr, line)
+            with contextlib.suppress(OSError):  # stderr is full or closed: the pipe must be read nevertheless
+                os.write(self._stderr, line)
 
     def __exit__(self, *_: object) -> None:
         sys.stderr.flush()
@@ -101,29 +103,52 @@ class _WithoutLog:
 
 
 def main(words: Sequence[str]) -> int:
-    from .scan import scan
+    from .storage import reason_of
 
     try:
-        options, uris = parsed(words)
-        own = {name: options.pop(name, None) for name in _OWN}
-        line = _ProgressLine(own["progress"] or "auto")
-        with _WithoutLog():
-            try:
-                totals = scan(uris, own["output"], progress=line, **options)
-            finally:
-                line.clear()
-        if not own["quiet"]:
-            sys.stdout.write(json.dumps(totals.to_dict(), indent=2) + "\n" if own["format"] == "json" else str(totals))
-        return totals.exit_code
+        return _run(words)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; --resume goes on from here\n")
-        return 130
+        return _failed(130, "interrupted; --resume goes on from here")
     except Error as error:
-        sys.stderr.write(f"{_flags(str(error))}\n")
-        return 3 if isinstance(error, (ModelError, InternalError)) else 2
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
+        return _failed(3 if isinstance(error, (ModelError, InternalError)) else 2, _flags(str(error)))
+    except Exception as error:
+        return _failed(3, f"scan failed: {reason_of(error)}")
+
+
+def _run(words: Sequence[str]) -> int:
+    from . import run
+    from .scan import scan
+
+    run.start_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    options, uris = parsed(words)
+    own = {name: options.pop(name, None) for name in _OWN}
+    line = _ProgressLine(own["progress"] or "auto")
+    with _WithoutLog():
+        try:
+            totals = scan(uris, own["output"], progress=line, **options)
+        finally:
+            line.clear()
+    text = json.dumps(totals.to_dict(), indent=2) + "\n" if own["format"] == "json" else str(totals)
+    return totals.exit_code if own["quiet"] else _printed(text, totals.exit_code)
+
+
+def _printed(text: str, code: int) -> int:
+    """The exit code. A reader that has seen enough of the text doesn't change it."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the rest of the text, which Python writes when it ends
+        if not isinstance(error, BrokenPipeError):
+            return _failed(3, f"stdout: can't be written: {error.strerror}")
+    return code
+
+
+def _failed(code: int, message: str) -> int:
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
+    return code
 
 
 def _flags(text: str) -> str:

@@ -1,7 +1,8 @@
-"""What a run leaves: JSON lines, Parquet tables and totals."""
+"""The results of a run: JSON lines, Parquet tables and totals."""
 from __future__ import annotations
 
 import collections
+import functools
 import json
 from typing import Any, Iterable, Mapping, Sequence
 
@@ -11,8 +12,9 @@ PAGE = "page.html"
 _NOT_CHECKED = "not_checked"
 
 
+@functools.cache
 def schemas() -> tuple[Any, Any]:
-    """Of the tables of models and of findings, without the column `verdict`, by which both are divided."""
+    """The schemas of the tables of models and of findings. The column `verdict` is missing: both tables are partitioned by it."""
     import pyarrow as pa
 
     text, number = pa.string(), pa.int64()
@@ -95,7 +97,7 @@ def tables(reports: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
 
 
 def best_of(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """By which a model counts that was checked at several opsets, as in the totals of other reports."""
+    """The report that totals count for a model that was checked at several opsets, as in the totals of other commands."""
     ranks = {"no": 1, "needs_input": 2, "yes": 3}
     return max(reports, key=lambda report: (ranks[report["verdict"]], report["summary"]["coverage_nodes"]) if "error" not in report else (0, 0.0))
 
@@ -113,7 +115,7 @@ class Totals:
         self.exit_code = int(given.get("exit_code", 0))
 
     def add(self, reports: Sequence[Mapping[str, Any]]) -> None:
-        """Those of one model."""
+        """Adds the reports of one model."""
         best = best_of(reports)
         self.verdicts[verdict_of(best)] += 1
         codes = [report["exit_code"] for report in reports]
@@ -155,7 +157,7 @@ class Totals:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As totals.json has them."""
+        """The contents of totals.json."""
         missing = sorted(self.missing.items(), key=lambda entry: (-entry[1][0], -entry[1][2], entry[0]))
         opsets = sorted(self.lowest_opset.items(), key=lambda entry: int(entry[0]))
         failures = sorted(self.failures.items(), key=lambda entry: (-entry[1], entry[0]))

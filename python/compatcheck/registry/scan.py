@@ -1,4 +1,4 @@
-"""`compatcheck.scan` and `ranged_file`. What they need is imported when they are called."""
+"""`compatcheck.scan` and `ranged_file`. Their calls import the packages that they need."""
 from __future__ import annotations
 
 import datetime
@@ -86,7 +86,9 @@ def scan(
     models = find_models(words, globs, since, storage)
     target, path = file_system(os.fspath(output), storage)
     folder = target.unstrip_protocol(path)  # a relative path would be another one in each worker
-    job = run.Job(folder, asked, plain, storage, f"{settings.digest()} {json.dumps(packed_opset(asked))}", _configuration())
+    gate = [str(plain.get(name)) for name in ("fail_on", "max_missing", "exit_zero")]  # reports hold the gate's result
+    all_settings = f"{settings.digest()} {json.dumps(packed_opset(asked))} {' '.join(gate)}"
+    job = run.Job(folder, asked, plain, storage, all_settings, _configuration())
     with shown(options.get("progress", False)) as show:
 
         def tell(done: int, total: int) -> None:
@@ -111,7 +113,7 @@ def ranged_file(uri: str, **options: Any) -> _core.RangedFile:
 
 
 def checked_options(call: str, opset: Union[int, Iterable[int]], options: Mapping[str, Any]) -> tuple[Any, dict[str, Any], Settings]:
-    """The opsets and options as JSON has them. What is wrong with them is said once, here, and not in each model's report."""
+    """The opsets and options as JSON has them. An error in them is raised once, here, and isn't repeated in each model's report."""
     from .worker import Settings
 
     given = {name: value for name, value in options.items() if value is not None and name != "progress"}

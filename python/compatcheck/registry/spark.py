@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CheckUdf:
-    """Calls of it go to Spark's workers. `schema` is what `mapInPandas` asks for."""
+    """Spark's workers call it. `schema` is the second argument of `mapInPandas`."""
 
     schema = (
         "path string, opset int, verdict string, identity string, nodes long, missing long, lowest_opset int, "
@@ -33,6 +33,7 @@ class CheckUdf:
 
         from pandas import DataFrame
 
+        from .. import _core
         from .results import missing_operators, verdict_of
         from .storage import Found
         from .workers import Worker, check
@@ -43,7 +44,10 @@ class CheckUdf:
             for frame in frames:
                 rows = []
                 for uri in frame[self.column]:
-                    lines = check(worker, Found(uri, uri), self.storage) or b""
+                    if isinstance(uri, str):
+                        lines = check(worker, Found(uri, uri), self.storage) or b""
+                    else:  # None or NaN: a null of Spark
+                        uri, lines = None, _core.failure_report("", f"the column {self.column} has no URI")
                     for line in lines.splitlines():
                         report = json.loads(line)
                         summary = report.get("summary", {})

@@ -1,10 +1,11 @@
-"""Files by their URIs, through fsspec: what is there, and parts of them."""
+"""Lists files by URIs and reads ranges of them, through fsspec."""
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
-import threading
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any, Iterable, Mapping, Sequence, Tuple
 
@@ -17,14 +18,17 @@ _TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified")
 
 @dataclass(frozen=True)
 class Found:
-    """A model to check: what reports call it, and where any machine finds it."""
+    """A model to check: its name in reports, and the URI by which any machine finds it."""
 
     name: str
     uri: str
+    changed: bool = True  # since the time that the user named
 
 
 def file_system(uri: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
     """The file system of a URI, and the path in it. Raises UsageError where fsspec or its part for the protocol isn't installed."""
+    if "::" in uri:
+        raise UsageError(f"{uri}: chained URIs (::) are not supported")
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -39,7 +43,7 @@ def file_system(uri: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """The error in one line."""
     if isinstance(error, FileNotFoundError):
         return "there is no such file or folder"
     if isinstance(error, OSError) and error.strerror:
@@ -57,7 +61,8 @@ def is_local(fs: Any) -> bool:
 def find_models(
     uris: Sequence[str], exclude: Sequence[str], changed_since: datetime.datetime | None, options: Mapping[str, Any]
 ) -> list[Found]:
-    """In order of their names, each once. Raises ModelError for what can't be listed, UsageError where there is no model."""
+    """All models in the order of their names, each once. Raises ModelError for a URI that can't be listed, UsageError for one without
+    models."""
     found: dict[str, Found] = {}
     for uri in uris:
         listed = _listed(uri, options)
@@ -66,28 +71,29 @@ def find_models(
             left_out = f": --exclude leaves out {len(listed)} files" if listed else ""
             raise UsageError(f"{uri}: no model is there{left_out}; the names of models end in {', '.join(ENDINGS)}")
         for model, _, info in models:
-            if changed_since is None or _modified(model, info, options) >= changed_since:
-                found.setdefault(model.uri, model)
+            if changed_since and _modified(model, info, options) < changed_since:
+                model = replace(model, changed=False)
+            found.setdefault(model.uri, model)
     return sorted(found.values(), key=lambda model: model.name)
 
 
 def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapping[str, Any]]]:
     """Each model with its path from the searched folder on, and what the file system says of it."""
     fs, path = file_system(uri, options)
-    is_glob = bool(_GLOB & set(path))
     try:
+        is_glob = bool(_GLOB & set(path)) and not fs.exists(path)
         if is_glob:
             files: dict[str, Any] = {}
             for each, info in fs.glob(path, detail=True).items():
                 files.update(fs.find(each, detail=True) if info.get("type") == "directory" else {each: info})
-            root = path[: path.rindex("/", 0, min(path.index(mark) for mark in _GLOB & set(path))) + 1]
+            root = path[: path.rfind("/", 0, min(path.index(mark) for mark in _GLOB & set(path))) + 1]
         elif fs.isdir(path):
             files, root = fs.find(path, detail=True), path.rstrip("/") + "/"
         else:
             files, root = {path: fs.info(path)}, path.rpartition("/")[0] + "/"
     except Exception as error:
         raise ModelError(f"{uri}: can't be listed: {reason_of(error)}") from error
-    # A name that was given is a model's, whatever it ends in; so is one that a glob asks for by its ending.
+    # A file that the user named is a model with any ending, and so is a file that a glob asks for by its ending.
     endings = tuple(ENDINGS) if root.rstrip("/") == path.rstrip("/") or (is_glob and "." not in path.rpartition("/")[2]) else ("",)
     asks_for_hidden = is_glob and any(part.startswith(".") for part in path.removeprefix(root).split("/"))
     models = []
@@ -103,7 +109,7 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
 
 
 def _name(uri: str, fs: Any, path: str) -> str:
-    """As given: a relative path stays one."""
+    """The name in the user's spelling: a relative path stays relative."""
     if "://" in uri or not is_local(fs):
         return str(fs.unstrip_protocol(path))
     return path if os.path.isabs(uri) else os.path.relpath(path)
@@ -190,7 +196,7 @@ class Remote:
 
 
 class Folder:
-    """A folder behind a URI, for what a run writes."""
+    """A folder behind a URI, for the files that a run writes. Paths are exact: brackets in them are no globs."""
 
     def __init__(self, uri: str, options: Mapping[str, Any]) -> None:
         self.uri = uri
@@ -200,14 +206,21 @@ class Folder:
     def at(self, name: str) -> str:
         return f"{self.path}/{name}"
 
-    def names(self, below: str = "") -> list[str]:
-        """Of all files below, from the folder on."""
+    def uri_of(self, name: str) -> str:
+        return str(self.fs.unstrip_protocol(self.at(name)))
+
+    def sizes(self, below: str = "") -> dict[str, int]:
+        """All files below, by their names from the folder on."""
         root = self.at(below).rstrip("/")
         self.fs.invalidate_cache()
         try:
-            return sorted(each[len(self.path) + 1:] for each in self.fs.find(root))
+            found = self.fs.find(root, detail=True)
         except FileNotFoundError:
-            return []
+            return {}
+        return {each[len(self.path) + 1 :]: int(info.get("size") or 0) for each, info in sorted(found.items())}
+
+    def names(self, below: str = "") -> list[str]:
+        return list(self.sizes(below))
 
     def write(self, name: str, data: bytes) -> None:
         """The whole file or none of it."""
@@ -215,29 +228,41 @@ class Folder:
         if not is_local(self.fs):
             self.fs.pipe_file(path, data)  # an object appears when it is whole
             return
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        partial = f"{path}.{os.getpid()}-{threading.get_ident()}.partial"
-        with open(partial, "wb") as file:
-            file.write(data)
-        os.replace(partial, path)
+        parent, base = os.path.split(path)
+        os.makedirs(parent, exist_ok=True)
+        partial = os.path.join(parent, f".{base}.{uuid.uuid4().hex}.partial")  # readers of tables skip names with a leading dot
+        try:
+            with open(partial, "xb") as file:
+                file.write(data)
+            os.replace(partial, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(partial)
+            raise
 
-    def read(self, name: str, start: int | None = None, end: int | None = None) -> bytes:
-        return bytes(self.fs.cat_file(self.at(name), start=start, end=end))
+    def read(self, name: str) -> bytes:
+        return bytes(self.fs.cat_file(self.at(name)))
 
     def read_all(self, names: Sequence[str]) -> list[bytes]:
-        if not names:
-            return []
-        paths = [self.at(name) for name in names]
-        if len(paths) == 1:
-            return [self.read(names[0])]
-        found = self.fs.cat(paths)
-        return [bytes(found[path]) for path in paths]
+        return self._ranges(names, None)
 
     def heads(self, names: Sequence[str], size: int) -> list[bytes]:
+        return self._ranges(names, size)
+
+    def _ranges(self, names: Sequence[str], size: int | None) -> list[bytes]:
+        if not names:
+            return []
+        start = None if size is None else 0
         paths = [self.at(name) for name in names]
-        return [bytes(head) for head in self.fs.cat_ranges(paths, [0] * len(paths), [size] * len(paths), on_error="raise")]
+        return [bytes(data) for data in self.fs.cat_ranges(paths, [start] * len(paths), [size] * len(paths), on_error="raise")]
 
     def remove(self, names: Sequence[str]) -> None:
-        if names:
-            self.fs.rm([self.at(name) for name in names])
-            self.fs.invalidate_cache()
+        paths = [self.at(name) for name in names]
+        if not paths:
+            return
+        if is_local(self.fs) or any(_GLOB & set(path) for path in paths):  # `rm` expands globs
+            for path in paths:
+                self.fs.rm_file(path)
+        else:
+            self.fs.rm(paths)  # many at once
+        self.fs.invalidate_cache()

@@ -1,8 +1,9 @@
-"""The process that checks models, apart: what crashes, hangs or eats memory costs one model. It reads no files itself: its starter
-answers its requests for ranges, so that neither networks nor credentials are in it.
+"""The process that checks models: a crash, a hang or too much memory fails only one model. The process reads no files. Its starter
+answers its requests for ranges, so that it needs neither networks nor credentials.
 
-Messages are a letter and bytes. To it: `O` the options, once; `M` a model; then `B`, a piece for each range asked for, or `E`, why
-there is none. From it: `R`, ranges; then `A`, the reports, or `S`: the model is the one of the earlier report.
+Messages are a letter and bytes. The starter sends `O`, the options, once; `M`, a model; then `B`, a piece for each range that was
+asked for, or `E`, the reason why a range can't be read. The process answers the options with `K`, or with `F` and a reason. It
+answers a model with `R`, ranges that it needs; then with `A`, the reports, or `S`: the model is the one of the earlier report.
 """
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from ..options import fill, load_options
 
 
 class Settings:
-    """What all models of a run are checked with."""
+    """The settings with which all models of a run are checked."""
 
     def __init__(self, opset: Any, options: Mapping[str, Any]) -> None:
         self.one_is_enough = isinstance(opset, range)
@@ -95,9 +96,14 @@ def main() -> None:
             return
         asked = json.loads(message[1:])
         if message[:1] == b"O":
-            bound(asked["memory_mb"])
-            opset = asked["opset"]
-            settings = Settings(range(*opset["range"]) if isinstance(opset, dict) else opset, asked["options"])
+            try:
+                bound(asked["memory_mb"])
+                opset = asked["opset"]
+                settings = Settings(range(*opset["range"]) if isinstance(opset, dict) else opset, asked["options"])
+            except Exception as error:
+                connection.send_bytes(b"F" + (str(error) or type(error).__name__).encode())
+                return
+            connection.send_bytes(b"K")
         elif settings:
             connection.send_bytes(answer(settings, connection, asked))
 

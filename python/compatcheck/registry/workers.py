@@ -1,24 +1,38 @@
-"""The other side of `worker`: starts the process, gives it ranges, and ends it when it takes too long."""
+"""Starts the process of `worker`, reads ranges for it, and ends it when a check takes too long."""
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from multiprocessing.connection import Connection
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping, TypeVar
 
 from .storage import Found, Remote, reason_of
 
+_T = TypeVar("_T")
 LEAVE_SECONDS = 10  # beyond the bounds that the work keeps by itself
+_START_ATTEMPTS = 3
+# Python files in the current folder must not run.
+_START = "import sys; sys.path[:] = [path for path in sys.path if path]; from compatcheck.registry.worker import main; main()"
 
 
 class CheckError(Exception):
-    """Why a model's process gave no answer."""
+    """The reason why a model can't be checked."""
+
+
+class _OutOfTime(Exception):
+    """A call to a store took too long. Stores raise TimeoutError for reasons of their own."""
+
+
+class StartError(Exception):
+    """The reason why processes that check models don't start: no model can be checked."""
 
 
 def packed_opset(opset: Any) -> Any:
@@ -38,22 +52,37 @@ class Worker:
         self._connection: Connection | None = None
 
     def _start(self) -> Connection:
+        reason = ""
+        for _ in range(_START_ATTEMPTS):
+            connection = self._connect()
+            try:
+                connection.send_bytes(self._message)
+                answer = connection.recv_bytes() if connection.poll(self._seconds) else b"F" + b"it gives no answer"
+            except (EOFError, OSError):
+                reason = self._how_it_ended()
+                continue
+            if answer == b"K":
+                return connection
+            self._end(kill=True)
+            reason = answer[1:].decode()
+        raise StartError(f"no process that checks models starts: {reason}")
+
+    def _connect(self) -> Connection:
         ours, theirs = socket.socketpair()
         with theirs:
             # The package of this process, wherever it comes from.
             root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
             path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
             self._process = subprocess.Popen(
-                [sys.executable, "-c", "from compatcheck.registry.worker import main; main()", str(theirs.fileno())],
+                [sys.executable, "-c", _START, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                env={**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"},
             )
         self._connection = Connection(ours.detach())
-        self._connection.send_bytes(self._message)
         return self._connection
 
     def check(self, model: Found, file: Remote, known: str | None) -> bytes | None:
-        """The reports, as JSON lines; none: the model is the one of the earlier report. Raises CheckError."""
+        """The reports, as JSON lines; none: the model is the one of the earlier report. Raises CheckError, and StartError."""
         connection = self._connection or self._start()
         deadline = time.monotonic() + self._seconds
         asked = {"name": model.name, "bytes": file.size, "known": known}
@@ -62,13 +91,15 @@ class Worker:
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0 or not connection.poll(left):
-                    self._end(kill=True)
-                    raise CheckError(f"took longer than {int(self._seconds)} s")
+                    raise CheckError(self._too_long())
                 message = connection.recv_bytes()
                 if message[:1] != b"R":
                     return message[1:] if message[:1] == b"A" else None
                 try:
-                    pieces = [b"B" + piece for piece in file.read(json.loads(message[1:]))]
+                    ranges = json.loads(message[1:])
+                    pieces = [b"B" + piece for piece in bounded(lambda: file.read(ranges), deadline - time.monotonic())]
+                except _OutOfTime:
+                    raise CheckError(self._too_long()) from None
                 except Exception as error:
                     pieces = [b"E" + reason_of(error).encode()]
                 for piece in pieces:
@@ -78,6 +109,16 @@ class Worker:
         except BaseException:
             self._end(kill=True)
             raise
+
+    def bound(self, call: Callable[[], _T]) -> _T:
+        """The result of a call to a store. Raises CheckError for one that takes too long."""
+        try:
+            return bounded(call, self._seconds)
+        except _OutOfTime:
+            raise CheckError(self._too_long()) from None
+
+    def _too_long(self) -> str:
+        return f"took longer than {int(self._seconds)} s"
 
     def _how_it_ended(self) -> str:
         code = self._end(kill=False)
@@ -106,9 +147,29 @@ class Worker:
         self._end(kill=True)
 
 
+def bounded(call: Callable[[], _T], seconds: float) -> _T:
+    """The result of the call. Raises _OutOfTime after these seconds; the call then goes on in its thread, and its result is dropped."""
+    answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((call(), None))
+        except BaseException as error:
+            answers.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        result, error = answers.get(timeout=max(seconds, 0))
+    except queue.Empty:
+        raise _OutOfTime from None
+    if error:
+        raise error
+    return result  # type: ignore[no-any-return]
+
+
 @contextlib.contextmanager
-def opened(model: Found, storage: Mapping[str, Any]) -> Any:
-    file = Remote(model.uri, storage)
+def opened(worker: Worker, model: Found, storage: Mapping[str, Any]) -> Any:
+    file = worker.bound(lambda: Remote(model.uri, storage))
     try:
         yield file
     finally:
@@ -116,17 +177,20 @@ def opened(model: Found, storage: Mapping[str, Any]) -> Any:
 
 
 def check(worker: Worker, model: Found, storage: Mapping[str, Any], known: str | None = None) -> bytes | None:
-    """The reports of a model as JSON lines, whatever is wrong with it; none: it is the one of the earlier report."""
+    """The reports of a model as JSON lines, also if the model can't be read; none: the model is the one of the earlier report. Raises
+    StartError."""
     from .worker import failure_lines
 
     try:
         for last in (False, True):
-            with opened(model, storage) as file:
+            with opened(worker, model, storage) as file:
                 reports = worker.check(model, file, known)
-                if not file.has_changed():
+                if not worker.bound(file.has_changed):
                     return reports
                 if last:
                     raise CheckError("was replaced again and again while it was read")
+    except StartError:
+        raise
     except CheckError as error:
         return failure_lines(model.name, str(error))
     except Exception as error:
