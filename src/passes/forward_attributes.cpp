@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/order.h"
 #include "passes/alias.h"
 #include "passes/effects.h"
-#include "passes/order.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -50,7 +50,7 @@ std::map<ObjectAttribute, Accesses> accesses_of(const ir::Graph& graph, const ir
   return accesses;
 }
 
-std::size_t drop_idle_sets(Accesses& of, const Order& order) {
+std::size_t drop_idle_sets(Accesses& of, const ir::Order& order) {
   const auto is_idle = [&](ir::Node* set) {
     const ir::Node* read = read_back(*set);
     if (!read || std::ranges::find(of.reads, read) == of.reads.end()) return false;
@@ -72,7 +72,7 @@ std::size_t drop_idle_sets(Accesses& of, const Order& order) {
 std::size_t forward_attributes(ir::Graph& graph, const ir::Watch& watch) {
   auto accesses = accesses_of(graph, watch);
   if (accesses.empty()) return 0;
-  const Order order(graph);
+  const ir::Order order(graph);
   std::size_t changed = 0;
   for (auto& [attribute, of] : accesses) {
     changed += drop_idle_sets(of, order);

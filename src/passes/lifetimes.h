@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "passes/order.h"
+#include "ir/order.h"
 
 namespace compatcheck::passes {
 
@@ -28,7 +28,7 @@ class Lifetimes {
  private:
   static bool exclude_each_other(const ir::Node* a, const ir::Node* b, const ir::Block* made);
 
-  Order order_;
+  ir::Order order_;
 };
 
 // Whether the node stands in the block, be it nested.

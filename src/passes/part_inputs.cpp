@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "passes/order.h"
+#include "ir/order.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -32,7 +32,7 @@ Keys told_keys(const std::string& name, const std::vector<std::string>& told) {
 
 // What is done with an input, seen through the Optional that it may be: nullopt if more than reading single members. The keys of
 // a dictionary are in the model's order.
-bool add_reads(const Order& order, const ir::Value* value, Keys& keys) {
+bool add_reads(const ir::Order& order, const ir::Value* value, Keys& keys) {
   std::vector<ir::Use> uses(value->uses().begin(), value->uses().end());
   std::ranges::sort(uses, {}, [&](const ir::Use& use) { return order.of(use.user); });
   for (const ir::Use& use : uses) {
@@ -166,7 +166,7 @@ std::size_t part_once(ir::Graph& graph, const std::vector<std::string>& told) {
 
 std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, const ir::Value* input) {
   Keys keys;
-  if (!add_reads(Order(graph), input, keys)) return std::nullopt;
+  if (!add_reads(ir::Order(graph), input, keys)) return std::nullopt;
   return keys;
 }
 

@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "ir/order.h"
 
 namespace compatcheck::frontend::native {
 namespace {
 
 class OutputOrder {
  public:
-  explicit OutputOrder(ir::Graph& graph) { number(*graph.top()); }
+  explicit OutputOrder(const ir::Graph& graph) : order_(graph) {}
 
   void block(const ir::Block& block) {
     for (ir::Node* node : block) {
@@ -23,20 +24,12 @@ class OutputOrder {
   }
 
  private:
-  void number(const ir::Block& block) {
-    for (const ir::Node* node : block) {
-      places_.emplace(node, places_.size());
-      for (const ir::Block* inner : node->blocks()) number(*inner);
-    }
-    places_.emplace(block.return_node(), places_.size());
-  }
-
   // Unused ones come last.
   std::vector<std::size_t> by_first_use(std::span<ir::Value* const> values) const {
     using Place = std::pair<std::size_t, std::size_t>;
     std::vector<Place> first(values.size(), Place(std::numeric_limits<std::size_t>::max(), 0));
     for (std::size_t i = 0; i < values.size(); ++i)
-      for (const ir::Use& use : values[i]->uses()) first[i] = std::min(first[i], Place(places_.at(use.user), use.operand));
+      for (const ir::Use& use : values[i]->uses()) first[i] = std::min(first[i], Place(order_.of(use.user).value(), use.operand));
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return first[i]; });
@@ -53,7 +46,7 @@ class OutputOrder {
     node.blocks()[0]->permute_inputs(1, order);
   }
 
-  std::unordered_map<const ir::Node*, std::size_t> places_;
+  ir::Order order_;
 };
 
 }  // namespace

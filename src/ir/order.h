@@ -7,29 +7,29 @@
 
 #include "ir/graph.h"
 
-namespace compatcheck::passes {
+namespace compatcheck::ir {
 
 // A node comes before those in its blocks; what a block returns is read where the block ends.
 class Order {
  public:
-  explicit Order(const ir::Graph& graph) { number(*graph.top()); }
+  explicit Order(const Graph& graph) { number(*graph.top()); }
 
   // Nothing for nodes made later.
-  std::optional<std::size_t> of(const ir::Node* node) const {
+  std::optional<std::size_t> of(const Node* node) const {
     const auto at = numbers_.find(node);
     return at == numbers_.end() ? std::nullopt : std::optional(at->second);
   }
 
  private:
-  void number(const ir::Block& block) {
-    for (const ir::Node* node : block) {
+  void number(const Block& block) {
+    for (const Node* node : block) {
       numbers_.emplace(node, numbers_.size());
-      for (const ir::Block* inner : node->blocks()) number(*inner);
+      for (const Block* inner : node->blocks()) number(*inner);
     }
     numbers_.emplace(block.return_node(), numbers_.size());
   }
 
-  std::unordered_map<const ir::Node*, std::size_t> numbers_;
+  std::unordered_map<const Node*, std::size_t> numbers_;
 };
 
-}  // namespace compatcheck::passes
+}  // namespace compatcheck::ir
