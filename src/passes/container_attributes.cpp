@@ -207,7 +207,7 @@ class Following {
   }
 
   ContainerWalk::Options options(Budget& budget) const {
-    return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_};
+    return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_, tracks_names_};
   }
 
   std::size_t walk_itself(std::vector<ir::LostWrite>& lost) {
@@ -237,6 +237,10 @@ class Following {
       walk.run();
     } catch (const InternalError&) {  // beyond a failure the graph may be in any state
       if (walk.failed().empty()) throw;
+    }
+    if (walk.lacks_names()) {
+      tracks_names_ = true;
+      return std::nullopt;
     }
     if (!walk.failed().empty()) {
       const std::size_t before = unfollowed_.size();
@@ -310,6 +314,7 @@ class Following {
   std::set<AttributeKey> caches_;  // written by the first call alone
   std::set<Site> unfollowed_;
   std::size_t most_work_ = 0;
+  bool tracks_names_ = false;
 };
 
 }  // namespace

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "passes/container_walk.h"
 #include "passes/loops.h"
@@ -130,6 +132,8 @@ class ContainerWalk::Loop {
     };
     const std::size_t given = loop->inputs().size() - 2;
     const Cells entered = entered_cells();
+    for (std::size_t p = 0; p < entered.size(); ++p)
+      for (const auto& [identity, same] : identities(entered[p])) outer_.emplace(p, identity);
     for (const auto& [i, plan] : plan_.carried) {
       const Abstract& entry = entries_.at(i);
       const auto keep = [&](ir::Value* before, const ir::TypeRef&) {
@@ -138,8 +142,10 @@ class ContainerWalk::Loop {
       };
       ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, loop, keep) : instance(plan, &entry, loop, carry);
     }
-    give_identities(entered, heads(ends));
     for (const auto& [id, plan] : plan_.cells) ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
+    std::vector<ir::Value*> flags;
+    for (ir::Value* flag : flags_of(entered, loop)) flags.push_back(carry(flag, flag->type()));
+    give_identities(heads(ends), flags);
     walk_.heap_.open();
     for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
     for (std::size_t i = 0; i < given; ++i) {
@@ -311,17 +317,44 @@ class ContainerWalk::Loop {
     return std::ranges::any_of(cells, [&](CellId id) { return walk_.heap_.origin(id).value && existed(id); });
   }
 
-  // Of cells that stand for the carried ones, in a trip or after the loop.
-  void give_identities(const Cells& entries, const Cells& cells) {
-    for (std::size_t p = 0; p < entries.size(); ++p)
-      for (const auto& [identity, same] : identities(entries[p])) outer_.emplace(p, identity);
+  // For each of `outer_` and `meeting_`, whether it is so: bools that can stand before `place`. None if they aren't carried.
+  std::vector<ir::Value*> flags_of(const Cells& cells, ir::Node* place) {
+    std::vector<ir::Value*> flags;
+    if (!walk_.tracks_names_) return flags;
+    const auto flag = [&](ir::Value* so) { flags.push_back(so ? so : constant_before(place, {false})); };
+    for (const auto& [p, identity] : outer_) {
+      const Identities of_cell = identities(p < cells.size() ? cells[p] : std::nullopt);
+      const auto found = of_cell.find(identity);
+      if (found != of_cell.end() && !is_known(found->second, place)) walk_.leave(walk_.heap_.origin(*cells[p]).sites);
+      flag(found == of_cell.end() ? nullptr : found->second.when ? found->second.when : constant_before(place, {true}));
+    }
+    for (const auto& [p, q] : meeting_) {
+      const bool both = q < cells.size() && cells[p] && cells[q];
+      for (const std::size_t i : {p, q})
+        for (const auto& [identity, same] : both ? identities(cells[i]) : Identities())
+          if (!is_known(same, place)) walk_.leave(walk_.heap_.origin(*cells[i]).sites);
+      flag(both ? walk_.sameness(*cells[p], *cells[q], place) : nullptr);
+    }
+    return flags;
+  }
+  static bool is_known(const Sameness& same, const ir::Node* place) {
+    return same.known && (!same.when || available_in(same.when, place->owner()));
+  }
+
+  // Of cells that stand for the carried ones, in a trip or after the loop. What isn't carried isn't known.
+  void give_identities(const Cells& cells, std::span<ir::Value* const> flags) {
     std::vector<Identities> made(cells.size());
     for (std::size_t p = 0; p < cells.size(); ++p) made[p][walk_.heap_.new_identity()] = {};
-    for (const auto& [p, identity] : outer_)
-      if (p < made.size()) made[p][identity] = {.known = false};
+    std::size_t flag = 0;
+    const auto next = [&] { return flags.empty() ? Sameness{.known = false} : Sameness{.when = flags[flag++]}; };
+    for (const auto& [p, identity] : outer_) {
+      const Sameness same = next();
+      if (p < made.size()) made[p][identity] = same;
+    }
     for (const auto& [p, q] : meeting_) {
       const Identity shared = walk_.heap_.new_identity();
-      made[p][shared] = made[q][shared] = {.known = false};
+      const Sameness same = next();
+      if (q < made.size()) made[p][shared] = made[q][shared] = same;
     }
     for (std::size_t p = 0; p < cells.size(); ++p)
       if (cells[p]) walk_.heap_.set_identities(*cells[p], std::move(made[p]));
@@ -456,6 +489,9 @@ class ContainerWalk::Loop {
       }
     }
     for (const auto& [id, plan] : plan_.cells) collect(plan, end_state(id, ends), walk_.heap_.origin(id), ends, carried);
+    Cells last;
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), last);
+    std::ranges::copy(flags_of(last, body->return_node()), std::back_inserter(carried));
     const std::size_t own = node_->outputs().size();
     for (ir::Value* value : carried) body->add_output(value);
     walk_.put_operands(body->return_node());
@@ -477,7 +513,11 @@ class ContainerWalk::Loop {
     for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
     Cells left;
     for (const auto& [i, plan] : plan_.carried) find_cells(plan, &results.at(i), left);
-    give_identities({}, left);
+    std::vector<ir::Value*> flags;
+    if (walk_.tracks_names_)
+      for (std::size_t i = 0; i < outer_.size() + meeting_.size(); ++i)
+        flags.push_back(take(nullptr, ir::simple_type(ir::TypeKind::boolean)));
+    give_identities(left, flags);
     for (auto result = results.rbegin(); result != results.rend(); ++result) {
       const std::size_t i = result->first;
       if (keeps_place(plan_.carried.at(i))) {

@@ -81,7 +81,8 @@ ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
       watch_(options.watch),
       unfollowed_(options.unfollowed),
       attributes_(options.attributes),
-      work_left_(options.most_work) {}
+      work_left_(options.most_work),
+      tracks_names_(options.tracks_names) {}
 
 void ContainerWalk::run() {
   label(*graph_.top());
@@ -272,6 +273,7 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
       return found == heap_.identities(other).end() || (is_known(entry.second) && is_known(found->second));
     });
     if (!known) {
+      lacks_names_ = !tracks_names_;
       std::set<Site> sites = origin.sites;
       sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
       leave(std::move(sites));

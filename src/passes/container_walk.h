@@ -48,6 +48,7 @@ class ContainerWalk {
     const std::set<Site>& unfollowed;
     const std::map<AttributeKey, std::string>& attributes;  // that are followed, and their paths
     std::size_t most_work = 0;
+    bool tracks_names = false;  // loops carry which names mean one object
   };
 
   ContainerWalk(ir::Graph& graph, Options options);
@@ -61,6 +62,8 @@ class ContainerWalk {
 
   // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
   const std::set<Site>& failed() const { return failed_; }
+  // One failed because a loop doesn't carry which names mean one object.
+  bool lacks_names() const { return lacks_names_; }
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
@@ -208,6 +211,7 @@ class ContainerWalk {
   ir::Node* second_call_ = nullptr;  // stands before its nodes
   bool keys_may_miss_ = false;       // from some dictionary
   bool writes_under_names_ = false;  // something that other names may mean has been written
+  bool tracks_names_ = false, lacks_names_ = false;
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };
