@@ -41,6 +41,7 @@ struct Choice {
   const ir::Node* reader = nullptr;
   bool open = false;   // readers take others as well
   bool guess = false;  // as nothing speaks for this one
+  bool batch = false;  // one dimension less is possible
 };
 
 bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
@@ -116,12 +117,16 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
   };
   if (left == 2 && least == pictures && reads_batches(*candidates[least - 1].refused_by))
     return Choice{.candidate = least, .reader = candidates[least - 1].refused_by, .open = true};
-  if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most)};  // with a batch
+  if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most), .batch = most == least + 1};
   if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // of one or two dimensions more, too
     return Choice{.candidate = pictures, .reader = reader(least), .open = true};
   if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
   if (strength == Strength::decisive) return std::nullopt;
-  if (const auto choice = hinted(candidates, Hint::Kind::constant)) return choice;
+  if (auto choice = hinted(candidates, Hint::Kind::constant)) {  // a weight of each member of a batch
+    const std::size_t batch = choice->candidate + 1;
+    if (batch <= pictures && is_left(candidates[batch])) choice->candidate = batch;
+    return choice;
+  }
   if (least == 0 && strength != Strength::guess) return std::nullopt;
   const bool of_pictures = least == pictures - 1 && reads_pictures(*candidates[least - 1].refused_by);
   std::size_t rank = of_pictures ? pictures : std::max(least, rank_of_batch);
@@ -237,6 +242,7 @@ class Inferring {
     std::vector<Candidate> candidates = of_each_rank(leaf, alike);
     auto choice = candidates.empty() ? std::nullopt : choose_rank(candidates, strength);
     if (!choice) return false;
+    if (choice->batch) prefer_fewer_demands(leaf, candidates, *choice);
     if (choice->guess) leave_out_misfits(leaf, candidates, strength, *choice);
     if (choice->guess) prefer_partners(leaf, candidates, leaves, *choice);
     const std::string rank = "rank " + std::to_string(choice->candidate);
@@ -260,22 +266,44 @@ class Inferring {
     }
   }
 
+  // Readers that demand a size of the batch, too, are likely to mean the tensor without one: a batch norm behind a linear layer.
+  void prefer_fewer_demands(const Leaf& leaf, const std::vector<Candidate>& candidates, Choice& choice) {
+    if (choice.candidate <= rank_of_batch || tensor_of(leaf).shape || fitting_.exhausted()) return;
+    const auto demanded = [&](std::size_t rank) {
+      std::size_t sizes = rank;
+      with_sizes(leaf, candidates[rank].tensor, [&] {
+        for (const Dim& size : *tensor_of(leaf).shape)
+          sizes -= std::ranges::count_if(inferred_.free, [&](const FreeSize& free) { return free.name == size.to_string(); });
+      });
+      return sizes;
+    };
+    if (demanded(choice.candidate - 1) < demanded(choice.candidate)) --choice.candidate;
+  }
+
   // What refuses the sizes that it would be given.
   const ir::Node* misfit_of(const Leaf& leaf, const TensorFact& tensor, const std::vector<const ir::Node*>& anyway) {
+    const ir::Node* misfit = nullptr;
+    with_sizes(leaf, tensor, [&] {
+      for (const ir::Node* node : refusing())
+        if (!misfit && std::ranges::find(anyway, node) == anyway.end()) misfit = node;
+    });
+    return misfit;
+  }
+
+  // While the leaf is so, with the sizes that follow.
+  template <class Look>
+  void with_sizes(const Leaf& leaf, const TensorFact& tensor, Look look) {
     const Inferred before = inferred_;
     const bool found = found_;
     const std::set<std::string> taken = taken_;
     give(leaf, tensor);
     name_sizes({leaf});
     settle_sizes();
-    const std::vector<const ir::Node*> now = refusing();
-    const auto misfit =
-        std::ranges::find_if(now, [&](const ir::Node* node) { return std::ranges::find(anyway, node) == anyway.end(); });
+    look();
     inferred_ = before;
     found_ = found;
     taken_ = taken;
     state();
-    return misfit == now.end() ? nullptr : *misfit;
   }
 
   // Outside of branches: these run for sure.

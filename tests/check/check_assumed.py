@@ -629,6 +629,28 @@ class ScaledBefore(nn.Module):
         return x.softmax(1) + y * self.scale
 
 
+class Weighted(nn.Module):
+    """A batch of what the weight is for."""
+
+    def __init__(self, *sizes):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(sizes))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class NormalizedFeatures(nn.Module):
+    """Of sequences, it would be a chance that there are as many steps as features."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(4, 5), nn.BatchNorm1d(5)
+
+    def forward(self, x):
+        return self.norm(self.linear(x))
+
+
 class Transposed(nn.Module):
     """Three dimensions would be taken by one of the two."""
 
@@ -713,6 +735,9 @@ class Enlarged(nn.Module):
 
 # name: module, what is assumed of each input
 SCRIPTED = {
+    "weighted": (Weighted(5), {"x": "f32:x0,5"}),
+    "weighted_channels": (Weighted(3, 1, 1), {"x": "f32:x0,3,x2,x3"}),
+    "normalized_features": (NormalizedFeatures().eval(), {"x": "f32:x0,4"}),
     "transposed": (Transposed(), {"x": "f32:x0,x1"}),
     "conjugated_once": (ConjugatedOnce(), {"x": "f32:x0,x1"}),
     "square_root": (SquareRoot(), {"x": "f32:x0,x0"}),
