@@ -41,6 +41,19 @@ const Value* given_sequence(Emission& e, std::string_view argument) {
   return sequence ? &sequence->value : nullptr;
 }
 
+// A vector without elements becomes as many rows of `lead`, none.
+Value of_rank_of(Emission& e, const Value& value, const Value& lead, std::int64_t axis) {
+  if (!e.at_least(11))
+    throw Refusal{"a tensor that may be an empty vector, whatever the others' rank, needs If with two shapes, which came with opset 11",
+                  "use opset 11"};
+  const Value vector = e.node("Equal", {e.node("Size", {e.node("Shape", {value})}), e.build.integer(1)});
+  const auto rows = e.build.begin_body();
+  e.build.end_body({e.build.slice(lead, {0}, {0}, {axis})});
+  const auto kept = e.build.begin_body();
+  e.build.end_body({e.build.again(value)});
+  return e.build.control("If", {vector}, {{"then_branch", rows}, {"else_branch", kept}}, {value.dtype}, {false}).front();
+}
+
 // Vectors without elements join anything: beside tensors of another rank, no others can stand.
 void cat(Emission& e) {
   if (const Value* sequence = given_sequence(e, "tensors"))
@@ -48,8 +61,16 @@ void cat(Emission& e) {
   std::vector<Part> parts = parts_of(e);
   const Shape* result = known_output_shape(e);
   if (result && result->size() > 1) std::erase_if(parts, [](const Part& part) { return part.shape && part.shape->size() == 1; });
-  const std::int64_t dim = e.integer("dim");
-  e.give(e.build.concat(cast_to_output(e, parts), dim < 0 ? e.wrap(dim, e.output_rank()) : dim));
+  const std::int64_t dim = e.integer("dim"), axis = dim < 0 ? e.wrap(dim, e.output_rank()) : dim;
+  Values values = cast_to_output(e, parts);
+  const auto has_rank = [](const Part& part) { return part.shape != nullptr; };
+  const auto lead = std::ranges::find_if(parts, has_rank);
+  if (parts.size() > 1 && !std::ranges::all_of(parts, has_rank)) {
+    if (!result) e.want("tensors", "the rank");
+    for (std::size_t i = 0; i < parts.size() && result->size() > 1; ++i)
+      if (!parts[i].shape) values[i] = of_rank_of(e, values[i], values[static_cast<std::size_t>(lead - parts.begin())], axis);
+  }
+  e.give(e.build.concat(values, axis));
 }
 
 void stack(Emission& e) {

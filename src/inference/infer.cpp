@@ -41,7 +41,7 @@ struct Choice {
   const ir::Node* reader = nullptr;
   bool open = false;   // readers take others as well
   bool guess = false;  // as nothing speaks for this one
-  bool batch = false;  // one dimension less is possible
+  bool batch = false;  // an assertion takes one dimension less as well
 };
 
 bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
@@ -102,6 +102,8 @@ std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kin
   return choice;
 }
 
+bool is_assertion(const ir::Node* reader) { return reader && reader->is("prim::If"); }
+
 // Candidates are in the order of their ranks.
 std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Strength strength) {
   const auto left = std::ranges::count_if(candidates, is_left);
@@ -117,7 +119,7 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
   };
   if (left == 2 && least == pictures && reads_batches(*candidates[least - 1].refused_by))
     return Choice{.candidate = least, .reader = candidates[least - 1].refused_by, .open = true};
-  if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most), .batch = most == least + 1};
+  if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most), .batch = is_assertion(reader(most))};
   if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // of one or two dimensions more, too
     return Choice{.candidate = pictures, .reader = reader(least), .open = true};
   if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
@@ -277,7 +279,7 @@ class Inferring {
       });
       return sizes;
     };
-    if (demanded(choice.candidate - 1) < demanded(choice.candidate)) --choice.candidate;
+    if (is_left(candidates[choice.candidate - 1]) && demanded(choice.candidate - 1) < demanded(choice.candidate)) --choice.candidate;
   }
 
   // What refuses the sizes that it would be given.

@@ -53,7 +53,8 @@ bool may_be_skipped(const TensorFact& tensor) {
 std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
   const auto leads = [](const TensorFact& tensor) { return !is_skipped(tensor) && !may_be_skipped(tensor); };
   auto first = std::find_if(tensors.begin(), tensors.end(), leads);
-  if (first == tensors.end())
+  const bool all_ranks = std::ranges::all_of(tensors, [](const TensorFact& tensor) { return tensor.shape.has_value(); });
+  if (first == tensors.end() && all_ranks)
     first = std::find_if(tensors.begin(), tensors.end(), [](const auto& t) { return t.shape && !is_skipped(t); });
   if (first == tensors.end()) {
     const bool all_skipped = !tensors.empty() && std::all_of(tensors.begin(), tensors.end(), is_skipped);
@@ -281,6 +282,15 @@ Verdict list_of_unknown_length(const Call& call) {
   return {.truth = Truth::yes};
 }
 
+// One of the tensors may be a vector without elements, which only the running model knows.
+Verdict may_join_empty_vector(const Call& call) {
+  const auto tensors = tensor_list(call, "tensors");
+  const auto has_rank = [](const TensorFact& tensor) { return tensor.shape.has_value(); };
+  const bool may = tensors && tensors->size() > 1 && !std::ranges::all_of(*tensors, has_rank) &&
+                   std::ranges::any_of(*tensors, [](const TensorFact& tensor) { return tensor.shape && tensor.shape->size() > 1; });
+  return {.truth = may ? Truth::yes : Truth::no};
+}
+
 }  // namespace
 
 void register_join(Registry& registry) {
@@ -297,6 +307,7 @@ void register_join(Registry& registry) {
   registry.facts("aten::cartesian_prod", cartesian_prod);
   registry.facts("aten::_chunk_cat", chunk_cat);
   registry.condition("list_of_unknown_length", list_of_unknown_length);
+  registry.condition("may_join_empty_vector", may_join_empty_vector);
 }
 
 }  // namespace compatcheck::symbolic
