@@ -157,7 +157,8 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 
 namespace {
 
-// What a state that changes its size is given as: with names for these dimensions, unless the caller states it.
+// What a state that may change its size is given as: with names for these dimensions, unless the caller states it. Where nothing
+// is known of its rank after the call, it is the one before.
 std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const std::vector<conversion::InputFact>& given) {
   std::vector<conversion::InputFact> named;
   const std::size_t states = prepared.state.size();
@@ -167,11 +168,12 @@ std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const 
     const auto* after = prepared.facts.of(prepared.graph.outputs()[prepared.graph.outputs().size() - states + i]).tensor();
     const std::string& name = prepared.state[i].input;
     const bool told = std::ranges::find(given, name, &conversion::InputFact::name) != given.end();
-    if (told || !before || !after || !before->shape || !after->shape || before->shape->size() != after->shape->size()) continue;
+    if (told || !before || !after || !before->shape || (after->shape && before->shape->size() != after->shape->size())) continue;
     symbolic::TensorFact tensor = *before;
     bool changes = false;
     for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
-      if (!conversion::changes_size((*before->shape)[dim], (*after->shape)[dim])) continue;
+      const symbolic::Dim later = after->shape ? (*after->shape)[dim] : symbolic::Dim::unknown();
+      if (!(*before->shape)[dim].is_number() || (*before->shape)[dim].number() == later.number()) continue;
       std::string size = inference::dimension_name(name, dim);
       std::ranges::replace(size, '.', '_');
       (*tensor.shape)[dim] = symbolic::Dim::symbol(size);
