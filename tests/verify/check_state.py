@@ -15,6 +15,11 @@ def randn(*sizes):
     return lambda generator, call: torch.randn(*sizes, generator=generator)
 
 
+def rows(*sizes):
+    """As many as the call says, from the second one on others than at first."""
+    return lambda generator, call: torch.randn((3, 1, 6, 2, 5)[call], *sizes, generator=generator)
+
+
 def positions(generator, call):
     return torch.tensor([2 * call, 2 * call + 1])
 
@@ -39,6 +44,11 @@ STATEFUL = [
     (models.Half, {"x": ("f32:4", randn(4))}, ["ids", "mask"], 9),
     (models.ViewKept, {"x": ("f32:3", randn(3))}, ["row"], 9),
     (models.Rnn, {"x": ("f32:1,t,4", randn(1, 3, 4))}, ["h"], 9),
+    (models.GrowsInLoop, {"x": ("f32:1,t,4", lambda generator, call: rows(4)(generator, call)[None])}, ["k"], 11),
+    (models.Rest, {"x": ("f32:n", rows())}, ["tail"], 11),
+    (models.ReplacedInBranch, {"x": ("f32:n,3", rows(3))}, ["prev"], 11),
+    (models.Window, {"x": ("f32:n,3", rows(3))}, ["rows"], 11),
+    (models.KeptNumbers, {"x": ("f32:n", rows())}, ["ids"], 11),
 ]
 
 # Neither way is right, and the reason names why.

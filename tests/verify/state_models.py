@@ -358,3 +358,69 @@ class Rnn(nn.Module):
         y, h = self.cell(x, self.h)
         self.h.copy_(h)
         return y
+
+
+class GrowsInLoop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = torch.zeros(1, 0, 4)
+
+    def forward(self, x):
+        for t in range(x.size(1)):
+            self.k = torch.cat([self.k, x[:, t:t + 1]], 1)
+        return self.k.sum(1)
+
+
+class Rest(nn.Module):
+    """What doesn't fill a frame waits for the next call."""
+
+    def __init__(self):
+        super().__init__()
+        self.tail = torch.zeros(0)
+
+    def forward(self, x):
+        samples = torch.cat([self.tail, x])
+        whole = samples.size(0) // 4 * 4
+        self.tail = samples[whole:]
+        return samples[:whole].view(-1, 4)
+
+
+class ReplacedInBranch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.prev = torch.zeros(2, 3)
+
+    def forward(self, x):
+        y = x.sum() + self.prev.sum(0)
+        if float(x.sum()) > 0:
+            self.prev = x
+        return y
+
+
+class Window(nn.Module):
+    """At most four rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = torch.zeros(0, 3)
+
+    def forward(self, x):
+        rows = torch.cat([self.rows, x])
+        if rows.size(0) > 4:
+            rows = rows[-4:]
+        self.rows = rows
+        return rows.mean(0)
+
+
+class KeptNumbers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ids = torch.zeros(0, dtype=torch.long)
+
+    def forward(self, x):
+        out: List[int] = []
+        for value in x:
+            if float(value) > 0:
+                out.append(self.ids.size(0) + int(value * 10))
+        self.ids = torch.tensor(out, dtype=torch.long)
+        return self.ids
