@@ -245,7 +245,7 @@ void work_apart(std::size_t items, const WorkerOptions& options, const MakeWork&
   if (items > 0) Workers(items, options, make, done).run();
 }
 
-int command_apart(const std::string& model, double seconds, const std::function<int()>& command) {
+int command_apart(const std::string& model, double seconds, const std::function<int()>& command, const std::string& what) {
   int exit_code = 0;
   const MakeWork make = [&]() -> Work {
     return [&](std::size_t) {
@@ -260,7 +260,7 @@ int command_apart(const std::string& model, double seconds, const std::function<
     };
   };
   work_apart(1, {.seconds = seconds}, make, [&](std::size_t, const std::string& answer, const std::string& failure) {
-    if (!failure.empty()) throw ModelError(model + ": " + failure);
+    if (!failure.empty()) throw ModelError(model + ": " + failure + (what.empty() ? "" : ", " + what));
     exit_code = std::stoi(answer);
   });
   return exit_code;

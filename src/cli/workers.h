@@ -25,6 +25,7 @@ void work_apart(std::size_t items, const WorkerOptions& options, const MakeWork&
 
 // A whole command, where plugins may crash it or never end: its exit code. What it prints goes where this process prints. Throws
 // ModelError, naming the model, when it crashed or took longer than that many seconds (0: without end).
-int command_apart(const std::string& model, double seconds, const std::function<int()>& command);
+// `what` is said of the process if it ends early.
+int command_apart(const std::string& model, double seconds, const std::function<int()>& command, const std::string& what = {});
 
 }  // namespace compatcheck::cli

@@ -75,6 +75,27 @@ class Share(torch.nn.Module):
         return torch.nn.functional.binary_cross_entropy(x, target)
 
 
+class Rows(torch.nn.Module):
+    def forward(self, x, n: int):
+        out = torch.zeros(0)
+        for i in range(n):
+            out = torch.cat([out, x])
+        return out
+
+
+def joined_in_loop():
+    """Rows, with the empty vector left to Concat: at that ONNX Runtime ends its process."""
+    helper, types = onnx.helper, onnx.TensorProto
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["goes"]), helper.make_node("Concat", ["rows", "x"], ["more"], axis=0)], "body",
+        [value("i", types.INT64, []), value("go", types.BOOL, []), value("rows", types.FLOAT, None)], [value("goes", types.BOOL, []), value("more", types.FLOAT, None)])
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["n", "", "none"], ["out"], body=body)], "rows", [value("x", types.FLOAT, ["m", 3]), value("n", types.INT64, [])],
+        [value("out", types.FLOAT, None)], [helper.make_tensor("none", types.FLOAT, [0], [])])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 class BakedIn(torch.nn.Module):
     def forward(self, x):
         return x + torch.ones(int(x.shape[0]), 1)
@@ -206,6 +227,10 @@ def main():
             wrong.append(f"rounding: {report['findings']}")
         verify("indices that tie", 0, save(Ties(), torch.rand(4, 50)))
         verify("no file", 3, small, folder / "absent.onnx", says="no such file")
+        rows = save(Rows(), script=True)
+        onnx.save(joined_in_loop(), folder / "rows.onnx")
+        verify("a crash of ONNX Runtime", 3, rows, folder / "rows.onnx", "--input", "x=f32:m,3", "--input", "n=i64", says="its process crashed (Aborted), where ONNX Runtime runs the model")
+        verify("rows joined to an empty vector", 0, rows, "--input", "x=f32:m,3", "--input", "n=i64")
         verify("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")
         verify("indices within the table", 0, save(Lookup(), torch.zeros(3, dtype=torch.long)), "--input", "ids=i64:words", "--runs", "5")
         verify("random", 1, save(Noise(), torch.rand(3)), ids=["CC008"])
