@@ -56,7 +56,8 @@ int run_verify(const Options& options) {
   ::mallopt(M_MMAP_THRESHOLD, 8 << 20);  // weights that the runtime copied go back to the system when it frees them
   if (options.positional.empty()) return verify_model(options);
   // ONNX Runtime may end its process. Running the model takes as long as it takes.
-  return command_apart(options.positional.front(), 0, [&] { return verify_model(options); }, "where ONNX Runtime runs the model");
+  return command_apart(
+      options.positional.front(), 0, [&] { return verify_model(options); }, "where ONNX Runtime runs the model");
 }
 
 }  // namespace compatcheck::cli

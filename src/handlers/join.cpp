@@ -44,8 +44,9 @@ const Value* given_sequence(Emission& e, std::string_view argument) {
 // A vector without elements becomes as many rows of `lead`, none.
 Value of_rank_of(Emission& e, const Value& value, const Value& lead, std::int64_t axis) {
   if (!e.at_least(11))
-    throw Refusal{"a tensor that may be an empty vector, whatever the others' rank, needs If with two shapes, which came with opset 11",
-                  "use opset 11"};
+    throw Refusal{
+        "a tensor that may be an empty vector, whatever the others' rank, needs If with two shapes, which came with opset 11",
+        "use opset 11"};
   const Value vector = e.node("Equal", {e.node("Size", {e.node("Shape", {value})}), e.build.integer(1)});
   const auto rows = e.build.begin_body();
   e.build.end_body({e.build.slice(lead, {0}, {0}, {axis})});

@@ -119,7 +119,8 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
   };
   if (left == 2 && least == pictures && reads_batches(*candidates[least - 1].refused_by))
     return Choice{.candidate = least, .reader = candidates[least - 1].refused_by, .open = true};
-  if (left <= 2 && most < highest_rank) return Choice{.candidate = most, .reader = reader(most), .batch = is_assertion(reader(most))};
+  if (left <= 2 && most < highest_rank)
+    return Choice{.candidate = most, .reader = reader(most), .batch = is_assertion(reader(most))};
   if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // of one or two dimensions more, too
     return Choice{.candidate = pictures, .reader = reader(least), .open = true};
   if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
@@ -279,7 +280,8 @@ class Inferring {
       });
       return sizes;
     };
-    if (is_left(candidates[choice.candidate - 1]) && demanded(choice.candidate - 1) < demanded(choice.candidate)) --choice.candidate;
+    if (is_left(candidates[choice.candidate - 1]) && demanded(choice.candidate - 1) < demanded(choice.candidate))
+      --choice.candidate;
   }
 
   // What refuses the sizes that it would be given.

@@ -87,6 +87,12 @@ bool is_constructed(const ir::Value* value, int joins) {
 
 bool is_container_or_tuple(const ir::TypeRef& type) { return is_container_type(type) || ir::is(type, ir::TypeKind::tuple); }
 
+// What a branch or loop gives of this type becomes its parts, or a number.
+bool comes_apart(const ir::TypeRef& type) {
+  using enum ir::TypeKind;
+  return ir::is(type, tuple) || ir::is(type, optional) || ir::is(type, string) || ir::is(type, named) || ir::is(type, device);
+}
+
 // Whether there is anything that the walk would do.
 bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
   const auto changes = [](const ir::Node& node) {
@@ -115,7 +121,7 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
     if (changes(*node) || reads(*node) || cuts(*node)) return true;
     if (!node->blocks().empty())
       for (const ir::Value* output : node->outputs())
-        if (ir::is(output->type(), ir::TypeKind::tuple) || ir::is(output->type(), ir::TypeKind::optional)) return true;
+        if (comes_apart(output->type())) return true;
   }
   return false;
 }
@@ -146,7 +152,7 @@ void ContainerWalk::keep_snapshot() {
 // Whether what `now` leads to is what `before` led to when the snapshot was made.
 bool ContainerWalk::is_as_before(const Abstract& before, const Abstract& now) const {
   if (!before.followed() || !now.followed()) return same(before, now);
-  if (before.present != now.present) return false;
+  if (before.present != now.present || before.code != now.code) return false;
   if (before.parts && now.parts)
     return std::ranges::equal(*before.parts, *now.parts,
                               [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
@@ -329,7 +335,8 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
     if (!abstract.followed()) return reached.push_back({abstract.value, false});
     const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
     if (cell && cell->whole) return reached.push_back({cell->made, false});
-    if (abstract.present) reached.push_back({abstract.present, false});
+    for (const ir::Value* told : {abstract.present, abstract.code})
+      if (told) reached.push_back({told, false});
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
     for (const ir::Value* present : cell ? cell->present : std::vector<ir::Value*>())
       if (present) reached.push_back({present, false});

@@ -50,6 +50,7 @@ struct ContainerWalk::Join {
     b = defined(b);
     if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
     const Abstract& one = a ? *a : *b;
+    if (a && b ? joins_labels(*a, *b) : one.code != nullptr) return merge_choices(a, b);
     if (a && b ? joins_none(*a, *b) : one.present != nullptr) return merge_options(a, b);
     if (a && b && (a->present || b->present)) leave(*a, *b);
     if (a && b && !alike(*a, *b)) return merge_values(*a, *b);
@@ -69,6 +70,19 @@ struct ContainerWalk::Join {
   bool joins_none(const Abstract& a, const Abstract& b) const {
     if (walk.unfollowed_.contains(site()) || !is_settled(a) || !is_settled(b)) return false;
     return a.present || b.present || a.is_none() != b.is_none();
+  }
+
+  bool joins_labels(const Abstract& a, const Abstract& b) const {
+    return is_choice(a) && is_choice(b) && !same(a, b) && !walk.unfollowed_.contains(site());
+  }
+
+  Abstract merge_choices(const Abstract* a, const Abstract* b) {
+    std::vector<Abstract> options;
+    const auto code = [&](const Abstract* of, std::size_t way) {
+      return of ? walk.code_in(*of, options, node->blocks()[way]->return_node()) : nullptr;
+    };
+    ir::Value *first = code(a, 0), *second = code(b, 1);
+    return Abstract::of_choice(output({first, second}), std::move(options), site());
   }
 
   Abstract merge_options(const Abstract* a, const Abstract* b) {
@@ -102,6 +116,7 @@ struct ContainerWalk::Join {
   }
 
   static bool alike(const Abstract& a, const Abstract& b) {
+    if (a.code || b.code) return false;
     if (a.parts && b.parts) return a.parts->size() == b.parts->size();
     return !a.parts && !b.parts && a.cell.has_value() == b.cell.has_value();
   }
@@ -275,28 +290,6 @@ void ContainerWalk::set_state(CellId id, Cell cell) {
   if (!unchanged) heap_.change(id) = std::move(cell);
 }
 
-// Where the program has asked whether a key is there, it is, or isn't.
-void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
-  const auto negates = [](const ir::Value* value, const ir::Value* other) {
-    const ir::Node* node = value->producer();
-    return node && node->is("aten::__not__") && node->input(0) == other;
-  };
-  for (CellId id = 0; id < heap_.size() && keys_may_miss_; ++id) {
-    if (heap_.has_ended(id)) continue;
-    for (std::size_t i = heap_.at(id).present.size(); i-- > 0;) {
-      const ir::Value* present = heap_.at(id).present[i];
-      if (!present) continue;
-      const bool opposite = negates(condition, present) || negates(present, condition);
-      if (present != condition && !opposite) continue;
-      if (holds == opposite)
-        heap_.change(id).erase(i);
-      else
-        heap_.change(id).be_there(i);
-      if (heap_.at(id).present.empty()) break;
-    }
-  }
-}
-
 void ContainerWalk::branch(ir::Node* node) {
   if (const bool* condition = known<bool>(node->input(0))) {
     ir::Block& taken = *node->blocks()[*condition ? 0 : 1];
@@ -311,17 +304,21 @@ void ContainerWalk::branch(ir::Node* node) {
   for (std::size_t way = 0; way < Join::ways; ++way) {
     heap_.open();
     settle_keys(node->input(0), way == 0);
+    note_answer(node->input(0), way == 0, node->blocks()[way]);
     walk(*node->blocks()[way]);
     join.changes[way] = heap_.close();
     for (const ir::Node* inner : *node->blocks()[way]) join.raises[way] = join.raises[way] || inner->is("prim::RaiseException");
   }
   const bool ends = join.raises[0] && join.raises[1];
+  for (std::size_t way = 0; way < Join::ways && !ends; ++way)
+    if (join.raises[1 - way]) note_answer(node->input(0), way == 0, node->owner());
   std::map<std::size_t, Abstract> results;
   for (std::size_t i = 0; i < outputs; ++i)
     join.outputs.try_emplace({node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]}, node->output(i));
   for (std::size_t i = 0; i < outputs; ++i) {
     const Abstract a = look(node->blocks()[0]->outputs()[i]), b = look(node->blocks()[1]->outputs()[i]);
-    if (!a.followed() && !b.followed() && !(join.joins_none(a, b) && !join.raises[0] && !join.raises[1]))
+    const bool both_end = !join.raises[0] && !join.raises[1];
+    if (!a.followed() && !b.followed() && !(both_end && (join.joins_none(a, b) || join.joins_labels(a, b))))
       known_[node->output(i)] = Abstract::of(node->output(i));
     else
       results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);

@@ -23,13 +23,14 @@ struct ContainerWalk::CellPlan {
   std::vector<ir::Constant> keys{};
 };
 
-// What is carried of a value: nothing, all of it, or something of its parts or its contents.
+// What is carried of a value: nothing, all of it, something of its parts or its contents, or which of some constants it is.
 struct ContainerWalk::Plan {
-  enum class Kind : std::uint8_t { nothing, value, parts, contents, option };
+  enum class Kind : std::uint8_t { nothing, value, parts, contents, option, choice };
   Kind kind = Kind::nothing;
   ir::TypeRef type{};         // of a value, and of what may not be there when the loop begins
   std::vector<Plan> parts{};  // an Optional has one, for what it is if it isn't None
   std::shared_ptr<CellPlan> contents{};
+  std::vector<Abstract> options{};  // of a choice
 };
 
 struct ContainerWalk::LoopPlan {
@@ -55,7 +56,7 @@ class ContainerWalk::Loop {
         walk_.know(walk_.stand_in_for(node_, i), entry);
       }
       const bool optional = ir::is(node_->output(i - 2)->type(), ir::TypeKind::optional) && !leaves_options_out();
-      if (!entry.followed() && !(optional && is_settled(entry))) continue;
+      if (!entry.followed() && !(optional && is_settled(entry)) && !is_label(entry)) continue;
       plan_.carried[i - 2];
       entries_[i - 2] = std::move(entry);
     }
@@ -65,6 +66,7 @@ class ContainerWalk::Loop {
       const bool elsewhere = std::exchange(walk_.writes_under_names_, false);
       find_plan();
       if (walk_.writes_under_names_) later_trips = copy();
+      if (later_trips) walk_.done_.insert(later_trips);  // what the loop is given isn't read again
       walk_.writes_under_names_ = walk_.writes_under_names_ || elsewhere;
     }
     Ends ends = walk_body(node_);
@@ -196,6 +198,10 @@ class ContainerWalk::Loop {
         ir::Value* present = carry(before, ir::simple_type(ir::TypeKind::boolean));
         return Abstract::of_option(present, instance(plan.parts[0], content(*abstract), place, carry), site());
       }
+      case choice:
+        return Abstract::of_choice(
+            carry(place ? code_of(plan, abstract, place) : nullptr, ir::simple_type(ir::TypeKind::integer)), plan.options,
+            site());
       case contents: break;
     }
     std::set<Site> sites = plan_sites_;
@@ -214,6 +220,11 @@ class ContainerWalk::Loop {
     if (plan.whole) cell.made = carry(place ? undefined(type, place) : nullptr, type);
     for (const Plan& item : plan.items) cell.items.push_back(instance(item, nullptr, place, carry));
     return cell;
+  }
+
+  ir::Value* code_of(const Plan& plan, const Abstract* choice, ir::Node* place) {
+    std::vector<Abstract> options = plan.options;
+    return choice ? walk_.code_in(*choice, options, place) : constant_before(place, {std::int64_t{0}});
   }
 
   static ir::Value* undefined(const ir::TypeRef& type, ir::Node* place) {
@@ -378,6 +389,14 @@ class ContainerWalk::Loop {
       make_option(plan, head, end, ends, carried);
       return true;
     }
+    if (plan.kind == choice || (plan.kind == nothing && is_choice(head) && is_choice(end) && !same(head, end))) {
+      if (!is_choice(end) || leaves_options_out()) refuse(head, end);
+      const std::size_t known = plan.options.size();
+      if (plan.kind == nothing) walk_.code_in(head, plan.options, node_);
+      plan.kind = choice;
+      walk_.code_in(end, plan.options, node_);
+      return plan.options.size() > known;
+    }
     if (plan.kind == value) {
       if (end.followed()) walk_.leave(end);
       const ir::TypeRef type = join_types(plan.type, end.value->type());
@@ -441,6 +460,11 @@ class ContainerWalk::Loop {
       for (std::size_t i = 0; i < cell.items.size() && !contents.whole; ++i)
         contents.items.push_back(all_of(cell.items[i], ends));
       return {.kind = Plan::Kind::contents, .type = type, .contents = std::make_shared<CellPlan>(std::move(contents))};
+    }
+    if (is_choice(abstract)) {
+      Plan plan{.kind = Plan::Kind::choice};
+      walk_.code_in(abstract, plan.options, node_);
+      return plan;
     }
     if (!abstract.parts) return {.kind = value, .type = abstract.value->type()};
     Plan plan{.kind = parts, .type = abstract.type};
@@ -539,6 +563,7 @@ class ContainerWalk::Loop {
       values.push_back(presence(*end, place));
       return collect(plan.parts[0], content(*end), ends, values);
     }
+    if (plan.kind == choice) values.push_back(code_of(plan, end, place));
     if (plan.kind == value) values.push_back(end ? end->value : undefined(plan.type, place));
     for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], end ? &(*end->parts)[i] : nullptr, ends, values);
     if (plan.kind != contents) return;

@@ -157,7 +157,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
       if (!spend(budget_.listed, cell.items.size())) return unfollowed();
     } else if (list) {
       for (const Abstract& pair : list->items) {
-        const auto key = pair.parts && !pair.present && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
+        const auto key = pair.is_tuple() && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;
         if (!key || !is_key(*key)) return unfollowed();
         cell.set(*key, pair.parts->back());
       }
@@ -172,7 +172,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
 
 void ContainerWalk::tuple_read(ir::Node* node) {
   const Abstract tuple = look(node->input(0));
-  if (!tuple.parts || tuple.present) return visit_other(node);
+  if (!tuple.is_tuple()) return visit_other(node);
   const std::vector<Abstract>& parts = *tuple.parts;
   if (node->is("prim::TupleUnpack")) {
     if (parts.size() != node->outputs().size()) return visit_other(node);
@@ -240,10 +240,12 @@ void ContainerWalk::item(ir::Node* node) {
   const Cell& cell = heap_.at(*from.cell);
   if (cell.kind == Cell::Kind::dict) {
     const auto key = as_constant(look(node->input(1)));
+    if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
     if (!key || !is_key(*key)) leave(from);
     const Abstract* found = cell.find(*key);
     if (ir::Value* present = found ? cell.presence(found) : nullptr) {
-      if (!node->is("aten::get") || is_left_out(node->output())) leave(from);  // without `get` it may raise
+      if (!node->is("aten::get")) return demand(present, node);
+      if (is_left_out(node->output())) leave(from);
       if (node->inputs().size() == 3) return give(node, either(present, Abstract(*found), look(node->input(2)), node));
       return give(node, Abstract::of_option(present, Abstract(*found), site_of(node->output())));
     }
@@ -254,6 +256,13 @@ void ContainerWalk::item(ir::Node* node) {
   if (cell.whole) return visit_other(node);
   if (const auto at = position(node->input(1), cell.items.size())) return give(node, Abstract(cell.items[*at]));
   if (!is_plain_element(heap_.origin(*from.cell).type->elements[0])) leave(from);
+  if (!cell.items.empty() && std::ranges::all_of(cell.items, is_label) && !is_left_out(node->output())) {
+    const std::vector<Abstract> options = cell.items;
+    if (options.size() == 1) return give(node, options.front());
+    std::vector<ir::Constant> places;
+    for (std::size_t i = 0; i < options.size(); ++i) places.push_back({static_cast<std::int64_t>(i)});
+    return give(node, Abstract::of_choice(number_of(node->input(1), places, node), options, site_of(node->output())));
+  }
   visit_other(node);
 }
 
@@ -355,6 +364,7 @@ void ContainerWalk::contains(ir::Node* node) {
   const Abstract from = node->inputs().size() == 2 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) return visit_other(node);
   const auto key = as_constant(look(node->input(1)));
+  if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
   if (!key || !is_key(*key)) leave(from);
   const Cell& cell = heap_.at(*from.cell);
   const Abstract* found = cell.find(*key);
@@ -419,29 +429,6 @@ void ContainerWalk::dict_view(ir::Node* node) {
     list.push_back(pairs ? Abstract::of_parts({key, cell.items[i]}, node->output()->type()->elements[0]) : key);
   }
   give_list(node, std::move(list));
-}
-
-// A list of what is there, as one value.
-void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dict) {
-  const Cell cell = heap_.at(*dict.cell);
-  const ir::TypeRef type = node->output()->type();
-  const bool left_out = is_left_out(node->output());
-  if (!node->is("aten::values") || cell.unordered || left_out || !is_plain_element(type->elements[0])) leave(dict);
-  ir::Value* list = nullptr;
-  for (std::size_t i = 0; i < cell.items.size(); ++i) {
-    ir::Value* item = leaf(cell.items[i], node);
-    ir::Value* one = node_before(node, "prim::ListConstruct", {&item, 1}, {&type, 1})->output();
-    if (ir::Value* present = cell.present[i]) {
-      ir::Value* nothing = node_before(node, "prim::ListConstruct", {}, {&type, 1})->output();
-      ir::Node* branch = choice(present, node, site_of(node));
-      branch->blocks()[0]->add_output(one);
-      branch->blocks()[1]->add_output(nothing);
-      one = branch->add_output(type);
-    }
-    list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;
-  }
-  known_[list] = Abstract::of(list);
-  give(node, Abstract::of_cell(add_cell({.whole = true, .made = list}, type, {site_of(node->output())})));
 }
 
 // ---- Writing
@@ -566,22 +553,11 @@ ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
   return made->output();
 }
 
-void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present) {
-  if (node->inputs().size() != 3 || !(node->is("aten::setdefault") || node->is("aten::pop"))) leave(Abstract::of_cell(id));
-  const Abstract item = *heap_.at(id).find(key);
-  Abstract made = either(present, item, look(node->input(2)), node);
-  Cell& cell = change(id, node);
-  if (node->is("aten::setdefault"))
-    cell.set(key, made);
-  else
-    cell.erase(static_cast<std::size_t>(cell.find(key) - cell.items.data()));
-  give(node, std::move(made));
-}
-
 void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   const Abstract dict = Abstract::of_cell(id);
   const auto inputs = node->inputs();
   auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
+  if (!key && node->is("aten::_set_item") && inputs.size() == 3 && takes_open_key(id, inputs[1])) return set_open_key(node, id);
   if (key && !is_key(*key)) key.reset();
   const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
   if (ir::Value* present = found ? heap_.at(id).presence(found) : nullptr; present && !node->is("aten::_set_item"))

@@ -166,7 +166,7 @@ void ContainerWalk::leave(const Abstract& abstract) const {
 }
 
 void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) const {
-  if (abstract.present) sites.insert(abstract.site);
+  if (abstract.present || abstract.code) sites.insert(abstract.site);
   if (abstract.cell) sites.insert(heap_.origin(*abstract.cell).sites.begin(), heap_.origin(*abstract.cell).sites.end());
   if (abstract.parts)
     for (const Abstract& part : *abstract.parts) add_sites(part, sites);
@@ -323,7 +323,7 @@ std::optional<ir::Constant> ContainerWalk::as_constant(const Abstract& abstract)
 
 // Whether the value has what `abstract` holds now.
 bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
-  if (abstract.present) return false;
+  if (abstract.present || abstract.code) return false;
   if (!abstract.followed()) return value == abstract.value;
   const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
   const std::vector<Abstract>& items = cell ? cell->items : *abstract.parts;
@@ -348,6 +348,7 @@ bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
 ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
   if (!abstract.followed()) return abstract.value;
   if (abstract.present) leave(abstract);
+  if (abstract.code) return spelled(abstract, place);
   if (abstract.parts) {
     if (abstract.value && holds(abstract.value, abstract)) return abstract.value;
     std::vector<ir::Value*> parts;
@@ -427,6 +428,7 @@ void ContainerWalk::visit(ir::Node* node) {
   work();
   done_.insert(node);
   if (node->is("prim::Constant") || node->is("prim::Uninitialized")) return;
+  if (visit_choice(node)) return;
   const auto found = visits().find(node->op());
   if (found == visits().end() || !has_usual_form(*node))
     visit_other(node);

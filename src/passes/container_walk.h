@@ -135,7 +135,6 @@ class ContainerWalk {
   void index(ir::Node* node);
   void sorted(ir::Node* node);
   void dict_view(ir::Node* node);
-  void values_that_may_be_there(ir::Node* node, const Abstract& dict);
   void dict_of(ir::Node* node);
   void write(ir::Node* node);
   void identity(ir::Node* node);
@@ -150,7 +149,6 @@ class ContainerWalk {
   bool write_list(ir::Node* node, CellId id);
   void write_list_value(ir::Node* node, CellId id);
   void write_dict(ir::Node* node, CellId id);
-  void write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present);
   void give_list(ir::Node* node, std::vector<Abstract> items);
   void give_each(ir::Node* node, const std::vector<Abstract>& results);
   void visit_made(ir::Node* node);
@@ -164,12 +162,41 @@ class ContainerWalk {
   // ---- container_branches.cpp
   struct Join;
   void branch(ir::Node* node);
-  void settle_keys(const ir::Value* condition, bool holds);
   bool is_live(CellId id, const ir::Node* after);
   ir::Node* choice(ir::Value* condition, ir::Node* place, Site site);
   Abstract either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place);
   void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
   ir::Value* sameness(CellId one, CellId other, ir::Node* place);
+
+  // ---- container_choices.cpp
+  ir::Value* code_in(const Abstract& choice, std::vector<Abstract>& options, ir::Node* place);
+  ir::Value* number_of(ir::Value* code, const std::vector<ir::Constant>& numbers, ir::Node* place);
+  ir::Value* is_one_of(ir::Value* code, const std::vector<bool>& which, ir::Node* place);
+  ir::Value* spelled(const Abstract& choice, ir::Node* place);
+  bool visit_choice(ir::Node* node);
+  bool map_choice(ir::Node* node, const Abstract& choice);
+  void expand(ir::Node* node, std::size_t operand, const std::vector<ir::Constant>& constants, ir::Value* code);
+
+  // ---- container_keys.cpp
+  struct Question {
+    CellId dict;
+    const ir::Value* key;
+    std::vector<ir::Constant> keys;
+  };
+  void settle_keys(const ir::Value* condition, bool holds);
+  void demand(ir::Value* holds, ir::Node* node);
+  void write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present);
+  void values_that_may_be_there(ir::Node* node, const Abstract& dict);
+  bool is_there(const Question& question, const ir::Node* node) const;
+  void note_answer(const ir::Value* condition, bool holds, const ir::Block* block);
+  bool takes_open_key(CellId dict, const ir::Value* key) const;
+  ir::Value* list_of_keys(const Cell& dict, ir::Node* place);
+  ir::Value* ask_for(CellId dict, ir::Value* key, ir::Node* place);
+  Abstract item_of(CellId dict, ir::Value* key, ir::Node* place);
+  ir::Value* is_place(ir::Value* code, std::size_t place_in_list, ir::Node* place);
+  void read_open_key(ir::Node* node, CellId dict);
+  void get_open_key(ir::Node* node, CellId dict);
+  void set_open_key(ir::Node* node, CellId dict);
 
   // ---- container_loops.cpp
   struct Plan;
@@ -208,9 +235,11 @@ class ContainerWalk {
   std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
-  ir::Node* second_call_ = nullptr;  // stands before its nodes
-  bool keys_may_miss_ = false;       // from some dictionary
-  bool writes_under_names_ = false;  // something that other names may mean has been written
+  ir::Node* second_call_ = nullptr;                           // stands before its nodes
+  bool keys_may_miss_ = false;                                // from some dictionary
+  std::map<const ir::Value*, Question> questions_;            // bools that say whether a key is in a dictionary
+  std::vector<std::pair<Question, const ir::Block*>> there_;  // keys that are, in a block
+  bool writes_under_names_ = false;                           // something that other names may mean has been written
   bool tracks_names_ = false, lacks_names_ = false;
   std::set<Site> failed_;
   std::size_t changes_ = 0;

@@ -12,13 +12,18 @@ bool Abstract::is_none() const {
   return constant && constant->is_none();
 }
 
+bool is_label(const Abstract& abstract) {
+  const ir::Constant* constant = abstract.value && !abstract.parts ? ir::constant_of(abstract.value) : nullptr;
+  return constant && (constant->get<std::string>() || constant->get<ir::EnumConstant>() || constant->get<ir::DeviceConstant>());
+}
+
 const Abstract* content(const Abstract& abstract) {
   if (abstract.present) return &abstract.parts->front();
   return abstract.is_none() ? nullptr : &abstract;
 }
 
 bool same(const Abstract& a, const Abstract& b) {
-  if (a.present != b.present) return false;
+  if (a.present != b.present || a.code != b.code) return false;
   if (a.parts && b.parts) return a.parts == b.parts || std::ranges::equal(*a.parts, *b.parts, same);
   if (a.parts || b.parts || a.cell != b.cell) return false;
   if (a.value == b.value) return true;

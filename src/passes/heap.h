@@ -17,16 +17,18 @@ namespace compatcheck::passes {
 using CellId = std::uint32_t;
 using Site = std::uint64_t;  // where a container comes from; the same in every copy of a graph
 
-// What a value is: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, or an Optional of which
-// only the running model knows whether it is None.
+// What a value is: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, an Optional of which
+// only the running model knows whether it is None, or a choice: a text, an enum's member or a device, of which only the running
+// model knows which one of several it is.
 struct Abstract {
   ir::Value* value = nullptr;
   std::optional<CellId> cell{};
   std::shared_ptr<const std::vector<Abstract>> parts{};  // an Optional has one: what it is if it isn't None
   ir::TypeRef type{};                                    // a tuple's
   ir::Value* present = nullptr;                          // an Optional's: a bool
+  ir::Value* code = nullptr;                             // a choice's: an int, its place among the parts, which are constants
   bool holds_cells = false;                              // in its parts
-  Site site = 0;                                         // where an Optional comes from
+  Site site = 0;                                         // where an Optional or a choice comes from
 
   static Abstract of(ir::Value* value) { return {.value = value}; }
   static Abstract of_cell(CellId cell) { return {.cell = cell}; }
@@ -45,9 +47,21 @@ struct Abstract {
     made.site = site;
     return made;
   }
+  static Abstract of_choice(ir::Value* code, std::vector<Abstract> options, Site site) {
+    Abstract made = of_parts(std::move(options), nullptr);
+    made.type = made.parts->front().value->type();
+    made.code = code;
+    made.site = site;
+    return made;
+  }
   bool followed() const { return cell || parts; }
+  bool is_tuple() const { return parts && !present && !code; }
   bool is_none() const;
 };
+
+// A constant that ONNX has no value of, but a number among the others that it may be.
+bool is_label(const Abstract& abstract);
+inline bool is_choice(const Abstract& abstract) { return abstract.code || is_label(abstract); }
 
 // What it is if it isn't None; null if it is.
 const Abstract* content(const Abstract& abstract);

@@ -8,7 +8,10 @@
 namespace compatcheck::passes {
 namespace {
 
-bool takes_items_away(const ir::Node& change) { return change.is("aten::pop") || change.is("aten::Delete"); }
+bool takes_items_away(const ir::Node& change) {
+  return change.is("aten::pop") || change.is("aten::Delete") ||
+         (change.is("aten::remove") && is_number(change.input(0)->type()->elements[0]));
+}
 
 // The number of a loop's trip, for example.
 bool is_positive(const ir::Value* index) {
@@ -45,7 +48,9 @@ class ListForm {
       ir::Value* sorted = make("aten::sorted", {current_}, current_->type());
       return change_->inputs().size() == 2 && *known<bool>(change_->input(1)) ? reversed(sorted) : sorted;
     }
-    ir::Value* index = change_->is("aten::insert") ? change_->input(1) : from_front(change_->input(1));
+    ir::Value* index = change_->is("aten::insert")   ? change_->input(1)
+                       : change_->is("aten::remove") ? place_of(change_->input(1))
+                                                     : from_front(change_->input(1));
     ir::Value* kept = before(index);
     const bool puts = change_->is("aten::_set_item") || change_->is("aten::insert");
     if (puts) kept = sum(kept, list_of({change_->input(2)}));
@@ -80,6 +85,8 @@ class ListForm {
     return make("aten::slice", {list, none, none, number(-1)}, list->type());
   }
   ir::Value* number(std::int64_t value) { return constant_before(change_, {value}); }
+
+  ir::Value* place_of(ir::Value* item) { return make("aten::index", {current_, item}, ir::simple_type(ir::TypeKind::integer)); }
 
   // The same place counted from the front: the list goes on behind item -1 at index + 1, which is 0.
   ir::Value* from_front(ir::Value* index) {

@@ -286,8 +286,9 @@ Verdict list_of_unknown_length(const Call& call) {
 Verdict may_join_empty_vector(const Call& call) {
   const auto tensors = tensor_list(call, "tensors");
   const auto has_rank = [](const TensorFact& tensor) { return tensor.shape.has_value(); };
-  const bool may = tensors && tensors->size() > 1 && !std::ranges::all_of(*tensors, has_rank) &&
-                   std::ranges::any_of(*tensors, [](const TensorFact& tensor) { return tensor.shape && tensor.shape->size() > 1; });
+  const bool may =
+      tensors && tensors->size() > 1 && !std::ranges::all_of(*tensors, has_rank) &&
+      std::ranges::any_of(*tensors, [](const TensorFact& tensor) { return tensor.shape && tensor.shape->size() > 1; });
   return {.truth = may ? Truth::yes : Truth::no};
 }
 

@@ -1,0 +1,180 @@
+// Texts, enums' members and devices of which only the running model knows which one of several they are: a number stands for
+// them.
+#include <algorithm>
+#include <array>
+
+#include "passes/container_walk.h"
+#include "passes/evaluate.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+constexpr std::size_t most_options = 64;
+
+// These keep what they are given, or ask about None.
+bool keeps_operands(const ir::Node& node) {
+  constexpr auto operators =
+      std::to_array<std::string_view>({"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::SetAttr",
+                                       "prim::CreateObject", "aten::append", "aten::insert", "aten::__is__", "aten::__isnot__",
+                                       "prim::unchecked_cast", "aten::_unwrap_optional", "prim::RaiseException"});
+  return std::ranges::find(operators, node.op()) != operators.end();
+}
+
+bool is_of(const std::vector<ir::Constant>& constants, auto&& kind) { return std::ranges::all_of(constants, kind); }
+
+}  // namespace
+
+// The number of what it is among `options`, which get what they lack.
+ir::Value* ContainerWalk::code_in(const Abstract& choice, std::vector<Abstract>& options, ir::Node* place) {
+  std::vector<ir::Constant> codes;
+  const std::vector<Abstract> parts = choice.code ? *choice.parts : std::vector<Abstract>{choice};
+  bool as_they_are = choice.code != nullptr;
+  for (const Abstract& part : parts) {
+    auto at = std::ranges::find_if(options, [&](const Abstract& option) { return same(option, part); });
+    if (at == options.end()) {
+      if (options.size() == most_options) leave(choice);
+      at = options.insert(at, part);
+    }
+    as_they_are = as_they_are && at - options.begin() == static_cast<std::ptrdiff_t>(codes.size());
+    codes.push_back({static_cast<std::int64_t>(at - options.begin())});
+  }
+  if (as_they_are) return choice.code;
+  return choice.code ? number_of(choice.code, codes, place) : constant_before(place, codes.front());
+}
+
+// The one of these numbers, of one type, in the place `code`.
+ir::Value* ContainerWalk::number_of(ir::Value* code, const std::vector<ir::Constant>& numbers, ir::Node* place) {
+  work(numbers.size());
+  std::vector<ir::Value*> items;
+  for (const ir::Constant& number : numbers) items.push_back(constant_before(place, number));
+  const ir::TypeRef type = items.front()->type(), list_type = ir::list_of(type);
+  ir::Value* list = node_before(place, "prim::ListConstruct", items, {&list_type, 1})->output();
+  return computed(place, "aten::__getitem__", std::array{list, code}, type);
+}
+
+ir::Value* ContainerWalk::is_one_of(ir::Value* code, const std::vector<bool>& which, ir::Node* place) {
+  const ir::TypeRef truth = ir::simple_type(ir::TypeKind::boolean);
+  const bool few = 2 * static_cast<std::size_t>(std::ranges::count(which, true)) <= which.size();
+  ir::Value* any = nullptr;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    if (which[i] != few) continue;
+    ir::Value* here =
+        computed(place, "aten::eq", std::array{code, constant_before(place, {static_cast<std::int64_t>(i)})}, truth);
+    any = any ? computed(place, "aten::__or__", std::array{any, here}, truth) : here;
+  }
+  if (!any) return constant_before(place, {!few});
+  return few ? any : negated(any, place);
+}
+
+// A value of the graph, out of nested Ifs.
+ir::Value* ContainerWalk::spelled(const Abstract& choice, ir::Node* place) {
+  const std::vector<Abstract>& options = *choice.parts;
+  work(options.size());
+  const auto option = [&](std::size_t i) { return constant_before(place, *ir::constant_of(options[i].value), choice.type); };
+  ir::Value* made = option(options.size() - 1);
+  for (std::size_t i = options.size() - 1; i-- > 0;) {
+    std::vector<bool> which(options.size());
+    which[i] = true;
+    ir::Value *is_it = is_one_of(choice.code, which, place), *this_one = option(i);
+    ir::Node* branch = this->choice(is_it, place, choice.site);
+    branch->blocks()[0]->add_output(this_one);
+    branch->blocks()[1]->add_output(made);
+    made = branch->add_output(choice.type);
+    known_[made] = Abstract::of(made);
+  }
+  return made;
+}
+
+// An operator on a choice gives what it gives of each option.
+bool ContainerWalk::visit_choice(ir::Node* node) {
+  if (!node->blocks().empty()) return false;
+  for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+    const auto at = known_.find(node->input(i));
+    if (at == known_.end() || !at->second.code) continue;
+    const bool is_key = i == 1 && ir::is(ir::without_optional(node->input(0)->type()), ir::TypeKind::dict);
+    const bool is_item = i == 2 && node->is("aten::_set_item");
+    if (is_item || (keeps_operands(*node) && !is_key)) continue;
+    const Abstract choice = at->second;
+    if (map_choice(node, choice)) return true;
+    std::vector<ir::Constant> constants;
+    for (const Abstract& option : *choice.parts) constants.push_back(*ir::constant_of(option.value));
+    expand(node, i, constants, choice.code);
+    return true;
+  }
+  return false;
+}
+
+// Where the others are constants and the results are of one kind.
+bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
+  if (!can_evaluate(*node) || node->outputs().size() != 1) return false;
+  std::vector<ir::Constant> results;
+  for (std::size_t option = 0; option < choice.parts->size(); ++option) {
+    std::vector<ir::Constant> operands;
+    for (ir::Value* input : node->inputs()) {
+      const Abstract operand = look(input);
+      auto constant = as_constant(operand.code == choice.code && operand.code ? (*operand.parts)[option] : operand);
+      if (!constant) return false;
+      operands.push_back(*std::move(constant));
+    }
+    std::vector<const ir::Constant*> arguments;
+    for (const ir::Constant& operand : operands) arguments.push_back(&operand);
+    auto result = evaluate(*node, arguments);
+    if (!result) return false;
+    results.push_back(*std::move(result));
+  }
+  const auto& first = results.front();
+  if (is_of(results, [&](const ir::Constant& result) { return ir::equal(result, first); }))
+    return give(node, Abstract::of(constant_before(node, first))), true;
+  if (is_of(results, [](const ir::Constant& result) { return result.get<bool>() != nullptr; })) {
+    std::vector<bool> which;
+    for (const ir::Constant& result : results) which.push_back(*result.get<bool>());
+    return give(node, Abstract::of(is_one_of(choice.code, which, node))), true;
+  }
+  if (is_of(results, [](const ir::Constant& result) { return result.get<std::int64_t>() != nullptr; }) ||
+      is_of(results, [](const ir::Constant& result) { return result.get<double>() != nullptr; }))
+    return give(node, Abstract::of(number_of(choice.code, results, node))), true;
+  std::vector<Abstract> options;
+  for (const ir::Constant& result : results) options.push_back(Abstract::of(constant_before(node, result)));
+  if (!std::ranges::all_of(options, is_label)) return false;
+  return give(node, Abstract::of_choice(choice.code, std::move(options), choice.site)), true;
+}
+
+// Ifs take the node's place, one for each constant but the last, with a copy of the node in each. They are visited next.
+void ContainerWalk::expand(ir::Node* node, std::size_t operand, const std::vector<ir::Constant>& constants, ir::Value* code) {
+  work(constants.size());
+  const Site site = site_of(node);
+  std::vector<ir::TypeRef> types;
+  for (const ir::Value* output : node->outputs()) types.push_back(output->type());
+  ir::Node* place = node;  // where the next If goes: before the node, then into the other way of the last one
+  ir::Node* first = nullptr;
+  const auto copy_into = [&](ir::Block* block, const ir::Constant& constant) {
+    ir::Node* copy = graph_.copy_node(*node);
+    copy->insert_before(block->return_node());
+    copy->replace_input(operand, constant_before(copy, constant));
+    labels_[copy] = site;
+    for (ir::Value* output : copy->outputs()) block->add_output(output);
+  };
+  for (std::size_t i = 0; i + 1 < constants.size(); ++i) {
+    std::vector<bool> which(constants.size());
+    which[i] = true;
+    ir::Value* is_it = is_one_of(code, which, place);
+    ir::Node* branch = node_before(place, "prim::If", {&is_it, 1}, types);
+    labels_[branch] = site;
+    copy_into(branch->add_block(), constants[i]);
+    ir::Block* others = branch->add_block();
+    if (i + 2 == constants.size()) copy_into(others, constants.back());
+    if (place == node) {
+      first = branch;
+    } else {
+      for (ir::Value* output : branch->outputs()) place->owner()->add_output(output);
+    }
+    place = others->return_node();
+  }
+  for (std::size_t i = 0; i < types.size(); ++i) node->output(i)->replace_all_uses_with(first->output(i));
+  node->erase();
+  ++changes_;
+  next_ = first;
+}
+
+}  // namespace compatcheck::passes

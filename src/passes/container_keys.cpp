@@ -1,0 +1,193 @@
+// Dictionaries with keys that may not be there, and keys that only the running model knows.
+#include <algorithm>
+#include <array>
+
+#include "passes/container_walk.h"
+#include "passes/lifetimes.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+constexpr std::size_t most_ways = 16;  // that one access may go
+
+bool negates(const ir::Value* value, const ir::Value* other) {
+  const ir::Node* node = value->producer();
+  return node && node->is("aten::__not__") && node->input(0) == other;
+}
+
+bool is_number_constant(const ir::Constant& constant) { return constant.get<std::int64_t>() || constant.get<double>(); }
+
+}  // namespace
+
+// ---- Keys that may not be there
+
+// Where the program has asked whether a key is there, it is, or isn't.
+void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
+  for (CellId id = 0; id < heap_.size() && keys_may_miss_; ++id) {
+    if (heap_.has_ended(id)) continue;
+    for (std::size_t i = heap_.at(id).present.size(); i-- > 0;) {
+      const ir::Value* present = heap_.at(id).present[i];
+      if (!present) continue;
+      const bool opposite = negates(condition, present) || negates(present, condition);
+      if (present != condition && !opposite) continue;
+      if (holds == opposite)
+        heap_.change(id).erase(i);
+      else
+        heap_.change(id).be_there(i);
+      if (heap_.at(id).present.empty()) break;
+    }
+  }
+}
+
+// Raises where `holds` is false, as Python does. The node is visited again behind that.
+void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
+  ir::Node* check = node_before(node, "prim::If", {&holds, 1}, {});
+  labels_[check] = site_of(node);
+  check->add_block();
+  ir::Node* end = check->add_block()->return_node();
+  const std::array<ir::Value*, 2> said{constant_before(end, {std::string("KeyError")}), constant_before(end, {})};
+  node_before(end, "prim::RaiseException", said, {});
+  ++changes_;
+  next_ = check;
+}
+
+void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present) {
+  if (node->inputs().size() == 2 && (node->is("aten::pop") || node->is("aten::Delete"))) return demand(present, node);
+  if (node->inputs().size() != 3 || !(node->is("aten::setdefault") || node->is("aten::pop"))) leave(Abstract::of_cell(id));
+  const Abstract item = *heap_.at(id).find(key);
+  Abstract made = either(present, item, look(node->input(2)), node);
+  Cell& cell = change(id, node);
+  if (node->is("aten::setdefault"))
+    cell.set(key, made);
+  else
+    cell.erase(static_cast<std::size_t>(cell.find(key) - cell.items.data()));
+  give(node, std::move(made));
+}
+
+// A list of what is there, as one value.
+void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dict) {
+  const Cell cell = heap_.at(*dict.cell);
+  const ir::TypeRef type = node->output()->type();
+  const bool left_out = is_left_out(node->output());
+  if (!node->is("aten::values") || cell.unordered || left_out || !is_plain_element(type->elements[0])) leave(dict);
+  ir::Value* list = nullptr;
+  for (std::size_t i = 0; i < cell.items.size(); ++i) {
+    ir::Value* item = leaf(cell.items[i], node);
+    ir::Value* one = node_before(node, "prim::ListConstruct", {&item, 1}, {&type, 1})->output();
+    if (ir::Value* present = cell.present[i]) {
+      ir::Value* nothing = node_before(node, "prim::ListConstruct", {}, {&type, 1})->output();
+      ir::Node* branch = choice(present, node, site_of(node));
+      branch->blocks()[0]->add_output(one);
+      branch->blocks()[1]->add_output(nothing);
+      one = branch->add_output(type);
+    }
+    list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;
+  }
+  known_[list] = Abstract::of(list);
+  give(node, Abstract::of_cell(add_cell({.whole = true, .made = list}, type, {site_of(node->output())})));
+}
+
+// ---- Keys that only the running model knows
+
+// What a dictionary was asked for while it had these keys.
+bool ContainerWalk::is_there(const Question& question, const ir::Node* node) const {
+  const Cell& cell = heap_.at(question.dict);
+  return std::ranges::any_of(there_, [&](const auto& known) {
+    return known.first.dict == question.dict && known.first.key == question.key && encloses(known.second, *node) &&
+           same_keys(known.first.keys, cell.keys);
+  });
+}
+
+// Of a bool that says whether a key is there: in this block it is, or isn't.
+void ContainerWalk::note_answer(const ir::Value* condition, bool holds, const ir::Block* block) {
+  for (const auto& [answer, question] : questions_)
+    if (holds ? answer == condition : negates(condition, answer)) there_.emplace_back(question, block);
+}
+
+// Numbers that are all there.
+bool ContainerWalk::takes_open_key(CellId dict, const ir::Value* key) const {
+  const Cell& cell = heap_.at(dict);
+  return cell.is_settled() && !cell.keys.empty() && is_number(key->type()) && std::ranges::all_of(cell.keys, is_number_constant);
+}
+
+ir::Value* ContainerWalk::list_of_keys(const Cell& dict, ir::Node* place) {
+  work(dict.keys.size());
+  std::vector<ir::Value*> keys;
+  for (const ir::Constant& key : dict.keys) keys.push_back(constant_before(place, key));
+  const ir::TypeRef type = ir::list_of(keys.front()->type());
+  return node_before(place, "prim::ListConstruct", keys, {&type, 1})->output();
+}
+
+ir::Value* ContainerWalk::ask_for(CellId dict, ir::Value* key, ir::Node* place) {
+  ir::Value* keys = list_of_keys(heap_.at(dict), place);
+  ir::Value* answer = computed(place, "aten::__contains__", std::array{keys, key}, ir::simple_type(ir::TypeKind::boolean));
+  questions_[answer] = {dict, key, heap_.at(dict).keys};
+  return answer;
+}
+
+Abstract ContainerWalk::item_of(CellId dict, ir::Value* key, ir::Node* place) {
+  const Cell cell = heap_.at(dict);
+  ir::Value* keys = list_of_keys(cell, place);
+  ir::Value* code = computed(place, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
+  if (std::ranges::all_of(cell.items, is_label)) return Abstract::of_choice(code, cell.items, site_of(place));
+  const ir::TypeRef type = heap_.origin(dict).type->elements[1];
+  if (is_number(type)) {
+    std::vector<ir::Value*> items;
+    for (const Abstract& item : cell.items) items.push_back(leaf(item, place));
+    const ir::TypeRef list_type = ir::list_of(type);
+    ir::Value* list = node_before(place, "prim::ListConstruct", items, {&list_type, 1})->output();
+    return Abstract::of(computed(place, "aten::__getitem__", std::array{list, code}, type));
+  }
+  if (cell.items.size() > most_ways) leave(Abstract::of_cell(dict));
+  Abstract found = cell.items.back();
+  for (std::size_t i = cell.items.size() - 1; i-- > 0;)
+    found = either(is_place(code, i, place), Abstract(cell.items[i]), Abstract(found), place);
+  return found;
+}
+
+ir::Value* ContainerWalk::is_place(ir::Value* code, std::size_t place_in_list, ir::Node* place) {
+  ir::Value* number = constant_before(place, {static_cast<std::int64_t>(place_in_list)});
+  return computed(place, "aten::eq", std::array{code, number}, ir::simple_type(ir::TypeKind::boolean));
+}
+
+void ContainerWalk::read_open_key(ir::Node* node, CellId dict) {
+  ir::Value* key = node->input(1);
+  if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
+  if (node->is("aten::get")) return get_open_key(node, dict);
+  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  give(node, item_of(dict, key, node));
+}
+
+// d.get(key, x) → d[key] if key in d else x, which is visited next.
+void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
+  ir::Value* present = ask_for(dict, node->input(1), node);
+  ir::Node* branch = node_before(node, "prim::If", {&present, 1}, {&node->output()->type(), 1});
+  ir::Block *there = branch->add_block(), *missing = branch->add_block();
+  ir::Value* item = computed(there->return_node(), "aten::__getitem__", std::array{node->input(0), node->input(1)},
+                             heap_.origin(dict).type->elements[1]);
+  labels_[branch] = labels_[item->producer()] = site_of(node);
+  there->add_output(item);
+  missing->add_output(node->inputs().size() == 3 ? node->input(2) : constant_before(missing->return_node(), {}));
+  node->output()->replace_all_uses_with(branch->output());
+  node->erase();
+  ++changes_;
+  next_ = branch;
+}
+
+// d[key] = x of a key that is there.
+void ContainerWalk::set_open_key(ir::Node* node, CellId dict) {
+  ir::Value* key = node->input(1);
+  const Cell cell = heap_.at(dict);
+  if (!is_there({dict, key, {}}, node) || cell.items.size() > most_ways) leave(Abstract::of_cell(dict));
+  const Abstract given = look(node->input(2));
+  ir::Value* keys = list_of_keys(cell, node);
+  ir::Value* code = computed(node, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
+  std::vector<Abstract> items;
+  for (std::size_t i = 0; i < cell.items.size(); ++i)
+    items.push_back(either(is_place(code, i, node), given, Abstract(cell.items[i]), node));
+  change(dict, node).items = std::move(items);
+  wrote(node, dict);
+}
+
+}  // namespace compatcheck::passes
