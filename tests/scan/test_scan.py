@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -109,6 +110,38 @@ def test_files_of_others_stay(ray, registry):
     assert all(file.read_text() == "mine" for file in others) and not left.exists()
 
 
+def test_render_takes_the_reports_of_the_run(ray, registry):
+    def render(*arguments):
+        return subprocess.run([PROGRAM, "render", "out", "--format", "jsonl", *arguments], capture_output=True, text=True)
+
+    compatcheck.scan("models", "out")
+    reports = registry / "out" / "reports"
+    for name in ("mine.jsonl", "part-00000.jsonl.bak", ".part-00001.jsonl.partial", "part-1.jsonl"):
+        (reports / name).write_text("mine")
+    (reports / "part-00001.jsonl.d").mkdir()
+    done = render()
+    assert done.returncode == 0 and done.stdout == (reports / "part-00000.jsonl").read_text(), done
+    (registry / "out" / "totals.json").unlink()
+    done = render()
+    assert (done.returncode, done.stdout) == (3, "") and "out: the scan in this folder isn't complete" in done.stderr
+    shutil.rmtree(registry / "out")
+    compatcheck.scan("models", "out", changed_since="2100-01-01")
+    done = render()
+    assert (done.returncode, done.stdout) == (3, "") and "out: the scan in this folder has no reports" in done.stderr
+
+
+def test_the_totals_are_those_of_check(ray, registry):
+    """The program counts the reports that it holds; a scan adds up parts that no machine holds together."""
+    for options in ({"opset": [9, 17]}, {"opset": range(13, 18)}, {}):
+        totals = compatcheck.scan("models", "out", resume=(registry / "out").exists(), **options).to_dict()
+        opset = ["--opset", "9,17" if isinstance(options["opset"], list) else "13-17"] if options else []
+        done = subprocess.run([PROGRAM, "check", "models", "--frontend", "native", "--no-config", "--format", "json", *opset], capture_output=True, text=True)
+        theirs = json.loads(done.stdout)["totals"]
+        assert done.returncode == totals["exit_code"] and theirs["models"] == totals["models"] == 4
+        assert [theirs[name] for name in ("yes", "no", "needs_input", "not_checked")] == [totals[name] for name in ("yes", "no", "needs_input", "not_checked")]
+        assert theirs["missing"] == [{name: each[name] for name in ("op", "models", "nodes")} for each in totals["missing"]]
+
+
 def test_another_run_takes_the_folder(ray, registry, monkeypatch):
     from compatcheck.registry import run
 
@@ -169,18 +202,44 @@ def test_changed_since(ray, registry):
     ({"mappings": ["absent.yaml"]}, "absent.yaml"),
     ({"frontend": "libtorch"}, "libtorch needs files"),
     ({"hash": True}, "scan has no hash"),
+    ({"timeout_seconds": -1}, "timeout_seconds -1: must be above 0"),
+    ({"memory_mb": 0}, "memory_mb 0: must be at least 1"),
+    ({"jobs": 0}, "jobs 0: must be at least 1"),
+    ({"changed_since": 1e30}, "expected a date or time"),
     ({"changed_since": "yesterday"}, "expected a date or time"),
-    ({"ray": "10.255.255.1:nothing"}, "--ray"),
+    ({"ray": "nowhere"}, "--ray nowhere: .*Invalid address"),
+    ({"ray": "127.0.0.1:1"}, "--ray 127.0.0.1:1: no cluster answers there"),
 ])
 def test_what_is_wrong_with_the_options_is_said_once(registry, options, words, monkeypatch):
     if "ray" in options:
         import ray as imported
 
         monkeypatch.setattr(imported, "is_initialized", lambda: False)
-        monkeypatch.setattr(imported, "init", lambda **_: (_ for _ in ()).throw(ConnectionError("nobody answers")))
     with pytest.raises((compatcheck.UsageError, compatcheck.TableError), match=words):
         compatcheck.scan("models", "out", **options)
     assert not (registry / "out").exists()
+
+
+@pytest.mark.parametrize("options", [
+    {"progress": 5}, {"opset": "17"}, {"opset": 17.5}, {"ray": 5}, {"jobs": "2"}, {"resume": "yes"}, {"exclude": 5}, {"storage_options": "anon"}, {"targets": 5},
+    {"timeout_seconds": "soon"}, {"nonsense": 1},
+])
+def test_arguments_of_other_types(registry, options):
+    pytest.importorskip("ray")
+    name, = options
+    with pytest.raises(TypeError, match=name):
+        compatcheck.scan("models", "out", **options)
+    assert not (registry / "out").exists()
+
+
+def test_no_uris(registry):
+    for uris in ([], ""):
+        with pytest.raises(compatcheck.UsageError, match="uris is empty"):
+            compatcheck.scan(uris, "out")
+    with pytest.raises(TypeError, match="uris can't be 5"):
+        compatcheck.scan(5, "out")
+    with pytest.raises(TypeError, match="output can't be 5"):
+        compatcheck.scan("models", 5)
 
 
 # --- The program ---
@@ -276,6 +335,38 @@ sys.exit(command.main(sys.argv[1:]))
     assert run("wrong", subprocess.DEVNULL) == (3, "scan failed: ZeroDivisionError: division by zero\n")
 
 
+def test_a_program_whose_ray_dies():
+    """Ray's library ends its process with exit code 1, which is the code of findings."""
+    code = """
+import os, signal, sys
+from compatcheck.registry import command, scan
+def made(*arguments, **options):
+    if arguments[1] == "exit":
+        os._exit(1)
+    if arguments[1] == "wait":
+        os.write(int(options["method"]), b"r")
+        signal.pause()
+    os.kill(os.getpid(), signal.SIGKILL)
+scan.scan = made
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+    def start(output, *words, **options):
+        return subprocess.Popen([sys.executable, "-c", code, "--output", output, *words, "--", "models"], stderr=subprocess.PIPE, text=True, **options)
+
+    for output, reason in (("exit", "Ray ended the scan"), ("kill", "the scan was killed (SIGKILL)")):
+        done = start(output)
+        assert done.communicate()[1] == f"{reason}; --resume goes on from here\n" and done.returncode == 3
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        source, target = os.pipe()
+        done = start("wait", "--method", str(target), pass_fds=[target])
+        assert os.read(source, 1) == b"r"
+        done.send_signal(number)
+        assert done.communicate()[1] == "interrupted; --resume goes on from here\n" and done.returncode == 130
+        os.close(source)
+        os.close(target)
+
+
 @pytest.mark.parametrize("words, options, uris", [
     (["--exclude", "--", "--opset", "17", "--", "a", "--"], {"exclude": ["--"], "opset": 17}, ["a", "--"]),
     (["--resume", "", "--opset-range", "13,17", "--"], {"resume": True, "opset": range(13, 18)}, []),
@@ -292,10 +383,13 @@ def test_words_of_the_program(words, options, uris):
     (b"[2026-12-01 10:00:00,123 E 1 2] raylet.cc:12: lost\n", False),
     (b"disk is full\n", True),
 ])
-def test_the_log_of_ray_is_not_shown(line, shown):
-    from compatcheck.registry.command import _RAYS_OWN
+def test_the_log_of_ray_is_not_shown(line, shown, capfd):
+    from compatcheck.registry.command import _WithoutLog
 
-    assert bool(_RAYS_OWN.match(line)) != shown
+    with _WithoutLog():
+        os.write(2, line + b"    a line below\n\ntext\n")
+    text = line.decode() + "    a line below\n\n" if shown else ""
+    assert capfd.readouterr().err == text + "text\n"
 
 
 def test_a_program_run(registry):
@@ -303,6 +397,15 @@ def test_a_program_run(registry):
     assert done.returncode == 0 and done.stderr == "", done
     totals = json.loads(done.stdout)
     assert totals["models"] == 3 and totals["targets"][0]["target"].startswith("tensorrt")
+
+
+def test_the_two_options_changed_since(registry):
+    """That of check, a revision, isn't that of scan, a time."""
+    done = program("models", "-o", "out", "--ray", "local", "--quiet", COMPATCHECK_CHANGED_SINCE="origin/main", COMPATCHECK_SCAN_CHANGED_SINCE="2100-01-01")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert json.loads((registry / "out" / "totals.json").read_text())["models"] == 0
+    done = program("models", "-o", "other", COMPATCHECK_SCAN_CHANGED_SINCE="soon")
+    assert done.returncode == 2 and "--changed-since soon: expected a date" in done.stderr
 
 
 def test_examples_of_the_page(ray, registry, monkeypatch, capsys):

@@ -220,6 +220,15 @@ def test_what_a_reader_raises_reaches_the_caller():
         compatcheck.check(compatcheck.RangedFile("x", 100, lambda ranges: [b"few"]))
 
 
+@pytest.mark.parametrize("answer, kind", [
+    (lambda ranges: ["x" * size for _, size in ranges], "str"), (lambda ranges: [bytearray(size) for _, size in ranges], "bytearray"),
+    (lambda ranges: [None], "NoneType"), (lambda ranges: None, "NoneType"), (lambda ranges: 5, "int"), (lambda ranges: b"abc", "bytes"),
+])
+def test_a_reader_that_returns_no_bytes(answer, kind):
+    with pytest.raises(TypeError, match=f"the read of a RangedFile returned {kind} instead of a list of bytes"):
+        compatcheck.check(compatcheck.RangedFile("x", 100, answer))
+
+
 def test_an_absent_file():
     with pytest.raises(compatcheck.ModelError, match="there is no such file"):
         compatcheck.ranged_file("/nowhere/net.pt")
