@@ -6,6 +6,7 @@ import importlib
 import logging
 import os
 import queue
+import signal
 import socket
 import threading
 import time
@@ -51,6 +52,17 @@ def _in_folder(folder: str | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _handler_of_sigterm() -> Iterator[None]:
+    """Keeps it: Ray sets its own, which prints addresses of code."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
+
+
+@contextlib.contextmanager
 def connected(address: str, jobs: int | None) -> Iterator[None]:
     """Raises UsageError for a cluster that can't be joined. `address`: auto (the cluster that this machine names, or else a Ray of
     our own), local, or the address of a cluster. A program that is connected already stays so."""
@@ -58,7 +70,7 @@ def connected(address: str, jobs: int | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    with _in_folder(start_folder):
+    with _in_folder(start_folder), _handler_of_sigterm():
         found, source = (None, "") if address == "local" else _address_of(address)
         if found:
             _join(ray, found, source)

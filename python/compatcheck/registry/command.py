@@ -69,8 +69,8 @@ _RAYS_OWN = re.compile(rb"\[\d{4}-\d\d-\d\d [^]]*\] .*\.(cc|h):\d+: |\d{4}-\d\d-
 
 
 class _WithoutLog:
-    """Sends the output of Ray to stderr, without its log and the lines that are indented below it. Errors in the log are also raised as
-    exceptions."""
+    """Drops what Ray writes to stdout, and passes on what comes to stderr without Ray's log and the lines that are indented below it.
+    Errors in the log are also raised as exceptions."""
 
     _is_rays = False
 
@@ -79,9 +79,11 @@ class _WithoutLog:
         sys.stdout.flush()
         self._stdout, self._stderr = os.dup(1), os.dup(2)
         source, target = os.pipe()
-        os.dup2(target, 1)
         os.dup2(target, 2)
         os.close(target)
+        dropped = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(dropped, 1)
+        os.close(dropped)
         self._thread = threading.Thread(target=self._pass, args=(source,), daemon=True)
         self._thread.start()
 
@@ -117,14 +119,13 @@ def main(words: Sequence[str]) -> int:
     scan = os.fork()
     if scan == 0:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        for number in _ENDING:
-            signal.signal(number, _interrupt)
         code = _caught(words)
         os.write(target, bytes([code]))
         return code
     os.close(target)
     for number in _ENDING:
         signal.signal(number, lambda number, _: os.kill(scan, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # the program blocks them until here
     said = os.read(source, 1)  # nothing where it ended by other means than ours
     if said:
         threading.Timer(_LEAVE_SECONDS, os.kill, (scan, signal.SIGKILL)).start()  # a Ray that has lost its cluster may hang
@@ -145,8 +146,11 @@ def _caught(words: Sequence[str]) -> int:
     from .storage import reason_of
 
     try:
+        for number in _ENDING:
+            signal.signal(number, _interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         return _run(words)
-    except (KeyboardInterrupt, SystemExit):  # Ray has a handler of SIGTERM, too
+    except (KeyboardInterrupt, SystemExit):  # Ray exits at SIGTERM while it starts
         return _failed(130, "interrupted; --resume goes on from here")
     except Error as error:
         return _failed(3 if isinstance(error, (ModelError, InternalError)) else 2, _flags(str(error)))
