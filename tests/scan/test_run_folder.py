@@ -218,6 +218,8 @@ def test_errors_of_tasks_name_the_file(models, out, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(compatcheck.ModelError, match="out: can't be written: No space left on device"):
+        begin(made, found(*models), resume=True)
     answer = checks.CheckModels(made, False)._answer(chunk(found(*models)))
     assert f"{out}/run/" in answer["error"] and answer["error"].endswith("can't be written: No space left on device")
     assert [each.name for each in (out / "run").iterdir()] == ["settings.json"]   # no part of a file stays

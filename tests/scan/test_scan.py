@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 import surroundings as around
@@ -167,6 +168,59 @@ def test_lost_models_are_an_error(ray, registry, monkeypatch):
     with pytest.raises(compatcheck.ModelError, match="the results hold 3 of 4 models"):
         compatcheck.scan("models", "out")
     assert not (registry / "out" / "totals.json").exists()
+
+
+def test_workers_that_do_not_start_on_a_node(ray, registry, monkeypatch):
+    """A mapping file that the node lacks."""
+    from compatcheck.registry import run
+
+    mapping, checks = registry / "own.yaml", run.run_checks
+    mapping.write_text("acme::fused_bias: {9: {to: com.acme::FusedBias, inputs: [x, bias]}}\n")
+    monkeypatch.setattr(run, "run_checks", lambda *arguments: (mapping.unlink(), checks(*arguments))[1])
+    with pytest.raises(compatcheck.ModelError, match=r": no process that checks models starts: .*own\.yaml.*; --resume goes on from here$"):
+        compatcheck.scan("models", "out", mappings=["own.yaml"])
+    assert not (registry / "out" / "totals.json").exists()
+
+
+def test_a_cluster_that_gives_no_answer(ray, registry, monkeypatch):
+    from compatcheck.registry import cluster
+
+    class Silent:
+        """Data whose rows never come."""
+
+        def iter_rows(self):
+            released.wait()
+            return iter(())
+
+    released = threading.Event()
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0)
+    try:
+        monkeypatch.setattr(cluster, "NODE_SECONDS", 0)
+        monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {}}, {"Alive": False, "Resources": {"CPU": 1}}])
+        with pytest.raises(compatcheck.ModelError, match="no node of the Ray cluster has cores; --resume goes on"):
+            list(cluster.rows(Silent()))
+        monkeypatch.setattr(cluster, "SILENCE_SECONDS", 0.1)
+        monkeypatch.setattr(ray, "nodes", released.wait)
+        with pytest.raises(compatcheck.ModelError, match="the Ray cluster gave no answer in 0.1 s; --resume goes on"):
+            list(cluster.rows(Silent()))
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize("variable, file, found", [
+    ("", "", (None, "")), ("local", "", (None, "RAY_ADDRESS")), ("far:6379", "near:6379", ("far:6379", "RAY_ADDRESS")),
+    ("", "near:6379", ("near:6379", "the cluster of `ray start`")), ("auto", "dead:6379", (None, "")),
+])
+def test_the_cluster_that_auto_joins(ray, monkeypatch, variable, file, found):
+    """Not one that another program started for itself, as Ray's own "auto" does."""
+    from compatcheck.registry import cluster
+
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    monkeypatch.setenv("RAY_AUTH_MODE", os.environ.get("RAY_AUTH_MODE", "disabled"))
+    monkeypatch.setattr("ray._private.utils.read_ray_address", lambda: file or None)
+    monkeypatch.setattr(cluster, "_is_reachable", lambda address: not address.startswith("dead"))
+    assert cluster._address_of("auto") == found
+    assert cluster._address_of("named:1") == ("named:1", "--ray")
 
 
 def test_the_gate_is_that_of_the_call(ray, registry):

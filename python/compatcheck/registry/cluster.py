@@ -128,10 +128,13 @@ def _join(ray: Any, address: str, source: str) -> None:
 def _start(ray: Any, jobs: int | None) -> None:
     """A Ray of this process alone. Not in a thread of its own: Ray's processes end with the thread that starts them."""
     _require_token()
-    ray.init(
-        address="local", num_cpus=jobs, include_dashboard=False, object_store_memory=OBJECT_STORE_BYTES, _node_ip_address="127.0.0.1",
-        **_QUIET,
-    )
+    try:
+        ray.init(
+            address="local", num_cpus=jobs, include_dashboard=False, object_store_memory=OBJECT_STORE_BYTES,
+            _node_ip_address="127.0.0.1", **_QUIET,
+        )
+    except Exception as error:  # with the path, which `reason_of` leaves out: here it isn't the user's
+        raise ModelError(f"Ray can't be started on this machine: {' '.join(str(error).split())}") from error
 
 
 def _require_token() -> None:

@@ -15,6 +15,7 @@ SETTINGS = f"{chunks.FOLDER}/settings.json"
 _FORMAT = 1  # of settings.json
 # The names that a scan writes. A scan removes no other file.
 PARTS = re.compile(r"reports/part-\d{5,}\.jsonl|(?:models|findings)/verdict=[a-z_]+/part-\d{5,}\.parquet")
+_OF_THE_NAME = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)  # another folder helps
 PARTIAL = re.compile(r"(?:(?:run|reports|(?:models|findings)/verdict=[a-z_]+)/)?\.[^/]+\.[0-9a-f]{32}\.partial")
 
 
@@ -99,4 +100,5 @@ def begin(job: Job, folder: Folder, models: Sequence[Found], resume: bool) -> tu
     except Error:
         raise
     except Exception as error:
-        raise UsageError(f"{job.output}: can't be written: {reason_of(error)}") from error
+        kind = UsageError if isinstance(error, _OF_THE_NAME) else ModelError
+        raise kind(f"{job.output}: can't be written: {reason_of(error)}") from error

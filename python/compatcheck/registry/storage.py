@@ -100,6 +100,7 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
     models = []
     for each, info in files.items():
         below = each.removeprefix(root)
+        info = _behind_link(each, info)
         hidden = path not in files and not asks_for_hidden and any(part.startswith(".") for part in below.split("/"))
         if hidden or info.get("type") not in (None, "file") or not each.endswith(endings):
             continue
@@ -107,6 +108,16 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
         shown = name.encode(errors="backslashreplace").decode()  # names of local files can be any bytes
         models.append((Found(shown, fs.unstrip_protocol(each)), below, info))
     return models
+
+
+def _behind_link(path: str, info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """fsspec says of a link that it is neither a file nor a folder. Links to folders aren't followed, so that none is searched twice."""
+    if not info.get("islink"):
+        return info
+    time = info.get("mtime", 0)
+    with contextlib.suppress(OSError):  # a broken link: the check gives the reason
+        time = max(time, os.stat(path).st_mtime)
+    return {**info, "type": "directory" if os.path.isdir(path) else "file", "mtime": time}
 
 
 def _name(uri: str, fs: Any, path: str) -> str:
