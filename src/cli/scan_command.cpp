@@ -24,7 +24,7 @@ sys.path[:] = [path for path in sys.path if path]
 try:
     from compatcheck.registry.command import main
 except ImportError as error:
-    sys.stderr.write(f"scan needs the Python package, and {sys.executable} can't import it ({error}): pip install 'compatcheck[ray]'\n")
+    sys.stderr.write(f"scan needs the Python package, and {sys.executable} can't import it ({error}): pip install 'compatcheck[ray] @ file:///PATH/OF/THE/WHEEL'\n")
     sys.exit(2)
 sys.exit(main(sys.argv[1:])))";
 
@@ -84,7 +84,7 @@ int run_scan(const Options& options) {
   ::execvp(program.c_str(), arguments.data());
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   throw UsageError("scan runs in Python, and " + program + " can't be started (" + std::strerror(errno) +
-                   "): install Python, then pip install 'compatcheck[ray]'");
+                   "): install Python, then pip install 'compatcheck[ray] @ file:///PATH/OF/THE/WHEEL'");
 }
 
 }  // namespace compatcheck::cli

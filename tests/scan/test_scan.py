@@ -318,7 +318,7 @@ def test_without_the_package(registry, tmp_path):
     shutil.copy(PROGRAM, bare)
     done = subprocess.run([bare, "scan", "models", "-o", "out"], capture_output=True, text=True,
                           env={"PATH": os.environ["PATH"], "COMPATCHECK_PYTHON": sys.executable})
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "pip install 'compatcheck[ray]'" in done.stderr
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "pip install 'compatcheck[ray] @ file:///" in done.stderr
     done = subprocess.run([bare, "scan", "models", "-o", "out"], capture_output=True, text=True, env={"COMPATCHECK_PYTHON": "/nowhere/python3"})
     assert done.returncode == 2 and "can't be started" in done.stderr
 
