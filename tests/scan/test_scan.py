@@ -207,6 +207,30 @@ def test_a_cluster_that_gives_no_answer(ray, registry, monkeypatch):
         released.set()
 
 
+@pytest.mark.parametrize("cause, words", [
+    (None, "ConnectionError: nobody answers$"), (RuntimeError("... ray.exceptions.AuthenticationError: RPC error"), "another token; set RAY_AUTH_MODE=token"),
+    ("silence", "gave no answer in 0.1 s$"),
+])
+def test_a_cluster_that_cannot_be_joined(monkeypatch, cause, words):
+    from compatcheck.registry import cluster
+
+    class Ray:
+        def init(**_):
+            if cause == "silence":
+                released.wait()
+            raise ConnectionError("nobody answers") from cause
+
+    released = threading.Event()
+    said = []
+    monkeypatch.setattr(cluster, "_is_reachable", lambda address: True)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.1 if cause == "silence" else 60)
+    monkeypatch.setattr(cluster, "tell", said.append)
+    with pytest.raises(compatcheck.UsageError, match=f"RAY_ADDRESS far:1: .*{words}"):
+        cluster._join(Ray, "far:1", "RAY_ADDRESS")
+    released.set()
+    assert said == ["connecting to the Ray cluster at far:1 (RAY_ADDRESS)"]
+
+
 @pytest.mark.parametrize("variable, file, found", [
     ("", "", (None, "")), ("local", "", (None, "RAY_ADDRESS")), ("far:6379", "near:6379", ("far:6379", "RAY_ADDRESS")),
     ("", "near:6379", ("near:6379", "the cluster of `ray start`")), ("auto", "dead:6379", (None, "")),

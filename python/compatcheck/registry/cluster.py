@@ -122,7 +122,10 @@ def _join(ray: Any, address: str, source: str) -> None:
     except OutOfTime:
         raise UsageError(f"{named}: gave no answer in {CONNECT_SECONDS} s") from None
     except Exception as error:
-        raise UsageError(f"{named}: {reason_of(error)}") from error
+        reason = reason_of(error)
+        if "AuthenticationError" in reason + reason_of(error.__cause__ or error):
+            reason = "it takes another token; set RAY_AUTH_MODE=token, and the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
+        raise UsageError(f"{named}: {reason}") from error
 
 
 def _start(ray: Any, jobs: int | None) -> None:
