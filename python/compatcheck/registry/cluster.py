@@ -84,8 +84,8 @@ def connected(address: str, jobs: int | None) -> Iterator[None]:
 
 
 def _address_of(address: str) -> tuple[str | None, str]:
-    """The address, and where it stands. None: this machine names no cluster. `ray start` writes the address of its cluster to a file; Ray's own "auto" also joins a Ray
-    that another program started for itself, and that ends with that program."""
+    """The address, and where it stands. None: this machine names no cluster. `ray start` writes the address of its cluster to a file.
+    Ray's own "auto" also joins a Ray that another program started for itself, and that ends with that program."""
     if address != "auto":
         return address, "--ray"
     named = os.environ.get("RAY_ADDRESS") or "auto"
