@@ -124,6 +124,11 @@ Model load_bytes(const nb::bytes& bytes, const std::string& name, LoadOptions op
   return work.run([&, data = std::as_bytes(std::span(bytes.c_str(), bytes.size()))] { return Loader(options).load(data, name); });
 }
 
+[[noreturn]] void refuse_answer(nb::handle given) {
+  const auto kind = nb::cast<std::string>(given.type().attr("__name__"));
+  nb::raise_type_error("the read of a RangedFile returned %s instead of a list of bytes", kind.c_str());
+}
+
 // `read` is called by whichever thread reads, and goes with the last copy of the file, wherever that is.
 RangedFile ranged_file(const std::string& name, std::uint64_t bytes, nb::object read) {
   const std::shared_ptr<nb::object> held(new nb::object(std::move(read)), [](nb::object* object) {
@@ -135,8 +140,11 @@ RangedFile ranged_file(const std::string& name, std::uint64_t bytes, nb::object 
             nb::list asked;
             for (const ByteRange& range : ranges) asked.append(nb::make_tuple(range.offset, range.bytes));
             std::vector<std::string> answers;
-            for (const nb::handle each : (*held)(asked)) {
-              const auto piece = nb::cast<nb::bytes>(each);
+            const nb::object given = (*held)(asked);
+            if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) refuse_answer(given);
+            for (const nb::handle each : given) {
+              nb::bytes piece;
+              if (!nb::try_cast(each, piece)) refuse_answer(each);
               answers.emplace_back(piece.c_str(), piece.size());
             }
             return answers;

@@ -40,8 +40,9 @@ def table(heads, rows):
 OPTION = re.compile(r"^  (-.*?)(?:  +|\n +)(\S.*)$", re.M)
 
 
-def variable(option):
-    return "COMPATCHECK_" + re.search(r"--([\w-]+)", option)[1].upper().replace("-", "_")
+def variables(program, command):
+    """Those of a command's options, in their order, as its manual page names them."""
+    return re.findall(r"\((COMPATCHECK_\w+)\)$", program.said("man", command), re.M)
 
 
 def command_section(program, command):
@@ -50,8 +51,8 @@ def command_section(program, command):
     text = f"## {command}\n\n```text\n{usage.removeprefix('usage: ')}\n```\n\n{cell(summary.strip())[:1].upper()}{cell(summary.strip())[1:]}.\n"
     found = OPTION.findall(options)
     if found:
-        # Each has the same variable in every command; `man --list` alone has none.
-        rows = [(f"`{option}`".replace("|", "\\|"), cell(meaning), "" if command == "man" else f"`{variable(option)}`") for option, meaning in found]
+        rows = [(f"`{option}`".replace("|", "\\|"), cell(meaning), f"`{variable}`")
+                for (option, meaning), variable in zip(found, variables(program, command), strict=True)]
         text += "\n" + table(("option", "meaning", "environment variable"), rows)
     return text
 

@@ -6,9 +6,9 @@ import os
 from typing import Iterable, Mapping, Union, overload
 
 from . import _core
-from .errors import NotConvertible, UsageError
+from .errors import NotConvertible
 from .models import AnyModel, loaded
-from .options import CheckOptions, ConvertOptions, LoadOptions, Path, ReferenceOptions, VerifyOptions, fill, verify_options
+from .options import CheckOptions, ConvertOptions, LoadOptions, Path, ReferenceOptions, VerifyOptions, fill, opsets_of, verify_options
 from .progress import shown
 from .record import Record
 from .report import Report, Reports, Verification
@@ -45,25 +45,10 @@ def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: 
             return Report(_core.check_onnx(model, asked, progress), graph=graph)
     read = loaded("check", model, options, asked)
     fill("check", {"graph": True}, asked)  # which the page of to_html() draws
-    opsets = _opsets(opset)
+    opsets = opsets_of(opset)
     with shown(options.get("progress", False)) as progress:
         reports = [Report(text, graph=graph) for text in _core.check(read, opsets, isinstance(opset, range), asked, progress)]
     return reports[0] if isinstance(opset, int) else Reports(reports)
-
-
-_LARGEST = 2**31 - 1  # of the library's numbers
-
-
-def _opsets(opset: Union[int, Iterable[int]]) -> list[int]:
-    given = [opset] if isinstance(opset, int) else list(opset) if isinstance(opset, Iterable) else [opset]
-    if isinstance(opset, str) or not all(isinstance(each, int) for each in given):
-        raise TypeError(f"opset can't be {opset!r}: it is a number, a list of numbers or a range")
-    if not given:
-        raise UsageError("opset is an empty list")
-    for each in given:
-        if abs(each) > _LARGEST:
-            raise UsageError(f"there is no opset {each}")
-    return given
 
 
 def convert(model: AnyModel, /, output: Union[Path, None] = None, opset: int = 17, **options: Unpack[ConvertOptions]) -> Report:

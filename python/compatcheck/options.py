@@ -1,10 +1,13 @@
 """The options of calls. They have the names of the C++ headers' fields, and mean what the flags of the command line mean."""
 from __future__ import annotations
 
+import math
 import os
-from typing import Any, Callable, Literal, Mapping, Sequence, TypedDict, Union
+import sys
+from typing import Any, Callable, Iterable, Literal, Mapping, Sequence, TypedDict, Union
 
 from . import _core
+from .errors import UsageError
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
@@ -90,6 +93,9 @@ class ReferenceOptions(TypedDict, total=False):
     libtorch: Path
 
 
+_LEAST = {"timeout_seconds": sys.float_info.min, "memory_mb": 1, "max_missing": 0}
+
+
 def fill(call: str, options: Mapping[str, Any], *structs: Any) -> None:
     """Sets each option in every struct that has it. None stands for an option that isn't given."""
     for name, value in options.items():
@@ -99,11 +105,29 @@ def fill(call: str, options: Mapping[str, Any], *structs: Any) -> None:
         if value is None:
             continue
         for struct in holders:
-            plain = _plain(value, isinstance(getattr(struct, name), list))
             try:
-                setattr(struct, name, plain)
+                setattr(struct, name, _plain(value, isinstance(getattr(struct, name), list)))
             except TypeError:
                 raise TypeError(f"{call}(): {name} can't be {value!r}") from None
+        least = _LEAST.get(name)
+        if least is not None and not least <= value < math.inf:
+            bound = "above 0" if name == "timeout_seconds" else f"at least {least}"
+            raise UsageError(f"{name} {value}: must be {bound}")
+
+
+_LARGEST = 2**31 - 1  # of the library's numbers
+
+
+def opsets_of(opset: Union[int, Iterable[int]]) -> list[int]:
+    given = [opset] if isinstance(opset, int) else list(opset) if isinstance(opset, Iterable) else [opset]
+    if isinstance(opset, str) or not all(isinstance(each, int) for each in given):
+        raise TypeError(f"opset can't be {opset!r}: it is a number, a list of numbers or a range")
+    if not given:
+        raise UsageError("opset is an empty list")
+    for each in given:
+        if abs(each) > _LARGEST:
+            raise UsageError(f"there is no opset {each}")
+    return given
 
 
 def _plain(value: Any, is_list: bool) -> Any:

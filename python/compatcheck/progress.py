@@ -13,6 +13,8 @@ def shown(progress: Progress) -> Iterator[Callable[[str, int, int], object] | No
     if callable(progress) or not progress:
         yield progress if callable(progress) else None
         return
+    if progress is not True:
+        raise TypeError(f"progress can't be {progress!r}: it is True, False or a function of (stage, done, total)")
     try:
         from tqdm.auto import tqdm
     except ImportError:

@@ -32,20 +32,18 @@ def _report(item: pytest.Item, mark: pytest.Mark) -> Any:
         model, *rest = mark.args
         if isinstance(model, (str, os.PathLike)):
             model = item.path.parent / model
-        reports[id(mark)] = compatcheck.check(model, *rest, **mark.kwargs)
+        try:
+            reports[id(mark)] = compatcheck.check(model, *rest, **mark.kwargs)
+        except (compatcheck.Error, TypeError) as error:  # TypeError: a wrong keyword
+            pytest.fail(f"onnx_convertible: {type(error).__name__}: {error}", pytrace=False)
     return reports[id(mark)]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
     __tracebackhide__ = True
-    import compatcheck
-
     for mark in item.iter_markers("onnx_convertible"):
-        try:
-            report = _report(item, mark)
-        except compatcheck.Error as error:
-            pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        report = _report(item, mark)
         if report.exit_code != 0:
             pytest.fail(str(report), pytrace=False)
 

@@ -273,7 +273,7 @@ constexpr std::array options_shipped{
            [](Options& o, const std::string& v) { o.changed_since = v; }},
     Option{"--changed-since", "", "TIME", "", false, "scan",
            "check only models that were modified since this date or time: 2026-01-31, 2026-01-31T12:00:00Z",
-           [](Options& o, const std::string& v) { o.changed_since = v; }},
+           [](Options& o, const std::string& v) { o.changed_since = v; }, false, "COMPATCHECK_SCAN_CHANGED_SINCE"},
     Option{"--shard", "", "K/N", "", false, "check", "check every Nth model, starting with the Kth",
            [](Options& o, const std::string& v) { o.shard = parse_shard(v); }},
     Option{"--jobs", "-j", "N", "", false, "check", "check N models at a time (default: one per processor)",
@@ -345,6 +345,7 @@ std::vector<const Option*> options_of(std::string_view command) {
 }
 
 std::string environment_name(const Option& option) {
+  if (!option.variable.empty()) return std::string(option.variable);
   std::string name = "COMPATCHECK_" + std::string(option.name.substr(2));
   for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;

@@ -21,6 +21,7 @@ struct Option {
   std::string_view help;
   void (*apply)(Options&, const std::string& value);  // throws UsageError; a flag gets ""
   bool reads_configuration = false;                   // it says where the configuration is, which gives others their values
+  std::string_view variable = {};                     // where --name and COMPATCHECK_NAME mean another thing elsewhere
 
   bool has_words() const { return !choices.empty() && choices.front() != '<'; }
 };
@@ -28,7 +29,7 @@ struct Option {
 std::span<const Option> option_table();
 std::vector<const Option*> options_of(std::string_view command);
 bool serves(const Option& option, std::string_view command);
-// "COMPATCHECK_FAIL_ON" for --fail-on.
+// "COMPATCHECK_FAIL_ON" for --fail-on, unless the row names another one.
 std::string environment_name(const Option& option);
 
 }  // namespace compatcheck::cli

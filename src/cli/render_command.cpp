@@ -125,20 +125,32 @@ class LongPage {
   std::unordered_map<std::string, std::size_t> known_;
 };
 
+// As scans name the files of reports: part-00000.jsonl.
+bool is_part(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  return file.extension() == ".jsonl" && stem.starts_with("part-") && stem.size() >= 10 &&
+         stem.find_first_not_of("0123456789", 5) == std::string::npos;
+}
+
 // The reports of a scan's folder.
 std::vector<std::string> report_files(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   for (const auto& word : words) {
     std::error_code error;
-    const auto reports = std::filesystem::path(word) / "reports";
-    if (!std::filesystem::exists(std::filesystem::path(word) / "totals.json", error) ||
-        !std::filesystem::is_directory(reports, error)) {
+    const std::filesystem::path folder(word);
+    if (!std::filesystem::exists(folder / "run" / "settings.json", error) &&
+        !std::filesystem::exists(folder / "totals.json", error)) {
       files.push_back(word);
       continue;
     }
+    if (!std::filesystem::exists(folder / "totals.json", error))
+      throw ModelError(word + ": the scan in this folder isn't complete; compatcheck scan --resume goes on with it");
     std::vector<std::string> parts;
-    for (const auto& entry : std::filesystem::directory_iterator(reports)) parts.push_back(entry.path().string());
-    std::ranges::sort(parts);
+    for (std::filesystem::directory_iterator entry(folder / "reports", error), end; !error && entry != end;
+         entry.increment(error))
+      if (is_part(entry->path())) parts.push_back(entry->path().string());
+    if (parts.empty()) throw ModelError(word + ": the scan in this folder has no reports");
+    std::ranges::sort(parts, {}, [](const std::string& part) { return std::pair(part.size(), part); });
     std::ranges::move(parts, std::back_inserter(files));
   }
   return files;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -23,7 +24,7 @@ sys.path[:] = [path for path in sys.path if path]
 try:
     from compatcheck.registry.command import main
 except ImportError as error:
-    sys.stderr.write(f"scan needs the Python package, and {sys.executable} can't import it ({error}): pip install 'compatcheck[ray]'\n")
+    sys.stderr.write(f"scan needs the Python package, and {sys.executable} can't import it ({error}): pip install 'compatcheck[ray] @ file:///PATH/OF/THE/WHEEL'\n")
     sys.exit(2)
 sys.exit(main(sys.argv[1:])))";
 
@@ -75,9 +76,15 @@ int run_scan(const Options& options) {
   arguments.push_back(nullptr);
   find_package();
   ::setenv("PYTHONSAFEPATH", "1", 1);  // the same for Python processes that are started from there
+  // Signals that come while Python starts wait until its handlers stand.
+  sigset_t ending, before;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+  ::sigprocmask(SIG_BLOCK, &ending, &before);
   ::execvp(program.c_str(), arguments.data());
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   throw UsageError("scan runs in Python, and " + program + " can't be started (" + std::strerror(errno) +
-                   "): install Python, then pip install 'compatcheck[ray]'");
+                   "): install Python, then pip install 'compatcheck[ray] @ file:///PATH/OF/THE/WHEEL'");
 }
 
 }  // namespace compatcheck::cli

@@ -26,9 +26,17 @@ def test_marker(pytester):
         def test_gate(onnx_report):
             assert not onnx_report.convertible
 
+        @pytest.mark.onnx_convertible({str(samples.EXPORTED)!r}, opest=18)
+        def test_wrong_keyword(): pass
+
+        @pytest.mark.onnx_convertible({str(samples.EXPORTED)!r}, opest=18)
+        def test_wrong_keyword_and_a_report(onnx_report): pass
+
         def test_without(): pass
     """)
     pytester.path.joinpath("here.ir").write_bytes((samples.GRAPHS / "relu.ir").read_bytes())
     result = pytester.runpytest_subprocess("-p", "compatcheck.pytest_plugin", "--strict-markers", "-rf")
-    result.assert_outcomes(passed=4, failed=2)
-    result.stdout.fnmatch_lines(["*NOT CONVERTIBLE*3 of 4 operators missing*", "*ModelError: *nowhere.pt: no such file*"])
+    result.assert_outcomes(passed=4, failed=3, errors=1)
+    result.stdout.fnmatch_lines(["*NOT CONVERTIBLE*3 of 4 operators missing*", "*ModelError: *nowhere.pt: no such file*",
+                                 "onnx_convertible: TypeError: check() got an unexpected keyword argument 'opest'"])
+    result.stdout.no_fnmatch_line("*api.py*")   # no traceback

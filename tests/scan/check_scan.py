@@ -14,7 +14,7 @@ import tempfile
 
 import surroundings as around
 
-from compatcheck.registry import run
+from compatcheck.registry import checks
 
 OWN = pathlib.Path(__file__).resolve().parent.parent / "cli" / "models"
 
@@ -27,7 +27,7 @@ def check_run(program, s3, count, address, ray_cluster, node):
     scan = ["scan", "s3://models", "-o", "s3://results/run", "--ray", address, "--target", "tensorrt", "--opset", "17", "--progress", "never"]
     done = lambda: len([key for key in around.objects(s3, "results", "run/run/") if key.endswith(".jsonl")])
     driver = around.Driver(program, scan, s3.environment())
-    size = max(1, min(run.MOST_IN_CHUNK, count // 64))
+    size = max(1, min(checks.MOST_IN_CHUNK, count // 64))
     chunks = -(-count // size)
     around.until(lambda: done() >= chunks // 4 or not driver.running())
     driver.signal(signal.SIGSTOP)

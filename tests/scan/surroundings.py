@@ -142,14 +142,14 @@ def run_program(program, arguments, environment, check=True, **options):
 
 
 class Driver:
-    """A scan as a process that can be stopped and killed."""
+    """A scan as processes that can be stopped and killed."""
 
     def __init__(self, program, arguments, environment):
         self._process = subprocess.Popen([program, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                         env={**os.environ, **QUIET, "COMPATCHECK_PYTHON": sys.executable, **environment})
+                                         start_new_session=True, env={**os.environ, **QUIET, "COMPATCHECK_PYTHON": sys.executable, **environment})
 
     def signal(self, number):
-        self._process.send_signal(number)
+        os.killpg(self._process.pid, number)
 
     def running(self):
         return self._process.poll() is None

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import compatcheck
-from compatcheck.registry import chunks, run
+from compatcheck.registry import checks, chunks, run, run_folder, storage
 from compatcheck.registry.storage import Found
 
 OWN = pathlib.Path(__file__).resolve().parent.parent
@@ -16,7 +16,7 @@ NET, OTHER = OWN / "python" / "net.pt2", OWN / "python" / "net.pt"
 
 
 def job(folder, settings="s"):
-    return run.Job(str(folder), 17, {}, {}, settings)
+    return run_folder.Job(str(folder), 17, {}, {}, settings)
 
 
 def found(*files, changed=True):
@@ -31,9 +31,11 @@ def chunk(models, earlier=None):
 
 def check(made_job, models, earlier=None):
     """What an actor answers."""
-    answer, = run.CheckModels(made_job, False)._answer(chunk(models, earlier)),
+    answer, = checks.CheckModels(made_job, False)._answer(chunk(models, earlier)),
     assert not answer["error"], answer
-    return answer["file"]
+    (name, size), = json.loads(answer["files"])
+    assert size > 0
+    return name
 
 
 def reports(folder, file):
@@ -56,7 +58,9 @@ def out(tmp_path):
 
 
 def begin(made_job, models, resume=False):
-    return run.begin(made_job, made_job.folder(), models, resume)
+    """Another run that begins while this one's folder is open is refused: see test_two_runs_at_once."""
+    with made_job.folder() as folder:
+        return run_folder.begin(made_job, folder, models, resume)
 
 
 @pytest.mark.parametrize("settings", [None, b"", b"[]", b'{"settings": "x", "run": "y"}', b'{"scan": 1, "settings": "x"}'])
@@ -89,7 +93,7 @@ def test_a_model_that_has_the_name_of_a_result_is_refused(models, out):
     ("models/verdict=no/deep/part-00000.parquet", False), ("x/reports/part-00000.jsonl", False),
 ])
 def test_only_names_of_results_are_removed(name, written):
-    assert bool(run._PARTS.fullmatch(name)) == written == run._is_written_by_scans(name)
+    assert bool(run_folder.PARTS.fullmatch(name)) == written == run_folder.is_written_by_scans(name)
 
 
 def test_a_chunk_that_is_done_twice(models, out):
@@ -153,13 +157,57 @@ def test_an_unchanged_model_keeps_its_report_without_a_look(models, out):
 def test_another_run_in_the_folder_is_noticed(models, out):
     first, second = job(out), job(out)
     begin(first, found(*models))
-    run.check_is_ours(first, first.folder())
+    run_folder.check_is_ours(first, first.folder())
     begin(second, found(*models), resume=True)
     with pytest.raises(compatcheck.ModelError, match="another run writes to this folder"):
-        run.check_is_ours(first, first.folder())
+        run_folder.check_is_ours(first, first.folder())
     file = check(first, found(*models))
     answer = run.write_parts({"part": [json.dumps({"place": 0, "files": [file]})]}, first)
     assert answer["error"] == [f"{out}: another run writes to this folder"] and not (out / "reports").exists()
+
+
+def test_two_runs_at_once(models, out):
+    first, second = job(out), job(out)
+    with first.folder() as mine, second.folder() as theirs:
+        run_folder.begin(first, mine, found(*models), False)
+        for resume in (False, True):
+            with pytest.raises(compatcheck.ModelError, match="out: another run writes to this folder$"):
+                run_folder.begin(second, theirs, found(*models), resume)
+        run_folder.check_is_ours(first, mine)
+    begin(second, found(*models), resume=True)
+
+
+def test_two_runs_that_begin_at_once_in_an_object_store(models, monkeypatch):
+    """Both see an empty folder; one of them makes the settings."""
+    first, second = job("memory://two/out"), job("memory://two/out")
+    monkeypatch.setattr(storage.Folder, "names", lambda *_: [])
+    try:
+        begin(first, found(*models))
+        with pytest.raises(compatcheck.ModelError, match="another run writes to this folder"):
+            begin(second, found(*models))
+        run_folder.check_is_ours(first, first.folder())
+    finally:
+        first.folder().fs.rm("/two", recursive=True)
+
+
+def test_files_of_chunks_and_parts_are_bounded_by_bytes(models, out, monkeypatch):
+    made = job(out)
+    begin(made, found(*models))
+    monkeypatch.setattr(checks, "CHUNK_BYTES", 1)
+    answer = checks.CheckModels(made, False)._answer(chunk(found(*models)))
+    files = [(name, size) for name, size in json.loads(answer["files"])]
+    assert [list(reports(out, name)) for name, _ in files] == [["a.pt2"], ["b.pt"], ["c.pt2"]]
+    assert [size for _, size in files] == [(out / name).stat().st_size for name, _ in files]
+    names = [name for name, _ in files]
+    assert list(run._parts(files)) == [names]
+    monkeypatch.setattr(run, "PART_BYTES", files[0][1] + files[1][1])
+    assert list(run._parts(files)) == [names[:2], names[2:]]
+    monkeypatch.setattr(run, "PART_BYTES", 1)
+    assert list(run._parts(files)) == [[name] for name in names] and list(run._parts([])) == []
+    # A resumed run takes the reports from all of them.
+    earlier, _ = begin(made, found(*models), resume=True)
+    again = checks.CheckModels(made, False)._answer(chunk(found(*models, changed=False), earlier))
+    assert again == answer
 
 
 def test_errors_of_tasks_name_the_file(models, out, monkeypatch):
@@ -170,6 +218,8 @@ def test_errors_of_tasks_name_the_file(models, out, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "replace", full)
-    answer = run.CheckModels(made, False)._answer(chunk(found(*models)))
+    with pytest.raises(compatcheck.ModelError, match="out: can't be written: No space left on device"):
+        begin(made, found(*models), resume=True)
+    answer = checks.CheckModels(made, False)._answer(chunk(found(*models)))
     assert f"{out}/run/" in answer["error"] and answer["error"].endswith("can't be written: No space left on device")
     assert [each.name for each in (out / "run").iterdir()] == ["settings.json"]   # no part of a file stays

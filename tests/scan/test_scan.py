@@ -3,8 +3,10 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 import surroundings as around
@@ -109,6 +111,38 @@ def test_files_of_others_stay(ray, registry):
     assert all(file.read_text() == "mine" for file in others) and not left.exists()
 
 
+def test_render_takes_the_reports_of_the_run(ray, registry):
+    def render(*arguments):
+        return subprocess.run([PROGRAM, "render", "out", "--format", "jsonl", *arguments], capture_output=True, text=True)
+
+    compatcheck.scan("models", "out")
+    reports = registry / "out" / "reports"
+    for name in ("mine.jsonl", "part-00000.jsonl.bak", ".part-00001.jsonl.partial", "part-1.jsonl"):
+        (reports / name).write_text("mine")
+    (reports / "part-00001.jsonl.d").mkdir()
+    done = render()
+    assert done.returncode == 0 and done.stdout == (reports / "part-00000.jsonl").read_text(), done
+    (registry / "out" / "totals.json").unlink()
+    done = render()
+    assert (done.returncode, done.stdout) == (3, "") and "out: the scan in this folder isn't complete" in done.stderr
+    shutil.rmtree(registry / "out")
+    compatcheck.scan("models", "out", changed_since="2100-01-01")
+    done = render()
+    assert (done.returncode, done.stdout) == (3, "") and "out: the scan in this folder has no reports" in done.stderr
+
+
+def test_the_totals_are_those_of_check(ray, registry):
+    """The program counts the reports that it holds; a scan adds up parts that no machine holds together."""
+    for options in ({"opset": [9, 17]}, {"opset": range(13, 18)}, {}):
+        totals = compatcheck.scan("models", "out", resume=(registry / "out").exists(), **options).to_dict()
+        opset = ["--opset", "9,17" if isinstance(options["opset"], list) else "13-17"] if options else []
+        done = subprocess.run([PROGRAM, "check", "models", "--frontend", "native", "--no-config", "--format", "json", *opset], capture_output=True, text=True)
+        theirs = json.loads(done.stdout)["totals"]
+        assert done.returncode == totals["exit_code"] and theirs["models"] == totals["models"] == 4
+        assert [theirs[name] for name in ("yes", "no", "needs_input", "not_checked")] == [totals[name] for name in ("yes", "no", "needs_input", "not_checked")]
+        assert theirs["missing"] == [{name: each[name] for name in ("op", "models", "nodes")} for each in totals["missing"]]
+
+
 def test_another_run_takes_the_folder(ray, registry, monkeypatch):
     from compatcheck.registry import run
 
@@ -134,6 +168,83 @@ def test_lost_models_are_an_error(ray, registry, monkeypatch):
     with pytest.raises(compatcheck.ModelError, match="the results hold 3 of 4 models"):
         compatcheck.scan("models", "out")
     assert not (registry / "out" / "totals.json").exists()
+
+
+def test_workers_that_do_not_start_on_a_node(ray, registry, monkeypatch):
+    """A mapping file that the node lacks."""
+    from compatcheck.registry import run
+
+    mapping, checks = registry / "own.yaml", run.run_checks
+    mapping.write_text("acme::fused_bias: {9: {to: com.acme::FusedBias, inputs: [x, bias]}}\n")
+    monkeypatch.setattr(run, "run_checks", lambda *arguments: (mapping.unlink(), checks(*arguments))[1])
+    with pytest.raises(compatcheck.ModelError, match=r": no process that checks models starts: .*own\.yaml.*; --resume goes on from here$"):
+        compatcheck.scan("models", "out", mappings=["own.yaml"])
+    assert not (registry / "out" / "totals.json").exists()
+
+
+def test_a_cluster_that_gives_no_answer(ray, registry, monkeypatch):
+    from compatcheck.registry import cluster
+
+    class Silent:
+        """Data whose rows never come."""
+
+        def iter_rows(self):
+            released.wait()
+            return iter(())
+
+    released = threading.Event()
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0)
+    try:
+        monkeypatch.setattr(cluster, "NODE_SECONDS", 0)
+        monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {}}, {"Alive": False, "Resources": {"CPU": 1}}])
+        with pytest.raises(compatcheck.ModelError, match="no node of the Ray cluster has cores; --resume goes on"):
+            list(cluster.rows(Silent()))
+        monkeypatch.setattr(cluster, "SILENCE_SECONDS", 0.1)
+        monkeypatch.setattr(ray, "nodes", released.wait)
+        with pytest.raises(compatcheck.ModelError, match="the Ray cluster gave no answer in 0.1 s; --resume goes on"):
+            list(cluster.rows(Silent()))
+    finally:
+        released.set()
+
+
+@pytest.mark.parametrize("cause, words", [
+    (None, "ConnectionError: nobody answers$"), (RuntimeError("... ray.exceptions.AuthenticationError: RPC error"), "another token; set RAY_AUTH_MODE=token"),
+    ("silence", "gave no answer in 0.1 s$"),
+])
+def test_a_cluster_that_cannot_be_joined(monkeypatch, cause, words):
+    from compatcheck.registry import cluster
+
+    class Ray:
+        def init(**_):
+            if cause == "silence":
+                released.wait()
+            raise ConnectionError("nobody answers") from cause
+
+    released = threading.Event()
+    said = []
+    monkeypatch.setattr(cluster, "_is_reachable", lambda address: True)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.1 if cause == "silence" else 60)
+    monkeypatch.setattr(cluster, "tell", said.append)
+    with pytest.raises(compatcheck.UsageError, match=f"RAY_ADDRESS far:1: .*{words}"):
+        cluster._join(Ray, "far:1", "RAY_ADDRESS")
+    released.set()
+    assert said == ["connecting to the Ray cluster at far:1 (RAY_ADDRESS)"]
+
+
+@pytest.mark.parametrize("variable, file, found", [
+    ("", "", (None, "")), ("local", "", (None, "RAY_ADDRESS")), ("far:6379", "near:6379", ("far:6379", "RAY_ADDRESS")),
+    ("", "near:6379", ("near:6379", "the cluster of `ray start`")), ("auto", "dead:6379", (None, "")),
+])
+def test_the_cluster_that_auto_joins(ray, monkeypatch, variable, file, found):
+    """Not one that another program started for itself, as Ray's own "auto" does."""
+    from compatcheck.registry import cluster
+
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    monkeypatch.setenv("RAY_AUTH_MODE", os.environ.get("RAY_AUTH_MODE", "disabled"))
+    monkeypatch.setattr("ray._private.utils.read_ray_address", lambda: file or None)
+    monkeypatch.setattr(cluster, "_is_reachable", lambda address: not address.startswith("dead"))
+    assert cluster._address_of("auto") == found
+    assert cluster._address_of("named:1") == ("named:1", "--ray")
 
 
 def test_the_gate_is_that_of_the_call(ray, registry):
@@ -169,18 +280,44 @@ def test_changed_since(ray, registry):
     ({"mappings": ["absent.yaml"]}, "absent.yaml"),
     ({"frontend": "libtorch"}, "libtorch needs files"),
     ({"hash": True}, "scan has no hash"),
+    ({"timeout_seconds": -1}, "timeout_seconds -1: must be above 0"),
+    ({"memory_mb": 0}, "memory_mb 0: must be at least 1"),
+    ({"jobs": 0}, "jobs 0: must be at least 1"),
+    ({"changed_since": 1e30}, "expected a date or time"),
     ({"changed_since": "yesterday"}, "expected a date or time"),
-    ({"ray": "10.255.255.1:nothing"}, "--ray"),
+    ({"ray": "nowhere"}, "--ray nowhere: .*Invalid address"),
+    ({"ray": "127.0.0.1:1"}, "--ray 127.0.0.1:1: no cluster answers there"),
 ])
 def test_what_is_wrong_with_the_options_is_said_once(registry, options, words, monkeypatch):
     if "ray" in options:
         import ray as imported
 
         monkeypatch.setattr(imported, "is_initialized", lambda: False)
-        monkeypatch.setattr(imported, "init", lambda **_: (_ for _ in ()).throw(ConnectionError("nobody answers")))
     with pytest.raises((compatcheck.UsageError, compatcheck.TableError), match=words):
         compatcheck.scan("models", "out", **options)
     assert not (registry / "out").exists()
+
+
+@pytest.mark.parametrize("options", [
+    {"progress": 5}, {"opset": "17"}, {"opset": 17.5}, {"ray": 5}, {"jobs": "2"}, {"resume": "yes"}, {"exclude": 5}, {"storage_options": "anon"}, {"targets": 5},
+    {"timeout_seconds": "soon"}, {"nonsense": 1},
+])
+def test_arguments_of_other_types(registry, options):
+    pytest.importorskip("ray")
+    name, = options
+    with pytest.raises(TypeError, match=name):
+        compatcheck.scan("models", "out", **options)
+    assert not (registry / "out").exists()
+
+
+def test_no_uris(registry):
+    for uris in ([], ""):
+        with pytest.raises(compatcheck.UsageError, match="uris is empty"):
+            compatcheck.scan(uris, "out")
+    with pytest.raises(TypeError, match="uris can't be 5"):
+        compatcheck.scan(5, "out")
+    with pytest.raises(TypeError, match="output can't be 5"):
+        compatcheck.scan("models", 5)
 
 
 # --- The program ---
@@ -205,7 +342,7 @@ def test_without_the_package(registry, tmp_path):
     shutil.copy(PROGRAM, bare)
     done = subprocess.run([bare, "scan", "models", "-o", "out"], capture_output=True, text=True,
                           env={"PATH": os.environ["PATH"], "COMPATCHECK_PYTHON": sys.executable})
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "pip install 'compatcheck[ray]'" in done.stderr
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "pip install 'compatcheck[ray] @ file:///" in done.stderr
     done = subprocess.run([bare, "scan", "models", "-o", "out"], capture_output=True, text=True, env={"COMPATCHECK_PYTHON": "/nowhere/python3"})
     assert done.returncode == 2 and "can't be started" in done.stderr
 
@@ -276,6 +413,38 @@ sys.exit(command.main(sys.argv[1:]))
     assert run("wrong", subprocess.DEVNULL) == (3, "scan failed: ZeroDivisionError: division by zero\n")
 
 
+def test_a_program_whose_ray_dies():
+    """Ray's library ends its process with exit code 1, which is the code of findings."""
+    code = """
+import os, signal, sys
+from compatcheck.registry import command, scan
+def made(*arguments, **options):
+    if arguments[1] == "exit":
+        os._exit(1)
+    if arguments[1] == "wait":
+        os.write(int(options["method"]), b"r")
+        signal.pause()
+    os.kill(os.getpid(), signal.SIGKILL)
+scan.scan = made
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+    def start(output, *words, **options):
+        return subprocess.Popen([sys.executable, "-c", code, "--output", output, *words, "--", "models"], stderr=subprocess.PIPE, text=True, **options)
+
+    for output, reason in (("exit", "Ray ended the scan"), ("kill", "the scan was killed (SIGKILL)")):
+        done = start(output)
+        assert done.communicate()[1] == f"{reason}; --resume goes on from here\n" and done.returncode == 3
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        source, target = os.pipe()
+        done = start("wait", "--method", str(target), pass_fds=[target])
+        assert os.read(source, 1) == b"r"
+        done.send_signal(number)
+        assert done.communicate()[1] == "interrupted; --resume goes on from here\n" and done.returncode == 130
+        os.close(source)
+        os.close(target)
+
+
 @pytest.mark.parametrize("words, options, uris", [
     (["--exclude", "--", "--opset", "17", "--", "a", "--"], {"exclude": ["--"], "opset": 17}, ["a", "--"]),
     (["--resume", "", "--opset-range", "13,17", "--"], {"resume": True, "opset": range(13, 18)}, []),
@@ -292,10 +461,13 @@ def test_words_of_the_program(words, options, uris):
     (b"[2026-12-01 10:00:00,123 E 1 2] raylet.cc:12: lost\n", False),
     (b"disk is full\n", True),
 ])
-def test_the_log_of_ray_is_not_shown(line, shown):
-    from compatcheck.registry.command import _RAYS_OWN
+def test_the_log_of_ray_is_not_shown(line, shown, capfd):
+    from compatcheck.registry.command import _WithoutLog
 
-    assert bool(_RAYS_OWN.match(line)) != shown
+    with _WithoutLog():
+        os.write(2, line + b"    a line below\n\ntext\n")
+    text = line.decode() + "    a line below\n\n" if shown else ""
+    assert capfd.readouterr().err == text + "text\n"
 
 
 def test_a_program_run(registry):
@@ -303,6 +475,15 @@ def test_a_program_run(registry):
     assert done.returncode == 0 and done.stderr == "", done
     totals = json.loads(done.stdout)
     assert totals["models"] == 3 and totals["targets"][0]["target"].startswith("tensorrt")
+
+
+def test_the_two_options_changed_since(registry):
+    """That of check, a revision, isn't that of scan, a time."""
+    done = program("models", "-o", "out", "--ray", "local", "--quiet", COMPATCHECK_CHANGED_SINCE="origin/main", COMPATCHECK_SCAN_CHANGED_SINCE="2100-01-01")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert json.loads((registry / "out" / "totals.json").read_text())["models"] == 0
+    done = program("models", "-o", "other", COMPATCHECK_SCAN_CHANGED_SINCE="soon")
+    assert done.returncode == 2 and "--changed-since soon: expected a date" in done.stderr
 
 
 def test_examples_of_the_page(ray, registry, monkeypatch, capsys):

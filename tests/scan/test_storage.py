@@ -8,6 +8,7 @@ import shutil
 import threading
 
 import pytest
+import surroundings as around
 
 import compatcheck
 from compatcheck.registry.storage import Folder, Remote, as_time, find_models
@@ -49,6 +50,22 @@ def test_brackets_in_names(tree):
     assert folder.read_all(["x.txt", "y.txt"]) == [b"x.txt", b"y.txt"] and folder.heads(["y.txt"], 1) == [b"y"]
     folder.remove(["x.txt"])
     assert (tree / "b1" / "x.txt").read_text() == "mine" and not (tree / "b[1]" / "x.txt").exists()
+
+
+def test_links(tree):
+    """Those to files are models, as for `check`; those to folders aren't followed."""
+    (tree / "b" / "link.pt").symlink_to("../a/net.pt2")
+    (tree / "b" / "broken.pt").symlink_to("nowhere")
+    (tree / "b" / "itself.pt").symlink_to("itself.pt")
+    (tree / "b" / "loop").symlink_to("..")
+    (tree / "b" / "folder.pt").symlink_to("../a")
+    os.mkfifo(tree / "b" / "pipe.pt")
+    assert names("models/b") == names("models/b/*.pt") == [f"models/b/{name}.pt" for name in ("broken", "itself", "link", "net")]
+    old = as_time("2020-01-01").timestamp()
+    os.utime(tree / "b" / "link.pt", (old, old), follow_symlinks=False)
+    assert names("models/b/link.pt", since=as_time("2021-01-01")) == ["models/b/link.pt"]   # the time of the file
+    os.utime(tree / "a" / "net.pt2", (old, old))
+    assert names("models/b/link.pt", since=as_time("2021-01-01")) == []
 
 
 def test_a_glob_in_the_first_part_of_a_path():
@@ -166,6 +183,47 @@ def web(tmp_path):
     server.shutdown()
 
 
+LETTERS = ("b[1].pt2", "st*r.pt2", "q?.pt2", "h#ash.pt2", "sp ace.pt2", "per%20cent.pt2", "pl+us.pt2", "ünïcode.pt2", "[x]/{y}/net.pt2", "new\nline.pt2")
+
+
+def test_letters_of_globs_in_local_names(tmp_path):
+    for name in LETTERS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(NET, tmp_path / name)
+    found = find_models([str(tmp_path)], (), None, {})
+    assert [model.name for model in found] == sorted(f"{tmp_path}/{name}" for name in LETTERS)
+    for model in found:
+        assert find_models([model.name], (), None, {}) == [model]   # by its own name, too
+        remote = Remote(model.uri, {})
+        assert remote.size == NET.stat().st_size and remote.read([(0, 4)]) == [NET.read_bytes()[:4]] and not remote.has_changed()
+        remote.close()
+
+
+def test_letters_of_globs_in_keys_of_s3(monkeypatch):
+    pytest.importorskip("moto")
+    data = NET.read_bytes()
+    with around.s3_server() as s3:
+        for name, value in s3.environment().items():
+            monkeypatch.setenv(name, value)
+        client = s3.client()
+        client.create_bucket(Bucket="models")
+        keys = LETTERS[:-1]   # the test's server has no keys with ends of lines
+        for name in keys:
+            client.put_object(Bucket="models", Key=f"m[1]/{name}", Body=data)
+        client.put_object(Bucket="models", Key="m1/other.pt", Body=b"x")
+        found = find_models(["s3://models/m[1]"], (), None, {})
+        assert [model.name for model in found] == sorted(f"s3://models/m[1]/{name}" for name in keys)
+        for model in found:
+            assert find_models([model.name], (), None, {}) == [model]
+            assert compatcheck.check(compatcheck.ranged_file(model.uri)).verdict == "yes"
+        folder = Folder("s3://models/o[u]t*", {})
+        client.put_object(Bucket="models", Key="out/x.txt", Body=b"mine")
+        assert folder.write("x.txt", b"x", only_new=True) and not folder.write("x.txt", b"y", only_new=True)
+        assert folder.names() == ["x.txt"] and folder.read_all(["x.txt"]) == [b"x"]
+        folder.remove(["x.txt"])
+        assert folder.names() == [] and Folder("s3://models/out", {}).read("x.txt") == b"mine"
+
+
 def test_a_listing_of_http(web):
     assert names(f"{web}/models/") == [f"{web}/models/net.pt2"]
     report = compatcheck.check(compatcheck.ranged_file(f"{web}/models/net.pt2"))
@@ -218,6 +276,15 @@ def test_what_a_reader_raises_reaches_the_caller():
         compatcheck.check(compatcheck.RangedFile("x", 100, lambda ranges: []))
     with pytest.raises(compatcheck.ModelError, match="gave 3 bytes"):
         compatcheck.check(compatcheck.RangedFile("x", 100, lambda ranges: [b"few"]))
+
+
+@pytest.mark.parametrize("answer, kind", [
+    (lambda ranges: ["x" * size for _, size in ranges], "str"), (lambda ranges: [bytearray(size) for _, size in ranges], "bytearray"),
+    (lambda ranges: [None], "NoneType"), (lambda ranges: None, "NoneType"), (lambda ranges: 5, "int"), (lambda ranges: b"abc", "bytes"),
+])
+def test_a_reader_that_returns_no_bytes(answer, kind):
+    with pytest.raises(TypeError, match=f"the read of a RangedFile returned {kind} instead of a list of bytes"):
+        compatcheck.check(compatcheck.RangedFile("x", 100, answer))
 
 
 def test_an_absent_file():

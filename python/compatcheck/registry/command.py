@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -19,6 +21,9 @@ _LISTS = {
 }
 _NAMES = {"--timeout": "timeout_seconds", "--memory": "memory_mb"}
 _NUMBERS: dict[str, Callable[[str], Any]] = {"--timeout": float, "--memory": int, "--max-missing": int, "--jobs": int}
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LEAVE_SECONDS = 10
+_CLEAR = "\r\x1b[K"
 _OWN = ("output", "format", "progress", "quiet")
 
 
@@ -57,23 +62,28 @@ class _ProgressLine:
 
     def clear(self) -> None:
         if self.shown:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(_CLEAR)
 
 
 _RAYS_OWN = re.compile(rb"\[\d{4}-\d\d-\d\d [^]]*\] .*\.(cc|h):\d+: |\d{4}-\d\d-\d\d [^\t]+\t(INFO|WARNING|ERROR|CRITICAL) ")
 
 
 class _WithoutLog:
-    """Sends the output of Ray to stderr, without the lines of its log. Errors in the log are also raised as exceptions."""
+    """Drops what Ray writes to stdout, and passes on what comes to stderr without Ray's log and the lines that are indented below it.
+    Errors in the log are also raised as exceptions."""
+
+    _is_rays = False
 
     def __enter__(self) -> None:
         sys.stderr.flush()
         sys.stdout.flush()
         self._stdout, self._stderr = os.dup(1), os.dup(2)
         source, target = os.pipe()
-        os.dup2(target, 1)
         os.dup2(target, 2)
         os.close(target)
+        dropped = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(dropped, 1)
+        os.close(dropped)
         self._thread = threading.Thread(target=self._pass, args=(source,), daemon=True)
         self._thread.start()
 
@@ -90,7 +100,8 @@ class _WithoutLog:
         self._write(held)
 
     def _write(self, line: bytes) -> None:
-        if line and not _RAYS_OWN.match(line):
+        self._is_rays = bool(_RAYS_OWN.match(line)) or (self._is_rays and line[:1].isspace() and line[:1] != b"\r")
+        if line and not self._is_rays:
             with contextlib.suppress(OSError):  # stderr is full or closed: the pipe must be read nevertheless
                 os.write(self._stderr, line)
 
@@ -103,11 +114,43 @@ class _WithoutLog:
 
 
 def main(words: Sequence[str]) -> int:
+    """Runs the scan in a process of its own: Ray ends a process without a word, and with exit code 1, when Ray's own processes die."""
+    source, target = os.pipe()
+    scan = os.fork()
+    if scan == 0:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        code = _caught(words)
+        os.write(target, bytes([code]))
+        return code
+    os.close(target)
+    for number in _ENDING:
+        signal.signal(number, lambda number, _: os.kill(scan, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # the program blocks them until here
+    said = os.read(source, 1)  # nothing where it ended by other means than ours
+    if said:
+        threading.Timer(_LEAVE_SECONDS, os.kill, (scan, signal.SIGKILL)).start()  # a Ray that has lost its cluster may hang
+    ended = os.waitstatus_to_exitcode(os.waitpid(scan, 0)[1])
+    if said:
+        os._exit(said[0])
+    reason = "Ray ended the scan" if ended >= 0 else f"the scan was killed ({signal.Signals(-ended).name})"
+    return _failed(3, f"{_CLEAR if sys.stderr.isatty() else ''}{reason}; --resume goes on from here")
+
+
+def _interrupt(number: int, _: object) -> None:
+    for each in _ENDING:
+        signal.signal(each, signal.SIG_IGN)  # a terminal sends it to both processes, and the first passes it on
+    raise KeyboardInterrupt
+
+
+def _caught(words: Sequence[str]) -> int:
     from .storage import reason_of
 
     try:
+        for number in _ENDING:
+            signal.signal(number, _interrupt)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
         return _run(words)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # Ray exits at SIGTERM while it starts
         return _failed(130, "interrupted; --resume goes on from here")
     except Error as error:
         return _failed(3 if isinstance(error, (ModelError, InternalError)) else 2, _flags(str(error)))
@@ -116,14 +159,15 @@ def main(words: Sequence[str]) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    from . import run
+    from . import cluster
     from .scan import scan
 
-    run.start_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    cluster.start_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     options, uris = parsed(words)
     own = {name: options.pop(name, None) for name in _OWN}
     line = _ProgressLine(own["progress"] or "auto")
     with _WithoutLog():
+        cluster.tell = lambda text: _failed(0, text)
         try:
             totals = scan(uris, own["output"], progress=line, **options)
         finally:

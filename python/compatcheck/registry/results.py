@@ -103,7 +103,8 @@ def best_of(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 
 class Totals:
-    """Counts of models. Those of parts add up to those of the whole."""
+    """Counts of models. Those of parts add up to those of the whole, which src/report/totals.cpp can't offer: it counts reports that one
+    process holds. Both count the same; test_the_totals_are_those_of_check compares them."""
 
     def __init__(self, counts: Mapping[str, Any] | None = None) -> None:
         given = counts or {}

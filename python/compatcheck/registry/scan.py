@@ -8,7 +8,7 @@ from typing import Any, Iterable, Mapping, Sequence, Union
 
 from .. import _core
 from ..errors import Error, ModelError, UsageError
-from ..options import CheckOptions, Path
+from ..options import CheckOptions, Path, opsets_of
 from ..progress import shown
 from ..record import Record
 
@@ -52,7 +52,7 @@ class ScanTotals(Record):
 
 
 def scan(
-    uris: Union[str, Sequence[str]],
+    uris: Union[Path, Sequence[Path]],
     /,
     output: Path,
     opset: Union[int, Iterable[int]] = 17,
@@ -70,25 +70,27 @@ def scan(
     `uris` and `output` are URIs of fsspec. `ray`: "auto" (a cluster that runs here, else a Ray of this call), "local", or the
     address of a cluster. `jobs`: how many actors check; else one a core. `storage_options` are those of fsspec's file systems.
     """
-    from . import run
+    from . import cluster, run
+    from .run_folder import Job
     from .storage import as_time, file_system, find_models
     from .workers import packed_opset
 
-    run.import_ray()
+    _check_arguments(uris=uris, output=output, exclude=exclude, resume=resume, ray=ray, jobs=jobs, storage_options=storage_options)
+    cluster.import_ray()
     asked, plain, settings = checked_options("scan", opset, options)
     try:
         since = as_time(changed_since) if changed_since is not None else None
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UsageError(f"changed_since {changed_since}: expected a date or time such as 2026-01-31 or 2026-01-31T12:00:00Z") from None
     storage = dict(storage_options or {})
-    words = [uris] if isinstance(uris, str) else list(uris)
+    words = [os.fspath(each) for each in ([uris] if isinstance(uris, (str, os.PathLike)) else uris)]
     globs = [exclude] if isinstance(exclude, str) else list(exclude)
     models = find_models(words, globs, since, storage)
     target, path = file_system(os.fspath(output), storage)
     folder = target.unstrip_protocol(path)  # a relative path would be another one in each worker
     gate = [str(plain.get(name)) for name in ("fail_on", "max_missing", "exit_zero")]  # reports hold the gate's result
     all_settings = f"{settings.digest()} {json.dumps(packed_opset(asked))} {' '.join(gate)}"
-    job = run.Job(folder, asked, plain, storage, all_settings, _configuration())
+    job = Job(folder, asked, plain, storage, all_settings, _configuration())
     with shown(options.get("progress", False)) as show:
 
         def tell(done: int, total: int) -> None:
@@ -96,6 +98,29 @@ def scan(
                 show("check", done, total)
 
         return ScanTotals(run.scan(job, models, resume, ray, jobs, tell), os.fspath(output))
+
+
+def _is_list(value: Any, kinds: Any) -> bool:
+    return isinstance(value, kinds) or (isinstance(value, (list, tuple, set)) and all(isinstance(each, kinds) for each in value))
+
+
+def _check_arguments(**given: Any) -> None:
+    paths, jobs = (str, os.PathLike), given["jobs"]
+    for name, is_right, kind in (
+        ("uris", _is_list(given["uris"], paths), "a URI or a list of URIs"),
+        ("output", isinstance(given["output"], paths), "a URI"),
+        ("exclude", _is_list(given["exclude"], str), "a glob or a list of globs"),
+        ("resume", isinstance(given["resume"], bool), "True or False"),
+        ("ray", isinstance(given["ray"], str), "'auto', 'local' or an address"),
+        ("jobs", jobs is None or (isinstance(jobs, int) and not isinstance(jobs, bool)), "a number"),
+        ("storage_options", isinstance(given["storage_options"] or {}, Mapping), "a mapping"),
+    ):
+        if not is_right:
+            raise TypeError(f"scan(): {name} can't be {given[name]!r}: it is {kind}")
+    if jobs is not None and jobs < 1:
+        raise UsageError(f"jobs {jobs}: must be at least 1")
+    if not given["uris"]:
+        raise UsageError("uris is empty: no models are named")
 
 
 def ranged_file(uri: str, **options: Any) -> _core.RangedFile:
@@ -113,7 +138,7 @@ def ranged_file(uri: str, **options: Any) -> _core.RangedFile:
 
 
 def checked_options(call: str, opset: Union[int, Iterable[int]], options: Mapping[str, Any]) -> tuple[Any, dict[str, Any], Settings]:
-    """The opsets and options as JSON has them. An error in them is raised once, here, and isn't repeated in each model's report."""
+    """The opsets and options as JSON has them."""
     from .worker import Settings
 
     given = {name: value for name, value in options.items() if value is not None and name != "progress"}
@@ -122,20 +147,17 @@ def checked_options(call: str, opset: Union[int, Iterable[int]], options: Mappin
             raise UsageError(f"{call} has no {name}: it reads models by ranges, in processes of their own")
     if given.get("frontend") == "libtorch" or given.get("op_libraries"):
         raise UsageError(f"{call} reads models by ranges, and libtorch needs files: neither frontend='libtorch' nor op_libraries work")
-    asked = opset if isinstance(opset, (int, range)) else list(opset)
+    opsets = opsets_of(opset)
+    asked = opset if isinstance(opset, (int, range)) else opsets
     plain = {name: _plain(value) for name, value in given.items()}
     for name in _FILES:  # whatever folder a worker runs in
         if name in plain:
             plain[name] = [_absolute(each) for each in plain[name]] if isinstance(plain[name], list) else _absolute(plain[name])
-    settings = Settings(asked, plain)
-    if not settings.opsets:
-        raise UsageError("opset is an empty list")
-    _core.check_settings(settings.load, settings.opsets, settings.check)
-    return asked, plain, settings
+    return asked, plain, Settings(asked, plain)
 
 
-def _absolute(file: str) -> str:
-    return os.path.abspath(file) if os.path.exists(file) else file
+def _absolute(file: Any) -> Any:
+    return os.path.abspath(file) if isinstance(file, str) and os.path.exists(file) else file
 
 
 def _plain(value: Any) -> Any:
@@ -144,7 +166,7 @@ def _plain(value: Any) -> Any:
         return os.fspath(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
-    return value if isinstance(value, (str, int, float, bool)) else [_plain(each) for each in value]
+    return value if isinstance(value, str) or not isinstance(value, Iterable) else [_plain(each) for each in value]
 
 
 def _configuration() -> Mapping[str, Any]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import fcntl
 import os
 import uuid
 from dataclasses import dataclass, replace
@@ -99,6 +100,7 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
     models = []
     for each, info in files.items():
         below = each.removeprefix(root)
+        info = _behind_link(each, info)
         hidden = path not in files and not asks_for_hidden and any(part.startswith(".") for part in below.split("/"))
         if hidden or info.get("type") not in (None, "file") or not each.endswith(endings):
             continue
@@ -106,6 +108,16 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
         shown = name.encode(errors="backslashreplace").decode()  # names of local files can be any bytes
         models.append((Found(shown, fs.unstrip_protocol(each)), below, info))
     return models
+
+
+def _behind_link(path: str, info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """fsspec says of a link that it is neither a file nor a folder. Links to folders aren't followed, so that none is searched twice."""
+    if not info.get("islink"):
+        return info
+    time = info.get("mtime", 0)
+    with contextlib.suppress(OSError):  # a broken link: the check gives the reason
+        time = max(time, os.stat(path).st_mtime)
+    return {**info, "type": "directory" if os.path.isdir(path) else "file", "mtime": time}
 
 
 def _name(uri: str, fs: Any, path: str) -> str:
@@ -202,6 +214,7 @@ class Folder:
         self.uri = uri
         self.fs, path = file_system(uri, options)
         self.path = path.rstrip("/")
+        self._lock: int | None = None
 
     def at(self, name: str) -> str:
         return f"{self.path}/{name}"
@@ -222,12 +235,41 @@ class Folder:
     def names(self, below: str = "") -> list[str]:
         return list(self.sizes(below))
 
-    def write(self, name: str, data: bytes) -> None:
-        """The whole file or none of it."""
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def lock(self) -> bool:
+        """Makes a local folder this object's until it closes or its process ends. False: another one has it. Object stores, and some
+        file systems on networks, have no locks."""
+        if is_local(self.fs):
+            os.makedirs(self.path, exist_ok=True)
+            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            except OSError:
+                pass
+        return True
+
+    def write(self, name: str, data: bytes, only_new: bool = False) -> bool:
+        """The whole file or none of it. False: `only_new`, and the file is there, as far as the store can tell."""
         path = self.at(name)
-        if not is_local(self.fs):
-            self.fs.pipe_file(path, data)  # an object appears when it is whole
-            return
+        if not is_local(self.fs):  # an object appears when it is whole
+            try:
+                self.fs.pipe_file(path, data, **({"mode": "create"} if only_new else {}))
+            except FileExistsError:
+                return False
+            except (TypeError, NotImplementedError):
+                if not only_new:
+                    raise
+                return self.write(name, data)
+            return True
         parent, base = os.path.split(path)
         os.makedirs(parent, exist_ok=True)
         partial = os.path.join(parent, f".{base}.{uuid.uuid4().hex}.partial")  # readers of tables skip names with a leading dot
@@ -239,6 +281,7 @@ class Folder:
             with contextlib.suppress(OSError):
                 os.unlink(partial)
             raise
+        return True
 
     def read(self, name: str) -> bytes:
         return bytes(self.fs.cat_file(self.at(name)))

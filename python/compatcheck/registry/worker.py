@@ -19,7 +19,8 @@ from ..options import fill, load_options
 
 
 class Settings:
-    """The settings with which all models of a run are checked."""
+    """The settings with which all models of a run are checked. An error in them, or a file that this machine lacks, is raised once,
+    and isn't repeated in each model's report."""
 
     def __init__(self, opset: Any, options: Mapping[str, Any]) -> None:
         self.one_is_enough = isinstance(opset, range)
@@ -28,6 +29,7 @@ class Settings:
         self.load = load_options("scan", options, self.check)
         # A report is the same on all machines, whether or not they have a libtorch.
         fill("scan", {"frontend": "native"}, self.load)
+        _core.check_settings(self.load, self.opsets, self.check)
 
     def digest(self) -> str:
         return _core.settings_digest(self.load, self.check)

@@ -4,16 +4,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from multiprocessing.connection import Connection
 from typing import Any, Callable, Mapping, TypeVar
 
+from .bounded import OutOfTime, bounded
 from .storage import Found, Remote, reason_of
 
 _T = TypeVar("_T")
@@ -25,10 +24,6 @@ _START = "import sys; sys.path[:] = [path for path in sys.path if path]; from co
 
 class CheckError(Exception):
     """The reason why a model can't be checked."""
-
-
-class _OutOfTime(Exception):
-    """A call to a store took too long. Stores raise TimeoutError for reasons of their own."""
 
 
 class StartError(Exception):
@@ -98,7 +93,7 @@ class Worker:
                 try:
                     ranges = json.loads(message[1:])
                     pieces = [b"B" + piece for piece in bounded(lambda: file.read(ranges), deadline - time.monotonic())]
-                except _OutOfTime:
+                except OutOfTime:
                     raise CheckError(self._too_long()) from None
                 except Exception as error:
                     pieces = [b"E" + reason_of(error).encode()]
@@ -114,7 +109,7 @@ class Worker:
         """The result of a call to a store. Raises CheckError for one that takes too long."""
         try:
             return bounded(call, self._seconds)
-        except _OutOfTime:
+        except OutOfTime:
             raise CheckError(self._too_long()) from None
 
     def _too_long(self) -> str:
@@ -145,26 +140,6 @@ class Worker:
 
     def close(self) -> None:
         self._end(kill=True)
-
-
-def bounded(call: Callable[[], _T], seconds: float) -> _T:
-    """The result of the call. Raises _OutOfTime after these seconds; the call then goes on in its thread, and its result is dropped."""
-    answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            answers.put((call(), None))
-        except BaseException as error:
-            answers.put((None, error))
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        result, error = answers.get(timeout=max(seconds, 0))
-    except queue.Empty:
-        raise _OutOfTime from None
-    if error:
-        raise error
-    return result  # type: ignore[no-any-return]
 
 
 @contextlib.contextmanager
