@@ -50,7 +50,9 @@ struct ContainerWalk::Join {
     b = defined(b);
     if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
     const Abstract& one = a ? *a : *b;
-    if (a && b ? joins_labels(*a, *b) : one.code != nullptr) return merge_choices(a, b);
+    if (a && b ? joins_labels(*a, *b) : one.code && is_choice(one)) return merge_choices(a, b);
+    if (one.code && !(a && b))
+      return Abstract::of(output({a ? walk.leaf(*a, end_of(0)) : nullptr, b ? walk.leaf(*b, end_of(1)) : nullptr}));
     if (a && b ? joins_none(*a, *b) : one.present != nullptr) return merge_options(a, b);
     if (a && b && (a->present || b->present)) leave(*a, *b);
     if (a && b && !alike(*a, *b)) return merge_values(*a, *b);
@@ -66,6 +68,7 @@ struct ContainerWalk::Join {
   }
 
   Site site() const { return walk.site_of(node); }
+  ir::Node* end_of(std::size_t way) const { return node->blocks()[way]->return_node(); }
 
   bool joins_none(const Abstract& a, const Abstract& b) const {
     if (walk.unfollowed_.contains(site()) || !is_settled(a) || !is_settled(b)) return false;
@@ -78,9 +81,7 @@ struct ContainerWalk::Join {
 
   Abstract merge_choices(const Abstract* a, const Abstract* b) {
     std::vector<Abstract> options;
-    const auto code = [&](const Abstract* of, std::size_t way) {
-      return of ? walk.code_in(*of, options, node->blocks()[way]->return_node()) : nullptr;
-    };
+    const auto code = [&](const Abstract* of, std::size_t way) { return of ? walk.code_in(*of, options, end_of(way)) : nullptr; };
     ir::Value *first = code(a, 0), *second = code(b, 1);
     return Abstract::of_choice(output({first, second}), std::move(options), site());
   }
@@ -112,7 +113,7 @@ struct ContainerWalk::Join {
 
   ir::Value* constant_in(std::size_t way, bool value) {
     ir::Value*& made = truths[way][value];
-    return made = made ? made : constant_before(node->blocks()[way]->return_node(), {value});
+    return made = made ? made : constant_before(end_of(way), {value});
   }
 
   static bool alike(const Abstract& a, const Abstract& b) {
@@ -124,9 +125,9 @@ struct ContainerWalk::Join {
   // None one way and a tuple the other, for example. What has an identity isn't followed then.
   Abstract merge_values(const Abstract& a, const Abstract& b) {
     if (has_cells(a) || has_cells(b)) leave(a, b);
-    if (a.parts && is_unknown_tuple(b)) return merge(&a, &keep(walk.as_parts(b, node->blocks()[1]->return_node())));
-    if (b.parts && is_unknown_tuple(a)) return merge(&keep(walk.as_parts(a, node->blocks()[0]->return_node())), &b);
-    return Abstract::of(output({walk.leaf(a, node->blocks()[0]->return_node()), walk.leaf(b, node->blocks()[1]->return_node())}));
+    if (a.parts && is_unknown_tuple(b)) return merge(&a, &keep(walk.as_parts(b, end_of(1))));
+    if (b.parts && is_unknown_tuple(a)) return merge(&keep(walk.as_parts(a, end_of(0))), &b);
+    return Abstract::of(output({walk.leaf(a, end_of(0)), walk.leaf(b, end_of(1))}));
   }
 
   [[noreturn]] void leave(const Abstract& a, const Abstract& b) const {
@@ -264,7 +265,7 @@ struct ContainerWalk::Join {
   }
 
   ir::Value* whole(std::size_t way, const Cell& cell, const ir::TypeRef& type) {
-    return cell.made ? cell.made : walk.make(cell, {.type = type, .sites = {}}, node->blocks()[way]->return_node());
+    return cell.made ? cell.made : walk.make(cell, {.type = type, .sites = {}}, end_of(way));
   }
 
   void merge_heaps() {

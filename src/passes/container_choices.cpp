@@ -21,8 +21,6 @@ bool keeps_operands(const ir::Node& node) {
   return std::ranges::find(operators, node.op()) != operators.end();
 }
 
-bool is_of(const std::vector<ir::Constant>& constants, auto&& kind) { return std::ranges::all_of(constants, kind); }
-
 }  // namespace
 
 // The number of what it is among `options`, which get what they lack.
@@ -67,10 +65,20 @@ ir::Value* ContainerWalk::is_one_of(ir::Value* code, const std::vector<bool>& wh
   return few ? any : negated(any, place);
 }
 
-// A value of the graph, out of nested Ifs.
+// A value of the graph: looked up in a list of numbers, or out of nested Ifs.
 ir::Value* ContainerWalk::spelled(const Abstract& choice, ir::Node* place) {
   const std::vector<Abstract>& options = *choice.parts;
   work(options.size());
+  if (ir::is(choice.type, ir::TypeKind::boolean)) {
+    std::vector<bool> which;
+    for (const Abstract& option : options) which.push_back(*known<bool>(option.value));
+    return is_one_of(choice.code, which, place);
+  }
+  if (is_number(choice.type)) {
+    std::vector<ir::Constant> numbers;
+    for (const Abstract& option : options) numbers.push_back(*ir::constant_of(option.value));
+    return number_of(choice.code, numbers, place);
+  }
   const auto option = [&](std::size_t i) { return constant_before(place, *ir::constant_of(options[i].value), choice.type); };
   ir::Value* made = option(options.size() - 1);
   for (std::size_t i = options.size() - 1; i-- > 0;) {
@@ -88,19 +96,20 @@ ir::Value* ContainerWalk::spelled(const Abstract& choice, ir::Node* place) {
 
 // An operator on a choice gives what it gives of each option.
 bool ContainerWalk::visit_choice(ir::Node* node) {
-  if (!node->blocks().empty()) return false;
   for (std::size_t i = 0; i < node->inputs().size(); ++i) {
     const auto at = known_.find(node->input(i));
     if (at == known_.end() || !at->second.code) continue;
-    const bool is_key = i == 1 && ir::is(ir::without_optional(node->input(0)->type()), ir::TypeKind::dict);
-    const bool is_item = i == 2 && node->is("aten::_set_item");
-    if (is_item || (keeps_operands(*node) && !is_key)) continue;
     const Abstract choice = at->second;
-    if (map_choice(node, choice)) return true;
-    std::vector<ir::Constant> constants;
-    for (const Abstract& option : *choice.parts) constants.push_back(*ir::constant_of(option.value));
-    expand(node, i, constants, choice.code);
-    return true;
+    const bool label = is_label(choice.parts->front());
+    const bool is_key = i == 1 && ir::is(ir::without_optional(node->input(0)->type()), ir::TypeKind::dict);
+    const bool kept = !node->blocks().empty() || (i == 2 && node->is("aten::_set_item")) || (keeps_operands(*node) && !is_key);
+    if (!kept && map_choice(node, choice)) return true;
+    if (!label) {
+      node->replace_input(i, leaf(choice, node));
+    } else if (!kept) {
+      expand(node, choice);
+      return true;
+    }
   }
   return false;
 }
@@ -113,7 +122,7 @@ bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
     std::vector<ir::Constant> operands;
     for (ir::Value* input : node->inputs()) {
       const Abstract operand = look(input);
-      auto constant = as_constant(operand.code == choice.code && operand.code ? (*operand.parts)[option] : operand);
+      auto constant = as_constant(operand.code == choice.code ? (*operand.parts)[option] : operand);
       if (!constant) return false;
       operands.push_back(*std::move(constant));
     }
@@ -124,46 +133,43 @@ bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
     results.push_back(*std::move(result));
   }
   const auto& first = results.front();
-  if (is_of(results, [&](const ir::Constant& result) { return ir::equal(result, first); }))
+  const bool one_kind =
+      std::ranges::all_of(results, [&](const ir::Constant& result) { return result.value.index() == first.value.index(); });
+  if (!one_kind || !(is_number(ir::type_of(first)) || is_label(Abstract::of(constant_before(node, first))))) return false;
+  if (std::ranges::all_of(results, [&](const ir::Constant& result) { return ir::equal(result, first); }))
     return give(node, Abstract::of(constant_before(node, first))), true;
-  if (is_of(results, [](const ir::Constant& result) { return result.get<bool>() != nullptr; })) {
-    std::vector<bool> which;
-    for (const ir::Constant& result : results) which.push_back(*result.get<bool>());
-    return give(node, Abstract::of(is_one_of(choice.code, which, node))), true;
-  }
-  if (is_of(results, [](const ir::Constant& result) { return result.get<std::int64_t>() != nullptr; }) ||
-      is_of(results, [](const ir::Constant& result) { return result.get<double>() != nullptr; }))
-    return give(node, Abstract::of(number_of(choice.code, results, node))), true;
   std::vector<Abstract> options;
   for (const ir::Constant& result : results) options.push_back(Abstract::of(constant_before(node, result)));
-  if (!std::ranges::all_of(options, is_label)) return false;
   return give(node, Abstract::of_choice(choice.code, std::move(options), choice.site)), true;
 }
 
 // Ifs take the node's place, one for each constant but the last, with a copy of the node in each. They are visited next.
-void ContainerWalk::expand(ir::Node* node, std::size_t operand, const std::vector<ir::Constant>& constants, ir::Value* code) {
-  work(constants.size());
+void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
+  const std::size_t count = choice.parts->size();
+  work(count);
   const Site site = site_of(node);
   std::vector<ir::TypeRef> types;
   for (const ir::Value* output : node->outputs()) types.push_back(output->type());
   ir::Node* place = node;  // where the next If goes: before the node, then into the other way of the last one
   ir::Node* first = nullptr;
-  const auto copy_into = [&](ir::Block* block, const ir::Constant& constant) {
+  const auto copy_into = [&](ir::Block* block, std::size_t option) {
     ir::Node* copy = graph_.copy_node(*node);
     copy->insert_before(block->return_node());
-    copy->replace_input(operand, constant_before(copy, constant));
+    for (std::size_t i = 0; i < copy->inputs().size(); ++i)
+      if (const Abstract operand = look(copy->input(i)); operand.code == choice.code)
+        copy->replace_input(i, constant_before(copy, *ir::constant_of((*operand.parts)[option].value)));
     labels_[copy] = site;
     for (ir::Value* output : copy->outputs()) block->add_output(output);
   };
-  for (std::size_t i = 0; i + 1 < constants.size(); ++i) {
-    std::vector<bool> which(constants.size());
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    std::vector<bool> which(count);
     which[i] = true;
-    ir::Value* is_it = is_one_of(code, which, place);
+    ir::Value* is_it = is_one_of(choice.code, which, place);
     ir::Node* branch = node_before(place, "prim::If", {&is_it, 1}, types);
     labels_[branch] = site;
-    copy_into(branch->add_block(), constants[i]);
+    copy_into(branch->add_block(), i);
     ir::Block* others = branch->add_block();
-    if (i + 2 == constants.size()) copy_into(others, constants.back());
+    if (i + 2 == count) copy_into(others, i + 1);
     if (place == node) {
       first = branch;
     } else {

@@ -164,7 +164,8 @@ class ContainerWalk::Loop {
     }
     walk_.walk(*body);
     for (std::size_t i = 0; i < given; ++i) {
-      const Abstract end = walk_.look(body->outputs()[i + 1]);
+      Abstract end = walk_.look(body->outputs()[i + 1]);
+      if (end.code && !is_choice(end)) end = Abstract::of(walk_.leaf(end, body->return_node()));
       if (plan_.carried.contains(i))
         ends.values[i] = is_unknown_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
       else if (has_cells(end) || end.present)

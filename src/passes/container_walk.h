@@ -175,7 +175,7 @@ class ContainerWalk {
   ir::Value* spelled(const Abstract& choice, ir::Node* place);
   bool visit_choice(ir::Node* node);
   bool map_choice(ir::Node* node, const Abstract& choice);
-  void expand(ir::Node* node, std::size_t operand, const std::vector<ir::Constant>& constants, ir::Value* code);
+  void expand(ir::Node* node, const Abstract& choice);
 
   // ---- container_keys.cpp
   struct Question {

@@ -18,8 +18,8 @@ using CellId = std::uint32_t;
 using Site = std::uint64_t;  // where a container comes from; the same in every copy of a graph
 
 // What a value is: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, an Optional of which
-// only the running model knows whether it is None, or a choice: a text, an enum's member or a device, of which only the running
-// model knows which one of several it is.
+// only the running model knows whether it is None, or a choice: a text, an enum's member, a device, or a number that follows from
+// such, of which only the running model knows which one of several it is.
 struct Abstract {
   ir::Value* value = nullptr;
   std::optional<CellId> cell{};
@@ -61,7 +61,9 @@ struct Abstract {
 
 // A constant that ONNX has no value of, but a number among the others that it may be.
 bool is_label(const Abstract& abstract);
-inline bool is_choice(const Abstract& abstract) { return abstract.code || is_label(abstract); }
+inline bool is_choice(const Abstract& abstract) {
+  return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));
+}
 
 // What it is if it isn't None; null if it is.
 const Abstract* content(const Abstract& abstract);
