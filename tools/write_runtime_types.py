@@ -2,7 +2,7 @@
 
     python tools/write_runtime_types.py [OUT.yaml]
 
-A model of one node is loaded for every operator, opset, type parameter and type, without optimisations, which might take the node
+A model of one node is loaded for every operator, opset, type parameter and type, without optimizations, which might take the node
 away. So types count that the runtime has no kernel for but runs by the operator's function, and half precision that it casts.
 Where a model of one node doesn't load for another reason than its types, the runtime's own list of kernels decides.
 tests/engines/check_runtime_types.py holds the table against the runtime.

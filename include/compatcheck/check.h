@@ -34,8 +34,8 @@ struct CheckOptions {
   std::filesystem::path inputs_from{};
   std::vector<std::string> dims{};  // "NAME=N": the size of a named dimension, for what runs the model
   std::vector<std::string>
-      custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; else those of the mapping files, else 1
-  bool inline_functions = false;  // as ConvertOptions has it
+      custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; by default those of the mapping files, or 1
+  bool inline_functions = false;  // nodes instead of calls of the local functions of mapping rows
   ExportType export_type = ExportType::onnx;
   StateMode state = StateMode::refuse;             // attributes that a call writes and a later call reads
   ComplexIo complex_io = ComplexIo::refuse;        // complex tensors among the model's inputs and outputs
@@ -46,7 +46,7 @@ struct CheckOptions {
   bool exit_zero = false;
   bool hash = false;   // fill ModelInfo::sha256
   bool graph = false;  // fill Report::graph
-  // Engines to hold the ONNX model against: "tensorrt", "ort-cpu@1.31", or a profile of one's own (docs/engines.md): "FILE.yaml".
+  // Engines to check the ONNX model for: "tensorrt", "ort-cpu@1.31", or your own profile (docs/engines.md): "FILE.yaml".
   std::vector<std::string> targets{};
   double timeout_seconds = 120;  // for one model, all opsets
   RunOptions run{};
@@ -54,24 +54,25 @@ struct CheckOptions {
 
 // Throws UsageError for an opset out of range or an input that doesn't fit the model, ModelError when the time is up.
 Report check(const Model& model, const CheckOptions& options = {});
-// The same for several opsets; loading, normalising and facts are done once. One report an opset, in their order.
+// For several opsets. The model is loaded, normalized and examined once. One report for each opset, in their order.
 std::vector<Report> check(const Model& model, std::span<const int> opsets, const CheckOptions& options = {});
 
-// The files and folders beside the model that options name and a report hangs on: tables, plugins, operator libraries, example
+// The files and folders that options name and a report depends on, except the model: tables, plugins, operator libraries, example
 // inputs, profiles.
 std::vector<std::filesystem::path> settings_files(const LoadOptions& load, const CheckOptions& options);
 
-// Names everything but the model and the opset that a report hangs on: this version and its tables, the options, the bytes of
-// settings_files(), and of `others` (a configuration, a baseline). With ModelInfo::identity it tells whether a report is still
-// true. Throws ModelError for a file that can't be read.
+// A digest of everything that a report depends on, except the model and the opset: this version and its tables, the options, the
+// bytes of settings_files() and of `others` (a configuration, a baseline). If it and ModelInfo::identity are unchanged, a report
+// is still true. Throws ModelError for a file that can't be read.
 std::string settings_digest(const LoadOptions& load, const CheckOptions& options,
                             std::span<const std::filesystem::path> others = {});
 
-// exit_usage for what UsageError and TableError are, else exit_unreadable.
+// exit_usage for UsageError and TableError, exit_unreadable for other errors.
 int exit_code_of(const std::exception& error);
-// Of a run: the highest of its models; a model at several opsets has the lowest where one of them is enough, else the highest.
+// The exit code of a run: the highest of its models. A model at several opsets has the lowest of its reports' codes if one opset
+// is enough (Gate::one_opset_is_enough), otherwise the highest.
 int exit_code_of(std::span<const Report> reports);
-// In place of a report, for render(): a model that could not be read or checked.
+// The report of a model that can't be read or checked, for render().
 Report failure_report(const std::string& path, const std::exception& error);
 
 }  // namespace compatcheck

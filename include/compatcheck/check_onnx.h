@@ -1,4 +1,4 @@
-// Holding an ONNX file, by whomever it was written, against engines.
+// Checking an ONNX file from any exporter for engines.
 //
 //   auto report = compatcheck::check_onnx("model.onnx", {.targets = {"tensorrt"}});
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace compatcheck {
 
-// The file is looked at as it is: nothing is converted. Of the options `targets`, `fail_on`, `exit_zero`, `hash`,
-// `timeout_seconds` and `run` count. The report's model has the format "onnx", its opset is the file's, its operators are ONNX's,
+// The file is checked unchanged: nothing is converted. The options `targets`, `fail_on`, `exit_zero`, `hash`, `timeout_seconds`
+// and `run` apply. The report's model has the format "onnx", its opset is the file's, its operators are ONNX's,
 // and a finding's sites name nodes. Throws UsageError where no target is given, ModelError for a file that can't be read or isn't
 // valid ONNX.
 Report check_onnx(const std::filesystem::path& file, const CheckOptions& options);

@@ -21,37 +21,38 @@ enum class ExternalData : std::uint8_t { automatic, always, never };  // automat
 
 struct ConvertOptions {
   int opset = default_opset;
-  std::vector<std::string> inputs{};  // these three as in CheckOptions
+  // Up to `prefer` with the meaning that CheckOptions describes.
+  std::vector<std::string> inputs{};
   std::filesystem::path inputs_from{};
   std::vector<std::string> dims{};
-  std::vector<std::string> custom_opsets{};              // as in CheckOptions
-  bool inline_functions = false;                         // local functions of mapping rows become nodes
-  ExportType export_type = ExportType::onnx;             // likewise
-  StateMode state = StateMode::refuse;                   // likewise
-  ComplexIo complex_io = ComplexIo::refuse;              // likewise
-  QuantizedIo quantized_io = QuantizedIo::floats;        // likewise
-  Preference prefer = Preference::exact;                 // likewise
+  std::vector<std::string> custom_opsets{};
+  bool inline_functions = false;
+  ExportType export_type = ExportType::onnx;
+  StateMode state = StateMode::refuse;
+  ComplexIo complex_io = ComplexIo::refuse;
+  QuantizedIo quantized_io = QuantizedIo::floats;
+  Preference prefer = Preference::exact;
   std::vector<std::string> input_names{};                // of the ONNX model, in order; empty: the model's own
-  std::vector<std::string> output_names{};               // likewise
+  std::vector<std::string> output_names{};               // of the ONNX model, in order; empty: the model's own
   ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE
   bool keep_initializers_as_inputs = false;              // weights are inputs too, whose values a caller may replace
-  bool fold = true;                                      // compute beforehand what follows from weights alone
-  bool optimize = true;                                  // the clean-up of the result, folding too
-  double timeout_seconds = 120;                          // for the check, and again for what is written but for the weights
-  FailOn fail_on = FailOn::unconvertible;  // as in CheckOptions: a gate that fails keeps the model from being written
+  bool fold = true;                                      // compute while converting what depends only on weights
+  bool optimize = true;                                  // clean up the result, folding included
+  double timeout_seconds = 120;                          // for the check, and again for writing; weights are not counted
+  FailOn fail_on = FailOn::unconvertible;                // if the gate fails, the model isn't written
   // Called with the report of a model that converts, before anything is written; it may change the gate. False: nothing is
   // written.
   std::function<bool(Report& report)> accept{};
   RunOptions run{};
 };
 
-// The report is that of check() with the same options. FILE is written if its verdict is yes and its gate passed, and is whole or
-// as it was; the report says in `written` what it holds. Throws UsageError for an option or a file that can't be written,
-// ModelError where a weight can't be read.
+// The report is that of check() with the same options. FILE is written if the verdict is yes and the gate passes: completely, or
+// it stays unchanged. The report's `written` describes it. Throws UsageError for a wrong option or a file that can't be written,
+// ModelError for a weight that can't be read.
 Report convert(const Model& model, const std::filesystem::path& file, const ConvertOptions& options = {});
 
-// The same without a file: `write` gets the bytes of the ONNX model, in order and in pieces, once all of them are made. All
-// weights stand in it: ExternalData::always and models above 2 GB are a UsageError.
+// Without a file: `write` gets the bytes of the whole ONNX model in order, in pieces. The weights are in the model:
+// ExternalData::always and models above 2 GB are a UsageError.
 using WriteBytes = std::function<void(std::span<const std::byte> bytes)>;
 Report convert(const Model& model, const WriteBytes& write, const ConvertOptions& options = {});
 

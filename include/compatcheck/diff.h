@@ -17,7 +17,7 @@ namespace compatcheck {
 
 struct DiffOptions {
   LoadOptions load{};          // of TorchScript models, which are checked
-  std::optional<int> opset{};  // at which; absent: those of the other side's report, else the default one
+  std::optional<int> opset{};  // at which models are checked; absent: the opsets of the other side's report, or the default
 };
 
 // Something that the model has one of: "opset", "verdict", "input x", "output y".

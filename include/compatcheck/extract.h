@@ -20,7 +20,7 @@ struct ExtractOptions {
   // that it reads, in `to` for those of it that others read.
   std::vector<std::string> from{};         // the new inputs, in their order; empty: the model's own
   std::vector<std::string> to{};           // the new outputs; empty: the model's own
-  std::vector<std::string> add_outputs{};  // values that become outputs besides; {"all"}: every one whose type is known
+  std::vector<std::string> add_outputs{};  // values that become additional outputs; {"all"}: every one whose type is known
   ExternalData external_data = ExternalData::automatic;  // automatic: as in the model, and above 2 GB
   double timeout_seconds = 120;                          // for all but copying weights
   RunOptions run{};
@@ -38,7 +38,7 @@ struct Extraction {
 // not at all. Nodes that `to` needs are kept, with initializers, types and local functions that they use; what If, Loop or Scan
 // bodies read of the graph around them counts as read by the node. Inputs and outputs without a type in the model get the one
 // that ONNX's shape inference finds. Throws UsageError: a name that isn't there (with near ones), an input that `from` lacks, an
-// output whose rank nobody knows, a file that can't be written. ModelError: a model that can't be read or isn't valid, external
+// output of unknown rank, a file that can't be written. ModelError: a model that can't be read or isn't valid, external
 // data that is missing.
 Extraction extract(const std::filesystem::path& model, const std::filesystem::path& file, const ExtractOptions& options);
 

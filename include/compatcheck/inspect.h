@@ -1,4 +1,4 @@
-// What a model file holds: an ONNX file by whomever it was written, or a TorchScript file.
+// What a model file holds: an ONNX file from any exporter, or a TorchScript file.
 //
 //   auto inspection = compatcheck::inspect("model.onnx");
 #pragma once
@@ -19,7 +19,7 @@
 namespace compatcheck {
 
 struct InspectOptions {
-  // Nodes are told of that match one of these: "Conv", "com.microsoft::Gelu", "aten::conv2d", "aten::add.Tensor".
+  // Only nodes that match one of these are listed: "Conv", "com.microsoft::Gelu", "aten::conv2d", "aten::add.Tensor".
   std::vector<std::string> operators{};
   std::vector<std::string>
       nodes{};           // or that have, or one of whose outputs has, one of these names; TorchScript: or whose module has
@@ -63,12 +63,12 @@ struct AttributeContents {
   std::vector<TensorContents> tensors;
   std::vector<std::string> graphs;  // the scopes of bodies
   std::vector<std::string> types;   // of type attributes
-  std::string reference;            // in a function: the function's attribute whose value it takes; else empty
+  std::string reference;            // in a function: the function's attribute whose value it has; otherwise empty
 };
 
 struct NodeContents {
   std::uint32_t index = 0;  // in its graph, from 0
-  std::string scope;        // empty: the model's graph; else "loop_1.body", "my.domain::Function"
+  std::string scope;        // empty: the model's graph; otherwise "loop_1.body", "my.domain::Function"
   std::string name, op;     // op: "Conv", "com.microsoft::Gelu", "aten::add.Tensor"
   std::string overload;     // ONNX: of a function; TorchScript: "Tensor"
   std::vector<std::string> inputs, outputs;
@@ -122,7 +122,7 @@ struct OnnxContents {
   std::vector<SubgraphContents> subgraphs;
   std::vector<FunctionContents> functions;
   std::vector<ExternalFile> external_files;
-  std::uint64_t training_graphs = 0;  // of training_info, which isn't told of further
+  std::uint64_t training_graphs = 0;  // of training_info, whose contents aren't listed
 };
 
 struct ModuleContents {
@@ -146,7 +146,7 @@ struct Inspection {
   std::string producer;      // "pytorch 2.13.0"; empty if the file doesn't tell
   std::uint64_t bytes = 0;   // of the file itself
   std::vector<TensorInfo> inputs, outputs;
-  std::uint64_t nodes = 0;               // all of them, whatever is told of
+  std::uint64_t nodes = 0;               // all of them, also those that aren't listed
   std::vector<OperatorCount> operators;  // by number of nodes, then by name
   std::vector<NodeContents> node_list;   // ONNX: all, or those that match; TorchScript: those that match
   std::vector<TensorContents> tensors;   // initializers; parameters, buffers and constants
@@ -157,8 +157,8 @@ struct Inspection {
   std::optional<TorchScriptContents> torchscript;
 };
 
-// Throws ModelError for what can't be read. Of an ONNX file no more is held than 512 MB beside its weights, which are passed
-// over, and no more is listed than 500,000 nodes, attributes and initializers.
+// Throws ModelError for a file that can't be read. Of an ONNX file at most 512 MB are held, without the weights, and at most
+// 500,000 nodes, attributes and initializers are listed.
 Inspection inspect(const std::filesystem::path& file, const InspectOptions& options = {});
 // External data is looked for in the working folder.
 Inspection inspect(std::span<const std::byte> bytes, const std::string& display_name, const InspectOptions& options = {});

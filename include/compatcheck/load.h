@@ -22,7 +22,7 @@ struct LoadOptions {
   std::string method = "forward";
   std::string model{};  // which program of a .pt2 archive that holds several; empty: the only one
   // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
-  // state the schema of an operator that nobody ships.
+  // state the schema of a custom operator.
   std::vector<std::filesystem::path> mappings{};
   // Shared libraries with handlers and rows (docs/plugins.md); later ones win, and `mappings` over all of them. Their code runs
   // in this process, in every thread that checks or converts.
@@ -50,7 +50,7 @@ std::string format_of(const std::filesystem::path& file);
 // One model, with a Loader of its own. A helper process that it starts ends as soon as the file is read.
 Model load(const std::filesystem::path& file, const LoadOptions& options = {});
 
-// A loaded, normalised model. Cheap to copy, immutable, safe to use from several threads.
+// A loaded, normalized model. Cheap to copy, immutable, safe to use from several threads.
 class Model {
  public:
   struct State;
@@ -76,7 +76,8 @@ class Loader {
   // Throws ModelError (can't be read), UsageError (no libtorch, no such method), TableError (a mapping file or plugin).
   Model load(const std::filesystem::path& file);
   Model load(std::span<const std::byte> bytes, const std::string& display_name);
-  // For check() alone: convert() and verify() need a file. TorchScript is read by the native reader; libtorch needs a file, too.
+  // For check() alone: convert() and verify() need a file. TorchScript is read by compatcheck's own reader, because libtorch
+  // needs a file.
   Model load(const RangedFile& file);
 
  private:

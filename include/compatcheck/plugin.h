@@ -9,12 +9,13 @@
 //     e.give(e.node("Mul", {x, e.node("Sigmoid", {x})}));
 //   }
 //   static void enter(plugin::Registry& registry) {
-//     registry.handler("acme::swish", {.emits = {"Mul", "Sigmoid"}, .facts = "same", .schema = "acme::swish(Tensor self) ->
-//     Tensor"}, swish);
+//     registry.handler("acme::swish",
+//                      {.emits = {"Mul", "Sigmoid"}, .facts = "same", .schema = "acme::swish(Tensor self) -> Tensor"},
+//                      swish);
 //   }
 //   extern "C" const compatcheck_plugin_entry compatcheck_plugin = compatcheck::plugin::entry<enter>();
 //
-// Functions are called from several threads at once, each with a call of its own: what they share must bear that.
+// Functions are called from several threads at once, each with its own call: data that they share must be thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -54,12 +55,12 @@ enum class DType : compatcheck_dtype {  // with ONNX's numbers
   bf16 = 16
 };
 
-// What the call can't become: throw it. The model's report has the reason, and the hint as what to do.
+// Throw it if the call can't become ONNX. The model's report has the reason, and the hint as what to do.
 struct Refusal {
   std::string reason, hint{};
 };
-// A fact isn't known: reads throw it. Whoever lets it pass leaves the call open, or needing --input; whoever catches it may do
-// without.
+// Reads throw it for a fact that isn't known. If a handler doesn't catch it, the call isn't converted, or needs --input; a
+// handler that catches it may write other nodes.
 struct Unknown : std::exception {
   const char* what() const noexcept override { return "not known"; }
 };
@@ -83,7 +84,8 @@ inline void check(compatcheck_status status) {
 
 using Ints = std::vector<std::int64_t>;
 
-// One call of an operator: its arguments by the names in its schema. Reads throw Unknown; what doesn't exist ends the call.
+// One call of an operator: its arguments by the names in its schema. Reads throw Unknown for facts that aren't known. A wrong
+// argument name ends the call with an error.
 class Call {
  public:
   Call(const compatcheck_host& host, compatcheck_call* call) : host_(host), call_(call) {}
@@ -131,7 +133,7 @@ class Call {
       return std::nullopt;
     }
   }
-  // Ends the call: it needs what the user can tell by --input, or what another node's facts should have told.
+  // Ends the call: it needs a fact that --input can state, or that the facts of another node should state.
   [[noreturn]] void want(std::string_view argument, std::string_view what) const {
     host_.want(call_, detail::text(argument), detail::text(what));
     throw Unknown();
@@ -166,7 +168,7 @@ struct Value {
 };
 using Values = std::vector<Value>;
 
-// What an attribute is set to. A Value stands where a later opset has an input in its place.
+// The value of an attribute; a Value if a later opset has an input instead of the attribute.
 using Argument = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>, std::vector<std::string>, Value>;
 struct Attribute {
   template <class T>
@@ -449,14 +451,14 @@ compatcheck_status called(void* state, const compatcheck_host* host, compatcheck
 
 template <class Of>
 compatcheck_function crossing(Function<Of> function) {
-  if (!function) return {};  // compatcheck tells
+  if (!function) return {};  // compatcheck reports it
   return {called<Of>, new Function<Of>(std::move(function)), [](void* state) { delete static_cast<Function<Of>*>(state); }};
 }
 
 }  // namespace detail
 
 struct Handler {
-  std::vector<std::string> emits{};  // the ONNX operators that carry the meaning, as `to` of a row; empty: rows say them
+  std::vector<std::string> emits{};  // the ONNX operators that the call becomes, as `to` of a row; empty: rows list them
   int from = 7, to = 26;             // opsets, both included
   std::string facts{};               // a word of docs/mappings.md
   std::string schema{};              // "acme::swish(Tensor self) -> Tensor"

@@ -59,10 +59,10 @@ typedef struct compatcheck_handler {
   uint32_t size;                 /* of this structure */
   int32_t from, to;              /* opsets, both included */
   compatcheck_text op;           /* "acme::swish", or with an overload "aten::max.dim" */
-  const compatcheck_text* emits; /* the ONNX operators that carry the meaning; none: a row says them */
+  const compatcheck_text* emits; /* the ONNX operators that the call becomes; none: a row lists them */
   size_t emits_count;
   compatcheck_text facts;  /* word of docs/mappings.md, or empty */
-  compatcheck_text schema; /* of an operator that nobody ships, or empty */
+  compatcheck_text schema; /* of an operator that isn't shipped, or empty */
   compatcheck_function function;
 } compatcheck_handler;
 

@@ -1,4 +1,4 @@
-// What of a report's findings counts: compatcheck.yaml with its rules and allow-list, and baselines.
+// Which findings of a report count: compatcheck.yaml with its rules and allow-list, and baselines.
 //
 //   compatcheck::Policy policy({.configuration = compatcheck::read_configuration("compatcheck.yaml")});
 //   for (auto& report : reports) policy.apply(report);
@@ -62,7 +62,7 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
 void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets);
 
 // How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node
-// numbers and lines aren't in it, so that it outlives edits. Of entries that speak of the same nodes, the largest number holds.
+// numbers and lines aren't in it, so that it outlives edits. If entries name the same nodes, the largest number counts.
 class Baseline {
  public:
   struct Entry {
@@ -89,14 +89,14 @@ struct PolicyOptions {
   Configuration configuration{};
   std::optional<Baseline> baseline{};
   std::string baseline_source{};  // what reports call it: "baseline.json"
-  bool accept_all = false;        // what the baseline doesn't know is put into it, and doesn't count
-  Baseline replaced{};            // what the file has already into which that goes
+  bool accept_all = false;        // add findings that the baseline lacks to it, and let them pass the gate
+  Baseline replaced{};            // the entries of the file that the new baseline replaces
   std::string today{};   // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
-  bool partial = false;  // the run has a part of the models alone: entries that name no single model aren't judged unused
+  bool partial = false;  // the run checks only some models: entries that don't name one model are never reported as unused
   bool exit_zero = false;
 };
 
-// Of one run over any number of models. Not for use from several threads at once.
+// For one run over any number of models. Not for use from several threads at once.
 class Policy {
  public:
   explicit Policy(PolicyOptions options);
@@ -106,12 +106,12 @@ class Policy {
 
   // Severities, suppressions, and the gate and exit code that follow from them.
   void apply(Report& report);
-  // What the run as a whole found goes to the last of these reports: allow entries that no finding used, and lines of the
-  // baseline that are too high. Where one opset is enough for its model it goes to all of that model, any of which may decide.
-  // Entries that speak of other models, opsets or engines than the run's aren't judged.
+  // Adds the findings about the whole run to the last of these reports: unused allow entries, and numbers of the baseline that
+  // are too high. If one opset is enough for the last model, all reports of this model get them, because any may decide. Entries
+  // for models, opsets or engines that the run doesn't have are skipped.
   void finish(std::span<Report> reports);
-  // With `accept_all`: what the run found. Else what there was, brought down to what the run found. Entries of models, opsets and
-  // engines that the run hasn't judged stay in both cases; a model that couldn't be checked isn't judged.
+  // With `accept_all`: what the run found. Otherwise the old baseline, with numbers lowered to what the run found. Entries for
+  // models, opsets and engines that the run didn't check stay in both cases.
   Baseline baseline_of_run() const;
 
  private:

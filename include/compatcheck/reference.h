@@ -28,11 +28,11 @@ struct ReferenceOptions {
 };
 
 // What each operator becomes. Names may be given with or without "aten::"; none: all. Throws UsageError for an
-// operator that nobody knows, with the nearest names.
+// unknown operator, with the nearest names.
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
 // A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of
-// an operator alone, which may be one that nobody knows ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its
+// an operator alone, which may be unknown ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its
 // profile says.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
@@ -49,10 +49,12 @@ struct TableDefect {
   int line = 0, column = 0;  // from 1
   std::string message;       // one sentence
   std::string source_line;   // the line itself
+  bool is_note = false;      // no defect: the table works, but a call may not convert
 };
 
 // Checks mapping tables against the operator schemas of libtorch and ONNX, and the rows of plugins; the shipped ones if neither
-// is given. Engine profiles among the files are held against ONNX's; of each the first defect.
+// is given. Engine profiles among the files are checked against ONNX's schemas; each gives its first
+// defect. Notes follow the defects.
 std::vector<TableDefect> lint_tables(const std::vector<std::filesystem::path>& files,
                                      const std::vector<std::filesystem::path>& plugins = {});
 

@@ -22,7 +22,7 @@ struct RenderOptions {
   bool color = false;
   std::size_t width = 100;      // columns
   bool quiet = false;           // only what is at or above fail_on, and the last line
-  int verbosity = 0;            // 1: every site and every operator; 2: normalisation steps too
+  int verbosity = 0;            // 1: every site and every operator; 2: normalization steps too
   bool as_list = false;         // JSON: {"schema_version", "reports"} around a single report too
   bool one_of_several = false;  // text: reports of other models stand around this one: it is called by its path, and quietly
                                 // nothing where it passes

@@ -11,7 +11,7 @@
 
 namespace compatcheck {
 
-// What the command line ends with.
+// Exit codes of the command line; 130 after an interruption.
 inline constexpr int exit_passed = 0, exit_findings = 1, exit_usage = 2, exit_unreadable = 3;
 
 enum class Verdict : std::uint8_t { yes, no, needs_input };
@@ -40,8 +40,8 @@ struct TensorInfo {
 struct AssumedInput {
   struct Reason {
     std::vector<std::string> what;  // "f32", "rank 4", "3 in dimension 1"
-    std::string op;                 // that demands it; empty: nothing decides, and every reader takes it
-    std::string module, file;       // where that stands; empty: not known
+    std::string op;                 // that requires it; empty: no operator that reads the input decides
+    std::string module, file;       // of the operator; empty: not known
     int line = 0;                   // from 1; 0: not known
   };
   TensorInfo tensor;
@@ -60,8 +60,8 @@ struct ModelInfo {
   std::string path;
   std::string identity;               // hash of the archive's directory: names, sizes, CRCs
   std::optional<std::string> sha256;  // of the whole file, on request
-  std::string format;                 // "torchscript", "graph_text"
-  std::string description;            // for people: "TorchScript (traced)"
+  std::string format;                 // "torchscript", "exported_program", "graph_text", "onnx"
+  std::string description;            // for people: "TorchScript (file format 3, traced)"
   std::uint64_t bytes = 0;
   struct {
     std::uint64_t count = 0, bytes = 0;
@@ -69,12 +69,12 @@ struct ModelInfo {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<StateInfo> state;       // the last of the inputs and outputs, in the same order
   std::vector<AssumedInput> assumed;  // inputs that were inferred from the operators that read them
-  std::vector<std::string> steps;     // normalisations that changed something
+  std::vector<std::string> steps;     // normalizations that changed something
   std::vector<std::string> warnings;  // what was given that contradicts the file
 };
 
 struct Summary {
-  // Numbers of operators but for `nodes`; structural nodes are left out of nodes and coverage.
+  // All but `nodes` and `kept` count operators. Structural nodes aren't counted in `nodes` and the coverage.
   int nodes = 0, operators = 0, one_to_one = 0, one_to_many = 0, missing = 0, refused = 0, needs_input = 0, unassessed = 0,
       structural = 0;
   int kept = 0;  // nodes written as PyTorch's operators; they count as ones that don't convert in the coverage
@@ -90,14 +90,14 @@ struct RowUse {
   int line = 0;        // from 1
   bool users = false;  // the file is a user's, given by --mappings
   int nodes = 0;
-  std::string lifted;  // the refusal of PyTorch's exporter that it doesn't make; empty: none
+  std::string lifted;  // what PyTorch's exporter refuses and this row converts; empty: nothing
 };
 
 struct OperatorSummary {
   std::string op, overload;
   OperatorClass operator_class = OperatorClass::missing;
   bool verified = false;              // its handler exists and ran in a test
-  std::vector<std::string> onnx;      // what carries the meaning
+  std::vector<std::string> onnx;      // ONNX operators that it becomes, without casts, shapes and constants
   std::optional<int> since;           // opset of the row in force
   std::optional<int> available_from;  // lowest opset above the asked one at which no call of it is missing or refused
   int nodes = 0, blocked = 0;
@@ -113,21 +113,22 @@ struct Site {
   std::string function, args;  // "forward"; "relu(x)"
 };
 
-// Why a finding doesn't count: an allow entry of the configuration, or a baseline that knows it.
+// Why a finding doesn't count: an allow entry of the configuration, or a baseline that lists it.
 struct Suppression {
   std::string reason;
   std::optional<std::string> expires;  // "2027-01-31": the last day
   std::string source;                  // "compatcheck.yaml:12", "baseline.json"
 };
 
-// Against a baseline: as there, not there at all, or there for fewer nodes.
+// Compared with a baseline: listed there, not listed, or listed for fewer nodes.
 enum class BaselineState : std::uint8_t { unchanged, added, grown };
 
 struct Finding {
   std::string id;  // "CC001"
   Severity severity = Severity::error;
   std::string op, overload, message, help;
-  std::string row{};  // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
+  std::string input{};  // of the model, that it is about (CC006, CC014): "x"; empty: none
+  std::string row{};    // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
   std::optional<int> available_from;
   int nodes = 0;  // of the graph that was checked; of an engine's finding without sites: of the ONNX model
   std::vector<Site> sites;
@@ -146,10 +147,11 @@ struct Gate {
   bool one_opset_is_enough = false;  // of the model's reports in the same run: a range of opsets was asked for
 };
 
-// Whether an engine takes a node or a model; unknown where its profile doesn't say.
+// Whether an engine supports a node or a model; unknown if its profile doesn't say.
 enum class Support : std::uint8_t { yes, no, unknown };
 
-// What an engine makes of the ONNX model, node by node. What doesn't become ONNX isn't taken; what nobody assessed is unknown.
+// Whether an engine supports the ONNX model, node by node. A node that doesn't become ONNX isn't supported; support of a node
+// that wasn't assessed is unknown.
 struct TargetSummary {
   std::string target;  // "tensorrt@10.15"
   std::string engine, version;
@@ -157,7 +159,7 @@ struct TargetSummary {
   Support support = Support::unknown;  // of the whole model
   int nodes = 0, supported = 0, unsupported = 0, unknown = 0;  // of the ONNX model, bodies included
   int partitions = 0;                                          // groups of supported nodes that can run in one go
-  std::optional<int> lowest_opset;                             // at which it takes the whole model
+  std::optional<int> lowest_opset;                             // at which it supports the whole model
   struct Operator {
     std::string onnx;  // "GridSample", "com.microsoft::Gelu"
     Support support = Support::unknown;
@@ -206,10 +208,10 @@ struct Report {
   std::vector<OperatorSummary> operators;   // by name
   std::vector<Finding> findings;            // by severity, then by number of nodes
   std::vector<TargetSummary> targets;       // in the order asked for
-  std::optional<int> targets_lowest_opset;  // at which all of them take the whole model
+  std::optional<int> targets_lowest_opset;  // at which all of them support the whole model
   std::optional<GraphSummary> graph;        // on request
   Gate gate;
-  std::optional<std::string> settings;  // settings_digest(), where a later run shall see whether the report is still true
+  std::optional<std::string> settings;  // settings_digest(), by which a later run recognizes that the report is still true
   std::optional<WrittenModel> written;  // of convert(): absent where nothing was written
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.

@@ -123,7 +123,7 @@ struct Verification {
 // check, the conversion and between runs; one run of TorchScript ends with the loader's limit. Throws UsageError (no ONNX
 // Runtime, inputs that don't fit), ModelError (a file that can't be read; a model that PyTorch itself doesn't run).
 Verification verify(const Model& model, const VerifyOptions& options = {});
-// An ONNX file, by whomever it was written.
+// Of an ONNX file from any exporter.
 Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options = {});
 
 }  // namespace compatcheck

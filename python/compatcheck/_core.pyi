@@ -23,7 +23,7 @@ class RenderOptions:
     source_root: str | PathLike[str]
 
 class Model:
-    """A loaded, normalised model: immutable, and safe to use from several threads."""
+    """A loaded, normalized model: immutable, and safe to use from several threads."""
     @property
     def path(self) -> str:
         """As given to load()."""

@@ -92,7 +92,7 @@ class ModelInfo(Record):
     # inputs, and members of tuples and lists, of which readers told what neither the file nor the caller states; the
     # verdict is about the model with these; absent if there are none
     assumed: tuple[AssumedInput, ...] = ()
-    # normalisations that changed something
+    # normalizations that changed something
     steps: tuple[str, ...]
     # what was given that contradicts the file; absent if nothing does
     warnings: tuple[str, ...] = ()
@@ -177,6 +177,8 @@ class Finding(Record):
     overload: str
     message: str
     help: str
+    # the model's input that the finding is about (CC006, CC014); absent: none
+    input: str | None = None
     row: str | None = None
     available_from: int | None
     nodes: int

@@ -59,6 +59,8 @@ std::vector<Finding> reading_notes(const Model::State& state) {
     finding.id = "CC016";
     finding.severity = Severity::note;
     finding.message = note.message;
+    if (note.kind == ir::LoadNote::Kind::setstate_skipped)
+      finding.help = "if a call needs these attributes, set them in __init__ and save the model again";
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -29,14 +29,24 @@ struct TriedNumbers {
 constexpr std::array tried_numbers = {TriedNumbers{nullptr, "16", "224"}, TriedNumbers{"16", "16", "224"},
                                       TriedNumbers{"2", "2", "2"}};
 
-std::string with_numbers(const AssumedInput& input, const TriedNumbers& chosen) {
+// Puts the numbers into `made_up`.
+std::string with_numbers(const AssumedInput& input, const TriedNumbers& chosen, std::set<std::string>& made_up) {
   std::string text = input.tensor.name + "=" + input.tensor.dtype + ":";
   const auto& sizes = *input.tensor.shape;
   for (std::size_t dim = 0; dim < sizes.size(); ++dim) {
     const char* number = dim == 0 ? chosen.batch : dim == 1 ? chosen.front : chosen.spatial;
-    text += (dim ? "," : "") + (is_number(sizes[dim]) || !number ? sizes[dim] : std::string(number));
+    const bool keeps = is_number(sizes[dim]) || !number;
+    if (!keeps) made_up.insert(number);
+    text += (dim ? "," : "") + (keeps ? sizes[dim] : std::string(number));
   }
   return text;
+}
+
+// " with your sizes instead of 16 and 224".
+std::string instead_of(const std::set<std::string>& made_up) {
+  std::string numbers;
+  for (const std::string& number : made_up) numbers += (numbers.empty() ? "" : " and ") + number;
+  return " with your sizes instead of " + numbers;
 }
 
 std::string with_rank(const AssumedInput& input, std::size_t rank) {
@@ -129,7 +139,7 @@ void DecidingSizes::add_input(Try& made, const std::string& input, const std::st
     made.inputs.push_back(*index);
 }
 
-void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs) {
+void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark) {
   if (inputs.empty()) return;
   std::vector<std::string> asked = options_.inputs;
   Try made;
@@ -137,7 +147,7 @@ void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::strin
     asked.push_back(said);
     add_input(made, name, said);
   }
-  made.option += "; replace the sizes by yours";
+  made.option += remark;
   if (const Try* tried = try_options(std::move(made), asked)) tries_.push_back(tried);
 }
 
@@ -151,7 +161,7 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   }
   std::string names;
   for (const auto& [name, number] : numbers) names += (names.empty() ? "'" : ", '") + name + "'";
-  made.option += (numbers.size() == 1 ? "; replace the number of " : "; replace the numbers of ") + names + " by yours";
+  made.option += (numbers.size() == 1 ? " with your number for " : " with your numbers for ") + names;
   made.of_given = true;
   const Try* tried = try_options(std::move(made), asked);
   if (!tried) return;
@@ -213,12 +223,19 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
   std::vector<std::pair<std::string, std::string>> inputs;
   for (const TriedNumbers& chosen : tried_numbers) {
     inputs.clear();
-    for (const AssumedInput& input : prepared_.assumed)
-      if (std::string said = has_names(input) ? with_numbers(input, chosen) : input.option; said != input.option)
-        inputs.emplace_back(input.tensor.name, std::move(said));
+    std::vector<std::set<std::string>> made_up;  // of each input
+    std::set<std::string> all_made_up;
+    for (const AssumedInput& input : prepared_.assumed) {
+      std::set<std::string> numbers;
+      std::string said = has_names(input) ? with_numbers(input, chosen, numbers) : input.option;
+      if (said == input.option) continue;
+      inputs.emplace_back(input.tensor.name, std::move(said));
+      all_made_up.insert(numbers.begin(), numbers.end());
+      made_up.push_back(std::move(numbers));
+    }
     for (std::size_t i = 0; inputs.size() > 1 && i < inputs.size(); ++i)
-      if (has_one_of(prepared_.assumed, inputs[i].first, deciding)) try_with({inputs[i]});
-    try_with(inputs);
+      if (has_one_of(prepared_.assumed, inputs[i].first, deciding)) try_with({inputs[i]}, instead_of(made_up[i]));
+    try_with(inputs, instead_of(all_made_up));
   }
   for (const std::size_t rank : ranks) {
     inputs.clear();
@@ -226,7 +243,7 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
       if (std::ranges::find(prepared_.open_ranks, input.tensor.name) != prepared_.open_ranks.end() && !input.option.empty() &&
           input.tensor.shape->size() != rank)
         inputs.emplace_back(input.tensor.name, with_rank(input, rank));
-    try_with(inputs);
+    try_with(inputs, inputs.size() == 1 ? " if the input has this rank" : " if the inputs have these ranks");
   }
   try_given();
 }
@@ -250,9 +267,9 @@ void DecidingSizes::ask(Outcome& outcome, const Try& settled_by) {
     return;
   }
   outcome.wants = settled_by.inputs;
-  outcome.hint = settled_by.option;
+  outcome.option = settled_by.option;
   if (outcome.status == Status::missing)
-    outcome.reason += "; sizes decide whether it runs";
+    outcome.reason += "; for some sizes of the inputs this call doesn't run (CC006)";
   else
     outcome.status = Status::needs_input;
 }
@@ -340,21 +357,21 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
     if (const auto& members = options_of_members(input); !members.empty()) {
       std::string text;
       for (const std::string& option : members) append_option(text, option);
-      add(members, text + (list ? ", and one such option for each member of the list" : ""));
+      add(members, text + (list ? " and one such option for each member of the list" : ""));
     }
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
   std::vector<std::string> said;
   for (int count = 0; count < most_tried_members && !member.empty(); ++count) {
     said.push_back(name + "." + std::to_string(count) + "=" + member);
     add(said, "--input " + said.front() +
-                  ", and one such option for each member of the list; or --inputs-from FILE, with an example of " + name);
+                  " and one such option for each member of the list, or --inputs-from FILE with an example of " + name);
   }
   return known->second;
 }
 
 void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset) {
   for (Outcome& outcome : assessment.outcomes) {
-    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || outcome.hint.starts_with("--input ")) continue;
+    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const std::vector<const Try*>& tries = tries_of_value(input);
     std::vector<std::string> helpful;
@@ -371,20 +388,20 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
       outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
       continue;
     }
-    outcome.hint = helpful.front();
-    for (std::size_t i = 1; i < helpful.size(); ++i) outcome.hint += "; or " + helpful[i];
+    outcome.option = helpful.front();
+    for (std::size_t i = 1; i < helpful.size(); ++i) outcome.option += " or " + helpful[i];
   }
 }
 
 void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
   for (Outcome& outcome : assessment.outcomes) {
-    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || outcome.hint.starts_with("--input ")) continue;
+    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const auto* list = prepared_.facts.of(&input).list();
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
     if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no option that was tried states it
     if (const auto& options = options_of_members(input); !options.empty())
-      outcome.hint = "--input " + options.front() + ", and one such option for each member of the list";
+      outcome.option = "--input " + options.front() + " and one such option for each member of the list";
   }
 }
 

@@ -46,7 +46,7 @@ class DecidingSizes {
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
   struct Try {                                 // one choice of sizes
-    std::string option;                        // "--input x=f32:16,3,224,224; replace the sizes by yours"
+    std::string option;                        // "--input x=f32:x0,3,16,16 with your sizes instead of 16"
     std::vector<std::uint32_t> inputs;         // that it states
     std::map<int, Calls> failing, converting;  // by opset
     bool of_given = false;                     // numbers replace names from the user's options
@@ -67,8 +67,9 @@ class DecidingSizes {
   std::vector<Asked> choose_tries(conversion::Assessment& assessment, int opset, const Calls& before) const;
   const Try* settling(const std::vector<conversion::Outcome*>& outcomes, int opset, const Calls& before) const;
   void try_all(const conversion::Assessment& assessment);
-  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs);  // (name, text of --input)
-  void try_given();                                                               // names from the user's options
+  // (name, text of --input); the remark follows the options.
+  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark);
+  void try_given();  // names from the user's options
   void try_given(const std::map<std::string, std::int64_t>& numbers);
   void add_input(Try& made, const std::string& input, const std::string& option) const;
   const Try* try_options(Try made, const std::vector<std::string>& inputs);  // null: they don't fit the model

@@ -75,9 +75,7 @@ Finding finding_of_exception(const ir::Node& raise, const std::string& exception
   }
   finding.severity = Severity::note;
   finding.message = "TorchScript may raise an exception here, but the ONNX model doesn't: " + exception;
-  finding.help =
-      "check the inputs before the model runs, or state the sizes with --input: assertions that the sizes decide are no longer "
-      "reported";
+  finding.help = "check the inputs before the model runs; or state their sizes with --input, which may decide the assertion";
   return finding;
 }
 
@@ -97,11 +95,51 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
   return findings;
 }
 
+// "L['pair'].first.size()[0]", as Dynamo names a size, is "pair.first.size(0)".
+std::string spell_guard(std::string guard) {
+  for (std::size_t at; (at = guard.find("L['")) != guard.npos;) {
+    const std::size_t end = guard.find("']", at);
+    if (end == guard.npos) break;
+    guard.erase(end, 2).erase(at, 3);
+  }
+  constexpr std::string_view size = ".size()[";
+  for (std::size_t at = 0; (at = guard.find(size, at)) != guard.npos;) {
+    const std::size_t end = guard.find(']', at);
+    if (end == guard.npos) break;
+    guard[end] = ')';
+    guard.replace(at, size.size(), ".size(");
+  }
+  if (guard.starts_with('(')) {  // around the left side of a comparison
+    int open = 0;
+    const auto close = std::ranges::find_if(guard, [&](char c) { return (open += c == '(' ? 1 : c == ')' ? -1 : 0) == 0; });
+    const std::string rest(close, guard.end());
+    if (rest.starts_with(") == ") || rest.starts_with(") != ") || rest.starts_with(") < ") || rest.starts_with(") > ") ||
+        rest.starts_with(") <= ") || rest.starts_with(") >= "))
+      guard.erase(close), guard.erase(0, 1);
+  }
+  return guard;
+}
+
+// "Runtime assertion failed for expression u0 >= 0 on node 'ge_3'", as torch.export words it, in the user's terms.
+std::string spell_assertion(const std::string& message) {
+  constexpr std::string_view lead = "Runtime assertion failed for expression ", tail = " on node ";
+  const std::size_t end = message.rfind(tail);
+  if (!message.starts_with(lead) || end == message.npos || end < lead.size())
+    return "PyTorch may raise an exception, but the ONNX model doesn't: " + message;
+  const std::string condition = message.substr(lead.size(), end - lead.size());
+  const std::size_t number = condition.find_first_of("0123456789");
+  const bool computed = condition.starts_with('u') && number == 1;
+  const std::string name = condition.substr(0, condition.find_first_not_of("u0123456789"));
+  return "PyTorch raises an exception unless " + condition +
+         (computed ? " (" + name + " is a number that the model computes)" : "") + "; the ONNX model doesn't check it";
+}
+
 // Of an exported program: what it asserts, and what torch.export found to hold for its sizes.
 // Options that state all sizes were held against it.
 std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported, bool open_sizes) {
   std::vector<Finding> findings;
   const auto add = [&](std::string message, std::string help) {
+    if (std::ranges::find(findings, message, &Finding::message) != findings.end()) return;
     Finding& finding = findings.emplace_back();
     finding.id = "CC013";
     finding.severity = Severity::note;
@@ -109,11 +147,9 @@ std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exporte
     finding.help = std::move(help);
   };
   for (const std::string& condition : open_sizes ? exported.conditions : std::vector<std::string>())
-    add("the program requires " + condition + ", but the ONNX model doesn't check it",
-        "check the sizes before the model runs; a dynamic dimension that states the condition (2*d) needs no check");
-  for (const std::string& message : exported.assertions)
-    add("the program may raise an exception here, but the ONNX model doesn't: " + message,
-        "check the inputs before the model runs");
+    add("the program requires " + spell_guard(condition) + ", but the ONNX model doesn't check it",
+        "check the sizes before the model runs, or state them as numbers: --input x=f32:4,8");
+  for (const std::string& message : exported.assertions) add(spell_assertion(message), "check the inputs before the model runs");
   return findings;
 }
 

@@ -6,12 +6,13 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/advice.h"
 #include "analysis/rules.h"
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
 #include "analysis/wanted_input.h"
 #include "conversion/foreign.h"
-#include "symbolic/condition.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -32,143 +33,6 @@ std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart
   }
   if (outcome.unresolved_write) return "CC007";
   return outcome.row && outcome.row->random ? "CC008" : "CC005";
-}
-
-// What the operator becomes at the opset that helps: "GridSample", "Gather, Mul, Add and 17 more".
-std::string onnx_at(const Outcome& outcome, int opset, const conversion::Context& context) {
-  constexpr std::size_t most_whole = 6, named = 3;
-  const auto found = context.table.find(outcome.node->op(), outcome.node->overload(), opset, context.schemas);
-  const auto row = std::ranges::find(found.rows, mapping::Row::Kind::mapped, &mapping::Row::kind);
-  if (row == found.rows.end()) return {};
-  if (row->to.size() <= most_whole) return mapping::joined(row->to);
-  return mapping::joined({row->to.begin(), row->to.begin() + named}) + " and " + std::to_string(row->to.size() - named) + " more";
-}
-
-// A table's hint may name an opset as well ("use opset 16, or …"): the one that was tried says it better.
-std::string without_opset(const std::string& hint) {
-  constexpr std::string_view lead = "use opset ";
-  if (!hint.starts_with(lead)) return hint;
-  const auto rest = hint.find_first_not_of("0123456789", lead.size());
-  if (rest == std::string::npos) return {};
-  constexpr std::string_view otherwise = ", or ";
-  return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
-}
-
-// Overloads that aren't `out=` forms of others.
-bool has_several_forms(const ir::Node& node, const conversion::Context& context) {
-  return std::ranges::count_if(context.schemas.overloads(node.op()),
-                               [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
-}
-
-// The text of a graph may say what a call gives; a guess in the row would overrule it.
-bool says_results(const ir::Node& node) {
-  return std::ranges::all_of(node.outputs(), [](const ir::Value* output) {
-    const auto& type = output->type();
-    return type && type->kind == ir::TypeKind::tensor && type->tensor.dtype && type->tensor.sizes;
-  });
-}
-
-// Lists of lists, dictionaries, strings, objects, what a list or dictionary holds, control flow: no ONNX operator takes or gives
-// them, so no row helps.
-bool has_kind(const ir::TypeRef& type, std::initializer_list<ir::TypeKind> kinds) {
-  if (!type) return false;
-  return std::ranges::find(kinds, type->kind) != kinds.end() ||
-         std::ranges::any_of(type->elements, [&](const ir::TypeRef& inner) { return has_kind(inner, kinds); });
-}
-
-bool is_list_of_lists(const ir::TypeRef& type) {
-  return ir::is(type, ir::TypeKind::list) && ir::is(type->elements.front(), ir::TypeKind::list);
-}
-
-bool is_beyond_rows(const ir::Node& node) {
-  if (node.is("prim::PythonOp")) return false;
-  if (node.op().starts_with("prim::") || !node.blocks().empty()) return true;
-  using enum ir::TypeKind;
-  const auto beyond = [](const ir::TypeRef& type) {
-    return is_list_of_lists(type) || has_kind(type, {dict, named, module, any_class});
-  };
-  const auto of_value = [&](const ir::Value* value) { return beyond(value->type()); };
-  const schema::Schema call = schema_of_call(node);
-  const auto of_part = [&](const auto& part) { return beyond(part.type); };
-  const bool no_tensors = std::ranges::none_of(call.arguments, is_tensor) && std::ranges::none_of(call.returns, is_tensor);
-  return no_tensors || std::ranges::any_of(node.inputs(), of_value) || std::ranges::any_of(node.outputs(), of_value) ||
-         std::ranges::any_of(call.arguments, of_part) || std::ranges::any_of(call.returns, of_part);
-}
-
-std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
-                    const conversion::Context& context) {
-  const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
-  if (!helps) return {};
-  const ir::Node& node = *outcome.node;
-  if (is_beyond_rows(node)) return {};
-  const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() ||
-                         context.registry.find_facts(node.op(), node.overload());
-  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator,
-                                           .state_facts = !has_facts && !says_results(node),
-                                           .name_overload = has_several_forms(node, context),
-                                           .complex = symbolic::has_complex(symbolic::Call(node, context.facts)),
-                                           .onnx = counterpart});
-}
-
-// The row itself follows.
-std::string advise_row(const std::string& row, std::string_view also = {}) {
-  const bool facts = row.find(facts_to_fill) != std::string::npos, domain = row.find("your.domain") != std::string::npos;
-  std::string text = "save this row in a file";
-  if (facts || domain)
-    text += std::string(", replace ") + (facts ? "TODO" : "") + (facts && domain ? " and " : "") + (domain ? "your.domain" : "") +
-            ",";
-  return text.append(" and add --mappings FILE").append(also) + ":";
-}
-
-// `row`: what row_for gives.
-std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const std::string& row,
-                    const conversion::Context& context) {
-  constexpr std::string_view beyond_rows = "keep this operator out of the model: ONNX operators can't read or return such values";
-  if (rule == "CC003") {
-    if (row.empty()) return std::string(beyond_rows) + ", so no row can map it";
-    return advise_row(row, outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so)");
-  }
-  if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + ": " + advise_row(row);
-  if (outcome.available_from) {
-    const std::string onnx = onnx_at(outcome, *outcome.available_from, context), hint = without_opset(outcome.hint);
-    return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") +
-           (hint.empty() ? "" : ", or " + hint);
-  }
-  if (rule == "CC001") {
-    const std::string& overload = outcome.node->overload();
-    const std::string name =
-        outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
-    if (is_beyond_rows(*outcome.node)) return outcome.hint.empty() ? std::string(beyond_rows) : outcome.hint;
-    // `explain` needs the library to know operators that it registers, and a report doesn't name the file.
-    static const schema::Registry shipped;
-    if (!shipped.contains(outcome.node->op()))
-      return outcome.hint.empty() ? advise_row(row) : outcome.hint + "; or add a mapping row (--mappings FILE)";
-    const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml` prints ";
-    return outcome.hint.empty() ? scaffold + "rows to start from; or " + advise_row(row)
-                                : outcome.hint + "; or add a mapping row: " + scaffold + "one to start from";
-  }
-  if (!outcome.hint.empty()) return outcome.hint;
-  if (rule == "CC007" && outcome.node->is("prim::SetAttr"))
-    return "compute the value in __init__, or in a local variable in each call; see `compatcheck explain CC007`";
-  return rule == "CC007" ? "compute a new value instead of writing in place (y = y + 1); see `compatcheck explain CC007`" : "";
-}
-
-// Operators that draw numbers in training mode alone.
-bool is_for_training(const ir::Node& node) {
-  return node.op().find("dropout") != std::string::npos || node.op().find("rrelu") != std::string::npos ||
-         node.op().find("attention") != std::string::npos;
-}
-
-// A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
-// what `training` was.
-std::string stop_training(const ir::Program* program) {
-  const std::string in_code = "pass training=self.training instead (for dropout_p: 0.0 unless self.training)";
-  if (program && !program->traced)
-    return "the code asks for training mode in this call, and model.eval() doesn't change that: " + in_code +
-           ", and save the model again";
-  return "call model.eval() before tracing or exporting, and save the model again; if the code itself asks for training mode "
-         "here, " +
-         in_code;
 }
 
 // Attributes that a model keeps between calls are one thing to mend, however many there are.
@@ -219,7 +83,9 @@ class FindingCollector {
       if (finding.message == keeps_attributes && !attributes_.empty()) finding.message = spell_attributes();
     for (auto& [finding, operators] : hanging) finding->message += "; " + spell_dependents(operators);
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
-    for (auto& [input, finding] : wanting_) findings.push_back(std::move(finding));
+    for (auto& [input, wanting] : wanting_) findings.push_back(finding_of(std::move(wanting)));
+    if (std::ranges::count_if(findings, [](const Finding& finding) { return !finding.row.empty(); }) > 1)
+      std::ranges::for_each(findings, put_into_one_file);
     sort(findings);
     return findings;
   }
@@ -269,7 +135,7 @@ class FindingCollector {
     failures_.emplace(outcome.node, &finding);
     if (!finding.row.empty()) return;
     finding.row = row_for(outcome, rule, onnx, context_);
-    if (finding.nodes == 1 || !finding.row.empty()) finding.help = help_of(outcome, rule, onnx, finding.row, context_);
+    if (finding.nodes == 1 || !finding.row.empty()) finding.help = help_of(outcome, rule, onnx, finding.row, context_, opset_);
   }
 
   // Mended when the root is: it is counted there.
@@ -325,30 +191,62 @@ class FindingCollector {
     if (becomes.several) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(becomes.onnx), "");
   }
 
-  // One finding a model input.
+  // What needs one model input.
+  struct Wanting {
+    Finding finding;
+    WantedInput wanted;
+    std::vector<std::pair<std::string, std::string>> reasons;  // operator, reason; each once
+    std::optional<int> settled_from = 0;                       // the opset at which none of its calls needs the input
+  };
+
   void add_wanting(const Numbered& numbered) {
     const Outcome& outcome = *numbered.outcome;
+    const ir::Node& node = *outcome.node;
     for (const std::uint32_t input : outcome.wants) {
       auto [entry, fresh] = wanting_.try_emplace(input);
-      Finding& finding = entry->second;
-      if (fresh) start_wanting(finding, input, outcome);
-      if (outcome.hint.starts_with("--input ") && tried_.insert(input).second)
-        finding.help = outcome.hint;  // an option that a trial confirmed replaces a derived one
+      Wanting& wanting = entry->second;
+      Finding& finding = wanting.finding;
+      if (fresh) {
+        wanting.wanted = wanted_input(graph_, input, context_.facts);
+        finding.id = "CC006";
+        finding.severity = Severity::error;
+        finding.op = node.op();
+        finding.overload = node.overload();
+        finding.input = ir::input_name(*graph_.inputs()[input]);
+        finding.help = wanting.wanted.option;
+      }
+      if (!outcome.option.empty() && tried_.insert(input).second)
+        finding.help = outcome.option;  // an option that a trial confirmed replaces a derived one
+      const std::pair reason(
+          node.op(), outcome.status == Status::missing ? "it isn't known whether " + node.op() + " runs" : outcome.reason);
+      if (std::ranges::find(wanting.reasons, reason) == wanting.reasons.end()) wanting.reasons.push_back(reason);
+      if (!outcome.available_from || outcome.wants_there)
+        wanting.settled_from.reset();
+      else if (wanting.settled_from)
+        wanting.settled_from = std::max(*wanting.settled_from, *outcome.available_from);
       ++finding.nodes;
-      finding.sites.push_back(site_of(*numbered.outcome->node, numbered.index));
+      if (!node.is("prim::Return")) finding.sites.push_back(site_of(node, numbered.index));
     }
   }
 
-  void start_wanting(Finding& finding, std::uint32_t input, const Outcome& outcome) {
-    const WantedInput wanted = wanted_input(graph_, input, context_.facts);
-    finding.id = "CC006";
-    finding.severity = Severity::error;
-    finding.op = outcome.node->op();
-    finding.overload = outcome.node->overload();
-    finding.message =
-        "the verdict depends on " + wanted.what + ": " +
-        (outcome.status == Status::missing ? "it isn't known whether " + outcome.node->op() + " runs" : outcome.reason);
-    finding.help = wanted.option;
+  static Finding finding_of(Wanting wanting) {
+    Finding finding = std::move(wanting.finding);
+    finding.message = wanting.wanted.only_scale ? "the ONNX model needs " + wanting.wanted.what + ", which the file doesn't hold"
+                                                : "the verdict depends on " + wanting.wanted.what + ": " + spell(wanting.reasons);
+    finding.available_from = wanting.settled_from;
+    if (finding.available_from) finding.help += ", or --opset " + std::to_string(*finding.available_from);
+    return finding;
+  }
+
+  // One reason by itself; of several each with its operator.
+  static std::string spell(const std::vector<std::pair<std::string, std::string>>& reasons) {
+    constexpr std::size_t most_shown = 3;
+    const auto is_first = [&](const auto& reason) { return reason.second == reasons.front().second; };
+    if (std::ranges::all_of(reasons, is_first)) return reasons.front().second;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(reasons.size(), most_shown); ++i)
+      text += (i ? "; " : "") + reasons[i].first + ": " + reasons[i].second;
+    return reasons.size() > most_shown ? text + "; and " + std::to_string(reasons.size() - most_shown) + " more" : text;
   }
 
   const ir::Graph& graph_;
@@ -358,7 +256,7 @@ class FindingCollector {
   std::map<Key, Finding> findings_;
   std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
   std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // by root and operator
-  std::map<std::uint32_t, Finding> wanting_;
+  std::map<std::uint32_t, Wanting> wanting_;
   std::set<std::uint32_t> tried_;     // inputs of which an option was tried
   std::set<std::string> attributes_;  // that keep their values between calls
 };

@@ -160,7 +160,7 @@ std::vector<std::string> places_of(const ir::Type& tuple) {
   refuse(text, "input '" + name + "' is no tensor, but " + ir::to_string(*type) + "; state its members, as in " + options +
                    (known  ? ""
                     : dict ? " for each KEY"
-                           : ", and one such option for each member of the list"));
+                           : " and one such option for each member of the list"));
 }
 
 // The type of a member such as "k.a". If there is none, throws UsageError that lists the members that the model reads.

@@ -1,4 +1,4 @@
-// compatcheck::load: from a file to a normalised graph.
+// compatcheck::load: from a file to a normalized graph.
 #include <functional>
 #include <set>
 

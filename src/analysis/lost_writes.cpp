@@ -18,14 +18,15 @@ Finding finding_of_write(const ir::LostWrite& write) {
   finding.op = write.op;
   if (write.kind == ir::LostWrite::Kind::cache) {
     finding.id = "CC015";
-    finding.message = "keeps a value of the first call in attribute " + write.name + "; the ONNX model computes it in each call";
+    finding.message =
+        "keeps a value of the first call in attribute '" + write.name + "'; the ONNX model computes it in each call";
     finding.help = "`compatcheck explain CC015` says when the results can differ";
     return finding;
   }
   finding.id = "CC014";
-  finding.message =
-      "writes to input " + write.name + ": the ONNX model gives the same results, but leaves its caller's tensor as it is";
-  finding.help = "return " + write.name + " as well where the caller reads it afterwards";
+  finding.input = write.name;
+  finding.message = "writes to input '" + write.name + "': the results are the same, but the caller's tensor keeps its old value";
+  finding.help = "return '" + write.name + "' as well if the caller reads it afterwards";
   return finding;
 }
 
@@ -37,7 +38,8 @@ std::vector<Finding> collect_lost_writes(const Prepared& prepared) {
   for (const ir::LostWrite& write : prepared.lost_writes) {
     if (is_state(prepared, write.name)) continue;
     Finding wanted = finding_of_write(write);
-    auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
+    auto finding = std::ranges::find_if(
+        findings, [&](const Finding& other) { return other.op == wanted.op && other.message == wanted.message; });
     if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
     Site site = site_of(write.location, end);
     site.module = write.module;

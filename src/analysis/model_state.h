@@ -50,7 +50,7 @@ struct Model::State : analysis::LoadedFile {
   explicit State(analysis::LoadedFile loaded) : LoadedFile(std::move(loaded)) {}
 
   schema::Registry schemas;                                    // shipped, users' and stubs
-  ir::Graph graph;                                             // normalised
+  ir::Graph graph;                                             // normalized
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
   std::vector<std::string> steps;
   std::vector<passes::StateAttribute> state;  // attributes that are inputs and outputs of `graph`: its last ones

@@ -8,68 +8,72 @@ namespace {
 
 constexpr std::array table{
     Rule{"CC001", "missing-operator", Severity::error, "The operator has no ONNX mapping at any opset",
-         "libtorch knows the operator, but the mapping table has no row for it, or a row that says why ONNX can't express\n"
-         "it.\n"
+         "libtorch knows the operator, but its mapping row is missing or says why ONNX can't express it.\n"
          "\n"
-         "What to do: follow the finding's advice if it names a rewrite. If ONNX does have what the operator computes, a\n"
-         "row in a YAML file given with --mappings adds it:\n"
+         "What to do: follow the finding's advice if it names a rewrite. If your runtime has such an operator, or ONNX can\n"
+         "express it after all, add a row in a YAML file given with --mappings:\n"
          "\n"
-         "    aten::foo:\n"
-         "      9: {to: Foo, inputs: [self]}\n"
+         "    aten::linalg_pinv:\n"
+         "      9: {to: my.domain::Pinv, inputs: [self],\n"
+         "          attributes: {rcond: {float: rcond}, hermitian: {bool: hermitian}}}\n"
          "\n"
-         "`compatcheck explain aten::foo --scaffold yaml` prints rows with the operator's own arguments to start from,\n"
+         "`compatcheck explain aten::linalg_pinv --scaffold yaml --opset 9` prints a row with all arguments to start from,\n"
          "`compatcheck ops` lists the rows in force, and docs/mappings.md describes the language.\n"},
     Rule{"CC002", "available-from-higher-opset", Severity::error, "The operator converts only from a higher opset",
-         "ONNX gained what the operator needs after the opset that was asked for. `available_from` is the lowest opset at\n"
-         "which these calls convert. The report's second line names the opset from which the whole model converts.\n"
+         "ONNX gained what the operator needs after the opset you asked for. `from opset N` is the lowest opset at which\n"
+         "these calls convert. If one opset converts the whole model, the verdict line names it.\n"
          "\n"
          "What to do: convert with --opset N, if your runtime supports that opset.\n"},
     Rule{"CC003", "unknown-operator", Severity::error, "A custom operator that neither PyTorch nor torchvision defines",
          "Neither libtorch nor a library whose schemas compatcheck contains (torchvision) registers this operator.\n"
-         "compatcheck could still read the model: it derived a schema from the calls.\n"
          "\n"
-         "What to do: state the operator's schema in a mapping row, and the ONNX operator that it becomes:\n"
+         "What to do: add a mapping row with the operator's schema, how dtype and shape of the result follow from the\n"
+         "arguments (`facts`, docs/mappings.md#facts), and the ONNX operator that it becomes:\n"
          "\n"
          "    acme::fused_bias:\n"
          "      schema: acme::fused_bias(Tensor x, Tensor bias) -> Tensor\n"
+         "      facts: same\n"
          "      9: {to: acme.ops::FusedBias, inputs: [x, bias]}\n"
          "\n"
          "--op-library libfoo.so loads the library that registers the operator: then the row needs no schema, and verify\n"
          "can run the operator.\n"},
     Rule{"CC004", "composite", Severity::note, "The operator becomes several ONNX nodes",
-         "The conversion is exact, and costs more than one node that carries meaning. Nothing needs to be done; a runtime may\n"
-         "be slower on the parts than on one fused operator. `--fail-on composite` turns it into a failure.\n"},
+         "The conversion is exact, but the nodes may cost more than one fused operator. Nothing needs to be done.\n"
+         "`-v` lists these notes; `--fail-on composite` lists them and fails.\n"},
     Rule{"CC005", "broken-condition", Severity::error, "This call breaks a condition of its mapping",
          "The operator has a mapping at this opset, but not for these arguments, ranks or dtypes. The message names the\n"
          "argument, what was needed and what was found.\n"
          "\n"
-         "What to do: change the call as the advice says, or use the opset in `available_from`, at which the condition no\n"
+         "What to do: change the call as the advice says, or use the opset of `from opset N`, at which the condition no\n"
          "longer applies.\n"},
-    Rule{"CC006", "needs-input", Severity::error, "The verdict needs the shape or dtype of an input",
-         "Some nodes convert only for some dtypes, ranks or sizes, which neither the file nor the command line states.\n"
-         "There is one finding for each such model input; it counts the nodes that the input decides.\n"
+    Rule{"CC006", "needs-input", Severity::error, "The verdict needs facts of an input",
+         "Some nodes convert only for some dtypes, ranks, sizes or numbers, which neither the file nor the command line\n"
+         "states, or need the scale and the zero point of a quantized input. There is one finding for each such model\n"
+         "input; it counts the nodes that the input decides.\n"
          "\n"
          "What to do: --input NAME=DTYPE:DIM,DIM,… where a DIM is a number, or a name for a size that varies:\n"
          "\n"
          "    --input x=f32:batch,3,224,224\n"
+         "    --input 'x=qu8(0.5,128):batch,3,224,224'      quantized: scale and zero point\n"
          "\n"
          "or --inputs-from FILE with example inputs: .pt (torch.save), .npz, or a folder of input_0.pb, input_1.pb …\n"},
-    Rule{"CC007", "unresolved-write", Severity::error, "An in-place write that can't be expressed yet",
+    Rule{"CC007", "unresolved-write", Severity::error, "ONNX can't express this in-place write",
          "ONNX has values, but no memory. A write through a view, in a branch or loop, or to a list therefore becomes a\n"
          "new value, which all later readers get. If compatcheck can't prove that the result is the same, it refuses the\n"
-         "model and gives the reason, because a write that is lost silently is worse. This applies to attributes that keep\n"
-         "their values between calls, to x.reshape(...), which is a view or a copy depending on x's strides, and to\n"
+         "model and gives the reason, because a write that is lost silently is worse. This applies to attributes (members\n"
+         "of the Python object, such as buffers) that keep their values between calls, to x.reshape(...), which is a view or a "
+         "copy depending on x's strides, and to\n"
          "tensors that a list contains when they are written.\n"
          "\n"
          "Attributes that the model writes and later calls read are refused by default, or become inputs and outputs\n"
-         "(--state inputs-outputs). Attributes that are caches (written before they are read in each call, or written once\n"
-         "from constants) are not state.\n"
+         "(--state inputs-outputs, docs/convert.md#state). Caches aren't state: each call writes them before it reads them,\n"
+         "or they are written once from constants.\n"
          "\n"
          "What to do: write to a copy (y = x.reshape(...).clone()), or compute a new value (y = y + 1). For attributes:\n"
          "use --state inputs-outputs, or take the state as an input and return it as an output.\n"},
     Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
          "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
-         "normalisation that updates its statistics). A scripted model that was saved in training mode gets a warning: it\n"
+         "normalization that updates its statistics). A scripted model that was saved in training mode gets a warning: it\n"
          "is converted as in evaluation mode. A random result can't be compared between runtimes, so it is an error for\n"
          "verify.\n"
          "\n"
@@ -78,8 +82,10 @@ constexpr std::array table{
     Rule{"CC009", "deprecated-operator", Severity::warning, "The mapping uses an ONNX operator deprecated at this opset",
          "The emitted operator is deprecated at the opset asked for; newer runtimes may drop it.\n"},
     Rule{"CC010", "approximate-mapping", Severity::warning, "The mapping is approximate",
-         "The ONNX form differs from PyTorch's result within the tolerance that the message names, over the whole domain, or,\n"
-         "with --prefer compact, for the inputs that the message names.\n"},
+         "The ONNX nodes may differ from PyTorch's result by a tolerance, or for some inputs. The message says which.\n"
+         "\n"
+         "What to do: nothing, if your accuracy allows it; `compatcheck verify` measures it. --prefer exact, the default,\n"
+         "avoids the differences that --prefer compact allows.\n"},
     Rule{"CC011", "missing-mapping", Severity::error, "No row maps the operator, though ONNX has one of its name",
          "libtorch knows the operator, and ONNX has an operator of the same name at this opset. Only the row that maps one\n"
          "to the other is missing: a --mappings file removed it, or no one has written it.\n"
@@ -101,19 +107,19 @@ constexpr std::array table{
          "\n"
          "What to do: run `compatcheck verify`, which runs the model at other sizes. If it fails, script the model, or\n"
          "trace it without turning sizes into Python numbers.\n"},
-    Rule{"CC013", "dropped-assertion", Severity::note, "An assertion that the ONNX model doesn't make",
+    Rule{"CC013", "dropped-assertion", Severity::note, "An assertion missing from the ONNX model",
          "The model's code raises an exception (`raise`, `assert`, torch._assert) under a condition that the dtypes and\n"
          "sizes of the inputs don't decide. ONNX has no exceptions, so the check is omitted. For inputs at which\n"
-         "TorchScript raises the exception, the ONNX model gives some result, or fails with a message of the runtime. For\n"
+         "PyTorch raises the exception, the ONNX model gives some result, or fails with a message of the runtime. For\n"
          "all other inputs the two agree. An exported program (.pt2) also has conditions that torch.export found for its\n"
          "sizes, such as `n % 2 == 0`.\n"
          "\n"
          "What to do: nothing, if such inputs never occur. Otherwise check them before the model runs, or state sizes with\n"
-         "--input: decided assertions are no longer noted.\n"},
+         "--input: then the note disappears if the sizes settle it.\n"},
     Rule{"CC014", "lost-write", Severity::note, "A write to an input that the caller doesn't get",
          "The model writes to a tensor that its caller passes in (x += 1, x[0] = 0, x.copy_(y)). In PyTorch the caller's\n"
-         "tensor has changed after the call. ONNX has no side effects: inside of the model the written value is used, but\n"
-         "the caller's tensor stays as it is. The results are the same.\n"
+         "tensor has changed after the call. ONNX has no side effects: the results are the same, but the caller's tensor\n"
+         "keeps its old value.\n"
          "\n"
          "What to do: nothing, if the caller doesn't read that tensor afterwards. Otherwise return it from the model as\n"
          "one more output, and let the caller keep it.\n"},
@@ -126,12 +132,13 @@ constexpr std::array table{
          "\n"
          "What to do: nothing, if the value is the same for all inputs that the model sees. Otherwise compute it in each\n"
          "call in PyTorch, too. An attribute whose value depends on the contents of inputs is state (CC007).\n"},
-    Rule{"CC016", "reading-note", Severity::note, "How the file was read, where that isn't as usual",
-         "compatcheck reads TorchScript files itself. It notes when libtorch read the file instead, because the native\n"
-         "reader doesn't support the file, and when it didn't run a `__setstate__` method that computes. The attributes that\n"
-         "such a method sets are unknown; calls that read them don't convert.\n"
+    Rule{"CC016", "reading-note", Severity::note, "The file wasn't read in the usual way",
+         "compatcheck reads TorchScript files with its own reader. It notes when libtorch read the file instead, because\n"
+         "its own reader doesn't support the file, and when it didn't run a `__setstate__` method that does more than\n"
+         "assign. The attributes that such a method sets are unknown; calls that read them don't convert.\n"
          "\n"
-         "What to do: nothing, if the model converts. `--frontend native` makes the first case an error.\n"},
+         "What to do: nothing, if the model converts. Otherwise set the attributes in `__init__` and save the model again.\n"
+         "`--frontend native` makes the first case an error.\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine doesn't support the operator",
          "The engine of --target doesn't support this ONNX operator at any version, according to its profile; `compatcheck\n"
          "explain ENGINE` shows the profile, its source and date. The model still converts: the exit code is 1 only with\n"
@@ -166,8 +173,8 @@ constexpr std::array table{
          "1e-3 + 1e-2, bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime can't load the\n"
          "model or fails when it runs it.\n"
          "\n"
-         "What to do: if the message says that the result is correct without ONNX Runtime's optimisations, report that to\n"
-         "ONNX Runtime, or turn the optimisations off. A deep model in half precision may need --rtol and --atol of its\n"
+         "What to do: if the message says that the result is correct without ONNX Runtime's optimizations, report that to\n"
+         "ONNX Runtime, or turn the optimizations off. A deep model in half precision may need --rtol and --atol of its\n"
          "own.\n"},
     Rule{"CC202", "non-finite", Severity::error, "verify: NaN or infinity on one side only",
          "An element is NaN or infinite in TorchScript's output and not in ONNX Runtime's, or the other way round.\n"},

@@ -66,8 +66,10 @@ void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
     };
     if (is_write(finding) && std::ranges::none_of(finding.sites, is_open))
       finding.help =
-          "add --state inputs-outputs: each attribute that keeps its value becomes an input and an output of the ONNX model; " +
-          (finding.op == "prim::SetAttr" ? "or " + finding.help : "see `compatcheck explain CC007`");
+          "add --state inputs-outputs (docs/convert.md#state): each attribute that keeps its value becomes an input and an "
+          "output "
+          "of the ONNX model; or " +
+          std::string(without_state);
   }
 }
 

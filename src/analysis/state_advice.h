@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "analysis/model_state.h"
@@ -11,6 +12,10 @@
 #include "conversion/assess.h"
 
 namespace compatcheck::analysis {
+
+// What else helps where an attribute is written.
+inline constexpr std::string_view without_state =
+    "compute the value in __init__, or, if no later call needs it, keep it in a local variable";
 
 // What it is given must outlive it. The trial is made when a finding first asks for it.
 class StateAdvice {

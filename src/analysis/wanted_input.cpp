@@ -34,9 +34,9 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   if (!ranked) tensor.shape = symbolic::Shape(2, Dim::unknown());
   const std::string name = leaf.of_list ? leaf.name + ".0" : leaf.name;
   std::string text = "--input " + name + "=" + spell_asking(with_names(std::move(tensor), leaf.name));
-  if (leaf.of_list) text += ", and one such option for each member of the list";
-  if (!typed) text += "; replace f32 by its dtype";
-  if (!ranked) text += "; write a number or a name for each of its dimensions";
+  if (!typed) text += " with its dtype instead of f32";
+  if (!ranked) text += std::string(typed ? " with" : " and") + " a number or a name for each of its dimensions";
+  if (leaf.of_list) text += " and one such option for each member of the list";
   return text;
 }
 
@@ -75,7 +75,7 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
       const auto instead =
           is_state ? std::optional<std::string>("pass '" + name + "' to the model as an argument, or make it a tensor")
                    : instead_of_option(name, input.type());
-      if (!instead || ir::is(input.type(), ir::TypeKind::optional) || outcome.hint.starts_with("--input ")) continue;
+      if (!instead || ir::is(input.type(), ir::TypeKind::optional) || !outcome.option.empty()) continue;
       outcome.wants.clear();
       if (outcome.status == conversion::Status::missing) break;
       outcome.status = conversion::Status::refused;
@@ -157,7 +157,8 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
   if (const auto* tensor = facts.of(value).tensor();
       tensor && tensor->dtype && ir::is_quantized(*tensor->dtype) && tensor->shape && !tensor->quantizer) {
     return {"the scale and the zero point of input '" + name + "'",
-            "--input " + name + "=" + spell_asking(with_names(*tensor, name)) + "; or --inputs-from FILE, with an example of it"};
+            "--input " + name + "=" + spell_asking(with_names(*tensor, name)) + ", or --inputs-from FILE with an example of it",
+            true};
   }
   WantedInput wanted{"the value of input '" + name + "' (" + type + ")", {}};
   bool rank_alone = true;
@@ -165,21 +166,21 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
     if (leaf.input != value) continue;
     const symbolic::Fact& fact = *leaf.in(facts.of(value));
     rank_alone = rank_alone && fact.tensor() && fact.tensor()->dtype && !fact.tensor()->shape && !leaf.of_list;
-    wanted.option += (wanted.option.empty() ? "" : "; ") + option_of(leaf, fact);
+    wanted.option += (wanted.option.empty() ? "" : " and ") + option_of(leaf, fact);
   }
   if (wanted.option.empty() && facts.of(value).tensor()) {  // all is known but what the sizes are
     wanted.what = "the sizes of input '" + name + "'";
-    wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + "; replace the names by numbers";
+    wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + " with numbers instead of the names";
   } else if (ir::is(value->type(), ir::TypeKind::dict) && ir::is(value->type()->elements.front(), ir::TypeKind::string) &&
              ir::is(value->type()->elements.back(), ir::TypeKind::tensor)) {
     wanted.what = "the keys of input '" + name + "'";
     wanted.option = "--input " + name + ".KEY=f32:" + inference::dimension_name(name, 0) + "," +
                     inference::dimension_name(name, 1) +
-                    " for each KEY, with its dtype and sizes; or --inputs-from FILE, with an example of " + name;
+                    " for each KEY with its dtype and sizes, or --inputs-from FILE with an example of " + name;
   } else if (const auto instead = instead_of_option(name, value->type()); instead && wanted.option.empty())
-    wanted.option = "--input " + name + "=none where the call leaves it out; no option states another value: " + *instead;
+    wanted.option = "--input " + name + "=none if calls leave it out; no option states another value: " + *instead;
   else if (wanted.option.empty())
-    wanted.option = "--inputs-from FILE, with an example of " + name;
+    wanted.option = "--inputs-from FILE with an example of " + name;
   else
     wanted.what = (rank_alone ? "the rank of input '" : "the dtype and shape of input '") + name + "'";
   return wanted;

@@ -13,8 +13,9 @@
 namespace compatcheck::analysis {
 
 struct WantedInput {
-  std::string what;    // "the rank of input 'x'"
-  std::string option;  // "--input x=f32:x0,x1 where it has 2 dimensions: …"
+  std::string what;         // "the rank of input 'x'"
+  std::string option;       // "--input x=f32:x0,x1 with its dtype instead of f32"
+  bool only_scale = false;  // of a quantized input, of which all else is known
 };
 
 // What no option can state of an input of such a type, and what to do in the model instead; nullopt if options can.

@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/arguments.h"
 #include "cli/environment.h"
@@ -40,6 +41,22 @@ int print(const std::string& text) {
   return 0;
 }
 
+// For words that name neither a command nor a file: a rule, or a command that is spelled in another way. Empty if neither.
+std::string hint_for(const std::vector<std::string>& words) {
+  const auto is_file = [](const std::string& word) {
+    std::error_code failed;
+    return std::filesystem::exists(word, failed) || word.find_first_of("./") != std::string::npos;
+  };
+  if (words.empty() || is_file(words.front())) return {};
+  for (const std::string& word : words)
+    if (const auto rules = rule_ids(); std::ranges::find(rules, word) != rules.end())
+      return "`compatcheck explain " + word + "` prints the page of a rule";
+  std::vector<std::string> names;
+  for (const Command& command : commands_shipped) names.emplace_back(command.name);
+  const std::string near = nearest(words.front(), names);
+  return near.empty() ? near : "there is no command '" + words.front() + "'; did you mean " + near + "?";
+}
+
 // The first word that is no option names the command, if it is one; else it is a model to check.
 int dispatch(std::vector<std::string> arguments) {
   if (arguments.empty()) {
@@ -63,6 +80,8 @@ int dispatch(std::vector<std::string> arguments) {
   const Options options = parse_arguments(*command, arguments);
   start_log(options);
   for (const auto& warning : misspelt_variables()) write_message(warning);
+  if (word != command->name && at < arguments.size())
+    if (const std::string hint = hint_for(options.positional); !hint.empty()) write_message(hint);
   return options.print_configuration ? print(describe_configuration(*command, options)) : command->run(options);
 }
 

@@ -37,9 +37,9 @@ std::string help() {
   return for_terminal(text +
                       "\n"
                       "exit codes\n"
-                      "  0  no finding at or above --fail-on\n"
-                      "  1  findings at or above --fail-on\n"
-                      "  2  usage, configuration, table or plugin error\n"
+                      "  0  no finding fails the gate\n"
+                      "  1  a finding fails the gate (--fail-on)\n"
+                      "  2  an error in the options, the configuration, a mapping file or a plugin\n"
                       "  3  the model can't be read, or an internal error\n"
                       "130  interrupted by Ctrl-C or SIGTERM\n"
                       "\n"

@@ -1,4 +1,5 @@
 // ops, explain, lint, schema: what the tool knows without a model.
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/commands.h"
@@ -40,16 +41,18 @@ int run_explain(const Options& options) {
 
 int run_lint(const Options& options) {
   const auto defects = lint_tables({options.positional.begin(), options.positional.end()}, options.load.plugins);
+  const auto count = std::ranges::count(defects, false, &TableDefect::is_note);
   std::string text;
   for (const auto& defect : defects) {
-    text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " + defect.message + "\n";
+    text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " +
+            (defect.is_note ? "note: " : "") + defect.message + "\n";
     if (!defect.source_line.empty())
       text += "    " + defect.source_line + "\n    " +
               std::string(static_cast<std::size_t>(defect.column > 0 ? defect.column - 1 : 0), ' ') + "^\n";
   }
-  text += defects.empty() ? "no defects\n" : std::to_string(defects.size()) + (defects.size() == 1 ? " defect\n" : " defects\n");
+  text += count == 0 ? "no defects\n" : std::to_string(count) + (count == 1 ? " defect\n" : " defects\n");
   write_stdout(text);
-  return defects.empty() ? exit_passed : exit_findings;
+  return count == 0 ? exit_passed : exit_findings;
 }
 
 int run_schema(const Options& options) {

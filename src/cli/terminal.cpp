@@ -99,7 +99,7 @@ void write_message(const std::string& text) {
 
 namespace {
 
-// A code of colour has no columns, nor have the bytes of a character after its first.
+// A code of color has no columns, nor have the bytes of a character after its first.
 bool has_column(const std::string& line, std::size_t& at) {
   if (line[at] == '\x1b') {
     at = std::min(line.find('m', at), line.size() - 1);

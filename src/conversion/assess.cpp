@@ -5,6 +5,7 @@
 #include "conversion/branches.h"
 #include "conversion/foreign.h"
 #include "conversion/interface.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -12,6 +13,13 @@ namespace {
 void refuse_without_row(Outcome& outcome, std::string reason) {
   outcome.status = Status::refused;
   outcome.reason = std::move(reason);
+}
+
+// What settles a value of which the graph's text says too little; empty for a model's file, which holds what it says.
+std::string type_to_state(const ir::Node& node, const Context& context) {
+  if (context.program || node.outputs().size() != 1 || !ir::is(node.output()->type(), ir::TypeKind::tensor)) return {};
+  return "write dtype and sizes into the type of " + ir::described(*node.output()) +
+         " in the graph's text, such as Float(2, 8) instead of Tensor; or check the model's file";
 }
 
 // A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet; what has no mapping is still
@@ -22,11 +30,12 @@ void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   if (deciding.empty()) return;
   outcome.wants = std::move(deciding);
   if (outcome.status == Status::missing) {
-    outcome.reason += "; sizes decide whether it runs";
+    outcome.reason += "; the sizes of the inputs decide whether this call runs";
     return;
   }
   outcome.status = Status::needs_input;
-  outcome.reason = "sizes say whether " + outcome.node->op() + " runs, or how often (" + outcome.reason + ")";
+  outcome.reason =
+      "the sizes of the inputs decide whether " + outcome.node->op() + " runs, or how often (" + outcome.reason + ")";
 }
 
 }  // namespace
@@ -96,7 +105,9 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
   else {  // no input would decide it
     const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
     refuse_without_row(outcome, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
-    if (row_tells)
+    if (row_tells && context_.table.find_structural(open.blame->op()))
+      outcome.hint = type_to_state(*open.blame, context_);
+    else if (row_tells)
       outcome.hint =
           "say in the row of " + open.blame->op() + " how its results follow from its arguments: `facts: same`, for example";
     else if (outcome.row)
@@ -108,14 +119,17 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
   return outcome;
 }
 
-std::optional<int> Assessor::available_from(const Outcome& outcome, int opset) {
-  if ((!outcome.rows && !outcome.structural) || outcome.unresolved_write) return std::nullopt;
+void Assessor::find_available(Outcome& outcome, int opset) {
+  if ((!outcome.rows && !outcome.structural) || outcome.unresolved_write) return;
   for (int higher = opset + 1; higher <= mapping::highest_opset; ++higher) {
     context_.watch.step();
     const Outcome then = outcome.kept ? onnx_outcome_at(*outcome.node, higher, {}) : outcome_at(*outcome.node, higher, {});
-    if (then.status == Status::ok || then.status == Status::needs_input) return higher;
+    if (then.status != Status::ok && then.status != Status::needs_input) continue;
+    outcome.available_from = higher;
+    outcome.row_there = then.row;
+    outcome.wants_there = then.status == Status::needs_input;
+    return;
   }
-  return std::nullopt;
 }
 
 bool Assessment::convertible() const {
@@ -132,14 +146,14 @@ Assessment Assessor::assess(int opset) {
     Outcome outcome = outcome_at(*node, opset, earlier);
     if (is_failure(outcome.status)) leave_to_inputs(outcome, inputs);
     earlier[node] = outcome.status;
-    if (is_failure(outcome.kept.value_or(outcome.status))) outcome.available_from = available_from(outcome, opset);
+    if (is_failure(outcome.kept.value_or(outcome.status))) find_available(outcome, opset);
     assessment.outcomes.push_back(std::move(outcome));
   });
   const bool gives_text = context_.export_type == ExportType::onnx && text_output(graph_);  // whatever the inputs are
   if (!assessment.convertible() && !gives_text) return assessment;
   Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
   if (interface.status == Status::ok) return assessment;
-  if (is_failure(interface.status)) interface.available_from = available_from(interface, opset);
+  if (is_failure(interface.status)) find_available(interface, opset);
   assessment.outcomes.push_back(std::move(interface));
   return assessment;
 }

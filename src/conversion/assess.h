@@ -43,7 +43,7 @@ class Assessor {
   template <class Make>
   const Attempt& remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make);
   const Attempt& attempt_at(const ir::Node& node, int opset);
-  std::optional<int> available_from(const Outcome& outcome, int opset);
+  void find_available(Outcome& outcome, int opset);
 
   const ir::Graph& graph_;
   const Context& context_;

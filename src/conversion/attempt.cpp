@@ -6,6 +6,7 @@
 #include "compatcheck/error.h"
 #include "conversion/branches.h"
 #include "conversion/defect.h"
+#include "conversion/fact_rules.h"
 #include "conversion/foreign.h"
 #include "conversion/interface.h"
 #include "conversion/live_nodes.h"
@@ -37,9 +38,13 @@ void refuse_misfit(Outcome& outcome, std::string reason) {
   refuse(outcome, nullptr, std::move(reason));
 }
 
-void refuse_impossible(Outcome& outcome, const std::string& reason) {
-  refuse_misfit(outcome, "PyTorch refuses this call: " + reason);
-  outcome.hint = "correct the dtype and sizes in --input, or the call in the model";
+// Where a user's row states the facts, they refuse the call: PyTorch may accept it.
+void refuse_impossible(Outcome& outcome, const std::string& reason, const mapping::Table& table) {
+  const std::string word(users_fact_word(outcome.node->op(), outcome.node->overload(), table));
+  refuse_misfit(outcome,
+                (word.empty() ? "PyTorch refuses this call: " : "`facts: " + word + "` doesn't fit this call: ") + reason);
+  outcome.hint = word.empty() ? "correct the dtype and sizes in --input, or the call in the model"
+                              : "correct the facts in your row, or the dtype and sizes in --input";
 }
 
 // By number of arguments alone: their types can be known too little to tell an overload.
@@ -110,6 +115,15 @@ bool state_left_by_export(Outcome& outcome) {
   return true;
 }
 
+// A user's entry above the opset, which maps the operator; null if there is none.
+const mapping::Entry* users_later_entry(const Lookup& found, int opset) {
+  if (!found.op) return nullptr;
+  const auto later = std::ranges::find_if(found.op->history, [&](const mapping::Entry& entry) {
+    return entry.user && entry.opset > opset && std::ranges::find(entry.rows, Row::Kind::mapped, &Row::kind) != entry.rows.end();
+  });
+  return later == found.op->history.end() ? nullptr : &*later;
+}
+
 void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
@@ -129,8 +143,14 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
     outcome.row = &row;
     outcome.reason = row.reason;
     outcome.hint = row.hint;
+    break;
+  }
+  if (const mapping::Entry* later = users_later_entry(found, opset)) {
+    outcome.reason = "your row for this operator holds only from opset " + std::to_string(later->opset);
+    outcome.hint = "state it from a lower opset on (" + later->place.file + ":" + std::to_string(later->place.line) + ")";
     return;
   }
+  if (!outcome.reason.empty()) return;
   outcome.reason = "no row maps this operator at opset " + std::to_string(opset);
 }
 
@@ -404,10 +424,14 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
         outcome.hint = "`facts: " + std::string(word) +
                        "` in its row describes only the first result; write a list with one word for each result, [" +
                        std::string(word) + ", …], and ~ where no word fits";
+      else if (word.empty() && context_.table.is_users(row.place))
+        outcome.hint =
+            "add `facts` to the row, such as `facts: same`: they say how the dtype and shape of a result follow from "
+            "the arguments (docs/mappings.md#facts)";
     } else
       attempt.open = wanting.verdict;
   } catch (const symbolic::Impossible& arguments) {
-    refuse_impossible(outcome, arguments.reason);
+    refuse_impossible(outcome, arguments.reason, context_.table);
   }
   attempt.range = builder.range();
   if (outcome.status == Status::ok && !attempt.open && !emitter.by_plugin())
@@ -495,7 +519,12 @@ void Attempter::try_structural(Attempt& attempt, const mapping::Listed& listed, 
   attempt.outcome.structural = true;
   if (attempt.outcome.node->is("prim::If") || attempt.outcome.node->is("prim::Loop")) return try_control(attempt, opset);
   auto verdict = dissolves(*attempt.outcome.node, listed, context_);
-  if (verdict.truth == Truth::no) return refuse(attempt.outcome, nullptr, verdict.message);
+  if (verdict.truth == Truth::no) {
+    refuse(attempt.outcome, nullptr, verdict.message);
+    if (is_call(*attempt.outcome.node) && !context_.program)
+      attempt.outcome.hint = "check the model's file instead: the text of a graph lacks the functions that it calls";
+    return;
+  }
   if (verdict.truth == Truth::unknown)
     attempt.open = std::move(verdict);
   else if (const ir::Node& node = *attempt.outcome.node; node.is("prim::ListUnpack") || node.is("prim::TupleUnpack"))
@@ -515,7 +544,7 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
   std::string broken;
   if (!fits_some_overload(call.node(), context_.schemas))
     return refuse_misfit(outcome, "the arguments fit no overload of " + call.node().op());
-  if (const auto reason = impossibility(found, call); !reason.empty()) return refuse_impossible(outcome, reason);
+  if (const auto reason = impossibility(found, call); !reason.empty()) return refuse_impossible(outcome, reason, context_.table);
   for (const Row& row : found.rows) {
     if (row.complex && !symbolic::has_complex(call)) continue;
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
@@ -590,7 +619,7 @@ Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
       attempt.range = {opset, opset};  // the reason names it
       // No other opset would help where PyTorch refuses the call.
       if (const auto reason = found.op ? impossibility(found, symbolic::Call(node, context_.facts)) : ""; !reason.empty())
-        refuse_impossible(outcome, reason);
+        refuse_impossible(outcome, reason, context_.table);
       else
         state_missing(outcome, found, context_, opset);
       break;

@@ -21,15 +21,18 @@ struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;
   bool structural = false;
-  bool unresolved_write = false;  // refused: an in-place write that normalising could not turn into a value
+  bool unresolved_write = false;  // refused: an in-place write that normalizing could not turn into a value
   bool unknown_operator =
       false;  // missing: no row at all and not an operator that libtorch, a known library or one of the user's ships
   std::string reason, hint;  // of missing, refused, needs_input
+  std::string option{};      // the --input that settles `wants`, as a trial showed; empty if none was found
   const mapping::OperatorRows* rows = nullptr;
-  const mapping::Row* row = nullptr;  // the row that applied or refused; null if none
-  int since = 0;                      // the opset of the entry that held
-  std::optional<int> available_from;  // lowest opset above at which this call is ok, or only wants inputs
-  std::vector<std::uint32_t> wants;   // needs_input, missing: the model inputs that would settle it, or whether it runs
+  const mapping::Row* row = nullptr;        // the row that applied or refused; null if none
+  int since = 0;                            // the opset of the entry that held
+  std::optional<int> available_from;        // lowest opset above at which this call is ok, or only wants inputs
+  const mapping::Row* row_there = nullptr;  // what applies at available_from; null if none
+  bool wants_there = false;                 // at available_from it wants inputs
+  std::vector<std::uint32_t> wants;         // needs_input, missing: the model inputs that would settle it, or whether it runs
   // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell
   // why.
   std::optional<Status> kept{};

@@ -31,7 +31,7 @@ struct Context {
   const handlers::Registry& handlers;
   const onnx::MovedAttributes& moved;  // of the table
   const symbolic::FactTable& facts;
-  // Writes that normalising left in place, and why each can't be expressed.
+  // Writes that normalizing left in place, and why each can't be expressed.
   const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
   const ir::Program* program = nullptr;  // holds packed parameters; null for graph text
   ir::Watch watch{};

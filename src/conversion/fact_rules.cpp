@@ -6,16 +6,8 @@
 #include "conversion/calls.h"
 
 namespace compatcheck::conversion {
-namespace {
 
-bool is_on_tensors(const schema::Schema& schema) {
-  const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
-  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) ||
-         std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
-}
-
-// The word for its facts that a user's file states; empty if none does.
-std::string_view users_word(std::string_view op, std::string_view overload, const mapping::Table& table) {
+std::string_view users_fact_word(std::string_view op, std::string_view overload, const mapping::Table& table) {
   static const mapping::Table shipped = mapping::Table::shipped();
   const std::string full = std::string(op) + "." + std::string(overload);
   std::string_view found;
@@ -28,10 +20,18 @@ std::string_view users_word(std::string_view op, std::string_view overload, cons
   return found;
 }
 
+namespace {
+
+bool is_on_tensors(const schema::Schema& schema) {
+  const auto tensor = [](const schema::Argument& argument) { return ir::holds(*argument.type, ir::TypeKind::tensor); };
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(), tensor) ||
+         std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
+}
+
 // What the tables or a family say of an operator on tensors by this name; what a user's file states comes first.
 symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
                                    const schema::Registry& schemas, const symbolic::Registry& registry) {
-  if (const auto word = users_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);
+  if (const auto word = users_fact_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);
   if (auto function = registry.find_facts(op, overload)) return function;
   if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
   const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
@@ -43,7 +43,7 @@ symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overloa
 // How an operator's facts follow from its arguments; null if no rule says.
 symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
                                  const symbolic::Registry& registry) {
-  const bool by_user = is_on_tensors(schema) && !users_word(schema.name, schema.overload, table).empty();
+  const bool by_user = is_on_tensors(schema) && !users_fact_word(schema.name, schema.overload, table).empty();
   if (auto function = registry.find_overload_facts(schema.name, schema.overload); function && !by_user) return function;
   if (is_on_numbers(schema)) return registry.find_number_facts(schema.name);
   if (!is_on_tensors(schema)) return schema.overload.empty() ? registry.find_facts(schema.name, {}) : nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "ir/graph.h"
@@ -10,6 +11,9 @@
 #include "symbolic/registry.h"
 
 namespace compatcheck::conversion {
+
+// The word for a call's facts that a user's file states; empty if none does, or if it is the shipped one.
+std::string_view users_fact_word(std::string_view op, std::string_view overload, const mapping::Table& table);
 
 // Looked up once for each schema. What it is given must outlive it.
 class FactRules {

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "conversion/calls.h"
+#include "conversion/fact_rules.h"
 #include "conversion/foreign_values.h"
 #include "conversion/interface.h"
 #include "mapping/table.h"
@@ -78,7 +79,9 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
 void demand_possible(const ir::Node& node, const Context& context) {
   for (const ir::Value* output : node.outputs())
     if (const std::string& reason = context.facts.of(output).impossible; !reason.empty())
-      throw Refusal{"PyTorch refuses this call: " + reason};
+      throw Refusal{(users_fact_word(node.op(), node.overload(), context.table).empty() ? "PyTorch refuses this call: "
+                                                                                        : "the facts in its row don't fit: ") +
+                    reason};
   if (!node.schema() && node.op().starts_with("aten::") && context.schemas.contains(node.op()))
     throw Refusal{"the arguments fit no overload of " + node.op()};
   if (!node.blocks().empty()) throw Refusal{node.op() + " has blocks of nodes"};

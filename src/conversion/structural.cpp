@@ -15,11 +15,6 @@ using mapping::Structure;
 using symbolic::Truth;
 using symbolic::Verdict;
 
-// Normalising inlines every call that it can see through; text of a graph may hold calls whose code isn't there.
-bool is_call(const ir::Node& node) {
-  return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
-}
-
 // Whether anything but what is dropped needs the value.
 bool is_needed(const ir::Value* value, const mapping::Table& table) {
   const auto uses = value->uses();
@@ -129,8 +124,13 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
 
 }  // namespace
 
+// Normalising inlines every call that it can see through; text of a graph may hold calls whose code isn't there.
+bool is_call(const ir::Node& node) {
+  return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
+}
+
 Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Context& context) {
-  if (is_call(node)) return {.truth = Truth::no, .message = "a call that could not be inlined: what it computes isn't known"};
+  if (is_call(node)) return {.truth = Truth::no, .message = "what this call computes isn't known: the function can't be inlined"};
   if (node.is("prim::GetAttr")) return attribute_is_known(node, context);
   if (listed.structure == Structure::known) return results_are_known(node, context);
   return {.truth = Truth::yes};

@@ -9,6 +9,8 @@
 
 namespace compatcheck::conversion {
 
+bool is_call(const ir::Node& node);  // of a function that couldn't be inlined
+
 // Yes if nothing is left of the node; else what is wanting. `listed` is its entry in mappings/structural.yaml.
 symbolic::Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Context& context);
 

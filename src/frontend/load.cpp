@@ -148,9 +148,10 @@ ir::Program Frontend::State::load_torchscript(const files::InputFile& file, cons
     if (options.frontend == FrontendKind::native || taken.count() >= options.timeout_seconds) throw;
     try {
       ir::Program program = by_libtorch();
-      program.notes.push_back({ir::LoadNote::Kind::read_by_libtorch,
-                               {},
-                               "libtorch read the file, because the native reader refuses it: " + std::string(refusal.what())});
+      program.notes.push_back(
+          {ir::LoadNote::Kind::read_by_libtorch,
+           {},
+           "libtorch read the file, because compatcheck's own reader refuses it: " + std::string(refusal.what())});
       return program;
     } catch (const ModelError&) {
     } catch (const UsageError&) {

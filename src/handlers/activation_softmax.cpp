@@ -9,7 +9,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-// Before opset 13 everything from the axis on was normalised at once: the dimension is moved last.
+// Before opset 13 everything from the axis on was normalized at once: the dimension is moved last.
 Value normalized(Emission& e, const char* op, Value x, std::int64_t rank, std::int64_t axis) {
   if (rank == 0) return e.build.reshape(e.node(op, {e.build.reshape(x, {1})}, {{"axis", 0}}), {});
   if (e.at_least(13) || axis == rank - 1) return e.node(op, {x}, {{"axis", axis}});

@@ -20,7 +20,7 @@ Value matrix_transposed(Emission& e, const Value& matrix, std::int64_t rank) {
 // [..., m, k] times [..., k, n], of one dtype; either may be a vector. Before opset 9 MatMul takes floating values alone:
 // integers are multiplied and summed, which stays exact.
 Value matrix_product(Emission& e, const Value& a, std::int64_t rank_a, const Value& b, std::int64_t rank_b) {
-  // ONNX Runtime's FusedMatMul computes other values of a transposed matrix times a vector. Its optimiser moves Transposes, so
+  // ONNX Runtime's FusedMatMul computes other values of a transposed matrix times a vector. Its optimizer moves Transposes, so
   // whatever the matrix comes from, the vector becomes a matrix of one column.
   if (is_floating(a) && rank_a > 1 && rank_b == 1)
     return e.build.squeeze(e.node("MatMul", {a, e.build.unsqueeze(b, {1})}), {rank_a - 1});
@@ -52,7 +52,7 @@ Value with_matrices(Emission& e, const Value& value, const Shape& own, std::stri
   if (!lacks) return value;
   if (!e.at_least(8))
     throw Refusal{"matrices are repeated along a dimension that may have no elements by Expand, which came with opset 8",
-                  "use opset 8, or fixed sizes"};
+                  "use opset 8, or numbers as sizes, such as --input x=f32:1,3,224,224"};
   const auto marked = e.build.plumbing();
   Values sizes;
   for (std::size_t i = 0; i < lead; ++i) sizes.push_back(e.size_of(right, static_cast<std::int64_t>(i)));

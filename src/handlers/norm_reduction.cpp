@@ -74,7 +74,7 @@ void frobenius_norm(Emission& e) { norm_of(e, 2); }
 // Matrix norms: the greatest or least sum of a column (order 1) or row (order infinity).
 void matrix_norm(Emission& e, Ints dims, double order) {
   if (std::abs(order) != 1 && !std::isinf(order))
-    throw Refusal{"this order of a matrix norm needs singular values, which ONNX has not", "use ord='fro'"};
+    throw Refusal{"this order of a matrix norm needs singular values, which ONNX doesn't have", "use ord='fro'"};
   const bool keep = e.boolean("keepdim");
   std::int64_t summed = dims[0], chosen = dims[1];
   if (std::isinf(order)) std::swap(summed, chosen);
@@ -98,7 +98,7 @@ Ints matrix_dims(Emission& e) {
 void linalg_matrix_norm(Emission& e) { matrix_norm(e, matrix_dims(e), e.number("ord")); }
 
 void named_norm(Emission& e) {
-  if (e.string("ord") != "fro") throw Refusal{"the nuclear norm needs singular values, which ONNX has not", "use ord='fro'"};
+  if (e.string("ord") != "fro") throw Refusal{"the nuclear norm needs singular values, which ONNX doesn't have", "use ord='fro'"};
   e.give(vector_norm(e, e.tensor("self", e.output_dtype()), 2, matrix_dims(e), e.boolean("keepdim")));
 }
 

@@ -27,7 +27,8 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
   std::int64_t count = 1;
   for (const Dim& dim : dims) {
     if (!dim.is_number())
-      throw Refusal{"sorting NaN to its place needs Where, which came with opset 9", "use opset 9, or fixed sizes"};
+      throw Refusal{"sorting NaN to its place needs Where, which came with opset 9",
+                    "use opset 9, or numbers as sizes, such as --input x=f32:1,3,224,224"};
     count *= *dim.number();
   }
   Ints places(static_cast<std::size_t>(count));

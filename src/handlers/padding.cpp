@@ -32,7 +32,7 @@ Value joined_blocks(Emission& e, Value value, const Shape* shape, const Ints& be
   const auto* number = e.constant_of(fill);
   if (!numbers || !number)
     throw Refusal{"Pad doesn't support " + std::string(ir::name(value.dtype)) + " before opset 11",
-                  "use opset 11, or fixed sizes"};
+                  "use opset 11, or numbers as sizes, such as --input x=f32:1,3,224,224"};
   const onnx::TensorData one = *number;
   Ints sizes = *numbers;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

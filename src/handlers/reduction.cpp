@@ -87,7 +87,7 @@ Value truths(Emission& e) {
     return e.tensor("self", DType::boolean);
   if (symbolic::product(shape).number() == 1) return e.cast(e.tensor_of(made->input(0)), DType::boolean);
   throw Refusal{"`out` of u8 depends on whether there is one element alone, which is known only when the model runs",
-                "use fixed sizes"};
+                "use numbers as sizes, such as --input x=f32:1,3,224,224"};
 }
 
 template <bool every>
@@ -150,7 +150,8 @@ void sum_to_size(Emission& e) {
     else if ((*to)[i - leading].number() == 1)
       summed.push_back(static_cast<std::int64_t>(i));
     else
-      throw Refusal{"which dimensions are summed is known only when the model runs", "use a fixed size"};
+      throw Refusal{"which dimensions are summed is known only when the model runs",
+                    "use numbers as sizes, such as --input x=f32:1,3,224,224"};
   }
   Value x = e.tensor("self", e.output_dtype());
   if (!summed.empty()) x = reduce(e, "ReduceSum", x, summed, true);

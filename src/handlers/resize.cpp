@@ -71,7 +71,7 @@ Value by_places(Emission& e, const Job& job) {
   const bool scaled = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
   if (job.how.filter != Filter::nearest || job.input.dtype == DType::f64 || scaled)
     throw Refusal{"sizes that are known only at run time need Resize with PyTorch's coordinates, which came with opset 11",
-                  "use opset 11, or fixed sizes"};
+                  "use opset 11, or numbers as sizes, such as --input x=f32:1,3,224,224"};
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   Value made = job.input;
   for (std::size_t i = job.dims(); i-- > 0;)

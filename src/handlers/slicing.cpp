@@ -111,7 +111,8 @@ void select_scatter(Emission& e) {
 // Slice has no steps before opset 10: there all must be known.
 Value rows_of_steps(Emission& e, std::int64_t axis) {
   if (!e.at_least(10)) {
-    if (!e.size("self", axis)) throw Refusal{"Slice has no step before opset 10", "use opset 10, or a fixed size"};
+    if (!e.size("self", axis))
+      throw Refusal{"Slice has no step before opset 10", "use opset 10, or numbers as sizes, such as --input x=f32:1,3,224,224"};
     return e.integers(positions(e, axis, e.integer("step")));
   }
   const Value counted = places_of(e, e.size_of("self", axis));

@@ -118,7 +118,7 @@ void squeeze(Emission& e) {
   if (!e.at_least(11))
     throw Refusal{"whether the size of dimension " + std::to_string(open.front()) +
                       " is 1 isn't known, and before opset 11 both branches of If give the same sizes",
-                  "use opset 11, or a fixed size"};
+                  "use opset 11, or numbers as sizes, such as --input x=f32:1,3,224,224"};
   e.give(squeezed_if_one(e, open.front()));
 }
 

@@ -250,7 +250,7 @@ class Inferring {
     if (choice->guess) prefer_partners(leaf, candidates, leaves, *choice);
     const std::string rank = "rank " + std::to_string(choice->candidate);
     assume(leaf, candidates[choice->candidate].tensor,
-           {choice->guess && choice->reader ? rank + ", though it accepts others" : rank, choice->reader});
+           {choice->guess && choice->reader ? rank + " (others possible)" : rank, choice->reader});
     note(leaf).open_rank = choice->open;
     return true;
   }
@@ -433,7 +433,9 @@ class Inferring {
         Dim& size = (*tensor.shape)[dim];
         if (!provably_equal(size, Dim::symbol(settled.name))) continue;
         size = settled.size;
-        if (size.is_number()) note(leaf).reasons.push_back({size.to_string() + in_dimension(dim), settled.reader});
+        std::vector<Reason>& reasons = note(leaf).reasons;
+        std::erase_if(reasons, [&](const Reason& reason) { return reason.what == settled.name + in_dimension(dim); });
+        reasons.push_back({size.to_string() + in_dimension(dim), settled.reader});
         changed = true;
       }
       if (changed) give(leaf, std::move(tensor));

@@ -1,4 +1,4 @@
-// A loaded model before normalising: classes with their methods, free functions, objects with their attributes.
+// A loaded model before normalizing: classes with their methods, free functions, objects with their attributes.
 #pragma once
 
 #include <cstdint>

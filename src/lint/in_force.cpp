@@ -1,5 +1,7 @@
 #include "lint/in_force.h"
 
+#include <algorithm>
+
 #include "compatcheck/error.h"
 #include "lint/checks.h"
 #include "mapping/files.h"
@@ -73,6 +75,27 @@ InForce in_force(std::span<const std::filesystem::path> mappings, std::span<cons
   std::string told;
   for (const auto& defect : defects) told += (told.empty() ? "" : "\n") + describe(tables.table, defect);
   throw TableError(told);
+}
+
+std::vector<mapping::Defect> notes_on(const InForce& tables) {
+  static const schema::Registry shipped;
+  std::vector<mapping::Defect> notes;
+  for (const mapping::OperatorRows* rows : tables.table.users()) {
+    const auto [base, overload] = mapping::split_overload(rows->name);
+    const auto is_mapped = [](const mapping::Entry& entry) {
+      return std::ranges::find(entry.rows, mapping::Row::Kind::mapped, &mapping::Row::kind) != entry.rows.end();
+    };
+    if (!tables.table.is_users(rows->place) || shipped.contains(base) || !rows->alias.empty() ||
+        std::ranges::none_of(rows->history, is_mapped))
+      continue;
+    if (!tables.table.facts(base, overload, tables.schemas).empty() || tables.registry.find_facts(base, overload)) continue;
+    notes.push_back(
+        {rows->place, "no `facts`: calls of " + quote(rows->name) +
+                          " convert only where the model states the dtype and shape of the results; add `facts: same`, "
+                          "`facts: pointwise` ... (docs/mappings.md#facts)"});
+  }
+  sort(notes);
+  return notes;
 }
 
 std::vector<mapping::Defect> check_shipped() {

@@ -69,7 +69,8 @@ Values Builder::nodes(std::string_view op, const Values& inputs, std::size_t out
         throw Refusal{std::string(op) + " isn't in version " + std::to_string(model_.version_of(domain)) + " of its domain",
                       "--custom-opset " + std::string(domain) + "=" + std::to_string(versions(name, domain).back().since)};
       if (first.since > model_.opset)
-        throw Refusal{"ONNX has no " + std::string(op) + " before opset " + std::to_string(first.since),
+        throw Refusal{"ONNX has no " + std::string(op.ends_with("uantizeLinear") ? "quantized tensors" : op) + " before opset " +
+                          std::to_string(first.since),
                       "use opset " + std::to_string(first.since)};
       throw Refusal{"ONNX no longer has " + std::string(op)};
     }

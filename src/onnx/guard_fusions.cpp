@@ -1,5 +1,5 @@
-// Forms that ONNX Runtime's optimiser makes wrong at its default settings, replaced by equal ones that it leaves alone. Each was
-// found by running models with and without its optimisations (tests/verify/check_traps.py does so for each); docs/onnxruntime.md
+// Forms that ONNX Runtime's optimizer makes wrong at its default settings, replaced by equal ones that it leaves alone. Each was
+// found by running models with and without its optimizations (tests/verify/check_traps.py does so for each); docs/onnxruntime.md
 // is the list for people.
 #include <algorithm>
 #include <array>

@@ -23,7 +23,8 @@ std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& fil
       engines::read_own_profile({text, file.string()});
     } catch (const mapping::yaml::DefectError& error) {
       const auto& [place, message] = error.defect;
-      defects.push_back({place.file, place.line, place.column, message, std::string(mapping::yaml::line_of(text, place.line))});
+      defects.push_back(
+          {place.file, place.line, place.column, message, std::string(mapping::yaml::line_of(text, place.line)), false});
     }
     return true;
   });
@@ -35,10 +36,13 @@ std::vector<TableDefect> defects_of(const std::vector<std::filesystem::path>& fi
   std::vector<mapping::Defect> found = files.empty() && plugins.empty() ? lint::check_shipped() : std::vector<mapping::Defect>();
   std::vector<std::filesystem::path> tables = mapping::table_files(files);
   std::vector<TableDefect> defects = profile_defects(tables);
-  const auto table = lint::read_over_shipped(tables, plugins, found).table;
-  for (const auto& defect : found)
-    defects.push_back({defect.place.file, defect.place.line, defect.place.column, defect.message,
-                       std::string(table.source_line(defect.place))});
+  const auto in_force = lint::read_over_shipped(tables, plugins, found);
+  const auto add = [&](const std::vector<mapping::Defect>& all, bool is_note) {
+    for (const auto& [place, message] : all)
+      defects.push_back({place.file, place.line, place.column, message, std::string(in_force.table.source_line(place)), is_note});
+  };
+  add(found, false);
+  add(lint::notes_on(in_force), true);
   return defects;
 }
 

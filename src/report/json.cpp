@@ -144,6 +144,7 @@ template <class Io, is<Finding> T>
 void fields(Io& io, T& finding) {
   io("id", finding.id, "severity", finding.severity, "op", finding.op, "overload", finding.overload, "message", finding.message,
      "help", finding.help, "available_from", finding.available_from, "nodes", finding.nodes, "sites", finding.sites);
+  io.unless_empty("input", finding.input);
   io.unless_empty("row", finding.row);
   io.unless_empty("target", finding.target);
   io.unless_empty("suppressed", finding.suppressed);

@@ -46,7 +46,7 @@ std::string headline(const Report& report) {
   parts.push_back(blocked ? number(blocked) + " of " + count(summary.nodes, "node") : count(summary.nodes, "node"));
   if (summary.kept) parts.push_back(number(summary.kept) + " kept as PyTorch's operators");
   if (summary.lowest_opset && *summary.lowest_opset > report.opset)
-    parts.push_back("converts whole from opset " + std::to_string(*summary.lowest_opset));
+    parts.push_back("converts from opset " + std::to_string(*summary.lowest_opset));
   else if (summary.lowest_opset && report.convertible())
     parts.push_back("lowest opset " + std::to_string(*summary.lowest_opset));
   std::string line;
@@ -140,7 +140,7 @@ std::string spell(const FindingCounts& counts) {
   add(counts.errors, count(counts.errors, "error"));
   add(counts.warnings, count(counts.warnings, "warning"));
   add(counts.notes, count(counts.notes, "note"));
-  add(counts.suppressed, number(counts.suppressed) + " suppressed");
+  add(counts.suppressed, number(counts.suppressed) + " allowed");
   return text.empty() ? "no findings" : text;
 }
 

@@ -9,7 +9,7 @@ namespace compatcheck::report {
 
 enum class Color { red, magenta, green, cyan, dim, bold };
 
-// Wraps text in the terminal's codes; does nothing where colours are off.
+// Wraps text in the terminal's codes; does nothing where colors are off.
 class Style {
  public:
   explicit Style(bool color) : color_(color) {}

@@ -184,9 +184,10 @@ int unverified(const Report& report) {
   }));
 }
 
-// Notes and what is suppressed are told here alone.
-std::string counts_line(const Report& report, const Style& style) {
-  return report.findings.empty() ? std::string() : style(Color::dim, spell(counts_of(report))) + "\n";
+std::string counts_line(const Report& report, const RenderOptions& options, const Style& style) {
+  if (report.findings.empty()) return {};
+  const bool hides = options.verbosity == 0 && hidden_notes(report) > 0;
+  return style(Color::dim, spell(counts_of(report)) + (hides ? " (-v shows all notes)" : "")) + "\n";
 }
 
 std::string exit_line(const Report& report) {
@@ -236,7 +237,7 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
                   wrap(count(rows, "operator") + " by table row alone: no handler has proved the row yet (verified: false)",
                        options.width, 0)) +
             "\n";
-  return page + "\n" + counts_line(report, style) + exit_line(report);
+  return page + "\n" + counts_line(report, options, style) + exit_line(report);
 }
 
 }  // namespace compatcheck::report

@@ -56,12 +56,14 @@ std::string when(const Finding& finding) {
 }
 
 std::string name_of(const Finding& finding) {
+  if (finding.id == "CC006" && !finding.input.empty()) return "input " + finding.input;
   if (!finding.op.empty() && finding.id != "CC006") return finding.op;
   if (finding.id == "CC016") return "the file";
+  if (finding.id == "CC013") return "the program";
   return finding.id == "CC005" || finding.target ? "the model" : finding.id.starts_with("CC9") ? "the run" : "input";
 }
 
-std::string finding_lines(const Finding& finding, const RenderOptions& options, const Style& style) {
+std::string finding_lines(const Finding& finding, bool with_help, const RenderOptions& options, const Style& style) {
   const std::string indent(finding_indent, ' ');
   const std::size_t room = options.width > finding_indent + 20 ? options.width - finding_indent : 20;
   const std::string name = name_of(finding);
@@ -70,18 +72,29 @@ std::string finding_lines(const Finding& finding, const RenderOptions& options, 
                       style(Color::bold, nodes.empty() ? name : pad_right(name, name_width(options))) + nodes + when(finding) +
                       "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
   lines += lines_of_sites(finding, options, style);
-  if (!finding.help.empty()) lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
+  if (with_help && !finding.help.empty())
+    lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
   if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";  // to be pasted: not broken
   return lines;
 }
 
-constexpr const char* assertion_section = "assertions that the ONNX model doesn't make";
+// The same advice for findings in a row is given once, after the last of them.
+std::string section_lines(const std::vector<const Finding*>& found, const RenderOptions& options, const Style& style) {
+  std::string lines;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const bool repeated = i + 1 < found.size() && found[i]->row.empty() && found[i + 1]->help == found[i]->help;
+    lines += finding_lines(*found[i], !repeated, options, style);
+  }
+  return lines;
+}
+
+constexpr const char* assertion_section = "assertions missing from the ONNX model";
 
 struct Section {
   const char* title;
   bool (*belongs)(const Finding&);
 };
-// A finding stands in the first that it belongs to. Other notes are in no section: the bars tell composites.
+// A finding stands in the first that it belongs to. Other notes, of composites, are in no section: the bars count them.
 constexpr std::array sections{
     Section{"missing", [](const Finding& f) { return f.severity == Severity::error && analysis::is_missing(f.id); }},
     Section{"conditions", [](const Finding& f) { return f.severity == Severity::error && (f.id == "CC005" || f.id == "CC008"); }},
@@ -98,31 +111,46 @@ constexpr std::array sections{
     Section{"baseline", [](const Finding& f) { return f.id == "CC904"; }},
 };
 
+auto section_of(const Finding& finding) {
+  return std::ranges::find_if(sections, [&](const Section& section) { return section.belongs(finding); });
+}
+
 }  // namespace
+
+int hidden_notes(const Report& report) {
+  return static_cast<int>(std::ranges::count_if(report.findings, [&](const Finding& finding) {
+    return !finding.suppressed && !analysis::fails(finding, report) && section_of(finding) == sections.end();
+  }));
+}
 
 std::string findings(const Report& report, const RenderOptions& options, const Style& style) {
   constexpr int most_assertions = 5;  // torch's own code makes many
   int assertions = 0;
-  std::array<std::string, sections.size()> bodies;
-  std::string failing_notes;
+  std::array<std::vector<const Finding*>, sections.size()> members;
+  std::vector<const Finding*> failing_notes, other_notes;
   for (const auto& finding : report.findings) {
     const bool fails = analysis::fails(finding, report);
     if (finding.suppressed || (options.quiet && !fails)) continue;
-    const auto place = std::ranges::find_if(sections, [&](const Section& section) { return section.belongs(finding); });
+    const auto section = section_of(finding);
     if (finding.id == "CC013" && ++assertions > most_assertions && options.verbosity == 0 && !fails) continue;
-    if (place != sections.end())
-      bodies[static_cast<std::size_t>(place - sections.begin())] += finding_lines(finding, options, style);
+    if (section != sections.end())
+      members[static_cast<std::size_t>(section - sections.begin())].push_back(&finding);
     else if (fails)
-      failing_notes += finding_lines(finding, options, style);
+      failing_notes.push_back(&finding);
+    else if (options.verbosity > 0)
+      other_notes.push_back(&finding);
   }
-  const auto held = std::ranges::find_if(sections, [](const Section& section) { return section.title == assertion_section; });
-  if (assertions > most_assertions && options.verbosity == 0)
-    bodies[static_cast<std::size_t>(held - sections.begin())] +=
-        "  and " + count(assertions - most_assertions, "more assertion") + " (-v shows all)\n";
   std::string lines;
-  for (std::size_t i = 0; i < sections.size(); ++i)
-    if (!bodies[i].empty()) lines += "\n" + style(Color::bold, sections[i].title) + "\n" + bodies[i];
-  return failing_notes.empty() ? lines : lines + "\n" + style(Color::bold, "notes that fail the gate") + "\n" + failing_notes;
+  const auto add = [&](const char* title, const std::vector<const Finding*>& found) {
+    if (found.empty()) return;
+    lines += "\n" + style(Color::bold, title) + "\n" + section_lines(found, options, style);
+    if (title == assertion_section && assertions > most_assertions && options.verbosity == 0)
+      lines += "  and " + count(assertions - most_assertions, "more assertion") + " (-v shows all)\n";
+  };
+  for (std::size_t i = 0; i < sections.size(); ++i) add(sections[i].title, members[i]);
+  add("notes that fail the gate", failing_notes);
+  add("notes", other_notes);
+  return lines;
 }
 
 std::string allowed(const Report& report, const RenderOptions& options, const Style& style) {

@@ -83,9 +83,9 @@ std::string ladder(const Model& model, const RenderOptions& options, const Style
 
 std::string lowest_line(const Model& model) {
   for (const Report* report : model)
-    if (const auto lowest = report->summary.lowest_opset) return "converts whole from opset " + std::to_string(*lowest);
+    if (const auto lowest = report->summary.lowest_opset) return "converts from opset " + std::to_string(*lowest);
   const bool decided = std::ranges::all_of(model, [](const Report* report) { return lowest_opset_words(*report) == "none"; });
-  return decided ? "converts whole at no opset" : "from which opset it converts whole isn't known";
+  return decided ? "converts at no opset" : "from which opset it converts isn't known";
 }
 
 std::string exit_line_of_models(const Model& reports) {

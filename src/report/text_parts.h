@@ -17,6 +17,7 @@ std::string report_title(const Report& report, const ModelNames& names, const St
 std::string export_type(const Report& report);                                                // " · raw"; empty for ONNX
 std::string findings(const Report& report, const RenderOptions& options,
                      const Style& style);  // by section; quiet: those that fail the gate
+int hidden_notes(const Report& report);    // that findings() lists with verbosity alone
 std::string allowed(const Report& report, const RenderOptions& options, const Style& style);  // those that don't count
 
 }  // namespace compatcheck::report

@@ -93,7 +93,7 @@ class FaultSearch {
     const std::size_t paired = static_cast<std::size_t>(
         std::ranges::count_if(pairs_.values(), [&](const ir::Value* value) { return is_paired(value); }));
     if (bad_.empty()) {
-      made_.note = "the outputs agree without ONNX Runtime's graph optimisations, so one of these optimisations is at fault";
+      made_.note = "the outputs agree without ONNX Runtime's graph optimizations, so one of these optimizations is at fault";
       return finish();
     }
     find_unpaired();

@@ -210,7 +210,7 @@ void explain(const Mismatch& mismatch, Verification& made) {
   } else {
     made.bisection->note =
         "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX "
-        "Runtime's graph optimisations are at fault";
+        "Runtime's graph optimizations are at fault";
   }
   if (all > known.stands.size())
     made.bisection->note +=

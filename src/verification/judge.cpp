@@ -10,7 +10,7 @@
 namespace compatcheck::verification {
 namespace {
 
-// A difference that is mostly gone without the runtime's optimisations is theirs; near a tolerance every change of the order of
+// A difference that is mostly gone without the runtime's optimizations is theirs; near a tolerance every change of the order of
 // sums decides.
 constexpr double much_less = 4;
 
@@ -209,9 +209,9 @@ void Judge::blame(const std::vector<Pair>& pairs, const Plain& plain) {
   const auto left = largest(*others);
   const bool less = !difference || *difference == 0 || (left && *left * much_less < *difference);
   if (right && less)
-    advise(made_, "the result is correct without ONNX Runtime's graph optimisations: they are at fault");
+    advise(made_, "the result is correct without ONNX Runtime's graph optimizations: they are at fault");
   else if (left && difference && less && *difference > 0)
-    advise(made_, "without ONNX Runtime's graph optimisations the largest difference is " + short_number(*left) + " instead of " +
+    advise(made_, "without ONNX Runtime's graph optimizations the largest difference is " + short_number(*left) + " instead of " +
                       short_number(*difference) + ": they cause most of the difference");
 }
 

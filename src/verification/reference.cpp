@@ -11,6 +11,7 @@
 #include "analysis/run.h"
 #include "analysis/site.h"
 #include "compatcheck/error.h"
+#include "conversion/fact_rules.h"
 #include "examples/elements.h"
 #include "inference/fitting.h"
 #include "ir/value_name.h"
@@ -85,12 +86,15 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
   return {demands, std::move(numbers), watch};
 }
 
-// A call that runs whatever the inputs hold, and that no choice of named sizes makes fit.
-std::string refused_call(const analysis::Prepared& prepared) {
-  for (const ir::Node* node : *prepared.graph.top())
+// A call that runs whatever the inputs hold, and that no choice of named sizes makes fit. Facts in a user's row say nothing about
+// PyTorch.
+std::string refused_call(const analysis::Prepared& prepared, const mapping::Table& table) {
+  for (const ir::Node* node : *prepared.graph.top()) {
+    if (!conversion::users_fact_word(node->op(), node->overload(), table).empty()) continue;
     for (const ir::Value* output : node->outputs())
       if (const std::string& why = prepared.facts.of(output).impossible; !why.empty())
         return "PyTorch refuses " + analysis::place_text(*node) + ": " + why;
+  }
   return {};
 }
 
@@ -209,7 +213,7 @@ void Reference::find_misfits(const Sizes& tried) {
 }
 
 void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason) const {
-  if (const auto refused = has_examples() ? std::string() : refused_call(prepared_); !refused.empty())
+  if (const auto refused = has_examples() ? std::string() : refused_call(prepared_, model_.table); !refused.empty())
     throw ModelError(onnx_.empty()
                          ? refused + "; CheckOptions::inputs or CheckOptions::inputs_from states sizes that the model accepts"
                          : "with the inputs of " + onnx_ + " " + refused +
@@ -379,7 +383,7 @@ std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, N
   return run(other, false).empty() ? std::optional(std::move(other.result)) : std::nullopt;
 }
 
-// Tracing wrote the GPU into the code: the normalised graph is run instead, by libtorch's operators on the CPU. `runs` gets what
+// Tracing wrote the GPU into the code: the normalized graph is run instead, by libtorch's operators on the CPU. `runs` gets what
 // each call gives. False if it doesn't run.
 bool Reference::run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<frontend::Frontend::Run>& runs) {
   const auto outputs = prepared_.graph.outputs();

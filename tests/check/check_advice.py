@@ -54,8 +54,41 @@ class Scaled(torch.nn.Module):
         return torch.ops.acme.scaled(x, None, 2.0).relu()
 
 
+class Sorting(torch.nn.Module):
+    """Two calls that need sizes before opset 10, for two reasons."""
+
+    def forward(self, x):
+        return x.sort(dim=1, descending=True, stable=True)[0], x[:, 1::2]
+
+
+class Writing(torch.nn.Module):
+    """Two operators write to one input."""
+
+    def forward(self, x, kept):
+        kept.add_(x)
+        kept[0] = x[0]
+        return kept * 2
+
+
+class Halved(torch.nn.Module):
+    """torch.export finds a condition of its sizes."""
+
+    def forward(self, x):
+        return x.reshape(x.shape[0], x.shape[1] // 2, 2).sum(1)
+
+
+class Asserting(torch.nn.Module):
+    """torch.export asserts what a number that is computed must be."""
+
+    def forward(self, x, n):
+        count = n.item()
+        torch._check(count >= 2)
+        return x.sum() * count
+
+
 def reports(tool, model, *arguments):
-    done = subprocess.run([tool, model, "--opset", "13", "--format", "json", *arguments], capture_output=True, text=True)
+    opset = [] if "--opset" in arguments else ["--opset", "13"]
+    done = subprocess.run([tool, model, *opset, "--format", "json", *arguments], capture_output=True, text=True)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
 
@@ -114,6 +147,47 @@ def check_dropout(tool, folder):
     assert finding["help"].startswith("call model.eval() before tracing"), finding
 
 
+def check_reasons(tool, folder):
+    """CC006 gives the reason of each operator, and the opset at which none needs the input."""
+    model = saved(folder, "sorting", Sorting())
+    (finding,) = errors_of(tool, model, "--opset", "9")
+    assert finding["id"] == "CC006" and "aten::sort: " in finding["message"] and "aten::slice: " in finding["message"], finding
+    assert finding["help"].endswith(", or --opset 10") and finding["available_from"] == 10, finding
+    assert not errors_of(tool, model, "--opset", "10"), "at the opset of the advice"
+    option = finding["help"].split()[1]
+    assert not errors_of(tool, model, "--opset", "9", "--input", option), option
+
+
+def check_written_inputs(tool, folder):
+    """Each operator that writes to an input is a finding of its own; the text gives their advice once."""
+    model = saved(folder, "writing", Writing())
+    found = [each for each in reports(tool, model)["findings"] if each["id"] == "CC014"]
+    assert [(each["op"], each["input"], each["nodes"]) for each in found] == [("aten::add_", "kept", 1), ("aten::copy_", "kept", 1)], found
+    text = subprocess.run([tool, model, "--opset", "13"], capture_output=True, text=True).stdout
+    assert (text.count("  CC014  "), text.count("→ return 'kept' as well")) == (2, 1), text
+
+
+def check_program_conditions(tool, folder):
+    """What torch.export requires is spelled as a user writes it, and goes when sizes are stated."""
+    rows, columns = torch.export.Dim("rows", min=2), torch.export.Dim.DYNAMIC
+    program = torch.export.export(Halved(), (torch.randn(4, 8),), dynamic_shapes=({0: rows, 1: columns},))
+    torch.export.save(program, folder / "halved.pt2")
+    found = [each for each in reports(tool, folder / "halved.pt2")["findings"] if each["id"] == "CC013"]
+    assert found and all("x.size(1)" in each["message"] and "L['" not in each["message"] for each in found), found
+    for each in found:
+        option = each["help"].split("--input ")[1]
+        assert not [other for other in reports(tool, folder / "halved.pt2", "--input", option)["findings"] if other["id"] == "CC013"], option
+
+
+def check_asserted_numbers(tool, folder):
+    """An assertion about a number that the program computes says so."""
+    program = torch.export.export(Asserting(), (torch.randn(6), torch.tensor(3)))
+    torch.export.save(program, folder / "asserting.pt2")
+    messages = [each["message"] for each in reports(tool, folder / "asserting.pt2")["findings"] if each["id"] == "CC013"]
+    assert any("PyTorch raises an exception unless u0 >= 2 (u0 is a number that the model computes); the ONNX model doesn't check it" in each
+               for each in messages) and not any("on node" in each for each in messages), messages
+
+
 def check_refused_write(tool, folder):
     """A write that can't be expressed is refused: no operator is missing, for either gate."""
     model = saved(folder, "remembering", Remembering())
@@ -141,7 +215,8 @@ def main():
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
         check_zero_points(tool, pathlib.Path(folder))
-        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_dropout, check_refused_write, check_word_of_verify):
+        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_dropout, check_refused_write, check_word_of_verify,
+                      check_reasons, check_written_inputs, check_program_conditions, check_asserted_numbers):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0

@@ -933,12 +933,12 @@ class Checks:
         self.expect("detector", (report["verdict"], report["summary"]["missing"], [each["id"] for each in self.errors(detector)]), ("needs_input", 0, ["CC006"]))
         option = re.search(r"--input (\S+?)[,;]? ", self.errors(detector)[0]["help"] + " ")[1]
         self.expect(f"detector {option}", self.report(detector, "--input", option)["verdict"], "yes")
-        for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none; or --input d.0=f32:x0,x1, and one such option for each member of the list"),
-                                   ("past", Past(), "--input past=none; or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
+        for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none or --input d.0=f32:x0,x1 and one such option for each member of the list"),
+                                   ("past", Past(), "--input past=none or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
             model = self.saved(name, module)
             self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", said)])
-            for option in said.split("; or "):
-                words = option.split(", and")[0].split()
+            for option in said.split(" or "):
+                words = option.split(" and one")[0].split()
                 self.expect(f"{name}: {words}", self.report(model, *words)["verdict"], "yes")
         for option, said in (("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"), ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1")):
             code, out, err = self.run(self.folder / "past.pt", "--input", option)
@@ -954,7 +954,7 @@ class Checks:
                 code, out, err = self.run(model, "--input", option)
                 self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
         code, out, err = self.run(self.folder / "joined.pt", "--input", "xs=f32:n,m")
-        self.expect(f"joined: {err}", (code, "--input xs.0=f32:n,m, and one such option" in err), (2, True))
+        self.expect(f"joined: {err}", (code, "--input xs.0=f32:n,m and one such option" in err), (2, True))
         code, out, err = self.run("verify", self.saved("short", Short()), "--format", "json")
         messages = [each["message"] for each in json.loads(out)["findings"]]
         for said in "dimension 0 of input 'k.a' (k_a0) can't change", "dimension 0 of each member of input 'xs' stays 2":

@@ -219,7 +219,7 @@ def check_lost_writes(tool, net):
     for name in "writing.pt", "scripted_writing.pt", "writing.pt2", "core_writing.pt2":
         report = tool.report(name, *sized)
         notes = [finding for finding in report["findings"] if finding["id"] == "CC014"]
-        same([re.search(r"input (\w)", note["message"])[1] for note in notes], ["x", "y"], f"inputs that {name} writes to")
+        same([re.search(r"input '(\w)'", note["message"])[1] for note in notes], ["x", "y"], f"inputs that {name} writes to")
         lines = [[site["line"] for site in note["sites"]] for note in notes]
         same(lines, [[line_of(NET, "write")], [line_of(NET, "item")]], f"writes in {name}")
         same((report["verdict"], report["exit_code"]), ("yes", 0), name)

@@ -7,9 +7,10 @@ import argparse, json, pathlib, re, subprocess, sys, tempfile
 import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 MODELS = HERE / "models"
 TABLES = HERE.parents[1] / "mappings" / "operators"
-OPSETS = (7, 11, 17)
+OPSETS = (7, 9, 11, 17)
 FACTS = "for example (\\[[^]]*\\]|\\w+)"
 
 
@@ -97,6 +98,23 @@ def try_row(tool, model, opset, finding):
     return 1
 
 
+def try_input(tool, model, opset, finding):
+    """The options that CC006 prints, unchanged, and the opset that it names settle the input."""
+    if finding["id"] != "CC006":
+        return 0
+    wanted = lambda report: [each for each in report["findings"] if each["id"] == "CC006" and each["input"] == finding["input"]]
+    options = [re.sub(r"SCALE,ZERO_POINT", "0.5,128", option) for option in re.findall(r"--input (\S+)", finding["help"])]
+    words = [word for option in options for word in ("--input", option)]
+    if options and " or --input" not in finding["help"]:
+        left = wanted(tool.report(model, "--opset", opset, *words))
+        assert not left, f"{model} at {opset}: {words} doesn't settle input {finding['input']}: {left}"
+    named = re.search(r", or --opset (\d+)$", finding["help"])
+    assert (finding["available_from"] is not None) == bool(named), finding
+    if named:
+        assert not wanted(tool.report(model, "--opset", named[1])), f"{model} at {opset}: opset {named[1]} doesn't settle the input"
+    return len(options)
+
+
 def try_plugin(tool, op):
     """The plugin that a scaffold prints names the same operator and leaves the same to fill in."""
     made = tool.run("explain", op, "--scaffold", "plugin")
@@ -146,6 +164,77 @@ def check_complex_rows(tool):
     assert report["verdict"] == "yes", report["findings"]
 
 
+def blocks(text, start):
+    """The indented or fenced blocks that begin so."""
+    return [block.replace("\n    ", "\n").strip() + "\n" for block in re.split(r"\n\n|```\w*\n", text) if block.strip().startswith(start)]
+
+
+def check_printed_rows(tool):
+    """Rows of README, of the guide and of rules' pages: lint finds nothing, and the operator converts."""
+    pages = {name: (ROOT / name).read_text() for name in ("README.md", "docs/fix.md")}
+    pages |= {rule: tool.run("explain", rule).stdout for rule in ("CC001", "CC003")}
+    rows = tool.folder / "printed.yaml"
+    for name, text in pages.items():
+        op, model, opset = ("aten::linalg_pinv", "branch.ir", 9) if name == "CC001" else ("acme::fused_bias", "align.ir", 17)
+        (row,) = blocks(text, "# mine.yaml" if name.endswith(".md") else op)
+        rows.write_text(row)
+        checked = tool.run("lint", rows)
+        assert (checked.returncode, checked.stdout) == (0, "no defects\n"), (name, checked.stdout)
+        left = [each for each in tool.report(model, "--opset", opset, "--mappings", rows)["findings"] if each["op"] == op and each["severity"] == "error"]
+        assert not left, (name, left)
+
+
+def check_stated_facts(tool):
+    """A row whose facts don't fit, or that states none: the message blames the row, and its advice helps."""
+    rows = tool.folder / "facts.yaml"
+    row = 'acme::fused_bias: {{schema: "acme::fused_bias(Tensor x, Tensor bias) -> Tensor", {}9: {{to: acme.ops::FusedBias, inputs: [x, bias]}}}}\n'
+    errors = lambda: [each for each in tool.report("align.ir", "--opset", 19, "--mappings", rows)["findings"] if each["op"] == "acme::fused_bias"]
+    rows.write_text(row.format("facts: pointwise, "))
+    (finding,) = errors()
+    assert finding["id"] == "CC005" and finding["message"].startswith("`facts: pointwise` doesn't fit this call: "), finding
+    assert finding["help"].startswith("correct the facts in your row"), finding
+    rows.write_text(row.format(""))
+    (finding,) = errors()
+    assert finding["id"] == "CC005" and "such as `facts: same`" in finding["help"], finding
+    checked = tool.run("lint", rows)
+    assert checked.returncode == 0 and ": note: no `facts`: " in checked.stdout, checked.stdout
+    rows.write_text(row.format("facts: same, "))
+    assert not errors(), errors()
+
+
+def check_later_row(tool):
+    """A row that a user states from a higher opset on, and the one that a scaffold prints for the opset at hand."""
+    rows = tool.folder / "later.yaml"
+    for opset, rule in (None, "CC002"), (9, None):
+        made = tool.run("explain", "aten::linalg_pinv", "--scaffold", "yaml", *(["--opset", opset] if opset else []))
+        rows.write_text(made.stdout)
+        found = [each for each in tool.report("branch.ir", "--opset", 9, "--mappings", rows)["findings"] if each["op"] == "aten::linalg_pinv" and each["severity"] == "error"]
+        assert [each["id"] for each in found] == ([rule] if rule else []), (opset, found)
+        if rule:
+            assert found[0]["message"] == "your row for this operator holds only from opset 17", found
+            assert "later.yaml:" in found[0]["help"], found
+
+
+def check_graph_text(tool):
+    """What the text of a graph lacks is added there, or found in the model's file: no row of a structural operator is asked for."""
+    (finding,) = [each for each in tool.report("seen.ir")["findings"] if each["severity"] == "error"]
+    assert "the type of `weight`" in finding["help"] and "such as Float(2, 8) instead of Tensor" in finding["help"], finding
+    model = tool.folder / "stated.ir"
+    model.write_text((MODELS / "seen.ir").read_text().replace("%weight : Tensor =", "%weight : Float(2, 8) ="))
+    assert tool.report(model)["verdict"] == "yes"
+    (finding,) = [each for each in tool.report("calls.ir")["findings"] if each["severity"] == "error"]
+    assert finding["help"].startswith("check the model's file instead"), finding
+
+
+def check_header_example(tool):
+    """The plugin in the header's comment compiles as it is printed."""
+    text = (ROOT / "include/compatcheck/plugin.h").read_text()
+    lines = [line[5:] for line in text.splitlines() if line.startswith("//   ")]
+    source = tool.folder / "example.cpp"
+    source.write_text("\n".join(lines) + "\n")
+    subprocess.run(["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include", source], check=True)
+
+
 def check_structural(tool):
     """No row describes a structural operator, and no scaffold is printed."""
     for form in "yaml", "plugin":
@@ -154,7 +243,7 @@ def check_structural(tool):
 
 
 def check_findings(tool):
-    tried = {"opset": 0, "command": 0, "row": 0}
+    tried = {"opset": 0, "command": 0, "row": 0, "input": 0}
     for model in sorted(path.name for path in MODELS.glob("*.ir")):
         for opset in OPSETS:
             made = tool.run("check", model, "--opset", opset, "--format", "json")
@@ -165,6 +254,8 @@ def check_findings(tool):
                 tried["opset"] += try_opset(tool, model, opset, finding)
                 tried["command"] += try_commands(tool, finding)
                 tried["row"] += try_row(tool, model, opset, finding)
+                tried["input"] += try_input(tool, model, opset, finding)
+                assert not re.search("in the row of (prim::|aten::_assert)", finding["help"]), finding
                 if finding.get("row") and not finding["op"].startswith("prim::"):
                     try_plugin(tool, finding["op"])
     print("advice that was followed:", tried)
@@ -249,6 +340,11 @@ def main():
         check_scaffolds(tool)
         check_complex_rows(tool)
         check_structural(tool)
+        check_printed_rows(tool)
+        check_stated_facts(tool)
+        check_later_row(tool)
+        check_graph_text(tool)
+        check_header_example(tool)
         check_findings(tool)
     return 0
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Pages are written in plain words: short sentences in the usual order, no words that only this project uses, lines that fit.
+Comments of public headers use the same words.
 
-    check_prose.py [FILE...]     all pages without arguments
+    check_prose.py [FILE...]     all pages and public headers without arguments
 """
 import pathlib, re, sys
 
@@ -34,7 +35,7 @@ VOCABULARY = {
     r"passed over|passes over": "is skipped",
     r"out of the way|as a whole as": "",
     r"lets? pass": "allow",
-    r"[,;] else": "otherwise",
+    r"(?<=[,;] )else": "otherwise",
     r"aside": "except",
     r"makes 0 of": "turns 1 into 0",
     r"by itself alone|itself alone": "only",
@@ -45,7 +46,29 @@ VOCABULARY = {
 OPENINGS = r"(?:Of|What|That|Whatever|Whoever|Whether) "   # as a sentence's subject, or before one
 
 
+def words_to_replace(words, name, number):
+    for pattern, instead in VOCABULARY.items():
+        for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", words, re.I):
+            yield f"{name}:{number}: “{found.group()}”" + (f": write {instead}" if instead else "")
+
+
+def faults_of_comments(header, name):
+    """Comments that follow each other, one after the other, are one text."""
+    start, comment = 0, []
+    for number, line in enumerate([*header.read_text().splitlines(), ""], 1):
+        found = re.search(r"//+ ?(.*)", line)
+        if comment and not (found and line.lstrip().startswith("//")):
+            yield from words_to_replace(" ".join(comment), name, start)
+            comment = []
+        if found:
+            start = start if comment else number
+            comment.append(found[1])
+
+
 def faults(page, name):
+    if page.suffix == ".h":
+        yield from faults_of_comments(page, name)
+        return
     text = page.read_text()
     code = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -60,13 +83,12 @@ def faults(page, name):
                 yield f"{name}:{number}: {count} words in one sentence: {short}"
             if kind == "text" and not sentence.endswith("?") and re.match(OPENINGS, sentence):
                 yield f"{name}:{number}: begin with the subject: {short}"
-        for pattern, instead in VOCABULARY.items():
-            for found in re.finditer(rf"(?<!\w){pattern}(?!\w)", words, re.I):
-                yield f"{name}:{number}: “{found.group()}”" + (f": write {instead}" if instead else "")
+        yield from words_to_replace(words, name, number)
 
 
 def main():
-    chosen = [pathlib.Path(path).resolve() for path in sys.argv[1:]] or pages.all_pages()
+    chosen = [pathlib.Path(path).resolve() for path in sys.argv[1:]] or [*pages.all_pages(), pages.ROOT / "CONTRIBUTING.md",
+                                                                           *sorted(pages.ROOT.glob("include/**/*.h"))]
     checked = [page for page in chosen if not pages.name(page).startswith(GENERATED)]
     found = [fault for page in checked for fault in faults(page, pages.name(page))]
     print(*found, f"{len(checked)} pages, {len(found)} faults", sep="\n")

@@ -57,8 +57,9 @@ def classes(report):
 
 
 def spelled(text):
-    """'1 error · 4 notes · 2 suppressed'"""
-    found = {word: int(number) for number, word in re.findall(r"(\d+) (error|warning|note|suppressed)", text)}
+    """'1 error · 4 notes · 2 allowed'"""
+    found = {word: int(number) for number, word in re.findall(r"(\d+) (error|warning|note|allowed)", text)}
+    found["suppressed"] = found.pop("allowed", 0)
     return {key: found.get(key, 0) for key in ("error", "warning", "note", "suppressed")}
 
 

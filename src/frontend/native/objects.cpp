@@ -218,9 +218,9 @@ class Objects::Reader {
     } catch (const StateNotSet& why) {
       fill_by_name(cls, index, state);
       if (objects_.noted_.insert(cls.name).second)
-        objects_.notes_.push_back(
-            {ir::LoadNote::Kind::setstate_skipped, cls.name,
-             "__setstate__ of " + cls.name + " was not run: it " + why.what() + "; attributes that it sets are unknown"});
+        objects_.notes_.push_back({ir::LoadNote::Kind::setstate_skipped, cls.name,
+                                   "__setstate__ of " + cls.name + " was not run, because it " + why.what() +
+                                       ": the attributes that it sets are unknown"});
     }
   }
 

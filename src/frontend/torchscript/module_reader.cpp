@@ -111,8 +111,9 @@ void ModuleReader::set_state(const c10::intrusive_ptr<c10::ivalue::Object>& obje
     const std::string name = object->type()->name()->qualifiedName();
     if (!fill_by_name(*object, state)) throw ModelError("__setstate__ of " + name + " can't be run: it " + why.what());
     if (noted_.insert(name).second)
-      notes_.push_back({ir::LoadNote::Kind::setstate_skipped, name,
-                        "__setstate__ of " + name + " was not run: it " + why.what() + "; attributes that it sets are unknown"});
+      notes_.push_back(
+          {ir::LoadNote::Kind::setstate_skipped, name,
+           "__setstate__ of " + name + " was not run, because it " + why.what() + ": the attributes that it sets are unknown"});
   }
 }
 

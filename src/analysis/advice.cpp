@@ -1,0 +1,176 @@
+#include "analysis/advice.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "analysis/scaffold.h"
+#include "analysis/state_advice.h"
+#include "compatcheck/check.h"
+#include "symbolic/condition.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+using conversion::Outcome;
+
+bool names(std::string_view text, std::string_view name) {
+  const auto is_letter = [&](std::size_t at) { return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])); };
+  for (std::size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1))
+    if ((at == 0 || !is_letter(at - 1)) && !is_letter(at + name.size())) return true;
+  return false;
+}
+
+// What the call becomes at the opset that helps: "GridSample", "Unique, Min, Where and 11 more". What the reason names comes
+// first, then what that opset has and this one hasn't.
+std::string onnx_there(const Outcome& outcome, int opset) {
+  constexpr std::size_t most_whole = 6, named = 3;
+  const mapping::Row* row = outcome.row_there;
+  if (!row || row->kind != mapping::Row::Kind::mapped) return {};
+  if (row->to.size() <= most_whole) return mapping::joined(row->to);
+  std::vector<std::string> shown = row->to;
+  std::ranges::stable_partition(shown, [&](const std::string& name) { return !onnx::find(name, opset); });
+  std::ranges::stable_partition(shown, [&](const std::string& name) { return names(outcome.reason, name); });
+  shown.resize(named);
+  return mapping::joined(shown) + " and " + std::to_string(row->to.size() - named) + " more";
+}
+
+// A table's hint may name an opset as well ("use opset 16, or …"): the one that was tried says it better.
+std::string without_opset(const std::string& hint) {
+  constexpr std::string_view lead = "use opset ";
+  if (!hint.starts_with(lead)) return hint;
+  const auto rest = hint.find_first_not_of("0123456789", lead.size());
+  if (rest == std::string::npos) return {};
+  constexpr std::string_view otherwise = ", or ";
+  return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
+}
+
+// Overloads that aren't `out=` forms of others.
+bool has_several_forms(const ir::Node& node, const conversion::Context& context) {
+  return std::ranges::count_if(context.schemas.overloads(node.op()),
+                               [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
+}
+
+// The text of a graph may say what a call gives; a guess in the row would overrule it.
+bool says_results(const ir::Node& node) {
+  return std::ranges::all_of(node.outputs(), [](const ir::Value* output) {
+    const auto& type = output->type();
+    return type && type->kind == ir::TypeKind::tensor && type->tensor.dtype && type->tensor.sizes;
+  });
+}
+
+bool has_kind(const ir::TypeRef& type, std::initializer_list<ir::TypeKind> kinds) {
+  if (!type) return false;
+  return std::ranges::find(kinds, type->kind) != kinds.end() ||
+         std::ranges::any_of(type->elements, [&](const ir::TypeRef& inner) { return has_kind(inner, kinds); });
+}
+
+bool is_list_of_lists(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::list) && ir::is(type->elements.front(), ir::TypeKind::list);
+}
+
+}  // namespace
+
+bool is_beyond_rows(const ir::Node& node) {
+  if (node.is("prim::PythonOp")) return false;
+  if (node.op().starts_with("prim::") || !node.blocks().empty()) return true;
+  using enum ir::TypeKind;
+  const auto beyond = [](const ir::TypeRef& type) {
+    return is_list_of_lists(type) || has_kind(type, {dict, named, module, any_class});
+  };
+  const auto of_value = [&](const ir::Value* value) { return beyond(value->type()); };
+  const schema::Schema call = schema_of_call(node);
+  const auto of_part = [&](const auto& part) { return beyond(part.type); };
+  const bool no_tensors = std::ranges::none_of(call.arguments, is_tensor) && std::ranges::none_of(call.returns, is_tensor);
+  return no_tensors || std::ranges::any_of(node.inputs(), of_value) || std::ranges::any_of(node.outputs(), of_value) ||
+         std::ranges::any_of(call.arguments, of_part) || std::ranges::any_of(call.returns, of_part);
+}
+
+std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
+                    const conversion::Context& context) {
+  const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
+  if (!helps) return {};
+  const ir::Node& node = *outcome.node;
+  if (is_beyond_rows(node)) return {};
+  const bool has_facts = !context.table.facts(node.op(), node.overload(), context.schemas).empty() ||
+                         context.registry.find_facts(node.op(), node.overload());
+  return row_to_add(schema_of_call(node), {.state_schema = outcome.unknown_operator,
+                                           .state_facts = !has_facts && !says_results(node),
+                                           .name_overload = has_several_forms(node, context),
+                                           .complex = symbolic::has_complex(symbolic::Call(node, context.facts)),
+                                           .onnx = counterpart});
+}
+
+namespace {
+
+constexpr std::string_view save_row = "save this row in a file";
+
+// The row itself follows.
+std::string advise_row(const std::string& row, std::string_view also = {}) {
+  std::string text(save_row);
+  const bool facts = row.find(facts_to_fill) != std::string::npos, domain = row.find("your.domain") != std::string::npos;
+  if (facts) text += ", for TODO write `same`, `pointwise`, … (docs/mappings.md#facts)";
+  if (domain) text += ", replace your.domain";
+  return text.append(facts || domain ? ", and add --mappings FILE" : " and add --mappings FILE").append(also) + ":";
+}
+
+}  // namespace
+
+std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart, const std::string& row,
+                    const conversion::Context& context, int opset) {
+  constexpr std::string_view beyond_rows = "keep this operator out of the model: ONNX operators can't read or return such values";
+  if (rule == "CC003") {
+    if (row.empty()) return std::string(beyond_rows) + ", so no row can map it";
+    return advise_row(row, outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so)");
+  }
+  if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + ": " + advise_row(row);
+  if (outcome.available_from) {
+    const std::string onnx = onnx_there(outcome, opset), hint = without_opset(outcome.hint);
+    return "--opset " + std::to_string(*outcome.available_from) + (onnx.empty() ? "" : " (" + onnx + ")") +
+           (hint.empty() ? "" : ", or " + hint);
+  }
+  if (rule == "CC001") {
+    const std::string& overload = outcome.node->overload();
+    const std::string name =
+        outcome.node->op() + (overload.empty() || !has_several_forms(*outcome.node, context) ? "" : "." + overload);
+    if (is_beyond_rows(*outcome.node)) return outcome.hint.empty() ? std::string(beyond_rows) : outcome.hint;
+    if (outcome.rows && std::ranges::any_of(outcome.rows->history, &mapping::Entry::user) && !outcome.hint.empty())
+      return outcome.hint;
+    // `explain` needs the library to know operators that it registers, and a report doesn't name the file.
+    static const schema::Registry shipped;
+    if (!shipped.contains(outcome.node->op()))
+      return outcome.hint.empty()
+                 ? advise_row(row)
+                 : outcome.hint + "; or map it to an operator of your own ONNX domain in a row (--mappings FILE)";
+    const std::string scaffold = "`compatcheck explain " + name + " --scaffold yaml" +
+                                 (opset == default_opset ? "" : " --opset " + std::to_string(opset)) + "` prints ";
+    return outcome.hint.empty() ? scaffold + "rows to start from; or " + advise_row(row)
+                                : outcome.hint + "; or map it to an operator of your own ONNX domain: " + scaffold + "a row";
+  }
+  if (!outcome.hint.empty()) return outcome.hint;
+  if (rule == "CC007" && outcome.node->is("prim::SetAttr")) return std::string(without_state);
+  return rule == "CC007" ? "compute a new value instead of writing in place (y = y + 1), or write to a copy (x.clone())" : "";
+}
+
+bool is_for_training(const ir::Node& node) {
+  return node.op().find("dropout") != std::string::npos || node.op().find("rrelu") != std::string::npos ||
+         node.op().find("attention") != std::string::npos;
+}
+
+// A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
+// what `training` was.
+std::string stop_training(const ir::Program* program) {
+  const std::string in_code = "pass training=self.training instead (for dropout_p: 0.0 unless self.training)";
+  if (program && !program->traced)
+    return "the code asks for training mode in this call, and model.eval() doesn't change that: " + in_code +
+           ", and save the model again";
+  return "call model.eval() before tracing or exporting, and save the model again; if the code itself asks for training mode "
+         "here, " +
+         in_code;
+}
+
+void put_into_one_file(Finding& finding) {
+  if (const auto at = finding.help.find(save_row); at != std::string::npos)
+    finding.help.replace(at, save_row.size(), "save this row with the other rows in one file");
+}
+
+}  // namespace compatcheck::analysis

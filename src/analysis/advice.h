@@ -1,0 +1,34 @@
+// What helps against a call that doesn't convert: an opset, a row, a change of the model.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compatcheck/report.h"
+#include "conversion/attempt.h"
+#include "conversion/context.h"
+#include "ir/program.h"
+#include "onnx/schema.h"
+
+namespace compatcheck::analysis {
+
+// No row helps: no ONNX operator takes or gives lists of lists, dictionaries, strings, objects or what is in them, and control
+// flow has no row.
+bool is_beyond_rows(const ir::Node& node);
+
+// The row to paste; empty if none would help. `counterpart`: the ONNX operator of the same name, or null.
+std::string row_for(const conversion::Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
+                    const conversion::Context& context);
+
+// The advice of a finding of `rule` at the opset; `row`: what row_for gives.
+std::string help_of(const conversion::Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
+                    const std::string& row, const conversion::Context& context, int opset);
+
+// Of a report with several rows.
+void put_into_one_file(Finding& finding);
+
+// Operators that draw numbers in training mode alone.
+bool is_for_training(const ir::Node& node);
+std::string stop_training(const ir::Program* program);
+
+}  // namespace compatcheck::analysis
