@@ -232,7 +232,7 @@ Value Emission::as_tensor(const Operand& operand, std::string_view what) {
     if (row_ && row_->complex) return paired(*complex, rank(what), build);
     throw Refusal{std::string(call.op()) + " isn't supported with complex numbers"};
   }
-  throw Refusal{quoted(what) + " is no tensor"};
+  throw Refusal{quoted(what) + " is " + kind_of(operand) + ", not a tensor"};
 }
 
 DType Emission::computed_dtype(DType dtype) const {

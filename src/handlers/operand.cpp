@@ -40,6 +40,8 @@ Operand number_operand(const NumberFact& fact, const FreshValue& fresh) {
   return {Number{fresh(dtype_of(fact.kind), false)}};
 }
 
+Operand unresolved(const ir::TypeRef& type) { return {Unresolved{type ? ir::to_string(*type) : std::string()}}; }
+
 Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const FreshValue& fresh) {
   const bool tuple = ir::is(type, TypeKind::tuple);
   const auto element_type = [&](std::size_t i) -> ir::TypeRef {
@@ -55,10 +57,10 @@ Operand list(const symbolic::ListFact& fact, const ir::TypeRef& type, const Fres
   const ir::TypeRef element = element_type(0);
   if (element)
     if (const auto dtype = dtype_of(element->kind)) return {Vector{fresh(*dtype, false)}};
-  if (!ir::is(element, TypeKind::tensor)) return {Unresolved{}};
+  if (!ir::is(element, TypeKind::tensor)) return unresolved(type);
   const auto* tensor = fact.element ? fact.element->tensor() : nullptr;
   if (!tensor || !tensor->dtype) throw unknown_dtype(fact.element ? *fact.element : Fact{});
-  if (ir::is_complex(*tensor->dtype)) return {Unresolved{}};  // a sequence of pairs
+  if (ir::is_complex(*tensor->dtype)) return {Unresolved{"list of complex tensors"}};
   return {Sequence{fresh(*tensor->dtype, true)}};
 }
 
@@ -95,7 +97,7 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
     throw unknown_dtype(fact);
   if (type)
     if (const auto dtype = dtype_of(type->kind)) return {Number{fresh(*dtype, false)}};
-  return {Unresolved{}};
+  return unresolved(type);
 }
 
 constexpr std::int64_t most_held = 1 << 16;  // elements: an expanded tensor has more of them than its storage
@@ -255,6 +257,22 @@ Operand value_form(const Operand& operand) {
   return operand;
 }
 
+std::string kind_of(const Operand& operand) {
+  if (const auto* unresolved = std::get_if<Unresolved>(&operand.value))
+    return unresolved->type.empty() ? "a value of unknown type" : "a " + unresolved->type;
+  if (const auto* known = std::get_if<Known>(&operand.value)) return "a " + ir::to_string(*ir::type_of(known->value));
+  if (operand.is_none()) return "None";
+  if (operand.tensor()) return "a tensor";
+  if (operand.number()) return "a number";
+  if (operand.complex()) return "a complex tensor";
+  if (std::holds_alternative<Vector>(operand.value)) return "a list of numbers";
+  if (std::holds_alternative<Sequence>(operand.value)) return "a list of tensors";
+  if (std::holds_alternative<Dict>(operand.value)) return "a dictionary";
+  if (std::holds_alternative<Object>(operand.value)) return "an object";
+  if (std::holds_alternative<Quantized>(operand.value)) return "a quantized tensor";
+  return operand.list() ? "a list or tuple" : "a value that is never read";
+}
+
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into) {
   if (std::holds_alternative<Uninitialized>(given.value)) return spill_anything(form, builder, into);
   if (const Value* tensor = form.tensor()) return into.push_back(builder.cast(member_value(given, builder), tensor->dtype));
@@ -292,7 +310,10 @@ void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Va
     }
   if (form.is_none() && given.is_none()) return;
   if (std::holds_alternative<Known>(form.value) && std::holds_alternative<Known>(given.value)) return;
-  throw onnx::Refusal{"a value has a type that ONNX has no value of"};
+  const bool open = std::holds_alternative<Unresolved>(form.value);
+  const std::string kind = kind_of(open ? form : given), wanted = kind_of(form);
+  if (kind == wanted || std::holds_alternative<Unresolved>(given.value)) throw onnx::Refusal{"ONNX has no value for " + kind};
+  throw onnx::Refusal{"a value is " + kind + " on one path and " + wanted + " on another, but a value of ONNX has one type"};
 }
 
 Operand refill(const Operand& form, const Values& values, std::size_t& at) {

@@ -58,7 +58,9 @@ struct Complex {
   Value real, imag;
 };
 struct Uninitialized {};  // on a path that is never taken: any value will do
-struct Unresolved {};     // of a type that no ONNX value has
+struct Unresolved {
+  std::string type{};  // which no ONNX value has; empty: not known
+};
 
 struct Operand {
   std::variant<None, Value /* a tensor */, Number, List, Vector, Sequence, Dict, Known, Object, Quantized, Complex, Uninitialized,
@@ -86,6 +88,9 @@ Operand operand_of(const ir::Constant& constant, const ir::Program* program, onn
 
 // The elements of a tensor: whole where the bytes came along, else a place in the file.
 onnx::TensorData data_of(const ir::TensorView& view);
+
+// "a number", "a Dict(str, Tensor)"
+std::string kind_of(const Operand& operand);
 
 // The operand's own, but for a number that is known: it is to be a value all the same.
 Operand value_form(const Operand& operand);

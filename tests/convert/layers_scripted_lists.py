@@ -160,7 +160,7 @@ def list_of_tuples_grown(x: Tensor):
     return total
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, asks="type that ONNX has no value of")
+@program([(r(n, 3),) for n in (3, 1, 5)], N3, asks="ONNX has no value for a")
 def list_of_lists_grown(x: Tensor):
     """Of unknown length, of lists."""
     l: List[List[Tensor]] = []
