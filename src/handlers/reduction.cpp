@@ -22,17 +22,28 @@ Value all_or_any_of(Emission& e, const Value& x) {
   return every ? e.node("Not", {found}) : found;
 }
 
+// All elements of a tensor of any rank: reduced as a vector.
+bool give_reduced_vector(Emission& e, std::string_view op) {
+  if (e.call.rank("self") || e.given("dim") || (e.call.has("keepdim") && e.boolean("keepdim"))) return false;
+  const Value all = e.build.reshape(e.tensor("self", e.output_dtype()), {-1});
+  const Shape shape{Dim::unknown()};
+  return e.give(op == "ReduceMean" ? mean(e, all, shape, {0}, false) : reduce(e, op, all, {0}, false)), true;
+}
+
 // A sum of bools is true where one of them is, a product where all are.
 void sum_over_dims(Emission& e) {
+  if (e.output_dtype() != DType::boolean && give_reduced_vector(e, "ReduceSum")) return;
   if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<false>(e, e.tensor("self", DType::boolean)));
   e.give(reduce(e, "ReduceSum", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 void product_over_dims(Emission& e) {
+  if (e.output_dtype() != DType::boolean && give_reduced_vector(e, "ReduceProd")) return;
   if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<true>(e, e.tensor("self", DType::boolean)));
   e.give(reduce(e, "ReduceProd", e.tensor("self", e.output_dtype()), axes_of(e), e.boolean("keepdim")));
 }
 
 void mean_over_dims(Emission& e) {
+  if (give_reduced_vector(e, "ReduceMean")) return;
   e.give(mean(e, e.tensor("self", e.output_dtype()), e.shape("self"), axes_of(e), e.boolean("keepdim")));
 }
 

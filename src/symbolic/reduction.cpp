@@ -15,7 +15,8 @@ using ir::DType;
 std::optional<Shape> reduced_sizes(const Call& call) {
   const auto* tensor = first_tensor(call);
   const auto keep = call.has("keepdim") ? call.boolean("keepdim") : std::optional(false);
-  if (!tensor || !tensor->shape || !keep) return std::nullopt;
+  if (!tensor || !keep) return std::nullopt;
+  if (!tensor->shape) return call.is_none("dim") && !*keep ? std::optional(Shape{}) : std::nullopt;
   if (call.is_none("dim")) return reduce_shape(*tensor->shape, std::nullopt, *keep);
   const auto dims = call.ints("dim");
   if (!dims) return std::nullopt;

@@ -63,3 +63,18 @@ def grows_two(x: Tensor) -> Tuple[Tensor, Tensor]:
         else:
             others = torch.cat([others, row[None]])
     return torch.cat([positive, others, x]), torch.cat([x, others])
+
+
+@program(SOME, N3)
+def sums_of_any_rank(x: Tensor):
+    """Of what a list holds, the rank is known only when the model runs."""
+    parts: List[Tensor] = []
+    for row in x:
+        if float(row.sum()) > 0:
+            parts.append(row)
+        else:
+            parts.append(row.sum())
+    total = torch.zeros(1)
+    for part in parts:
+        total = total + part.sum() * 2 + part.mean() + part.prod()
+    return total, len(parts)
