@@ -1,4 +1,4 @@
-// Dictionaries with keys that may not be there, and keys that only the running model knows.
+// Dictionaries with keys that may not be there, and keys and places that only the running model knows.
 #include <algorithm>
 #include <array>
 
@@ -130,7 +130,6 @@ Abstract ContainerWalk::item_of(CellId dict, ir::Value* key, ir::Node* place) {
   const Cell cell = heap_.at(dict);
   ir::Value* keys = list_of_keys(cell, place);
   ir::Value* code = computed(place, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
-  if (std::ranges::all_of(cell.items, is_label)) return Abstract::of_choice(code, cell.items, site_of(place));
   const ir::TypeRef type = heap_.origin(dict).type->elements[1];
   if (is_number(type)) {
     std::vector<ir::Value*> items;
@@ -139,11 +138,33 @@ Abstract ContainerWalk::item_of(CellId dict, ir::Value* key, ir::Node* place) {
     ir::Value* list = node_before(place, "prim::ListConstruct", items, {&list_type, 1})->output();
     return Abstract::of(computed(place, "aten::__getitem__", std::array{list, code}, type));
   }
-  if (cell.items.size() > most_ways) leave(Abstract::of_cell(dict));
-  Abstract found = cell.items.back();
-  for (std::size_t i = cell.items.size() - 1; i-- > 0;)
-    found = either(is_place(code, i, place), Abstract(cell.items[i]), Abstract(found), place);
+  return item_at(code, Abstract::of_cell(dict), place);
+}
+
+// One of a container's items, of which only the running model knows which: each that it may be shares what is written to it.
+Abstract ContainerWalk::item_at(ir::Value* code, const Abstract& container, ir::Node* place) {
+  const std::vector<Abstract> items = heap_.at(*container.cell).items;
+  if (std::ranges::all_of(items, is_label)) return Abstract::of_choice(code, items, site_of(place));
+  if (items.size() > most_ways) leave(container);
+  Abstract found = items.back();
+  for (std::size_t i = items.size() - 1; i-- > 0;)
+    found = either(is_place(code, i, place), Abstract(items[i]), Abstract(found), place);
   return found;
+}
+
+// The items with another one there.
+std::vector<Abstract> ContainerWalk::with_item_at(ir::Value* code, CellId container, const Abstract& item, ir::Node* place) {
+  std::vector<Abstract> items = heap_.at(container).items;
+  if (items.size() > most_ways) leave(Abstract::of_cell(container));
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] = either(is_place(code, i, place), item, Abstract(items[i]), place);
+  return items;
+}
+
+// An index, which may count from the end, as a place.
+ir::Value* ContainerWalk::place_in(std::size_t size, ir::Value* index, ir::Node* place) {
+  std::vector<ir::Constant> places;
+  for (std::size_t i = 0; i < size; ++i) places.push_back({static_cast<std::int64_t>(i)});
+  return number_of(index, places, place);
 }
 
 ir::Value* ContainerWalk::is_place(ir::Value* code, std::size_t place_in_list, ir::Node* place) {
@@ -179,13 +200,10 @@ void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
 void ContainerWalk::set_open_key(ir::Node* node, CellId dict) {
   ir::Value* key = node->input(1);
   const Cell cell = heap_.at(dict);
-  if (!is_there({dict, key, {}}, node) || cell.items.size() > most_ways) leave(Abstract::of_cell(dict));
-  const Abstract given = look(node->input(2));
+  if (!is_there({dict, key, {}}, node)) leave(Abstract::of_cell(dict));
   ir::Value* keys = list_of_keys(cell, node);
   ir::Value* code = computed(node, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
-  std::vector<Abstract> items;
-  for (std::size_t i = 0; i < cell.items.size(); ++i)
-    items.push_back(either(is_place(code, i, node), given, Abstract(cell.items[i]), node));
+  std::vector<Abstract> items = with_item_at(code, dict, look(node->input(2)), node);
   change(dict, node).items = std::move(items);
   wrote(node, dict);
 }

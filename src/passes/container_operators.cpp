@@ -255,15 +255,12 @@ void ContainerWalk::item(ir::Node* node) {
   }
   if (cell.whole) return visit_other(node);
   if (const auto at = position(node->input(1), cell.items.size())) return give(node, Abstract(cell.items[*at]));
-  if (!is_plain_element(heap_.origin(*from.cell).type->elements[0])) leave(from);
-  if (!cell.items.empty() && std::ranges::all_of(cell.items, is_label) && !is_left_out(node->output())) {
-    const std::vector<Abstract> options = cell.items;
-    if (options.size() == 1) return give(node, options.front());
-    std::vector<ir::Constant> places;
-    for (std::size_t i = 0; i < options.size(); ++i) places.push_back({static_cast<std::int64_t>(i)});
-    return give(node, Abstract::of_choice(number_of(node->input(1), places, node), options, site_of(node->output())));
-  }
-  visit_other(node);
+  const bool labels = std::ranges::all_of(cell.items, is_label);
+  if (cell.items.empty() || (!labels && is_plain_element(heap_.origin(*from.cell).type->elements[0]))) return visit_other(node);
+  if (is_left_out(node->output())) leave(from);
+  if (cell.items.size() == 1) return give(node, Abstract(cell.items.front()));
+  ir::Value* code = place_in(cell.items.size(), node->input(1), node);
+  give(node, item_at(code, from, node));
 }
 
 void ContainerWalk::length(ir::Node* node) {
@@ -478,6 +475,10 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && at) {
     Abstract item = look(inputs[2]);
     change(id, node).items[*at] = std::move(item);
+  } else if (node->is("aten::_set_item") && inputs.size() == 3 && size > 1 &&
+             !is_plain_element(heap_.origin(id).type->elements[0])) {
+    std::vector<Abstract> items = with_item_at(place_in(size, inputs[1], node), id, look(inputs[2]), node);
+    change(id, node).items = std::move(items);
   } else if ((node->is("aten::pop") || node->is("aten::Delete")) && at) {
     const Abstract item = heap_.at(id).items[*at];
     auto& items = change(id, node).items;

@@ -193,6 +193,9 @@ class ContainerWalk {
   ir::Value* list_of_keys(const Cell& dict, ir::Node* place);
   ir::Value* ask_for(CellId dict, ir::Value* key, ir::Node* place);
   Abstract item_of(CellId dict, ir::Value* key, ir::Node* place);
+  Abstract item_at(ir::Value* code, const Abstract& container, ir::Node* place);
+  std::vector<Abstract> with_item_at(ir::Value* code, CellId container, const Abstract& item, ir::Node* place);
+  ir::Value* place_in(std::size_t size, ir::Value* index, ir::Node* place);
   ir::Value* is_place(ir::Value* code, std::size_t place_in_list, ir::Node* place);
   void read_open_key(ir::Node* node, CellId dict);
   void get_open_key(ir::Node* node, CellId dict);
