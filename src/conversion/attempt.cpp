@@ -327,6 +327,23 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
   }
 }
 
+// Nor has ONNX a value that is None only sometimes. What the program asks and never gives away is followed by the passes.
+void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
+  const bool loop = node.is("prim::Loop");
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    const ir::Value* output = node.output(i);
+    if (output->unused() || !ir::is(output->type(), ir::TypeKind::optional)) continue;
+    const ir::Value* one = loop ? node.input(i + 2) : node.blocks()[0]->outputs()[i];
+    const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
+    if (facts.of(one).is_none() == facts.of(other).is_none()) continue;
+    throw onnx::Refusal{
+        variable({output, one, other}) + " is None " +
+            (loop ? "if the loop has no trip, and otherwise not" : "in one branch, and not in the other") +
+            "; an ONNX model has no such value",
+        "return or keep a value in each case, for example an empty tensor, and a bool that says whether it counts"};
+  }
+}
+
 // Nor does ONNX Runtime run an If before opset 13 of whose results it doesn't know the rank.
 void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
   for (const ir::Value* output : node.outputs()) {
@@ -442,6 +459,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     demand_one_dtype(node, context_.facts);
+    demand_value(node, context_.facts);
     std::vector<handlers::Operand> forms;
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));

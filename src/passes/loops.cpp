@@ -84,6 +84,38 @@ void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
   loop->erase();
 }
 
+bool is_empty_list(const ir::Value* value) {
+  const ir::Constant* constant = ir::constant_of(value);
+  const auto* list = constant ? constant->get<ir::ListConstant>() : nullptr;
+  return list ? list->items.empty()
+              : value->producer() && value->producer()->is("prim::ListConstruct") && value->producer()->inputs().empty();
+}
+
+// PyTorch refuses an empty list.
+bool demands_items(const ir::Use& use) { return use.operand == 0 && (use.user->is("aten::cat") || use.user->is("aten::stack")); }
+
+// What the body gives in each trip, after a loop that has one: a value from outside of it, or what is no Optional any more.
+std::size_t settle_results(ir::Node* loop) {
+  std::size_t settled = 0;
+  for (std::size_t i = 0; i < loop->outputs().size(); ++i) {
+    ir::Value *result = loop->output(i), *last = body_of(loop).outputs()[i + 1];
+    if (result->unused() || is_stacked(*loop, i)) continue;
+    if (available_in(last, loop->owner())) {
+      replace(result, last);
+      ++settled;
+    } else if (ir::is(result->type(), ir::TypeKind::optional) && !ir::is(last->type(), ir::TypeKind::optional) &&
+               ir::equal(*ir::without_optional(result->type()), *last->type()) &&
+               std::ranges::any_of(result->uses(), [](const ir::Use& use) { return !use.user->is("prim::unchecked_cast"); })) {
+      const std::vector<ir::Use> uses(result->uses().begin(), result->uses().end());
+      ir::Node* place = loop->next() ? loop->next() : loop->owner()->return_node();
+      ir::Value* there = node_before(place, "prim::unchecked_cast", {&result, 1}, {&last->type(), 1})->output();
+      for (const ir::Use& use : uses) use.user->replace_input(use.operand, there);
+      ++settled;
+    }
+  }
+  return settled;
+}
+
 // Carried values that the body hands on as they came are the values from before the loop.
 std::size_t drop_unchanged(ir::Node* loop) {
   std::size_t dropped = 0;
@@ -106,11 +138,23 @@ std::size_t drop_unchanged(ir::Node* loop) {
 
 }  // namespace
 
+bool runs_at_least_once(const ir::Node& loop) {
+  const auto* trips = known<std::int64_t>(loop.input(0));
+  const auto* start = known<bool>(loop.input(1));
+  if (trips && *trips > 0 && start && *start) return true;
+  for (std::size_t i = 0; i < loop.outputs().size(); ++i)
+    if (is_empty_list(loop.input(i + 2)))
+      for (const ir::Use& use : loop.output(i)->uses())
+        if (use.user->owner() == loop.owner() && demands_items(use)) return true;
+  return false;
+}
+
 std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::Loop") || node->inputs().empty()) continue;
     changed += drop_unchanged(node);
+    if (runs_at_least_once(*node)) changed += settle_results(node);
     if (!never_runs(node)) continue;
     for (std::size_t i = 0; i < node->outputs().size(); ++i) replace(node->output(i), node->input(i + 2));
     node->erase();
