@@ -336,11 +336,9 @@ void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
     const ir::Value* one = loop ? node.input(i + 2) : node.blocks()[0]->outputs()[i];
     const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
     if (facts.of(one).is_none() == facts.of(other).is_none()) continue;
-    throw onnx::Refusal{
-        variable({output, one, other}) + " is None " +
-            (loop ? "if the loop has no trip, and otherwise not" : "in one branch, and not in the other") +
-            "; an ONNX model has no such value",
-        "return or keep a value in each case, for example an empty tensor, and a bool that says whether it counts"};
+    throw onnx::Refusal{"only the running model knows whether " + variable({output, one, other}) +
+                            " is None, and ONNX has no value that may be None",
+                        "use a value in each case, for example an empty tensor, and a bool that says whether it counts"};
   }
 }
 

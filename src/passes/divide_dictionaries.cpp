@@ -1,14 +1,16 @@
 // Local dictionaries to which a loop of unknown length adds keys: each key becomes a list of one Optional, None where the
 // dictionary hasn't the key. The container walk carries such a list through the loop as a bool and a value.
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
-#include "ir/order.h"
 #include "ir/text.h"
 #include "passes/assertions.h"
+#include "passes/key_course.h"
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -25,8 +27,7 @@ bool takes_key(const ir::Node& node) {
 
 class Dictionary {
  public:
-  Dictionary(ir::Node* made, std::string_view exception)
-      : made_(made), block_(made->owner()), exception_(exception), order_of_(*made->graph()) {}
+  Dictionary(ir::Node* made, std::string_view exception) : made_(made), block_(made->owner()), exception_(exception) {}
 
   // Whether each use of it names a constant key, and a loop adds one.
   bool find_uses() {
@@ -46,11 +47,19 @@ class Dictionary {
         accesses_.push_back(user);
       } else if (user->is("aten::len") && user->inputs().size() == 1) {
         accesses_.push_back(user);
-      } else {
+      } else if (reads_whole(use)) {
         readers_.push_back(use);
+      } else {
+        return false;
       }
     }
-    return grows_ && keys_.size() <= most_keys && (readers_.empty() || readers_see_all());
+    if (!grows_ || keys_.size() > most_keys) return false;
+    std::vector<ir::Node*> keyed;
+    std::ranges::copy_if(accesses_, std::back_inserter(keyed), [](const ir::Node* node) { return !node->is("aten::len"); });
+    const auto is_this = [this](const ir::Value* value) { return value == made_->output(); };
+    course_.emplace(*made_->graph(), is_this, std::move(keyed),
+                    std::vector(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(initial)), block_);
+    return readers_.empty() || readers_see_all();
   }
 
   void divide() {
@@ -58,7 +67,7 @@ class Dictionary {
     for (const ir::Use& use : readers_) use.user->replace_input(use.operand, whole_before(use.user));
     std::unordered_set<const ir::Node*> checked;
     for (const ir::Node* access : accesses_)
-      if (!access->is("aten::len") && is_checked(access)) checked.insert(access);
+      if (!access->is("aten::len") && course_->is_there(access)) checked.insert(access);
     for (ir::Node* access : accesses_) {
       replace_access(access, checked.contains(access));
       access->erase();
@@ -77,6 +86,15 @@ class Dictionary {
         std::ranges::find_if(keys_, [&](const ir::Constant& other) { return ir::equal(key, other); }) - keys_.begin());
   }
 
+  // The model returns it, or only its members are read: nothing else holds it.
+  static bool reads_whole(const ir::Use& use) {
+    const ir::Node& user = *use.user;
+    const auto returns = [](const ir::Node& node) { return &node == node.graph()->top()->return_node(); };
+    if (user.is("prim::TupleConstruct"))
+      return std::ranges::all_of(user.output()->uses(), [&](const ir::Use& of_tuple) { return returns(*of_tuple.user); });
+    return returns(user) || user.is("aten::keys") || user.is("aten::values") || user.is("aten::items");
+  }
+
   bool in_loop(const ir::Node* node) const {
     for (const ir::Block* block = node->owner(); block != block_; block = block->owner()->owner())
       if (block->owner()->is("prim::Loop")) return true;
@@ -87,11 +105,11 @@ class Dictionary {
   bool readers_see_all() {
     std::size_t last = 0;
     for (const ir::Node* access : accesses_) {
-      if (removes(*access)) return false;
-      if (access->is("aten::_set_item")) last = std::max(last, *order_of_.of(access));
+      if (KeyCourse::removes(*access)) return false;
+      if (access->is("aten::_set_item")) last = std::max(last, *course_->order().of(access));
     }
     for (const ir::Use& use : readers_)
-      if (use.user->owner() != block_ || *order_of_.of(use.user) < last) return false;
+      if (use.user->owner() != block_ || *course_->order().of(use.user) < last) return false;
     std::vector<bool> there(keys_.size());
     for (std::size_t i = 0; i < made_->inputs().size() / 2; ++i) {
       there[i] = true;
@@ -99,7 +117,7 @@ class Dictionary {
     }
     bool sure = true;
     const auto look = [&](const ir::Node* node, bool always) {
-      if (!sets(*node)) return;
+      if (!course_->sets(*node)) return;
       const std::size_t key = place_of(*ir::constant_of(node->input(1)));
       if (there[key]) return;
       sure = sure && always;
@@ -169,60 +187,6 @@ class Dictionary {
     node_before(raises->return_node(), exception_, text, {})->copy_origin(*place);
   }
 
-  static bool removes(const ir::Node& node) { return node.is("aten::pop") || node.is("aten::Delete"); }
-  bool sets(const ir::Node& node) const { return node.is("aten::_set_item") && node.input(0) == made_->output(); }
-  bool sets(const ir::Block& block, const ir::Constant& key) const {
-    for (const ir::Node* node : block)
-      if (sets(*node, key)) return true;
-    return false;
-  }
-
-  // The block of an If in which the key is there because the program has asked for it; null for other nodes.
-  const ir::Block* block_with(const ir::Node& branch, const ir::Constant& key) const {
-    const ir::Node* condition = branch.is("prim::If") ? branch.input(0)->producer() : nullptr;
-    const bool negated = condition && condition->is("aten::__not__");
-    if (negated) condition = condition->input(0)->producer();
-    if (!condition || !condition->is("aten::__contains__") || condition->input(0) != made_->output()) return nullptr;
-    return implies(*ir::constant_of(condition->input(1)), key, branch) ? branch.blocks()[negated ? 1 : 0] : nullptr;
-  }
-
-  // Where one key is there the other is, too: the same blocks set both, and `place` doesn't stand between. None is ever removed.
-  bool implies(const ir::Constant& one, const ir::Constant& other, const ir::Node& place) const {
-    if (ir::equal(one, other)) return true;
-    const auto initial = made_->inputs().size() / 2;
-    if (place_of(one) < initial && place_of(other) >= initial) return false;
-    const std::size_t at = *order_of_.of(&place);
-    return std::ranges::all_of(accesses_, [&](const ir::Node* set) {
-      if (!sets(*set) || !ir::equal(*ir::constant_of(set->input(1)), one)) return true;
-      return std::ranges::any_of(accesses_, [&](const ir::Node* too) {
-        if (!sets(*too) || !ir::equal(*ir::constant_of(too->input(1)), other) || too->owner() != set->owner()) return false;
-        const std::size_t first = *order_of_.of(set), second = *order_of_.of(too);
-        return at < std::min(first, second) || at > std::max(first, second);
-      });
-    });
-  }
-
-  // Whichever way the node goes, the key is there behind it.
-  bool sets(const ir::Node& node, const ir::Constant& key) const {
-    if (sets(node) && ir::equal(*ir::constant_of(node.input(1)), key)) return true;
-    if (!node.is("prim::If")) return false;
-    const ir::Block* with = block_with(node, key);
-    return std::ranges::all_of(node.blocks(), [&](const ir::Block* way) { return way == with || sets(*way, key); });
-  }
-
-  bool is_checked(const ir::Node* access) const {
-    const ir::Constant& key = *ir::constant_of(access->input(1));
-    if (std::ranges::any_of(accesses_, [](const ir::Node* node) { return removes(*node); })) return false;
-    for (const ir::Node* node = access;;) {
-      for (const ir::Node* before = node->previous(); before; before = before->previous())
-        if (sets(*before, key)) return true;
-      const ir::Block* block = node->owner();
-      if (block == block_) return place_of(key) < made_->inputs().size() / 2;
-      node = block->owner();
-      if (block == block_with(*node, key)) return true;
-    }
-  }
-
   void replace_access(ir::Node* node, bool checked) {
     if (node->is("aten::len")) {
       count(node);
@@ -275,7 +239,7 @@ class Dictionary {
   ir::Node* made_;
   ir::Block* block_;
   std::string exception_;  // the operator that raises
-  ir::Order order_of_;     // before anything is divided
+  std::optional<KeyCourse> course_;
   std::vector<ir::Constant> keys_;
   std::vector<ir::Node*> accesses_;
   std::vector<ir::Use> readers_;

@@ -106,6 +106,9 @@ std::size_t forward_attributes(ir::Graph& graph, const ir::Watch& watch = {});
 std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
                                         const ir::Watch& watch = {});
 
+// So do dictionaries of which each call reads only keys that it has set before.
+std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch = {});
+
 // Of a graph that writes: aten::reshape of what lies in the order of its sizes is aten::view.
 std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
