@@ -116,13 +116,6 @@ std::size_t count_trips(ir::Node* loop) {
   return 1;
 }
 
-bool is_empty_list(const ir::Value* value) {
-  const ir::Constant* constant = ir::constant_of(value);
-  const auto* list = constant ? constant->get<ir::ListConstant>() : nullptr;
-  return list ? list->items.empty()
-              : value->producer() && value->producer()->is("prim::ListConstruct") && value->producer()->inputs().empty();
-}
-
 // PyTorch refuses an empty list.
 bool demands_items(const ir::Use& use) { return use.operand == 0 && (use.user->is("aten::cat") || use.user->is("aten::stack")); }
 

@@ -160,3 +160,14 @@ class ChosenCounts(nn.Module):
     def forward(self, x: Tensor, f: Tensor):
         step: Step = self.steps[int(f)]
         return step.forward(x)
+
+
+@program(FLAGS, N3, FLAG)
+class ChosenOfTooMany(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.ModuleList([Repeated() for _ in range(65)])
+
+    def forward(self, x: Tensor, f: Tensor):
+        step: Step = self.steps[int(f)]
+        return step.forward(x)
