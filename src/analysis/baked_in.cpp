@@ -345,6 +345,7 @@ class SizesBakedIn {
 
 std::vector<BakedIn> collect_baked_in(const Model::State& model, const Prepared& prepared) {
   if (model.exported) return {};  // torch.export proves what it calls dynamic, and fixes the rest in the input's shape
+  if (model.program && !model.program->traced) return {};  // the code of a scripted model is all that its author wrote
   return SizesBakedIn(model, prepared).run();
 }
 

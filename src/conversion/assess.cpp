@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conversion/branches.h"
+#include "conversion/changed_rank.h"
 #include "conversion/foreign.h"
 #include "conversion/interface.h"
 #include "ir/value_name.h"
@@ -104,8 +105,14 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
     outcome.status = Status::needs_input;
   else {  // no input would decide it
     const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
-    refuse_without_row(outcome, row_tells ? open.message + ": nothing says what " + open.blame->op() + " gives" : open.message);
-    if (row_tells && context_.table.find_structural(open.blame->op()))
+    const auto changed = row_tells ? changed_rank(*open.blame, context_.facts) : std::nullopt;
+    const std::string why = changed     ? ": " + changed->reason
+                            : row_tells ? ": nothing says what " + open.blame->op() + " gives"
+                                        : "";
+    refuse_without_row(outcome, open.message + why);
+    if (changed)
+      outcome.hint = changed->hint;
+    else if (row_tells && context_.table.find_structural(open.blame->op()))
       outcome.hint = type_to_state(*open.blame, context_);
     else if (row_tells)
       outcome.hint =

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "conversion/branches.h"
+#include "conversion/changed_rank.h"
 #include "conversion/defect.h"
 #include "conversion/fact_rules.h"
 #include "conversion/foreign.h"
@@ -317,18 +318,11 @@ void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
   }
 }
 
-// What the source calls one of them.
-std::string variable(std::initializer_list<const ir::Value*> values) {
-  for (const ir::Value* value : values)
-    if (!ir::source_name(*value).empty()) return ir::described(*value);
-  return "a variable";
-}
-
 // An ONNX value has one dtype, whichever branch or trip it comes from.
 void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
+  const auto known = [&](const ir::Value* value) { return facts.of(value).tensor() && facts.of(value).tensor()->dtype; };
   const auto dtype_of = [&](const ir::Value* value) {
-    const auto* tensor = facts.of(value).tensor();
-    return tensor && tensor->dtype ? std::string(ir::name(*tensor->dtype)) : std::string("another dtype");
+    return known(value) ? std::string(ir::name(*facts.of(value).tensor()->dtype)) : std::string("another dtype");
   };
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     const ir::Value* output = node.output(i);
@@ -336,14 +330,31 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
     if (output->unused() || !fact.tensor() || fact.tensor()->dtype || !fact.wants.empty() || fact.blame != &node) continue;
     if (node.is("prim::Loop")) {
       const ir::Value* before = node.input(i + 2);
+      if (!known(before)) continue;
       throw onnx::Refusal{"the loop changes the dtype of " + variable({before, output}) + ", which is " + dtype_of(before) +
                               " before it, and ONNX's Loop can't",
                           "convert it to one dtype before the loop, for example with .to(torch.float32)"};
     }
     const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
+    if (!known(one) || !known(other)) continue;  // it follows from what isn't known
     throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
                             dtype_of(other) + ", and ONNX's If gives one dtype",
                         "convert it to one dtype in both branches, for example with .to(torch.float32)"};
+  }
+}
+
+// Nor has ONNX a value that is None only sometimes. What the program asks and never gives away is followed by the passes.
+void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
+  const bool loop = node.is("prim::Loop");
+  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    const ir::Value* output = node.output(i);
+    if (output->unused() || !ir::is(output->type(), ir::TypeKind::optional)) continue;
+    const ir::Value* one = loop ? node.input(i + 2) : node.blocks()[0]->outputs()[i];
+    const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
+    if (facts.of(one).is_none() == facts.of(other).is_none()) continue;
+    throw onnx::Refusal{"only the running model knows whether " + variable({output, one, other}) +
+                            " is None, and ONNX has no value that may be None",
+                        "use a value in each case, for example an empty tensor, and a bool that says whether it counts"};
   }
 }
 
@@ -466,6 +477,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
     demand_one_dtype(node, context_.facts);
+    demand_value(node, context_.facts);
     std::vector<handlers::Operand> forms;
     for (const ir::Value* output : node.outputs())
       forms.push_back(handlers::operand_of(context_.facts.of(output), output->type(), take));

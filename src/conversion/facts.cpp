@@ -198,7 +198,10 @@ class Statement {
                                     : symbolic::fact_of(*value));
       return;
     }
-    if (node.is("prim::Uninitialized")) unset_.insert(node.output());
+    if (node.is("prim::Uninitialized")) {  // what sets it states the facts
+      unset_.insert(node.output());
+      return set(node.output(), fact_of_type(node.output()->type()));
+    }
     for (const ir::Block* block : node.blocks()) this->block(*block);
     call(node);
   }

@@ -117,6 +117,8 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   if (const auto input = input_with(object)) return {.message = "the members of an object aren't known", .wants = {*input}};
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
   const bool known_object = !std::holds_alternative<std::monostate>(context.facts.of(object).value);
+  if (known_object && ir::is(ir::without_optional(attribute->type()), ir::TypeKind::dict))
+    return no(" is a dictionary that calls of the model change: which keys it holds isn't known while converting");
   if (known_object) return no(" isn't known while converting: its content can't be read");
   if (is_returned(attribute)) return no(" is returned, and its value isn't known while converting");
   return {.truth = Truth::yes};

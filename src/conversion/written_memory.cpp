@@ -1,8 +1,10 @@
 #include "conversion/written_memory.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "conversion/type_facts.h"
 #include "schema/schema.h"
@@ -42,10 +44,15 @@ void WrittenMemory::forget_part(const ir::Value* value, Fact& fact) const {
     if (resized(value)) tensor->shape.reset();
   } else if (auto* list = std::get_if<ListFact>(&fact.value)) {
     const bool tuple = value->type() && value->type()->kind == ir::TypeKind::tuple;
-    if (!list->items || (!tuple && aliases_.written(value)))
+    if ((!list->items && !list->element) || (!tuple && aliases_.written(value))) {
       fact.value = fact_of_type(value->type()).value;
-    else
+    } else if (list->items) {
       for (Fact& item : *list->items) forget_member(value, item);
+    } else {
+      Fact element = *list->element;
+      forget_member(value, element);
+      list->element = std::make_shared<Fact>(std::move(element));
+    }
   }
 }
 

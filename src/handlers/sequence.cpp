@@ -198,11 +198,17 @@ Value equal_numbers(Emission& e, const Value& x, const Value& y) {
   return e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
 }
 
-// Two of unknown lengths would have to be compared in length first.
+// Of unknown lengths: a + b and b + a are of one length, and if a and b are, equal only where these are.
+Value equal_open_lists(Emission& e) {
+  const Value a = vector_at(e, 0), b = vector_at(e, 1);
+  const Value as_long = e.node("Equal", {e.node("Size", {a}), e.node("Size", {b})});
+  const Value members = equal_numbers(e, e.build.concat({a, b}, 0), e.build.concat({b, a}, 0));
+  return e.node("And", {as_long, e.node("Not", {any(e, e.node("Not", {members}))})});
+}
+
 Value equal_lists(Emission& e) {
   const List *a = operand_at(e, 0).list(), *b = operand_at(e, 1).list();
-  if (!a || !b)
-    throw Refusal{"lists are compared whose length is known only when the model runs", "compare their lengths, or tensors"};
+  if (!a || !b) return equal_open_lists(e);
   if (a->items.size() != b->items.size()) return e.scalar(DType::boolean, 0);
   if (a->items.empty()) return e.scalar(DType::boolean, 1);
   const Value equal = equal_numbers(e, vector_at(e, 0), vector_at(e, 1));

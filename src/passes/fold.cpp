@@ -66,6 +66,17 @@ ir::Value* number_behind(const ir::Node& node) {
   return ir::is(tensor->input(0)->type(), ir::TypeKind::integer) ? tensor->input(0) : nullptr;
 }
 
+// The operand that a bool operator gives, where the other one is known: loops with `continue` end with `again and True`.
+ir::Value* deciding_operand(const ir::Node& node) {
+  const bool both = node.is("aten::__and__");
+  if ((!both && !node.is("aten::__or__")) || node.inputs().size() != 2) return nullptr;
+  if (!std::ranges::all_of(node.inputs(), [](const ir::Value* i) { return ir::is(i->type(), ir::TypeKind::boolean); }))
+    return nullptr;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (const bool* one = known<bool>(node.input(i))) return node.input(*one == both ? 1 - i : i);
+  return nullptr;
+}
+
 // Loading places every tensor on the CPU; ONNX knows no nested ones.
 std::optional<ir::Constant> property_of_all(const ir::Node& node) {
   if (node.inputs().size() != 1) return std::nullopt;
@@ -187,6 +198,8 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
     if (!aliases && holds_memory(node->output()->type())) continue;
     if (ir::Value* number = number_behind(*node)) {
       replace(node->output(), number);
+    } else if (ir::Value* operand = deciding_operand(*node)) {
+      replace(node->output(), operand);
     } else if (ir::Value* chosen = result_by_branch(*node)) {
       replace(node->output(), chosen);
     } else {

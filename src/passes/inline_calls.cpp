@@ -8,6 +8,7 @@
 #include "compatcheck/error.h"
 #include "ir/origin.h"
 #include "passes/budget.h"
+#include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::size_t deepest_call = 400;
 constexpr std::size_t most_nodes = 400'000;  // of usual size
+constexpr std::size_t most_choices = 64;     // of modules, by a number that only the running model knows
 
 // An object of the program, and the attribute path by which this graph got at it.
 struct Reached {
@@ -84,6 +86,11 @@ class Inliner {
   }
 
   void visit(ir::Node* node) {
+    if (node->is("prim::Loop") && picks_modules(*node)) {
+      ir::Node *const before = node->previous(), *const behind = node->next();
+      ir::Block* const block = node->owner();
+      if (unroll_loop(node, unrolling_)) return visit_until(before ? before->next() : block->first(), behind);
+    }
     for (ir::Block* inner : node->blocks()) visit_block(*inner);
     if (node->is("prim::GetAttr"))
       follow_attribute(*node);
@@ -137,17 +144,26 @@ class Inliner {
       reached_[node.output()] = {object->object, join(holder->path, *name)};
   }
 
-  // self.layers[1] of a ModuleList, self.heads["mask"] of a ModuleDict: the submodules stand in order.
-  void follow_index(ir::Node* node) {
-    const Reached* holder = reached(node->input(0));
-    const ir::Class* type = holder ? class_of(holder->object) : nullptr;
-    const ir::Constant* index = ir::constant_of(node->input(1));
-    if (!type || !index) return;
-    std::vector<std::pair<std::string, std::uint32_t>> modules;
-    const auto& values = program_.objects[holder->object].attributes;
+  using Modules = std::vector<std::pair<std::string, std::uint32_t>>;  // names and objects
+
+  // Of a ModuleList or ModuleDict, in order.
+  Modules modules_of(const Reached& holder) const {
+    Modules modules;
+    const ir::Class* type = class_of(holder.object);
+    if (!type) return modules;
+    const auto& values = program_.objects[holder.object].attributes;
     for (std::size_t i = 0; i < type->attributes.size() && i < values.size(); ++i)
       if (const auto* object = values[i].get<ir::ObjectConstant>())
         modules.emplace_back(type->attributes[i].name, object->object);
+    return modules;
+  }
+
+  // self.layers[1] of a ModuleList, self.heads["mask"] of a ModuleDict.
+  void follow_index(ir::Node* node) {
+    const Reached* holder = reached(node->input(0));
+    const ir::Constant* index = ir::constant_of(node->input(1));
+    if (!holder || !index) return;
+    const Modules modules = modules_of(*holder);
     auto found = modules.end();
     if (const auto* key = index->get<std::string>())
       found = std::find_if(modules.begin(), modules.end(), [&](const auto& module) { return module.first == *key; });
@@ -157,12 +173,79 @@ class Inliner {
     if (found != modules.end()) become_object(node, {found->second, join(holder->path, found->first)});
   }
 
-  void become_object(ir::Node* node, Reached object) {
-    ir::Value* constant = constant_before(node, {ir::ObjectConstant{object.object}}, node->output()->type());
+  ir::Value* object_before(ir::Node* place, Reached object, const ir::TypeRef& type) {
+    ir::Value* constant = constant_before(place, {ir::ObjectConstant{object.object}}, type);
     constant->producer()->set_attribute("path", {object.path});
     reached_[constant] = std::move(object);
-    replace(node->output(), constant);
+    return constant;
+  }
+
+  void become_object(ir::Node* node, Reached object) {
+    replace(node->output(), object_before(node, std::move(object), node->output()->type()));
     node->erase();
+  }
+
+  // ---- Modules that a number or a text chooses
+
+  // The trip's number picks a module: after unrolling it is known which.
+  static bool picks_modules(const ir::Node& loop) {
+    return std::ranges::any_of(loop.blocks()[0]->inputs()[0]->uses(),
+                               [](const ir::Use& use) { return use.user->is("prim::ModuleContainerIndex"); });
+  }
+
+  // `call` of a module that only the running model chooses: branches with a call of each module. TorchScript raises if there is
+  // none: -1 isn't the last one.
+  void choose(ir::Node* call) {
+    ir::Node* index = call->is("prim::CallMethod") && !call->inputs().empty() ? call->input(0)->producer() : nullptr;
+    const Reached* holder = index && index->is("prim::ModuleContainerIndex") ? reached(index->input(0)) : nullptr;
+    const Modules modules = holder ? modules_of(*holder) : Modules();
+    if (modules.empty() || modules.size() > most_choices) return;
+    const bool by_number = ir::is(index->input(1)->type(), ir::TypeKind::integer);
+    const std::string path = holder->path;
+    const auto types = types_of(*call);
+    ir::Node* const before = call->previous();
+    ir::Value* key = index->input(1);
+    ir::Node* place = call;
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+      const auto& [name, object] = modules[i];
+      const ir::Constant number{static_cast<std::int64_t>(i)}, text{name};
+      ir::Value* operands[] = {key, constant_before(place, by_number ? number : text)};
+      const ir::TypeRef boolean = ir::simple_type(ir::TypeKind::boolean);
+      ir::Value* condition = node_before(place, "aten::eq", operands, {&boolean, 1})->output();
+      condition->producer()->copy_origin(*call);
+      ir::Node* branch = node_before(place, "prim::If", {&condition, 1}, types);
+      branch->copy_origin(*call);
+      for (std::size_t o = 0; o < types.size(); ++o)
+        if (i == 0)
+          replace(call->output(o), branch->output(o));
+        else
+          place->owner()->add_output(branch->output(o));
+      ir::Block* chosen = branch->add_block();
+      std::vector<ir::Value*> inputs(call->inputs().begin(), call->inputs().end());
+      inputs[0] = object_before(chosen->return_node(), {object, join(path, name)}, index->output()->type());
+      ir::Node* of_module = node_before(chosen->return_node(), call->op(), inputs, types);
+      of_module->copy_origin(*call);
+      of_module->set_attribute("name", *call->attribute("name"));
+      for (ir::Value* output : of_module->outputs()) chosen->add_output(output);
+      place = branch->add_block()->return_node();
+    }
+    raise(place, by_number ? "no module of the container has this number" : "no module of the container has this name", *call);
+    for (const ir::TypeRef& type : types)
+      place->owner()->add_output(node_before(place, "prim::Uninitialized", {}, {&type, 1})->output());
+    visit_until(before ? before->next() : call->owner()->first(), call);
+    call->erase();
+    erase_if_unused(index);
+  }
+
+  static std::vector<ir::TypeRef> types_of(const ir::Node& node) {
+    std::vector<ir::TypeRef> types;
+    for (const ir::Value* output : node.outputs()) types.push_back(output->type());
+    return types;
+  }
+
+  static void raise(ir::Node* place, const char* text, const ir::Node& origin) {
+    ir::Value* inputs[] = {constant_before(place, {std::string(text)}), constant_before(place, {std::string("RuntimeError")})};
+    node_before(place, "prim::RaiseException", inputs, {})->copy_origin(origin);
   }
 
   // ---- Calls
@@ -222,7 +305,7 @@ class Inliner {
 
   void inline_call(ir::Node* node) {
     const auto call = resolve(*node);
-    if (!call) return;
+    if (!call) return choose(node);
     const std::string& name = call->function->name;
     const std::pair key(name, call->self ? static_cast<std::int64_t>(call->self->object) : -1);
     if (!active_.insert(key).second) throw ModelError("the model's code calls itself without end: " + name);
@@ -296,6 +379,7 @@ class Inliner {
   std::set<std::string, std::less<>> reassigned_;  // attributes that some prim::SetAttr writes
   std::unordered_map<const ir::Value*, Reached> reached_;
   std::set<std::pair<std::string, std::int64_t>> active_;
+  Budget unrolling_{};
   std::size_t inlined_ = 0;
   std::size_t nodes_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <string_view>
 
@@ -84,6 +85,62 @@ void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
   loop->erase();
 }
 
+// The number of trips of a loop that counts from a constant up to another one: `i = 0; while i < 3: …; i += 1`, and what a `for`
+// with `continue` in its body becomes.
+std::optional<std::int64_t> counted_trips(const ir::Node* loop) {
+  const ir::Block& body = body_of(loop);
+  const ir::Node* again = body.outputs()[0]->producer();
+  const bool* start = known<bool>(loop->input(1));
+  if (!again || !start || !*start || again->owner() != &body || !again->is("aten::lt") || again->inputs().size() != 2)
+    return std::nullopt;
+  const ir::Node* sum = again->input(0)->producer();
+  const auto* limit = known<std::int64_t>(again->input(1));
+  if (!limit || !sum || !sum->is("aten::add") || sum->inputs().size() != 2 || sum->owner() != &body) return std::nullopt;
+  const auto* step = known<std::int64_t>(sum->input(1));
+  const ir::Value* count = sum->input(0);
+  if (!step || *step <= 0 || count->producer() || count->block() != &body || count->index() == 0) return std::nullopt;
+  const auto* first = known<std::int64_t>(loop->input(count->index() + 1));
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (!first || body.outputs()[count->index()] != sum->output() || std::max({std::abs(*first), std::abs(*limit), *step}) > most)
+    return std::nullopt;
+  return std::max<std::int64_t>(1, (*limit - *first + *step - 1) / *step);
+}
+
+// Such a loop runs so often, and asks for nothing after a trip.
+std::size_t count_trips(ir::Node* loop) {
+  const auto trips = counted_trips(loop);
+  const auto* most = known<std::int64_t>(loop->input(0));
+  if (!trips || !most) return 0;
+  loop->replace_input(0, constant_before(loop, {std::min(*trips, *most)}));
+  body_of(loop).return_node()->replace_input(0, constant_before(loop, {true}));
+  return 1;
+}
+
+// PyTorch refuses an empty list.
+bool demands_items(const ir::Use& use) { return use.operand == 0 && (use.user->is("aten::cat") || use.user->is("aten::stack")); }
+
+// What the body gives in each trip, after a loop that has one: a value from outside of it, or what is no Optional any more.
+std::size_t settle_results(ir::Node* loop) {
+  std::size_t settled = 0;
+  for (std::size_t i = 0; i < loop->outputs().size(); ++i) {
+    ir::Value *result = loop->output(i), *last = body_of(loop).outputs()[i + 1];
+    if (result->unused() || is_stacked(*loop, i)) continue;
+    if (available_in(last, loop->owner())) {
+      replace(result, last);
+      ++settled;
+    } else if (ir::is(result->type(), ir::TypeKind::optional) && !ir::is(last->type(), ir::TypeKind::optional) &&
+               ir::equal(*ir::without_optional(result->type()), *last->type()) &&
+               std::ranges::any_of(result->uses(), [](const ir::Use& use) { return !use.user->is("prim::unchecked_cast"); })) {
+      const std::vector<ir::Use> uses(result->uses().begin(), result->uses().end());
+      ir::Node* place = loop->next() ? loop->next() : loop->owner()->return_node();
+      ir::Value* there = node_before(place, "prim::unchecked_cast", {&result, 1}, {&last->type(), 1})->output();
+      for (const ir::Use& use : uses) use.user->replace_input(use.operand, there);
+      ++settled;
+    }
+  }
+  return settled;
+}
+
 // Carried values that the body hands on as they came are the values from before the loop.
 std::size_t drop_unchanged(ir::Node* loop) {
   std::size_t dropped = 0;
@@ -106,11 +163,23 @@ std::size_t drop_unchanged(ir::Node* loop) {
 
 }  // namespace
 
+bool runs_at_least_once(const ir::Node& loop) {
+  const auto* trips = known<std::int64_t>(loop.input(0));
+  const auto* start = known<bool>(loop.input(1));
+  if (trips && *trips > 0 && start && *start) return true;
+  for (std::size_t i = 0; i < loop.outputs().size(); ++i)
+    if (is_empty_list(loop.input(i + 2)))
+      for (const ir::Use& use : loop.output(i)->uses())
+        if (use.user->owner() == loop.owner() && demands_items(use)) return true;
+  return false;
+}
+
 std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::Loop") || node->inputs().empty()) continue;
-    changed += drop_unchanged(node);
+    changed += drop_unchanged(node) + count_trips(node);
+    if (runs_at_least_once(*node)) changed += settle_results(node);
     if (!never_runs(node)) continue;
     for (std::size_t i = 0; i < node->outputs().size(); ++i) replace(node->output(i), node->input(i + 2));
     node->erase();

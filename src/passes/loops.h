@@ -14,4 +14,7 @@ using CopiedBody = std::function<void(ir::Node* first)>;
 // Puts copies of the body in the place of the loop, if its trips are known, worth it and within the budget.
 bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied = {});
 
+// The loop has a trip in each run that PyTorch doesn't refuse: the number is known, or a list that the loop fills is joined.
+bool runs_at_least_once(const ir::Node& loop);
+
 }  // namespace compatcheck::passes

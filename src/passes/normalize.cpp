@@ -65,6 +65,8 @@ constexpr auto passes = std::to_array<Pass>({
      " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
     {"divide_lists_of_tuples", [](Work& w) { return divide_lists_of_tuples(w.graph, w.watch); }, "divided ",
      " read of a list of tuples", " reads of lists of tuples"},
+    {"divide_dictionaries", [](Work& w) { return divide_dictionaries(w.graph, w.registry, w.keep_assertions, w.watch); },
+     "divided ", " dictionary to which a loop adds keys", " dictionaries to which loops add keys"},
     {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
      " numbers beforehand", true},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",
@@ -81,6 +83,9 @@ constexpr auto passes = std::to_array<Pass>({
     {"make_overwritten_attributes",
      [](Work& w) { return w.program ? make_overwritten_attributes(w.graph, *w.program, w.registry, w.watch) : 0; }, "made anew ",
      " attribute that each call fills before it reads it", " attributes that each call fills before it reads them"},
+    {"make_refilled_dictionaries", [](Work& w) { return w.program ? make_refilled_dictionaries(w.graph, w.watch) : 0; },
+     "made anew ", " dictionary that each call fills before it reads it",
+     " dictionaries that each call fills before it reads them"},
     {"functionalize_writes",
      [](Work& w) { return functionalize_writes(w.graph, w.program, w.registry, &w.lost_writes, w.watch); }, "made new values of ",
      " in-place write", " in-place writes"},
@@ -185,12 +190,13 @@ void add_defaults(const ir::Graph& graph, const ir::Watch& watch) {
 
 // What settles without dropping assertions is done once for the graphs with and without them.
 void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) {
-  if (!keep_exceptions(work.graph)) return;
+  const bool may_gain = may_lack_keys(work.graph);  // exceptions, when dictionaries are divided
+  if (!keep_exceptions(work.graph) && !may_gain) return;
   work.keep_assertions = true;
   rounds.run(true);
   work.keep_assertions = false;
   ir::Graph settled = work.graph.clone();
-  if (release_exceptions(work.graph)) normalized.with_assertions = std::move(settled);
+  if (release_exceptions(work.graph) || may_gain) normalized.with_assertions = std::move(settled);
   rounds.graph_changed();
 }
 

@@ -74,6 +74,12 @@ std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, cons
 // A list of tuples that a loop or a branch makes becomes a list for each place of the tuples.
 std::size_t divide_lists_of_tuples(ir::Graph& graph, const ir::Watch& watch = {});
 
+// A local dictionary to which a loop adds keys becomes a list of one Optional for each key, which follow_containers can follow.
+// Where PyTorch raises KeyError, the graph raises an exception, which is one that stays with `keep_assertions`.
+std::size_t divide_dictionaries(ir::Graph& graph, const schema::Registry& registry, bool keep_assertions,
+                                const ir::Watch& watch = {});
+bool may_lack_keys(const ir::Graph& graph);  // whether there may be such a dictionary
+
 // torch._foreach_*: a call for each member of lists that are known.
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                            const ir::Watch& watch = {});
@@ -99,6 +105,9 @@ std::size_t forward_attributes(ir::Graph& graph, const ir::Watch& watch = {});
 // Attributes that a call fills before it reads them, whole or in the same places each time, become tensors that the call makes.
 std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
                                         const ir::Watch& watch = {});
+
+// So do dictionaries of which each call reads only keys that it has set before.
+std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch = {});
 
 // Of a graph that writes: aten::reshape of what lies in the order of its sizes is aten::view.
 std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});

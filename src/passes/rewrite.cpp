@@ -56,6 +56,14 @@ std::string_view attribute_name(const ir::Node& node) {
 
 bool is_undefined(const ir::Value* value) { return value->producer() && value->producer()->is("prim::Uninitialized"); }
 
+bool is_empty_list(const ir::Value* value) {
+  if (const ir::Constant* constant = ir::constant_of(value)) {
+    const auto* list = constant->get<ir::ListConstant>();
+    return list && list->items.empty();
+  }
+  return value->producer() && value->producer()->is("prim::ListConstruct") && value->producer()->inputs().empty();
+}
+
 bool erase_if_unused(ir::Node* node) {
   const auto outputs = node->outputs();
   if (!std::all_of(outputs.begin(), outputs.end(), [](const ir::Value* output) { return output->unused(); })) return false;

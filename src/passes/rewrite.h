@@ -78,6 +78,9 @@ const T* known(const ir::Value* value) {
 // What a way of the program that raises gives: never read.
 bool is_undefined(const ir::Value* value);
 
+// Made without items.
+bool is_empty_list(const ir::Value* value);
+
 // Erases the node if nothing uses its outputs.
 bool erase_if_unused(ir::Node* node);
 

@@ -11,14 +11,6 @@
 namespace compatcheck::passes {
 namespace {
 
-bool is_empty_list(const ir::Value* value) {
-  if (const ir::Constant* constant = ir::constant_of(value)) {
-    const auto* list = constant->get<ir::ListConstant>();
-    return list && list->items.empty();
-  }
-  return value->producer() && value->producer()->is("prim::ListConstruct") && value->producer()->inputs().empty();
-}
-
 // The tensor that each trip appends to carried value `i`; null if the body does anything else with the list.
 ir::Value* appended(const ir::Node& loop, std::size_t i) {
   const ir::Block& body = *loop.blocks()[0];

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Findings about arguments: they stand where they are true and nowhere else, and the rows that they print convert the call."""
 import argparse, json, pathlib, subprocess, sys, tempfile
+from typing import Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -32,6 +33,49 @@ class EitherDtype(torch.nn.Module):
         if n > 2:
             y = x.to(torch.int64)
         return y
+
+
+class Widening(torch.nn.Module):
+    """The first trip adds a dimension."""
+
+    def forward(self, x, n: int):
+        loss = torch.tensor(0.0)
+        for i in range(n):
+            loss = loss + x * i
+        return loss.sum()
+
+
+class Wide(torch.nn.Module):
+    """What the advice for Widening says."""
+
+    def forward(self, x, n: int):
+        loss = torch.zeros_like(x)
+        for i in range(n):
+            loss = loss + x * i
+        return loss.sum()
+
+
+class MaybeNone(torch.nn.Module):
+    def forward(self, x, n: int) -> Optional[torch.Tensor]:
+        y: Optional[torch.Tensor] = None
+        if n > 2:
+            y = x + 1
+        return y
+
+
+class Flagged(torch.nn.Module):
+    """What the advice for MaybeNone says."""
+
+    def forward(self, x, n: int) -> Tuple[torch.Tensor, bool]:
+        y, there = torch.zeros(0), False
+        if n > 2:
+            y, there = x + 1, True
+        return y, there
+
+
+class FirstRow(torch.nn.Module):
+    def forward(self, x):
+        return x[0] * 2
 
 
 class AlwaysDropping(torch.nn.Module):
@@ -138,6 +182,31 @@ def check_changed_dtypes(tool, folder):
         assert error["op"] == op and says in error["message"] and ".to(torch.float32)" in error["help"], error
 
 
+def check_changed_rank(tool, folder):
+    """What reads a tensor to which a loop adds a dimension says so, and names the variable."""
+    stated = ("--input", "x=f32:n")
+    (error,) = errors_of(tool, saved(folder, "widening", Widening()), *stated)
+    assert "the loop changes the number of dimensions of `loss`, which has 0 dimensions before it" in error["message"], error
+    assert "torch.zeros_like(x)" in error["help"], error
+    assert not errors_of(tool, saved(folder, "wide", Wide()), *stated)
+
+
+def check_maybe_none(tool, folder):
+    stated = ("--input", "x=f32:n")
+    (error,) = errors_of(tool, saved(folder, "maybe", MaybeNone()), *stated)
+    assert error["message"] == "only the running model knows whether `y` is None, and ONNX has no value that may be None", error
+    assert "an empty tensor, and a bool" in error["help"], error
+    assert not errors_of(tool, saved(folder, "flagged", Flagged()), *stated)
+
+
+def check_no_trace(tool, folder):
+    """Only of a trace may a size or a number be what an example had."""
+    torch.jit.trace(FirstRow(), torch.randn(2, 3)).save(str(folder / "first_row.pt"))
+    ids = lambda model: [each["id"] for each in reports(tool, model, "--input", "x=f32:n,3")["findings"]]
+    assert ids(folder / "first_row.pt") == ["CC012"]
+    assert ids(saved(folder, "first_row", FirstRow())) == []
+
+
 def check_dropout(tool, folder):
     """What the code says of training and what a trace recorded of it are told apart."""
     (finding,) = reports(tool, saved(folder, "dropping", AlwaysDropping()))["findings"]
@@ -215,8 +284,8 @@ def main():
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
         check_zero_points(tool, pathlib.Path(folder))
-        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_dropout, check_refused_write, check_word_of_verify,
-                      check_reasons, check_written_inputs, check_program_conditions, check_asserted_numbers):
+        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_changed_rank, check_maybe_none, check_no_trace, check_dropout,
+                      check_refused_write, check_word_of_verify, check_reasons, check_written_inputs, check_program_conditions, check_asserted_numbers):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0

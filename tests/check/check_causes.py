@@ -204,7 +204,24 @@ class Given(nn.Module):
         return x * len(names.split(","))
 
 
+class Kept(nn.Module):
+    """A list keeps a tensor that the loop goes on writing: what is joined of it has the dtype of the tensor."""
+
+    def forward(self, x, n: int):
+        total = torch.zeros(x.size(0))
+        kept: List[Tensor] = []
+        copies: List[Tensor] = []
+        for i in range(n):
+            total += x * i
+            kept.append(total)
+            copies.append(total.clone())
+        if n == 0:
+            return total
+        return torch.stack(kept) - torch.stack(copies)
+
+
 MODELS = {
+    "kept": (Kept(), [("CC007", "aten::add_")], 0),
     "pyramid": (Pyramid(), [], 0),
     "names": (Names(), [], 0),
     "summed": (Summed(), [], 0),

@@ -1,0 +1,195 @@
+"""Scripted programs: dictionaries that are attributes, read, refilled by each call, or kept as caches."""
+from typing import Dict, List, Tuple
+
+import torch
+from torch import Tensor, nn
+
+from script_programs import Programs, FLAG, FLAGS, N3, ROWS, SOME, TWO_FLAGS
+
+programs = Programs()
+program = programs.add
+cases = programs.cases
+r = torch.randn
+
+
+@program(FLAGS, N3, FLAG)
+class MemoRefilled(nn.Module):
+    """Each call sets each key before it reads it."""
+    memo: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.memo = {}
+
+    def forward(self, x: Tensor, f: Tensor):
+        self.memo["a"] = x * 2
+        if bool(f > 0):
+            self.memo["b"] = self.memo["a"] + 1
+        else:
+            self.memo["b"] = x
+        return self.memo["a"] * self.memo["b"]
+
+
+class Writer(nn.Module):
+    memo: Dict[int, float]
+
+    def __init__(self):
+        super().__init__()
+        self.memo = {1: 0.5, 3: 2.0}
+
+    def note(self, key: int, value: float):
+        self.memo[key] = value
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.note(1, float(x.sum()))
+        self.memo[3] = self.memo[1] * 2 if 1 in self.memo else 0.0
+        return x * self.memo[3] + self.memo[1]
+
+
+@program(ROWS, N3)
+class MemoOfSubmodule(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.writer = Writer()
+
+    def forward(self, x: Tensor):
+        y = self.writer(x)
+        return self.writer(y) - y
+
+
+@program(ROWS, N3)
+class MemoRefilledInLoop(nn.Module):
+    memo: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.memo = {"last": torch.zeros(3), "sum": torch.ones(3)}
+
+    def forward(self, x: Tensor):
+        self.memo["sum"] = torch.zeros(3)
+        self.memo["last"] = torch.ones(3)
+        for row in x.unbind(0):
+            self.memo["sum"] = self.memo["sum"] + row * self.memo["last"]
+            self.memo["last"] = row
+        return self.memo["sum"], self.memo["last"]
+
+
+@program(FLAGS, N3, FLAG)
+class MemoFilledInOneBranch(nn.Module):
+    """State: a call may read what an earlier one set."""
+    memo: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.memo = {"a": torch.zeros(3)}
+
+    def forward(self, x: Tensor, f: Tensor):
+        if bool(f > 0):
+            self.memo["a"] = x.sum(0)
+        return x + self.memo["a"]
+
+
+@program(SOME, N3)
+class MemoAskedFirst(nn.Module):
+    """State: the key is there from the second call on."""
+    memo: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.memo = {}
+
+    def forward(self, x: Tensor):
+        first = "a" not in self.memo
+        self.memo["a"] = x
+        return self.memo["a"] * (2.0 if first else 3.0)
+
+
+@program([(r(2, 3),)] * 3, "f32:2,3")
+class MemoGridBySize(nn.Module):
+    """A cache by a text of sizes, which are fixed: a loop with `continue`."""
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+    def forward(self, x: Tensor):
+        out: List[Tensor] = []
+        for y, s in zip([x, x[:, :2]], [8, 16]):
+            key = str(y.size(-2)) + "x" + str(y.size(-1)) + "@" + str(s)
+            if key in self.cache:
+                out.append(self.cache[key])
+                continue
+            a = torch.arange(y.size(-1)) * s + y.size(-2)
+            self.cache[key] = a
+            out.append(a)
+        return torch.cat(out) + x.sum()
+
+
+@program(SOME, N3)
+class MemoGridByOpenSize(nn.Module):
+    """The key is a text that only the running model knows."""
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+    def forward(self, x: Tensor):
+        key = str(x.size(0))
+        if key not in self.cache:
+            self.cache[key] = torch.arange(x.size(0))
+        return self.cache[key].unsqueeze(1) + x
+
+
+@program(ROWS, N3)
+class MemoOfEachType(nn.Module):
+    of_tensors: Dict[str, Tensor]
+    of_numbers: Dict[int, float]
+    of_lists: Dict[str, List[int]]
+    of_flags: Dict[float, bool]
+    of_texts: Dict[bool, str]
+    of_tuples: Dict[str, Tuple[int, Tensor]]
+    of_dictionaries: Dict[str, Dict[str, int]]
+    empty: Dict[int, List[str]]
+
+    def __init__(self):
+        super().__init__()
+        self.of_tensors = {"a": torch.arange(3.0), "b": torch.ones(3)}
+        self.of_numbers = {4: 0.5, -1: 2.5}
+        self.of_lists = {"x": [1, 2], "y": []}
+        self.of_flags = {0.5: True, 1.5: False}
+        self.of_texts = {True: "yes", False: "no"}
+        self.of_tuples = {"t": (3, torch.full([3], 0.25))}
+        self.of_dictionaries = {"in": {"n": 7}, "out": {}}
+        self.empty = {}
+
+    def forward(self, x: Tensor):
+        n, t = self.of_tuples["t"]
+        total = x * self.of_tensors["a"] + self.of_tensors["b"] * self.of_numbers[-1] + t * n
+        for v in self.of_lists["x"]:
+            total = total + v
+        if self.of_flags[0.5] and not self.of_flags[1.5] and self.of_texts[False] == "no" and len(self.empty) == 0:
+            total = total * self.of_dictionaries["in"]["n"] + len(self.of_dictionaries["out"]) + len(self.of_lists["y"])
+        return total
+
+
+@program([(r(n, 3),) for n in (3, 5, 1)], N3)
+class LoopWithContinue(nn.Module):
+    """A `for` over a known number, which `continue` turns into a loop that asks after each trip."""
+    def forward(self, x: Tensor):
+        total = x * 0
+        for name in ["a", "skip", "b"]:
+            if name == "skip":
+                continue
+            total = total + x * len(name)
+            if bool(total.sum() > 3):
+                continue
+            total = total - 1
+        i = 1
+        while i < 8:
+            i += 3
+            if bool(x.sum() > 0):
+                continue
+            total = total * i
+        return total, i
