@@ -255,7 +255,7 @@ void ContainerWalk::item(ir::Node* node) {
   }
   if (cell.whole) return visit_other(node);
   if (const auto at = position(node->input(1), cell.items.size())) return give(node, Abstract(cell.items[*at]));
-  const bool labels = std::ranges::all_of(cell.items, is_label);
+  const bool labels = std::ranges::all_of(cell.items, is_choice);
   if (cell.items.empty() || (!labels && is_plain_element(heap_.origin(*from.cell).type->elements[0]))) return visit_other(node);
   if (is_left_out(node->output())) leave(from);
   if (cell.items.size() == 1) return give(node, Abstract(cell.items.front()));
@@ -476,7 +476,7 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
     Abstract item = look(inputs[2]);
     change(id, node).items[*at] = std::move(item);
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && size > 1 &&
-             !is_plain_element(heap_.origin(id).type->elements[0])) {
+             (std::ranges::all_of(heap_.at(id).items, is_choice) || !is_plain_element(heap_.origin(id).type->elements[0]))) {
     std::vector<Abstract> items = with_item_at(place_in(size, inputs[1], node), id, look(inputs[2]), node);
     change(id, node).items = std::move(items);
   } else if ((node->is("aten::pop") || node->is("aten::Delete")) && at) {

@@ -162,3 +162,36 @@ def merge_sort(x: Tensor):
         a, b = b, a
         width *= 2
     return torch.tensor(a, dtype=torch.float)
+
+
+@program(IDS, ID)
+def place_of_groups(ids: Tensor):
+    """Which of some lists grows, or is replaced, is known only when the model runs; all names of a list see it."""
+    groups: List[List[int]] = [[0], [1], [2]]
+    first = groups[0]
+    last = groups[-1]
+    n = 0
+    for i in ids:
+        groups[int(i) % 3].append(n)
+        n += 1
+    groups[int(ids[0]) % 3 - 3] = [7, 8]
+    return len(groups[0]), len(groups[1]), len(groups[2]), len(first), len(last), groups[2][0]
+
+
+@program(IDS, ID)
+def place_of_texts(ids: Tensor):
+    names = ["one", "four", "eleven"]
+    chosen = names[int(ids[0]) % 3]
+    names[int(ids[-1]) % 3] = "no" + chosen
+    return [len(name) for name in names], chosen == names[1]
+
+
+@program(IDS[:2], ID)
+def place_of_dicts(ids: Tensor):
+    held: List[Dict[str, Tensor]] = [{"a": torch.zeros(2), "b": torch.zeros(2)}, {"a": torch.ones(2), "b": torch.ones(2)}]
+    same = held[1]
+    for i in ids:
+        one = held[int(i) % 2]
+        one["a"] = one["a"] * 2 + 1
+        one["b"] = one["a"]
+    return same["a"], held[0]["a"], held[1]["b"], len(same)
