@@ -51,6 +51,14 @@ def ranks_loop_adds_a_dimension(x: Tensor, n: Tensor):
     total = torch.tensor(0.0)
     for i in range(int(n)):
         total = total + x * i
+    return total.softmax(-1).sum()
+
+
+@program(STEPS, "f32:m", "i64:scalar")
+def ranks_dont_matter_to_a_sum(x: Tensor, n: Tensor):
+    total = torch.tensor(0.0)
+    for i in range(int(n)):
+        total = total + x * i
     return total.sum()
 
 
