@@ -16,6 +16,7 @@
 #include "conversion/structural.h"
 #include "ir/exported_ops.h"
 #include "ir/value_name.h"
+#include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 #include "symbolic/quantizer.h"
@@ -306,6 +307,18 @@ bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::Fac
 
 bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
 
+// A loop's first trip is given nothing in its place.
+bool begins_undefined(const ir::Value* value) {
+  const ir::Node* loop = value->producer() ? nullptr : value->block()->owner();
+  return passes::is_undefined(value) ||
+         (loop && loop->is("prim::Loop") && value->index() > 0 && begins_undefined(loop->input(value->index() + 1)));
+}
+
+bool states_sizes(const symbolic::Fact& fact) {
+  return has_shape(fact) && !fact.tensor()->shape->empty() &&
+         std::ranges::all_of(*fact.tensor()->shape, [](const symbolic::Dim& size) { return size.is_number(); });
+}
+
 // Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
 void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
   const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
@@ -313,9 +326,22 @@ void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
     // What nobody reads, as no branch set it, is made of the other's sizes.
     const symbolic::Fact& leaving = facts.of(node.output(i));
     const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
-    if (has_other_sizes(first[i], second[i], facts) || (unset && !stand_in_sizes(leaving)))
+    const bool open = !passes::is_undefined(first[i]) && !passes::is_undefined(second[i]) && states_sizes(leaving) &&
+                      begins_undefined(first[i]) != begins_undefined(second[i]);
+    if (open || has_other_sizes(first[i], second[i], facts) || (unset && !stand_in_sizes(leaving)))
       throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
   }
+}
+
+// Readers of ONNX files take 100 nested messages: each branch or loop within another is three.
+void demand_depth(const ir::Node& node) {
+  constexpr int most = 30;
+  int depth = 0;
+  for (const ir::Block* block = node.owner(); block; block = block->parent()) ++depth;
+  if (depth > most)
+    throw onnx::Refusal{"more than " + std::to_string(most) +
+                            " branches and loops stand within each other, and ONNX files that hold such can't be read",
+                        "use fewer, such as a tensor that is indexed instead of a chain of elif"};
 }
 
 // An ONNX value has one dtype, whichever branch or trip it comes from.
@@ -476,6 +502,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     return onnx::Value{1, dtype, sequence};
   };
   on_trial(attempt, opset, [&](onnx::Builder& builder) {
+    demand_depth(node);
     demand_one_dtype(node, context_.facts);
     demand_value(node, context_.facts);
     std::vector<handlers::Operand> forms;

@@ -175,7 +175,10 @@ class Collector {
       throw onnx::Refusal{"attribute " + state.path + " is " + std::string(ir::name(*before->dtype)) + " before the call and " +
                               std::string(ir::name(*after->dtype)) + " after it, but a value of ONNX has one dtype",
                           "keep the attribute's dtype"};
-    if (!before->shape || !after->shape) return;
+    if (!before->shape) return;
+    if (!after->shape)
+      throw onnx::Refusal{"how many dimensions attribute " + state.path + " has after the call is known only when the model runs",
+                          "keep the attribute's rank"};
     if (before->shape->size() != after->shape->size())
       throw onnx::Refusal{"attribute " + state.path + " has rank " + std::to_string(before->shape->size()) +
                               " before the call and rank " + std::to_string(after->shape->size()) + " after it",

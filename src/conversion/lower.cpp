@@ -50,6 +50,7 @@ class Lowering {
   onnx::Model run() {
     explained("the model's inputs", [&] { inputs(); });
     block(*graph_.top());
+    settle_hollow();
     explained("the model's outputs", [&] { outputs(); });
     name_weights();
     return std::move(model_);
@@ -371,8 +372,6 @@ class Lowering {
     std::size_t at = 0;
     for (std::size_t o = 0; o < forms.size(); ++o) {
       operands_[node.output(o)] = handlers::refill(forms[o], results, at);
-      for (const ir::Block* inner : node.blocks())
-        if (may_be_hollow(inner->outputs()[o])) hollow_.insert(node.output(o));
     }
   }
 
@@ -417,12 +416,29 @@ class Lowering {
     for (const auto* part : {&carries, &stacks})
       for (const std::size_t o : *part) operands_[node.output(o)] = handlers::refill(forms[o], results, at);
     for (const std::size_t o : stacks) unite_scales(node.output(o));
-    // What one carried value lacks another one may lack a trip later.
-    const auto is_hollow = [&](std::size_t i) {
-      return may_be_hollow(node.input(i + 2)) || may_be_hollow(inner.outputs()[i + 1]);
+  }
+
+  // Through Ifs and Loops: what one carried value lacks another one may lack a trip later.
+  void settle_hollow() {
+    const auto settle = [&](const ir::Node* node) {
+      if (node->is("prim::If"))
+        for (const ir::Block* way : node->blocks())
+          for (std::size_t o = 0; o < node->outputs().size(); ++o)
+            if (may_be_hollow(way->outputs()[o])) hollow_.insert(node->output(o));
+      if (!node->is("prim::Loop")) return;
+      const ir::Block& body = *node->blocks()[0];
+      bool hollow = false;
+      for (std::size_t i = 0; i < node->outputs().size(); ++i)
+        hollow = hollow ||
+                 (!passes::is_stacked(*node, i) && (may_be_hollow(node->input(i + 2)) || may_be_hollow(body.outputs()[i + 1])));
+      for (std::size_t i = 0; i < node->outputs().size() && hollow; ++i)
+        if (!passes::is_stacked(*node, i)) hollow_.insert({body.inputs()[i + 1], node->output(i)});
     };
-    if (std::ranges::none_of(carries, is_hollow)) return;
-    for (const std::size_t i : carries) hollow_.insert({inner.inputs()[i + 1], node.output(i)});
+    std::size_t before = 0;
+    do {
+      before = hollow_.size();
+      ir::for_each_node(*graph_.top(), settle);
+    } while (before != hollow_.size());
   }
 
   // Stacked tensors share one scale.

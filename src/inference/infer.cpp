@@ -244,7 +244,7 @@ class Inferring {
   bool settle_rank(const Leaf& leaf, Strength strength, const std::vector<Leaf>& alike, const std::vector<Leaf>& leaves) {
     std::vector<Candidate> candidates = of_each_rank(leaf, alike);
     auto choice = candidates.empty() ? std::nullopt : choose_rank(candidates, strength);
-    if (!choice) return false;
+    if (!choice || (leaf.of_list && choice->candidate == highest_rank)) return false;  // compared with what follows from it
     if (choice->batch) prefer_fewer_demands(leaf, candidates, *choice);
     if (choice->guess) leave_out_misfits(leaf, candidates, strength, *choice);
     if (choice->guess) prefer_partners(leaf, candidates, leaves, *choice);

@@ -140,6 +140,19 @@ std::optional<symbolic::SizeDemand> asserted(const ir::Node& branch, bool holds,
   return one && other ? std::optional(symbolic::SizeDemand{.size = *one, .other = *other}) : std::nullopt;
 }
 
+// The program compares sizes: what the branches demand of them would settle the branch.
+bool asks_for_sizes(const ir::Value* condition) {
+  constexpr std::size_t most = 64;
+  std::vector<const ir::Value*> behind{condition};
+  for (std::size_t at = 0; at < behind.size() && behind.size() < most; ++at) {
+    const ir::Node* node = behind[at]->producer();
+    if (!node) continue;
+    if (node->is("aten::size") || node->is("aten::numel") || node->is("aten::len")) return true;
+    behind.insert(behind.end(), node->inputs().begin(), node->inputs().end());
+  }
+  return false;
+}
+
 class Listener {
  public:
   Listener(SizeSolver& solver, Refusals& refusals, conversion::FactTrials& trials, const ir::Watch& watch)
@@ -163,7 +176,8 @@ class Listener {
     if (raises)
       if (const auto demand = asserted(node, raises == node.blocks()[1], facts())) solver_.hear(*demand, node, for_sure);
     for (std::size_t i = 0; i < 2; ++i)
-      if (node.blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)))
+      if (node.blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)) &&
+          (known || raises || !asks_for_sizes(node.input(0))))
         block(*node.blocks()[i], for_sure && (known || raises));
   }
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "compatcheck/error.h"
+#include "onnx/carried_sequences.h"
 #include "onnx/function_text.h"
 
 namespace compatcheck::onnx {
@@ -305,7 +306,8 @@ namespace {
 // The types of a model's values, written where they are missing.
 class TypeStatement {
  public:
-  TypeStatement(const Model& model, const KnownShapes& shapes) : names_hold_(model.opset >= slice_clears_names) {
+  TypeStatement(const ::onnx::GraphProto& graph, const Model& model, const KnownShapes& shapes)
+      : names_hold_(model.opset >= slice_clears_names), open_(of_carried_sequences(graph)) {
     for (const auto& [value, dims] : shapes) known_.emplace(model.values[value].name, &dims);
   }
 
@@ -321,12 +323,18 @@ class TypeStatement {
           auto& made = *graph.add_value_info();
           made.set_name(name);
           *made.mutable_type() = *type->second;
+          if (open_.contains(name)) forget_sizes(*made.mutable_type());
           if (made.type().has_tensor_type()) settle(*made.mutable_type()->mutable_tensor_type(), name);
         }
     bodies(graph, inferred);
   }
 
  private:
+  static void forget_sizes(::onnx::TypeProto& type) {
+    if (type.has_sequence_type()) return forget_sizes(*type.mutable_sequence_type()->mutable_elem_type());
+    if (type.has_tensor_type()) type.mutable_tensor_type()->clear_shape();
+  }
+
   // The stand-in has the same nodes.
   void bodies(::onnx::GraphProto& graph, const ::onnx::GraphProto& inferred) {
     for (int n = 0; n < std::min(graph.node_size(), inferred.node_size()); ++n)
@@ -363,6 +371,7 @@ class TypeStatement {
   static constexpr int slice_clears_names = 11;
 
   bool names_hold_;
+  std::unordered_set<std::string> open_;  // inference tells their sizes wrong
   std::unordered_map<std::string_view, const std::vector<Dimension>*> known_;
 };
 
@@ -370,7 +379,7 @@ class TypeStatement {
 
 void state_types(::onnx::ModelProto& skeleton, const ::onnx::ModelProto& inferred, const Model& model,
                  const KnownShapes& shapes) {
-  TypeStatement(model, shapes).state(*skeleton.mutable_graph(), inferred.graph());
+  TypeStatement(skeleton.graph(), model, shapes).state(*skeleton.mutable_graph(), inferred.graph());
 }
 
 }  // namespace compatcheck::onnx

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "passes/alias.h"
+#include "passes/assertions.h"
 #include "passes/attributes.h"
 #include "passes/container_walk.h"
 #include "passes/effects.h"
@@ -181,9 +182,9 @@ namespace {
 // Follows what a graph does; what can't be followed is found by trying on copies.
 class Following {
  public:
-  Following(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
+  Following(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget, const char* exception,
             const ir::Watch& watch)
-      : graph_(graph), program_(program), registry_(registry), budget_(budget), watch_(watch) {}
+      : graph_(graph), program_(program), registry_(registry), budget_(budget), watch_(watch), exception_(exception) {}
 
   std::size_t run(std::vector<ir::LostWrite>& lost) {
     attributes_ = attributes_to_follow(graph_, program_, watch_);
@@ -213,7 +214,7 @@ class Following {
   }
 
   ContainerWalk::Options options(Budget& budget) const {
-    return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_, tracks_names_};
+    return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_, tracks_names_, exception_};
   }
 
   std::size_t walk_itself(std::vector<ir::LostWrite>& lost) {
@@ -250,6 +251,7 @@ class Following {
     }
     if (!walk.failed().empty()) {
       const std::size_t before = unfollowed_.size();
+      tracks_names_ = false;
       unfollowed_.insert(walk.failed().begin(), walk.failed().end());
       if (!leave_attributes(walk.failed()) && unfollowed_.size() == before) throw TooMuchWork{};
       return std::nullopt;
@@ -321,6 +323,7 @@ class Following {
   std::set<Site> unfollowed_;
   std::size_t most_work_ = 0;
   bool tracks_names_ = false;
+  const char* exception_;
 };
 
 }  // namespace
@@ -370,9 +373,10 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
 }
 
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
-                              std::vector<ir::LostWrite>& lost, const ir::Watch& watch) {
+                              std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch) {
   if (!budget.follows || !uses_containers(graph, watch)) return 0;
-  return Following(graph, program, registry, budget, watch).run(lost);
+  const char* exception = keep_assertions ? kept_exception.data() : "prim::RaiseException";
+  return Following(graph, program, registry, budget, exception, watch).run(lost);
 }
 
 }  // namespace compatcheck::passes

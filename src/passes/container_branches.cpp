@@ -168,8 +168,7 @@ struct ContainerWalk::Join {
       block->add_output(values[way] ? values[way]
                                     : node_before(block->return_node(), "prim::Uninitialized", {}, {&type, 1})->output());
     }
-    made = node->add_output(type);
-    ++walk.changes_;
+    made = node->add_output(type);  // no change by itself: it goes again where nothing reads it
     walk.known_[made] = Abstract::of(made);
     return made;
   }

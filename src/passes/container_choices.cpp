@@ -10,7 +10,7 @@
 namespace compatcheck::passes {
 namespace {
 
-constexpr std::size_t most_options = 64;
+constexpr std::size_t most_options = 16;
 
 // These keep what they are given, or ask about None.
 bool keeps_operands(const ir::Node& node) {

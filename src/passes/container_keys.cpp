@@ -40,16 +40,15 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
   }
 }
 
-// Raises where `holds` is false, as Python does. The node is visited again behind that.
+// Raises where `holds` is false, as Python does. The node is visited again, knowing that it holds.
 void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
-  ir::Node* check = node_before(node, "prim::If", {&holds, 1}, {});
-  labels_[check] = site_of(node);
-  check->add_block();
-  ir::Node* end = check->add_block()->return_node();
+  ir::Node* end = choice(holds, node, site_of(node))->blocks()[1]->return_node();
   const std::array<ir::Value*, 2> said{constant_before(end, {std::string("KeyError")}), constant_before(end, {})};
-  node_before(end, "prim::RaiseException", said, {});
+  node_before(end, exception_, said, {});
+  settle_keys(holds, true);
+  note_answer(holds, true, node->owner());
   ++changes_;
-  next_ = check;
+  next_ = node;
 }
 
 void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present) {

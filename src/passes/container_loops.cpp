@@ -127,7 +127,6 @@ class ContainerWalk::Loop {
     Ends ends;
     const auto carry = [&](ir::Value* before, const ir::TypeRef& type) {
       loop->add_input(before);
-      ++walk_.changes_;
       ir::Value* inside = body->add_input(type);
       walk_.known_[inside] = Abstract::of(inside);
       return inside;

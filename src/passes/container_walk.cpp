@@ -82,7 +82,8 @@ ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
       unfollowed_(options.unfollowed),
       attributes_(options.attributes),
       work_left_(options.most_work),
-      tracks_names_(options.tracks_names) {}
+      tracks_names_(options.tracks_names),
+      exception_(options.exception) {}
 
 void ContainerWalk::run() {
   label(*graph_.top());

@@ -48,7 +48,8 @@ class ContainerWalk {
     const std::set<Site>& unfollowed;
     const std::map<AttributeKey, std::string>& attributes;  // that are followed, and their paths
     std::size_t most_work = 0;
-    bool tracks_names = false;  // loops carry which names mean one object
+    bool tracks_names = false;                       // loops carry which names mean one object
+    const char* exception = "prim::RaiseException";  // for a key that isn't there
   };
 
   ContainerWalk(ir::Graph& graph, Options options);
@@ -244,6 +245,7 @@ class ContainerWalk {
   std::vector<std::pair<Question, const ir::Block*>> there_;  // keys that are, in a block
   bool writes_under_names_ = false;                           // something that other names may mean has been written
   bool tracks_names_ = false, lacks_names_ = false;
+  const char* exception_;
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t deepest_call = 400;
 constexpr std::size_t most_nodes = 400'000;  // of usual size
-constexpr std::size_t most_choices = 64;     // of modules, by a number that only the running model knows
+constexpr std::size_t most_choices = 16;     // of modules, by a number that only the running model knows
 
 // An object of the program, and the attribute path by which this graph got at it.
 struct Reached {
@@ -199,7 +199,7 @@ class Inliner {
     ir::Node* index = call->is("prim::CallMethod") && !call->inputs().empty() ? call->input(0)->producer() : nullptr;
     const Reached* holder = index && index->is("prim::ModuleContainerIndex") ? reached(index->input(0)) : nullptr;
     const Modules modules = holder ? modules_of(*holder) : Modules();
-    if (modules.empty() || modules.size() > most_choices) return;
+    if (modules.empty() || modules.size() > most_choices || !call->attribute("name")) return;
     const bool by_number = ir::is(index->input(1)->type(), ir::TypeKind::integer);
     const std::string path = holder->path;
     const auto types = types_of(*call);

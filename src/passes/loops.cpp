@@ -163,12 +163,31 @@ std::size_t drop_unchanged(ir::Node* loop) {
 
 }  // namespace
 
+namespace {
+
+// Nothing can write to the list under any of its names: it is only read, and joined with others to a new list.
+bool is_only_read(const ir::Value* list, const ir::Node* loop) {
+  constexpr auto readers = std::to_array<std::string_view>({"aten::add", "aten::len", "aten::cat", "aten::stack"});
+  return std::ranges::all_of(list->uses(), [&](const ir::Use& use) {
+    const bool goes_on = use.user == loop || use.user == loop->blocks()[0]->return_node();
+    return goes_on || std::ranges::find(readers, use.user->op()) != readers.end();
+  });
+}
+
+bool only_grows(const ir::Node& loop, std::size_t i) {
+  const ir::Block& body = *loop.blocks()[0];
+  return is_only_read(loop.input(i + 2), &loop) && is_only_read(body.inputs()[i + 1], &loop) &&
+         is_only_read(body.outputs()[i + 1], &loop) && is_only_read(loop.output(i), &loop);
+}
+
+}  // namespace
+
 bool runs_at_least_once(const ir::Node& loop) {
   const auto* trips = known<std::int64_t>(loop.input(0));
   const auto* start = known<bool>(loop.input(1));
   if (trips && *trips > 0 && start && *start) return true;
   for (std::size_t i = 0; i < loop.outputs().size(); ++i)
-    if (is_empty_list(loop.input(i + 2)))
+    if (is_empty_list(loop.input(i + 2)) && only_grows(loop, i))
       for (const ir::Use& use : loop.output(i)->uses())
         if (use.user->owner() == loop.owner() && demands_items(use)) return true;
   return false;

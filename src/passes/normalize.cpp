@@ -61,8 +61,10 @@ constexpr auto passes = std::to_array<Pass>({
      " call of torch._foreach", " calls of torch._foreach"},
     {"forward_attributes", [](Work& w) { return w.program ? forward_attributes(w.graph, w.watch) : 0; }, "", "", ""},
     {"follow_containers",
-     [](Work& w) { return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.watch); }, "followed ",
-     " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
+     [](Work& w) {
+       return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.keep_assertions, w.watch);
+     },
+     "followed ", " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
     {"divide_lists_of_tuples", [](Work& w) { return divide_lists_of_tuples(w.graph, w.watch); }, "divided ",
      " read of a list of tuples", " reads of lists of tuples"},
     {"divide_dictionaries", [](Work& w) { return divide_dictionaries(w.graph, w.registry, w.keep_assertions, w.watch); },

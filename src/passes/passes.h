@@ -69,7 +69,7 @@ std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget&
 // them gets what it reads, and writes go. What can't be followed stays as it is. Writes to lists that are the model's inputs are
 // added to `lost`.
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
-                              std::vector<ir::LostWrite>& lost, const ir::Watch& watch = {});
+                              std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch = {});
 
 // A list of tuples that a loop or a branch makes becomes a list for each place of the tuples.
 std::size_t divide_lists_of_tuples(ir::Graph& graph, const ir::Watch& watch = {});

@@ -57,6 +57,11 @@ std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch)
   std::size_t made = 0;
   for (auto& [name, attribute] : attributes) {
     const auto sets = [](const ir::Node* node) { return node->is("aten::_set_item"); };
+    const auto may_be_same = [&](const auto& other) {
+      return &other.second != &attribute &&
+             ir::equal(*other.second.reads.front()->output()->type(), *attribute.reads.front()->output()->type());
+    };
+    if (std::ranges::any_of(attributes, may_be_same)) continue;  // a file may hold one dictionary as two attributes
     if (!attribute.local || elsewhere.contains(name.second) || std::ranges::none_of(attribute.accesses, sets) ||
         !is_refilled(graph, attribute))
       continue;

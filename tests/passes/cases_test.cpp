@@ -62,7 +62,7 @@ const std::map<std::string, Run> passes_by_name = {
      [](ir::Graph& g, const schema::Registry& r) {
        return with_budget([&](Budget& b) {
          std::vector<ir::LostWrite> lost;
-         return follow_containers(g, nullptr, r, b, lost);
+         return follow_containers(g, nullptr, r, b, lost, false);
        });
      }},
     {"divide_lists_of_tuples", [](ir::Graph& g, const schema::Registry&) { return divide_lists_of_tuples(g); }},
