@@ -310,8 +310,16 @@ bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor
 // A loop's first trip is given nothing in its place.
 bool begins_undefined(const ir::Value* value) {
   const ir::Node* loop = value->producer() ? nullptr : value->block()->owner();
-  return passes::is_undefined(value) ||
-         (loop && loop->is("prim::Loop") && value->index() > 0 && begins_undefined(loop->input(value->index() + 1)));
+  return loop && loop->is("prim::Loop") && value->index() > 0 && passes::is_undefined(loop->input(value->index() + 1));
+}
+
+// What an If hands on of that: ONNX Runtime takes it to have the sizes of the other branch.
+bool hands_on_undefined(const ir::Value* value) {
+  const ir::Node* branch = value->producer();
+  return branch && branch->is("prim::If") && std::ranges::any_of(branch->blocks(), [&](const ir::Block* way) {
+           const ir::Value* inner = way->outputs()[value->index()];
+           return begins_undefined(inner) || hands_on_undefined(inner);
+         });
 }
 
 bool states_sizes(const symbolic::Fact& fact) {
@@ -326,8 +334,7 @@ void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
     // What nobody reads, as no branch set it, is made of the other's sizes.
     const symbolic::Fact& leaving = facts.of(node.output(i));
     const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
-    const bool open = !passes::is_undefined(first[i]) && !passes::is_undefined(second[i]) && states_sizes(leaving) &&
-                      begins_undefined(first[i]) != begins_undefined(second[i]);
+    const bool open = states_sizes(leaving) && (hands_on_undefined(first[i]) || hands_on_undefined(second[i]));
     if (open || has_other_sizes(first[i], second[i], facts) || (unset && !stand_in_sizes(leaving)))
       throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
   }
