@@ -58,3 +58,13 @@ def test_the_report_is_that_of_the_file(name, tmp_path):
         whole, parts = compatcheck.check(path, **options), compatcheck.check(compatcheck.ranged_file(path.as_uri()), **options)
         assert [each.message for each in parts.findings] == [each.message for each in whole.findings]
         assert parts.targets == whole.targets
+
+
+@pytest.mark.parametrize("what", ["gone", "folder"])
+def test_what_cannot_be_read_is_a_model_error(what, tmp_path):
+    """It may go between the look and the read."""
+    file = tmp_path / "model.pt"
+    torch.jit.script(nn.Linear(2, 2)).save(str(file))
+    with pytest.raises(compatcheck.ModelError, match="can't be read"):
+        ranged = compatcheck.ranged_file(tmp_path.as_uri() if what == "folder" else f"memory:///{what}.pt")
+        compatcheck.check(ranged)

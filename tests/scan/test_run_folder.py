@@ -223,3 +223,10 @@ def test_errors_of_tasks_name_the_file(models, out, monkeypatch):
     answer = checks.CheckModels(made, False)._answer(chunk(found(*models)))
     assert f"{out}/run/" in answer["error"] and answer["error"].endswith("can't be written: No space left on device")
     assert [each.name for each in (out / "run").iterdir()] == ["settings.json"]   # no part of a file stays
+
+
+def test_failures_of_one_kind_are_counted_together():
+    from compatcheck.registry.results import _reason
+
+    assert _reason("t/b.ir:2:7: expected '(' after garb\n  garb\n      ^", "t/b.ir") == "expected '(' after garb"
+    assert _reason("t/b.pt: isn't a model", "t/b.pt") == "isn't a model" and _reason("out of memory", "b.pt") == "out of memory"

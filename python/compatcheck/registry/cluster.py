@@ -124,7 +124,7 @@ def _join(ray: Any, address: str, source: str) -> None:
     except Exception as error:
         reason = reason_of(error)
         if "AuthenticationError" in reason + reason_of(error.__cause__ or error):
-            reason = "it takes another token; set RAY_AUTH_MODE=token, and the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
+            reason = "it needs a token, or takes another one; set RAY_AUTH_MODE=token, and the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
         raise UsageError(f"{named}: {reason}") from error
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 import collections
 import functools
 import json
+import re
 from typing import Any, Iterable, Mapping, Sequence
 
 RESULTS = ("reports", "models", "findings")
 TOTALS = "totals.json"
 PAGE = "page.html"
 _NOT_CHECKED = "not_checked"
+
+
+def _reason(message: str, path: str) -> str:
+    """Without the model's name and the place in it, and without what the lines behind show of it."""
+    rest = message[len(path):] if message.startswith(path + ":") else message
+    return re.sub(r"^(:\d+)*: ", "", rest).split("\n")[0]
 
 
 @functools.cache
@@ -123,9 +130,7 @@ class Totals:
         enough = any(report.get("gate", {}).get("one_opset_is_enough") for report in reports)
         self.exit_code = max(self.exit_code, min(codes) if enough else max(codes))
         if "error" in best:
-            reason = best["error"]["message"]
-            path = best["model"]["path"] + ": "
-            self.failures[reason[len(path):] if reason.startswith(path) else reason] += 1
+            self.failures[_reason(best["error"]["message"], best["model"]["path"])] += 1
             return
         missing = missing_operators(best)
         summary = best["summary"]

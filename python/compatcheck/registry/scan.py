@@ -134,7 +134,18 @@ def ranged_file(uri: str, **options: Any) -> _core.RangedFile:
         raise
     except Exception as error:
         raise ModelError(f"{uri}: can't be read: {reason_of(error)}") from error
-    return _core.RangedFile(uri, remote.size, remote.read)
+
+    def read(ranges: Iterable[Sequence[int]]) -> list[bytes]:
+        try:
+            return remote.read(ranges)
+        except Exception as error:
+            raise ModelError(f"{uri}: can't be read: {reason_of(error)}") from error
+
+    try:
+        uri.encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(f"{ascii(uri)}: can't be read by ranges: its name isn't UTF-8") from error
+    return _core.RangedFile(uri, remote.size, read)
 
 
 def checked_options(call: str, opset: Union[int, Iterable[int]], options: Mapping[str, Any]) -> tuple[Any, dict[str, Any], Settings]:
