@@ -341,7 +341,7 @@ void ContainerWalk::branch(ir::Node* node) {
 }
 
 // An If whose ways do nothing but give.
-ir::Node* ContainerWalk::choice(ir::Value* condition, ir::Node* place, Site site) {
+ir::Node* ContainerWalk::empty_branch(ir::Value* condition, ir::Node* place, Site site) {
   ir::Node* node = node_before(place, "prim::If", {&condition, 1}, {});
   labels_[node] = site;
   for (std::size_t way = 0; way < Join::ways; ++way) done_.insert(node->add_block()->return_node());
@@ -352,14 +352,14 @@ ir::Node* ContainerWalk::choice(ir::Value* condition, ir::Node* place, Site site
 // What was written to `from` has been written to `to` as well where they are one object.
 void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site) {
   work(1 + heap_.at(to).items.size());
-  Join join{*this, choice(same, place, site), heap_.size()};
+  Join join{*this, empty_branch(same, place, site), heap_.size()};
   join.changes[0][to] = std::make_shared<Cell>(heap_.at(from));
   join.changes[1][to] = std::make_shared<Cell>(heap_.at(to));
   join.merge_heaps();
 }
 
 Abstract ContainerWalk::either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place) {
-  Join join{*this, choice(condition, place, site_of(place)), heap_.size()};
+  Join join{*this, empty_branch(condition, place, site_of(place)), heap_.size()};
   return join.merge(&yes, &no);
 }
 

@@ -41,7 +41,7 @@ ir::Value* ContainerWalk::code_in(const Abstract& choice, std::vector<Abstract>&
   return choice.code ? number_of(choice.code, codes, place) : constant_before(place, codes.front());
 }
 
-// The one of these numbers, of one type, in the place `code`.
+// Looks up number `code` in a list of these, which have one type.
 ir::Value* ContainerWalk::number_of(ir::Value* code, const std::vector<ir::Constant>& numbers, ir::Node* place) {
   work(numbers.size());
   std::vector<ir::Value*> items;
@@ -85,7 +85,7 @@ ir::Value* ContainerWalk::spelled(const Abstract& choice, ir::Node* place) {
     std::vector<bool> which(options.size());
     which[i] = true;
     ir::Value *is_it = is_one_of(choice.code, which, place), *this_one = option(i);
-    ir::Node* branch = this->choice(is_it, place, choice.site);
+    ir::Node* branch = empty_branch(is_it, place, choice.site);
     branch->blocks()[0]->add_output(this_one);
     branch->blocks()[1]->add_output(made);
     made = branch->add_output(choice.type);
@@ -114,8 +114,9 @@ bool ContainerWalk::visit_choice(ir::Node* node) {
   return false;
 }
 
-// Where the others are constants and the results are of one kind.
+// Evaluates the operator for each option. False if another operand isn't constant, or the results aren't of one kind.
 bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
+  work(choice.parts->size());
   if (!can_evaluate(*node) || node->outputs().size() != 1) return false;
   std::vector<ir::Constant> results;
   for (std::size_t option = 0; option < choice.parts->size(); ++option) {
@@ -129,13 +130,13 @@ bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
     std::vector<const ir::Constant*> arguments;
     for (const ir::Constant& operand : operands) arguments.push_back(&operand);
     auto result = evaluate(*node, arguments);
-    if (!result) return false;
+    if (!result || !spend(budget_.folded, ir::footprint(*result) / 64)) return false;
     results.push_back(*std::move(result));
   }
   const auto& first = results.front();
   const bool one_kind =
       std::ranges::all_of(results, [&](const ir::Constant& result) { return result.value.index() == first.value.index(); });
-  if (!one_kind || !(is_number(ir::type_of(first)) || is_label(Abstract::of(constant_before(node, first))))) return false;
+  if (!one_kind || !(is_number(ir::type_of(first)) || is_label_constant(first))) return false;
   if (std::ranges::all_of(results, [&](const ir::Constant& result) { return ir::equal(result, first); }))
     return give(node, Abstract::of(constant_before(node, first))), true;
   std::vector<Abstract> options;

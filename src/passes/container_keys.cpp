@@ -42,9 +42,9 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
 
 // Raises where `holds` is false, as Python does. The node is visited again, knowing that it holds.
 void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
-  ir::Node* end = choice(holds, node, site_of(node))->blocks()[1]->return_node();
+  ir::Node* end = empty_branch(holds, node, site_of(node))->blocks()[1]->return_node();
   const std::array<ir::Value*, 2> said{constant_before(end, {std::string("KeyError")}), constant_before(end, {})};
-  node_before(end, exception_, said, {});
+  node_before(end, exception_, said, {})->copy_origin(*node);
   settle_keys(holds, true);
   note_answer(holds, true, node->owner());
   ++changes_;
@@ -76,7 +76,7 @@ void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dic
     ir::Value* one = node_before(node, "prim::ListConstruct", {&item, 1}, {&type, 1})->output();
     if (ir::Value* present = cell.present[i]) {
       ir::Value* nothing = node_before(node, "prim::ListConstruct", {}, {&type, 1})->output();
-      ir::Node* branch = choice(present, node, site_of(node));
+      ir::Node* branch = empty_branch(present, node, site_of(node));
       branch->blocks()[0]->add_output(one);
       branch->blocks()[1]->add_output(nothing);
       one = branch->add_output(type);
@@ -89,7 +89,7 @@ void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dic
 
 // ---- Keys that only the running model knows
 
-// What a dictionary was asked for while it had these keys.
+// Whether the program knows here that the key is in the dictionary, which still has the keys that it had then.
 bool ContainerWalk::is_there(const Question& question, const ir::Node* node) const {
   const Cell& cell = heap_.at(question.dict);
   return std::ranges::any_of(there_, [&](const auto& known) {
@@ -98,13 +98,14 @@ bool ContainerWalk::is_there(const Question& question, const ir::Node* node) con
   });
 }
 
-// Of a bool that says whether a key is there: in this block it is, or isn't.
+// Notes the keys that are in a dictionary wherever `block` runs, as `condition` holds there, or doesn't.
 void ContainerWalk::note_answer(const ir::Value* condition, bool holds, const ir::Block* block) {
+  work(questions_.size() / 16);
   for (const auto& [answer, question] : questions_)
     if (holds ? answer == condition : negates(condition, answer)) there_.emplace_back(question, block);
 }
 
-// Numbers that are all there.
+// Whether a key that isn't known can be looked for: all keys are numbers, and none may be missing.
 bool ContainerWalk::takes_open_key(CellId dict, const ir::Value* key) const {
   const Cell& cell = heap_.at(dict);
   return cell.is_settled() && !cell.keys.empty() && is_number(key->type()) && std::ranges::all_of(cell.keys, is_number_constant);
@@ -151,7 +152,7 @@ Abstract ContainerWalk::item_at(ir::Value* code, const Abstract& container, ir::
   return found;
 }
 
-// The items with another one there.
+// The container's items after a write at a place that isn't known.
 std::vector<Abstract> ContainerWalk::with_item_at(ir::Value* code, CellId container, const Abstract& item, ir::Node* place) {
   std::vector<Abstract> items = heap_.at(container).items;
   if (items.size() > most_ways) leave(Abstract::of_cell(container));

@@ -91,13 +91,14 @@ class ContainerWalk::Loop {
   void find_plan() {
     constexpr int most_rounds = 16;
     for (int round = 0; round < most_rounds; ++round) {
-      const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size();
+      const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size(), there = walk_.there_.size();
       const Budget budget = walk_.budget_;  // copies are thrown away
       ir::Node* trial = copy();
       Ends ends = walk_body(trial);
       const bool more = widen(ends);
       walk_.budget_ = budget;
       walk_.dropped_.resize(dropped);
+      walk_.there_.erase(walk_.there_.begin() + static_cast<std::ptrdiff_t>(there), walk_.there_.end());
       walk_.changes_ = changes;
       trial->erase();
       if (!more) return;
@@ -291,7 +292,7 @@ class ContainerWalk::Loop {
     return cells;
   }
 
-  // Which carried cells end a trip as one list, or as one from outside of the loop. Whether that is news.
+  // Notes which carried cells end a trip as one list, or as one from outside of the loop. True if some were not known yet.
   bool meet(const Cells& heads, const Ends& ends) {
     Cells last;
     for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), last);

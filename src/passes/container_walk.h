@@ -164,7 +164,7 @@ class ContainerWalk {
   struct Join;
   void branch(ir::Node* node);
   bool is_live(CellId id, const ir::Node* after);
-  ir::Node* choice(ir::Value* condition, ir::Node* place, Site site);
+  ir::Node* empty_branch(ir::Value* condition, ir::Node* place, Site site);
   Abstract either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place);
   void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
   ir::Value* sameness(CellId one, CellId other, ir::Node* place);

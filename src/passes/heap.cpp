@@ -12,9 +12,13 @@ bool Abstract::is_none() const {
   return constant && constant->is_none();
 }
 
+bool is_label_constant(const ir::Constant& constant) {
+  return constant.get<std::string>() || constant.get<ir::EnumConstant>() || constant.get<ir::DeviceConstant>();
+}
+
 bool is_label(const Abstract& abstract) {
   const ir::Constant* constant = abstract.value && !abstract.parts ? ir::constant_of(abstract.value) : nullptr;
-  return constant && (constant->get<std::string>() || constant->get<ir::EnumConstant>() || constant->get<ir::DeviceConstant>());
+  return constant && is_label_constant(*constant);
 }
 
 const Abstract* content(const Abstract& abstract) {

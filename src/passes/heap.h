@@ -60,6 +60,7 @@ struct Abstract {
 };
 
 // A constant that ONNX has no value of, but a number among the others that it may be.
+bool is_label_constant(const ir::Constant& constant);
 bool is_label(const Abstract& abstract);
 inline bool is_choice(const Abstract& abstract) {
   return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));

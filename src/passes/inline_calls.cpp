@@ -200,6 +200,7 @@ class Inliner {
     const Reached* holder = index && index->is("prim::ModuleContainerIndex") ? reached(index->input(0)) : nullptr;
     const Modules modules = holder ? modules_of(*holder) : Modules();
     if (modules.empty() || modules.size() > most_choices || !call->attribute("name")) return;
+    nodes_ += 4 * modules.size();
     const bool by_number = ir::is(index->input(1)->type(), ir::TypeKind::integer);
     const std::string path = holder->path;
     const auto types = types_of(*call);
