@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace compatcheck::passes {
+namespace {
+
+constexpr std::size_t most_accesses = 256;  // the work grows with their square for each of them
+
+}  // namespace
 
 KeyCourse::KeyCourse(const ir::Graph& graph, IsDictionary is_dictionary, std::vector<ir::Node*> accesses,
                      std::vector<ir::Constant> initial, const ir::Block* block)
@@ -57,6 +62,7 @@ bool KeyCourse::implies(const ir::Constant& one, const ir::Constant& other, cons
 
 bool KeyCourse::is_there(const ir::Node* access) const {
   const ir::Constant& key = key_of(*access);
+  if (accesses_.size() > most_accesses) return false;
   if (std::ranges::any_of(accesses_, [](const ir::Node* node) { return removes(*node); })) return false;
   for (const ir::Node* node = access;;) {
     for (const ir::Node* before = node->previous(); before; before = before->previous())
