@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Findings about arguments: they stand where they are true and nowhere else, and the rows that they print convert the call."""
 import argparse, json, pathlib, subprocess, sys, tempfile
-from typing import Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
@@ -191,6 +191,38 @@ def check_changed_rank(tool, folder):
     assert not errors_of(tool, saved(folder, "wide", Wide()), *stated)
 
 
+class MissingKey(torch.nn.Module):
+    """Raises KeyError for all numbers but two."""
+
+    def forward(self, x, n: int):
+        held: Dict[int, torch.Tensor] = {1: x, 2: x * 2}
+        return held[n]
+
+
+def check_missing_key(tool, folder):
+    """PyTorch raises, the model doesn't: that is noted, with the place."""
+    found = reports(tool, saved(folder, "missing_key", MissingKey()), "--input", "x=f32:n")
+    (note,) = [each for each in found["findings"] if each["id"] == "CC013"]
+    assert found["verdict"] == "yes" and "KeyError" in note["message"], found
+    assert "check_advice.py" in json.dumps(note["sites"]), note
+
+
+def check_deep_branches(tool, folder):
+    """Readers of ONNX files take 100 messages in each other."""
+    for count, verdict in ((20, "yes"), (40, "no")):
+        lines = ["graph(%x : Float(2), %n : int):"] + [f"  %c{i} : int = prim::Constant[value={i}]()\n  %e{i} : bool = aten::eq(%n, %c{i})" for i in range(count)]
+        for i in range(count):
+            lines += ["  " * i + f"  %y{i} : Tensor = prim::If(%e{i})", "  " * i + "    block0():", "  " * i + f"      %r{i} : Tensor = aten::relu(%x)",
+                      "  " * i + f"      -> (%r{i})", "  " * i + "    block1():"]
+        lines += ["  " * count + "  %z : Tensor = aten::neg(%x)", "  " * count + "  -> (%z)"]
+        for i in reversed(range(1, count)):
+            lines.append("  " * i + f"  -> (%y{i})")
+        (folder / "deep.ir").write_text("\n".join([*lines, "  return (%y0)", ""]))
+        found = reports(tool, folder / "deep.ir")
+        assert found["verdict"] == verdict, found
+        assert verdict == "yes" or "stand within each other" in json.dumps(found["findings"]), found["findings"]
+
+
 def check_maybe_none(tool, folder):
     stated = ("--input", "x=f32:n")
     (error,) = errors_of(tool, saved(folder, "maybe", MaybeNone()), *stated)
@@ -284,7 +316,7 @@ def main():
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
         check_zero_points(tool, pathlib.Path(folder))
-        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_changed_rank, check_maybe_none, check_no_trace, check_dropout,
+        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_changed_rank, check_missing_key, check_deep_branches, check_maybe_none, check_no_trace, check_dropout,
                       check_refused_write, check_word_of_verify, check_reasons, check_written_inputs, check_program_conditions, check_asserted_numbers):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")

@@ -629,6 +629,15 @@ class ScaledBefore(nn.Module):
         return x.softmax(1) + y * self.scale
 
 
+class GuardedBySizes(nn.Module):
+    """The sum runs if the sizes are equal, which the inputs aren't for that."""
+
+    def forward(self, a, b):
+        if a.shape == b.shape:
+            return a + b
+        return a
+
+
 class Weighted(nn.Module):
     """A batch of what the weight is for."""
 
@@ -735,6 +744,7 @@ class Enlarged(nn.Module):
 
 # name: module, what is assumed of each input
 SCRIPTED = {
+    "guarded_by_sizes": (GuardedBySizes(), {"a": "f32:a0,a1", "b": "f32:b0,b1"}),
     "weighted": (Weighted(5), {"x": "f32:x0,5"}),
     "weighted_channels": (Weighted(3, 1, 1), {"x": "f32:x0,3,x2,x3"}),
     "normalized_features": (NormalizedFeatures().eval(), {"x": "f32:x0,4"}),
