@@ -208,7 +208,7 @@ def test_a_cluster_that_gives_no_answer(ray, registry, monkeypatch):
 
 
 @pytest.mark.parametrize("cause, words", [
-    (None, "ConnectionError: nobody answers$"), (RuntimeError("... ray.exceptions.AuthenticationError: RPC error"), "another token; set RAY_AUTH_MODE=token"),
+    (None, "ConnectionError: nobody answers$"), (RuntimeError("... ray.exceptions.AuthenticationError: RPC error"), "takes another one; set RAY_AUTH_MODE=token"),
     ("silence", "gave no answer in 0.1 s$"),
 ])
 def test_a_cluster_that_cannot_be_joined(monkeypatch, cause, words):
