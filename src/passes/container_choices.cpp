@@ -41,14 +41,18 @@ ir::Value* ContainerWalk::code_in(const Abstract& choice, std::vector<Abstract>&
   return choice.code ? number_of(choice.code, codes, place) : constant_before(place, codes.front());
 }
 
+ir::Value* ContainerWalk::list_of(const std::vector<ir::Constant>& constants, ir::Node* place) {
+  work(constants.size());
+  std::vector<ir::Value*> items;
+  for (const ir::Constant& constant : constants) items.push_back(constant_before(place, constant));
+  const ir::TypeRef type = ir::list_of(items.front()->type());
+  return node_before(place, "prim::ListConstruct", items, {&type, 1})->output();
+}
+
 // Looks up number `code` in a list of these, which have one type.
 ir::Value* ContainerWalk::number_of(ir::Value* code, const std::vector<ir::Constant>& numbers, ir::Node* place) {
-  work(numbers.size());
-  std::vector<ir::Value*> items;
-  for (const ir::Constant& number : numbers) items.push_back(constant_before(place, number));
-  const ir::TypeRef type = items.front()->type(), list_type = ir::list_of(type);
-  ir::Value* list = node_before(place, "prim::ListConstruct", items, {&list_type, 1})->output();
-  return computed(place, "aten::__getitem__", std::array{list, code}, type);
+  ir::Value* list = list_of(numbers, place);
+  return computed(place, "aten::__getitem__", std::array{list, code}, list->type()->elements[0]);
 }
 
 ir::Value* ContainerWalk::is_one_of(ir::Value* code, const std::vector<bool>& which, ir::Node* place) {
@@ -57,8 +61,7 @@ ir::Value* ContainerWalk::is_one_of(ir::Value* code, const std::vector<bool>& wh
   ir::Value* any = nullptr;
   for (std::size_t i = 0; i < which.size(); ++i) {
     if (which[i] != few) continue;
-    ir::Value* here =
-        computed(place, "aten::eq", std::array{code, constant_before(place, {static_cast<std::int64_t>(i)})}, truth);
+    ir::Value* here = is_place(code, i, place);
     any = any ? computed(place, "aten::__or__", std::array{any, here}, truth) : here;
   }
   if (!any) return constant_before(place, {!few});
@@ -82,9 +85,7 @@ ir::Value* ContainerWalk::spelled(const Abstract& choice, ir::Node* place) {
   const auto option = [&](std::size_t i) { return constant_before(place, *ir::constant_of(options[i].value), choice.type); };
   ir::Value* made = option(options.size() - 1);
   for (std::size_t i = options.size() - 1; i-- > 0;) {
-    std::vector<bool> which(options.size());
-    which[i] = true;
-    ir::Value *is_it = is_one_of(choice.code, which, place), *this_one = option(i);
+    ir::Value *is_it = is_place(choice.code, i, place), *this_one = option(i);
     ir::Node* branch = empty_branch(is_it, place, choice.site);
     branch->blocks()[0]->add_output(this_one);
     branch->blocks()[1]->add_output(made);
@@ -149,8 +150,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
   const std::size_t count = choice.parts->size();
   work(count);
   const Site site = site_of(node);
-  std::vector<ir::TypeRef> types;
-  for (const ir::Value* output : node->outputs()) types.push_back(output->type());
+  const std::vector<ir::TypeRef> types = output_types(*node);
   ir::Node* place = node;  // where the next If goes: before the node, then into the other way of the last one
   ir::Node* first = nullptr;
   const auto copy_into = [&](ir::Block* block, std::size_t option) {
@@ -163,9 +163,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
     for (ir::Value* output : copy->outputs()) block->add_output(output);
   };
   for (std::size_t i = 0; i + 1 < count; ++i) {
-    std::vector<bool> which(count);
-    which[i] = true;
-    ir::Value* is_it = is_one_of(choice.code, which, place);
+    ir::Value* is_it = is_place(choice.code, i, place);
     ir::Node* branch = node_before(place, "prim::If", {&is_it, 1}, types);
     labels_[branch] = site;
     copy_into(branch->add_block(), i);

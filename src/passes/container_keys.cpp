@@ -43,8 +43,7 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
 // Raises where `holds` is false, as Python does. The node is visited again, knowing that it holds.
 void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
   ir::Node* end = empty_branch(holds, node, site_of(node))->blocks()[1]->return_node();
-  const std::array<ir::Value*, 2> said{constant_before(end, {std::string("KeyError")}), constant_before(end, {})};
-  node_before(end, exception_, said, {})->copy_origin(*node);
+  raise_before(end, exception_, "KeyError", {}, *node);
   settle_keys(holds, true);
   note_answer(holds, true, node->owner());
   ++changes_;
@@ -111,16 +110,14 @@ bool ContainerWalk::takes_open_key(CellId dict, const ir::Value* key) const {
   return cell.is_settled() && !cell.keys.empty() && is_number(key->type()) && std::ranges::all_of(cell.keys, is_number_constant);
 }
 
-ir::Value* ContainerWalk::list_of_keys(const Cell& dict, ir::Node* place) {
-  work(dict.keys.size());
-  std::vector<ir::Value*> keys;
-  for (const ir::Constant& key : dict.keys) keys.push_back(constant_before(place, key));
-  const ir::TypeRef type = ir::list_of(keys.front()->type());
-  return node_before(place, "prim::ListConstruct", keys, {&type, 1})->output();
+// The place of a key that is there, among the keys.
+ir::Value* ContainerWalk::place_of_key(CellId dict, ir::Value* key, ir::Node* place) {
+  ir::Value* keys = list_of(heap_.at(dict).keys, place);
+  return computed(place, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
 }
 
 ir::Value* ContainerWalk::ask_for(CellId dict, ir::Value* key, ir::Node* place) {
-  ir::Value* keys = list_of_keys(heap_.at(dict), place);
+  ir::Value* keys = list_of(heap_.at(dict).keys, place);
   ir::Value* answer = computed(place, "aten::__contains__", std::array{keys, key}, ir::simple_type(ir::TypeKind::boolean));
   questions_[answer] = {dict, key, heap_.at(dict).keys};
   return answer;
@@ -128,8 +125,7 @@ ir::Value* ContainerWalk::ask_for(CellId dict, ir::Value* key, ir::Node* place) 
 
 Abstract ContainerWalk::item_of(CellId dict, ir::Value* key, ir::Node* place) {
   const Cell cell = heap_.at(dict);
-  ir::Value* keys = list_of_keys(cell, place);
-  ir::Value* code = computed(place, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
+  ir::Value* code = place_of_key(dict, key, place);
   const ir::TypeRef type = heap_.origin(dict).type->elements[1];
   if (is_number(type)) {
     std::vector<ir::Value*> items;
@@ -199,11 +195,8 @@ void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
 // d[key] = x of a key that is there.
 void ContainerWalk::set_open_key(ir::Node* node, CellId dict) {
   ir::Value* key = node->input(1);
-  const Cell cell = heap_.at(dict);
   if (!is_there({dict, key, {}}, node)) leave(Abstract::of_cell(dict));
-  ir::Value* keys = list_of_keys(cell, node);
-  ir::Value* code = computed(node, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
-  std::vector<Abstract> items = with_item_at(code, dict, look(node->input(2)), node);
+  std::vector<Abstract> items = with_item_at(place_of_key(dict, key, node), dict, look(node->input(2)), node);
   change(dict, node).items = std::move(items);
   wrote(node, dict);
 }

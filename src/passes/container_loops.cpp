@@ -286,6 +286,11 @@ class ContainerWalk::Loop {
     for (const auto& [i, plan] : plan_.carried) find_cells(plan, &entries_.at(i), cells);
     return cells;
   }
+  Cells cells_at_end(const Ends& ends) const {
+    Cells cells;
+    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), cells);
+    return cells;
+  }
   Cells heads(const Ends& ends) const {
     Cells cells;
     for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.heads.at(i), cells);
@@ -294,8 +299,7 @@ class ContainerWalk::Loop {
 
   // Notes which carried cells end a trip as one list, or as one from outside of the loop. True if some were not known yet.
   bool meet(const Cells& heads, const Ends& ends) {
-    Cells last;
-    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), last);
+    const Cells last = cells_at_end(ends);
     if (last.size() != heads.size()) {  // the plan has grown
       meeting_.clear();
       outer_.clear();
@@ -337,20 +341,17 @@ class ContainerWalk::Loop {
     for (const auto& [p, identity] : outer_) {
       const Identities of_cell = identities(p < cells.size() ? cells[p] : std::nullopt);
       const auto found = of_cell.find(identity);
-      if (found != of_cell.end() && !is_known(found->second, place)) walk_.leave(walk_.heap_.origin(*cells[p]).sites);
+      if (found != of_cell.end() && !found->second.is_known_in(place->owner())) walk_.leave(walk_.heap_.origin(*cells[p]).sites);
       flag(found == of_cell.end() ? nullptr : found->second.when ? found->second.when : constant_before(place, {true}));
     }
     for (const auto& [p, q] : meeting_) {
       const bool both = q < cells.size() && cells[p] && cells[q];
       for (const std::size_t i : {p, q})
         for (const auto& [identity, same] : both ? identities(cells[i]) : Identities())
-          if (!is_known(same, place)) walk_.leave(walk_.heap_.origin(*cells[i]).sites);
+          if (!same.is_known_in(place->owner())) walk_.leave(walk_.heap_.origin(*cells[i]).sites);
       flag(both ? walk_.sameness(*cells[p], *cells[q], place) : nullptr);
     }
     return flags;
-  }
-  static bool is_known(const Sameness& same, const ir::Node* place) {
-    return same.known && (!same.when || available_in(same.when, place->owner()));
   }
 
   // Of cells that stand for the carried ones, in a trip or after the loop. What isn't carried isn't known.
@@ -514,8 +515,7 @@ class ContainerWalk::Loop {
       }
     }
     for (const auto& [id, plan] : plan_.cells) collect(plan, end_state(id, ends), walk_.heap_.origin(id), ends, carried);
-    Cells last;
-    for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), last);
+    const Cells last = cells_at_end(ends);
     std::ranges::copy(flags_of(last, body->return_node()), std::back_inserter(carried));
     const std::size_t own = node_->outputs().size();
     for (ir::Value* value : carried) body->add_output(value);

@@ -266,12 +266,10 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   for (const CellId other : heap_.sharing(id)) {
     writes_under_names_ = true;
     if (!is_live(other, writer)) continue;
-    const auto is_known = [&](const Sameness& same) {
-      return same.known && (!same.when || available_in(same.when, writer->owner()));
-    };
+    const ir::Block* block = writer->owner();
     const bool known = std::ranges::all_of(heap_.identities(id), [&](const auto& entry) {
       const auto found = heap_.identities(other).find(entry.first);
-      return found == heap_.identities(other).end() || (is_known(entry.second) && is_known(found->second));
+      return found == heap_.identities(other).end() || (entry.second.is_known_in(block) && found->second.is_known_in(block));
     });
     if (!known) {
       lacks_names_ = !tracks_names_;

@@ -171,6 +171,7 @@ class ContainerWalk {
 
   // ---- container_choices.cpp
   ir::Value* code_in(const Abstract& choice, std::vector<Abstract>& options, ir::Node* place);
+  ir::Value* list_of(const std::vector<ir::Constant>& constants, ir::Node* place);
   ir::Value* number_of(ir::Value* code, const std::vector<ir::Constant>& numbers, ir::Node* place);
   ir::Value* is_one_of(ir::Value* code, const std::vector<bool>& which, ir::Node* place);
   ir::Value* spelled(const Abstract& choice, ir::Node* place);
@@ -191,7 +192,7 @@ class ContainerWalk {
   bool is_there(const Question& question, const ir::Node* node) const;
   void note_answer(const ir::Value* condition, bool holds, const ir::Block* block);
   bool takes_open_key(CellId dict, const ir::Value* key) const;
-  ir::Value* list_of_keys(const Cell& dict, ir::Node* place);
+  ir::Value* place_of_key(CellId dict, ir::Value* key, ir::Node* place);
   ir::Value* ask_for(CellId dict, ir::Value* key, ir::Node* place);
   Abstract item_of(CellId dict, ir::Value* key, ir::Node* place);
   Abstract item_at(ir::Value* code, const Abstract& container, ir::Node* place);

@@ -182,9 +182,7 @@ class Dictionary {
     branch->add_block();
     ir::Block* raises = branch->add_block();
     const std::string key = ir::print(*ir::constant_of(place->input(1)));
-    ir::Value* text[] = {constant_before(raises->return_node(), {"KeyError: " + key}),
-                         constant_before(raises->return_node(), {})};
-    node_before(raises->return_node(), exception_, text, {})->copy_origin(*place);
+    raise_before(raises->return_node(), exception_, "KeyError: " + key, {}, *place);
   }
 
   void replace_access(ir::Node* node, bool checked) {

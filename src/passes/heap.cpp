@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "passes/evaluate.h"
+#include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 
@@ -79,6 +80,8 @@ void Cell::forget_presence() {
 ir::Value* Cell::presence(const Abstract* item) const {
   return present.empty() ? nullptr : present[static_cast<std::size_t>(item - items.data())];
 }
+
+bool Sameness::is_known_in(const ir::Block* block) const { return known && (!when || available_in(when, block)); }
 
 CellId Heap::add(Cell cell, CellOrigin origin) {
   cells_.push_back(std::make_shared<Cell>(std::move(cell)));

@@ -103,6 +103,8 @@ using Identity = std::uint32_t;
 struct Sameness {
   ir::Value* when = nullptr;  // null: always, or not known
   bool known = true;
+
+  bool is_known_in(const ir::Block* block) const;
 };
 using Identities = std::map<Identity, Sameness>;
 

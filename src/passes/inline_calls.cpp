@@ -203,7 +203,7 @@ class Inliner {
     nodes_ += 4 * modules.size();
     const bool by_number = ir::is(index->input(1)->type(), ir::TypeKind::integer);
     const std::string path = holder->path;
-    const auto types = types_of(*call);
+    const auto types = output_types(*call);
     ir::Node* const before = call->previous();
     ir::Value* key = index->input(1);
     ir::Node* place = call;
@@ -230,23 +230,14 @@ class Inliner {
       for (ir::Value* output : of_module->outputs()) chosen->add_output(output);
       place = branch->add_block()->return_node();
     }
-    raise(place, by_number ? "no module of the container has this number" : "no module of the container has this name", *call);
+    raise_before(place, "prim::RaiseException",
+                 by_number ? "no module of the container has this number" : "no module of the container has this name",
+                 {std::string("RuntimeError")}, *call);
     for (const ir::TypeRef& type : types)
       place->owner()->add_output(node_before(place, "prim::Uninitialized", {}, {&type, 1})->output());
     visit_until(before ? before->next() : call->owner()->first(), call);
     call->erase();
     erase_if_unused(index);
-  }
-
-  static std::vector<ir::TypeRef> types_of(const ir::Node& node) {
-    std::vector<ir::TypeRef> types;
-    for (const ir::Value* output : node.outputs()) types.push_back(output->type());
-    return types;
-  }
-
-  static void raise(ir::Node* place, const char* text, const ir::Node& origin) {
-    ir::Value* inputs[] = {constant_before(place, {std::string(text)}), constant_before(place, {std::string("RuntimeError")})};
-    node_before(place, "prim::RaiseException", inputs, {})->copy_origin(origin);
   }
 
   // ---- Calls

@@ -64,6 +64,17 @@ bool is_empty_list(const ir::Value* value) {
   return value->producer() && value->producer()->is("prim::ListConstruct") && value->producer()->inputs().empty();
 }
 
+std::vector<ir::TypeRef> output_types(const ir::Node& node) {
+  std::vector<ir::TypeRef> types;
+  for (const ir::Value* output : node.outputs()) types.push_back(output->type());
+  return types;
+}
+
+void raise_before(ir::Node* place, std::string exception, std::string text, ir::Constant type, const ir::Node& origin) {
+  ir::Value* inputs[] = {constant_before(place, {std::move(text)}), constant_before(place, std::move(type))};
+  node_before(place, std::move(exception), inputs, {})->copy_origin(origin);
+}
+
 bool erase_if_unused(ir::Node* node) {
   const auto outputs = node->outputs();
   if (!std::all_of(outputs.begin(), outputs.end(), [](const ir::Value* output) { return output->unused(); })) return false;

@@ -50,6 +50,11 @@ ir::Value* constant_before(ir::Node* place, ir::Constant value, const ir::TypeRe
 // A new node before `place`, with the place's origin and outputs of these types.
 ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types);
 
+std::vector<ir::TypeRef> output_types(const ir::Node& node);
+
+// An exception before `place`, as the operator `exception` raises it: its text, and None or the name of its class.
+void raise_before(ir::Node* place, std::string exception, std::string text, ir::Constant type, const ir::Node& origin);
+
 // Uses of `from` become uses of `to`, which takes over the name if it has none; then `from` is unused.
 void replace(ir::Value* from, ir::Value* to);
 
