@@ -161,7 +161,7 @@ bool ContainerWalk::is_as_before(const Abstract& before, const Abstract& now) co
   const Cell &old = snapshot_[*before.cell], &cell = heap_.at(*now.cell);
   if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys) || old.present != cell.present)
     return false;
-  if (old.whole) return old.made == cell.made;
+  if (old.whole && cell.kind == Cell::Kind::list) return old.made == cell.made && old.columns == cell.columns;
   return std::ranges::equal(old.items, cell.items, [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
 }
 
@@ -337,7 +337,8 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
   const auto collect = [&](const auto& self, const Abstract& abstract) -> void {
     if (!abstract.followed()) return reached.push_back({abstract.value, false});
     const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
-    if (cell && cell->whole) return reached.push_back({cell->made, false});
+    if (cell && cell->made && cell->whole) return reached.push_back({cell->made, false});
+    for (const ir::Value* column : cell ? cell->columns : std::vector<ir::Value*>()) reached.push_back({column, false});
     for (const ir::Value* told : {abstract.present, abstract.code})
       if (told) reached.push_back({told, false});
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);

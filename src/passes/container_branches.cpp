@@ -36,6 +36,8 @@ struct ContainerWalk::Join {
   std::array<std::array<ir::Value*, 2>, ways> truths{};  // False and True, in each way
   ir::Value* opposite = nullptr;                         // of the condition
   std::set<const ir::Value*> given{};                    // outputs of before that stand for something
+  std::deque<HeapChanges> retired{};
+  std::set<Identity> held{};  // by the list in columns that was merged last
 
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);
@@ -186,6 +188,9 @@ struct ContainerWalk::Join {
     Cell cell = merge_states(a ? &state(0, *a) : nullptr, b ? &state(1, *b) : nullptr, origin.type, sites);
     const CellId made = walk.add_cell(std::move(cell), origin.type, sites);
     merged[key] = made;
+    for (const auto& from : {a, b})
+      if (from && walk.heap_.at(made).layout) walk.heap_.add_elements(made, walk.heap_.elements(*from));
+    add_held(made);
     walk.heap_.set_identities(made, merge_identities(a, b));
     return made;
   }
@@ -217,11 +222,13 @@ struct ContainerWalk::Join {
 
   Cell merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
     const Cell& one = a ? *a : *b;
+    if ((a && a->is_table()) || (b && b->is_table())) return merge_tables(a, b, type, sites);
     if (one.kind == Cell::Kind::dict && a && b) return merge_dicts(*a, *b);
     Cell cell{.kind = one.kind, .keys = one.keys, .present = one.present, .unordered = one.unordered};
     const bool alike = !a || !b || (a->items.size() == b->items.size() && same_keys(a->keys, b->keys));
     if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
-      if (!is_plain_element(type->elements[0])) walk.leave(sites);
+      if (needs_columns(type) && merge_columns(cell, a, b, type, sites)) return cell;
+      if (!is_plain_element(type->elements[0]) || (a && a->layout) || (b && b->layout)) walk.leave(sites);
       cell.whole = true;
       cell.made = output({a ? whole(0, *a, type) : nullptr, b ? whole(1, *b, type) : nullptr});
       return cell;
@@ -230,6 +237,67 @@ struct ContainerWalk::Join {
     cell.untouched = (a && a->untouched) || (b && b->untouched);
     for (std::size_t i = 0; i < one.items.size(); ++i)
       cell.items.push_back(merge(a ? &a->items[i] : nullptr, b ? &b->items[i] : nullptr));
+    return cell;
+  }
+
+  // Of what a way left.
+  template <class Step>
+  auto at_end_of(std::size_t way, Step step) {
+    walk.heap_.reopen(changes[way]);
+    auto result = step();
+    retired.push_back(std::exchange(changes[way], walk.heap_.close()));  // somebody may still look at a cell in it
+    return result;
+  }
+
+  // Of a list whose lengths differ, or that is kept in columns one way. False if it can't be both ways.
+  bool merge_columns(Cell& cell, const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
+    const std::array<const Cell*, ways> lists{a, b};
+    std::optional<Layout> layout;
+    for (std::size_t way = 0; way < ways; ++way) {
+      if (!lists[way] || (!lists[way]->whole && lists[way]->items.empty())) continue;
+      const Cell list = *lists[way];
+      auto of_way = at_end_of(way, [&] { return walk.layout_of_items(list, type); });
+      if (!of_way || (layout && !walk.widen(*layout, *of_way))) return false;
+      if (!layout) layout = std::move(of_way);
+    }
+    if (!layout) return false;
+    std::array<std::vector<ir::Value*>, ways> columns{};
+    for (std::size_t way = 0; way < ways; ++way) {
+      if (!lists[way]) continue;
+      const Cell list = *lists[way];
+      columns[way] = at_end_of(way, [&] { return walk.columns_of(list, sites, *layout, end_of(way)); });
+    }
+    for (std::size_t way = 0; way < ways; ++way)
+      for (const Abstract& item : lists[way] ? lists[way]->items : std::vector<Abstract>())
+        at_end_of(way, [&] {
+          walk.for_each_cell(item, [&](CellId id) {
+            for (const auto& [identity, same] : walk.heap_.identities(id)) held.insert(identity);
+          });
+          return true;
+        });
+    cell.whole = true;
+    const std::size_t count = column_types(*layout).size();
+    for (std::size_t i = 0; i < count; ++i)
+      cell.columns.push_back(output({a ? columns[0][i] : nullptr, b ? columns[1][i] : nullptr}));
+    cell.layout = std::make_shared<const Layout>(*std::move(layout));
+    return true;
+  }
+
+  // Of dictionaries that are tables both ways, or become so.
+  Cell merge_tables(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
+    const std::array<const Cell*, ways> dicts{a, b};
+    std::array<std::optional<Cell>, ways> tables{};
+    for (std::size_t way = 0; way < ways; ++way) {
+      if (!dicts[way]) continue;
+      const Cell dict = *dicts[way];
+      if (!dict.is_table() && !(dict.is_settled() && is_number(type->elements[0]))) walk.leave(sites);
+      tables[way] = at_end_of(way, [&] { return walk.table_of(dict, type, sites, end_of(way)); });
+    }
+    Cell cell{.kind = Cell::Kind::dict, .whole = true};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto list = [&](std::size_t way) { return tables[way] ? tables[way]->items[i].cell : std::nullopt; };
+      cell.items.push_back(Abstract::of_cell(merge_cells(list(0), list(1))));
+    }
     return cell;
   }
 
@@ -267,15 +335,24 @@ struct ContainerWalk::Join {
     return cell.made ? cell.made : walk.make(cell, {.type = type, .sites = {}}, end_of(way));
   }
 
+  void add_held(CellId list) {
+    if (!walk.heap_.at(list).layout) return;
+    held.insert(walk.heap_.new_identity());
+    walk.heap_.add_elements(list, std::exchange(held, {}));
+  }
+
   void merge_heaps() {
     std::map<CellId, Cell> results;
-    for (std::size_t way = 0; way < ways; ++way)
-      for (const auto& [id, changed] : changes[way]) {
-        if (!existed(id) || results.contains(id)) continue;
-        const CellOrigin origin = walk.heap_.origin(id);
-        results[id] =
-            merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
-      }
+    std::set<CellId> changed;
+    for (const HeapChanges& of_way : changes)
+      for (const auto& [id, cell] : of_way)
+        if (existed(id)) changed.insert(id);
+    for (const CellId id : changed) {
+      const CellOrigin origin = walk.heap_.origin(id);
+      results[id] =
+          merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
+      if (results[id].layout) walk.heap_.add_elements(id, std::exchange(held, {}));
+    }
     for (auto& [id, cell] : results) walk.set_state(id, std::move(cell));
   }
 };
@@ -286,8 +363,11 @@ void ContainerWalk::set_state(CellId id, Cell cell) {
   const bool unchanged = before.whole == cell.whole && before.untouched == cell.untouched &&
                          std::ranges::equal(before.items, cell.items, same) && same_keys(before.keys, cell.keys) &&
                          before.present == cell.present && before.unordered == cell.unordered &&
-                         (!cell.whole || before.made == cell.made);
-  if (!unchanged) heap_.change(id) = std::move(cell);
+                         (!cell.whole || before.made == cell.made) && before.columns == cell.columns;
+  if (unchanged) return;
+  cell.version = ++versions_;
+  if (cell.layout && heap_.elements(id).empty()) heap_.add_elements(id, {heap_.new_identity()});
+  heap_.change(id) = std::move(cell);
 }
 
 void ContainerWalk::branch(ir::Node* node) {

@@ -10,8 +10,6 @@
 namespace compatcheck::passes {
 namespace {
 
-constexpr std::size_t most_options = 16;
-
 // These keep what they are given, or ask about None.
 bool keeps_operands(const ir::Node& node) {
   constexpr auto operators =

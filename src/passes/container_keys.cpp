@@ -9,8 +9,6 @@
 namespace compatcheck::passes {
 namespace {
 
-constexpr std::size_t most_ways = 16;  // that one access may go
-
 bool negates(const ir::Value* value, const ir::Value* other) {
   const ir::Node* node = value->producer();
   return node && node->is("aten::__not__") && node->input(0) == other;
@@ -93,7 +91,7 @@ bool ContainerWalk::is_there(const Question& question, const ir::Node* node) con
   const Cell& cell = heap_.at(question.dict);
   return std::ranges::any_of(there_, [&](const auto& known) {
     return known.first.dict == question.dict && known.first.key == question.key && encloses(known.second, *node) &&
-           same_keys(known.first.keys, cell.keys);
+           same_keys(known.first.keys, cell.keys) && (!cell.is_table() || known.first.version == cell.version);
   });
 }
 
@@ -107,19 +105,27 @@ void ContainerWalk::note_answer(const ir::Value* condition, bool holds, const ir
 // Whether a key that isn't known can be looked for: all keys are numbers, and none may be missing.
 bool ContainerWalk::takes_open_key(CellId dict, const ir::Value* key) const {
   const Cell& cell = heap_.at(dict);
+  if (cell.is_table()) return false;
   return cell.is_settled() && !cell.keys.empty() && is_number(key->type()) && std::ranges::all_of(cell.keys, is_number_constant);
+}
+
+ir::Value* ContainerWalk::list_of_keys(CellId dict, ir::Node* place) {
+  const Cell& cell = heap_.at(dict);
+  return cell.is_table() ? leaf(cell.items[0], place) : list_of(cell.keys, place);
 }
 
 // The place of a key that is there, among the keys.
 ir::Value* ContainerWalk::place_of_key(CellId dict, ir::Value* key, ir::Node* place) {
-  ir::Value* keys = list_of(heap_.at(dict).keys, place);
+  ir::Value* keys = list_of_keys(dict, place);
   return computed(place, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
 }
 
 ir::Value* ContainerWalk::ask_for(CellId dict, ir::Value* key, ir::Node* place) {
-  ir::Value* keys = list_of(heap_.at(dict).keys, place);
-  ir::Value* answer = computed(place, "aten::__contains__", std::array{keys, key}, ir::simple_type(ir::TypeKind::boolean));
-  questions_[answer] = {dict, key, heap_.at(dict).keys};
+  ir::Value* keys = list_of_keys(dict, place);
+  ir::Value* answer = is_empty_list(keys) ? constant_before(place, {false})
+                                          : computed(place, "aten::__contains__", std::array{keys, key},
+                                                     ir::simple_type(ir::TypeKind::boolean));
+  questions_[answer] = {dict, key, heap_.at(dict).keys, heap_.at(dict).version};
   return answer;
 }
 
@@ -195,7 +201,10 @@ void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
 // d[key] = x of a key that is there.
 void ContainerWalk::set_open_key(ir::Node* node, CellId dict) {
   ir::Value* key = node->input(1);
-  if (!is_there({dict, key, {}}, node)) leave(Abstract::of_cell(dict));
+  if (!is_there({dict, key, {}}, node)) {
+    if (!make_table(dict, node)) leave(Abstract::of_cell(dict));
+    return write_table(node, dict);
+  }
   std::vector<Abstract> items = with_item_at(place_of_key(dict, key, node), dict, look(node->input(2)), node);
   change(dict, node).items = std::move(items);
   wrote(node, dict);

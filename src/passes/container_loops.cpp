@@ -15,7 +15,8 @@
 namespace compatcheck::passes {
 
 struct ContainerWalk::CellPlan {
-  bool whole = false;      // a list is carried as one value
+  bool whole = false;      // a list is carried as one value, or as its columns
+  std::optional<Layout> layout{};
   bool untouched = false;  // an attribute may be so in some trip
   std::vector<Plan> items{};
   // What it is where an Optional is None when the loop begins.
@@ -119,7 +120,10 @@ class ContainerWalk::Loop {
   Site site() const { return walk_.site_of(node_); }
 
   // A list that is carried whole keeps its place among the carried values.
-  static bool keeps_place(const Plan& plan) { return plan.kind == Plan::Kind::contents && plan.contents->whole; }
+  static bool keeps_place(const Plan& plan) {
+    return plan.kind == Plan::Kind::contents && plan.contents->whole && plan.contents->kind == Cell::Kind::list &&
+           !plan.contents->layout;
+  }
 
   // ---- One trip
 
@@ -212,7 +216,16 @@ class ContainerWalk::Loop {
       type = walk_.heap_.origin(*abstract->cell).type;
     }
     Cell cell = abstract ? instance(*plan.contents, *abstract, place, carry) : fresh(*plan.contents, type, place, carry);
-    return Abstract::of_cell(walk_.add_cell(std::move(cell), type, std::move(sites)));
+    const CellId made = walk_.add_cell(std::move(cell), type, std::move(sites));
+    add_elements(made, abstract);
+    return Abstract::of_cell(made);
+  }
+
+  // Of a list that is carried in columns.
+  void add_elements(CellId list, const Abstract* before) {
+    if (!walk_.heap_.at(list).layout) return;
+    walk_.heap_.add_elements(list, elements_);
+    if (before) walk_.heap_.add_elements(list, walk_.elements_of(*before->cell));
   }
 
   template <class Carry>
@@ -236,9 +249,43 @@ class ContainerWalk::Loop {
   }
 
   template <class Carry>
+  Cell instance_of(const CellPlan& plan, const Abstract* list, const ir::TypeRef& type, ir::Node* place, Carry& carry) {
+    if (list) return instance(plan, *list, place, carry);
+    std::vector<ir::Value*> nothing(plan.layout ? column_types(*plan.layout).size() : 1);
+    if (plan.layout) return carried_columns(plan, nothing, carry);
+    return {.whole = true, .made = carry(nullptr, type)};
+  }
+
+  template <class Carry>
+  Cell carried_columns(const CellPlan& plan, const std::vector<ir::Value*>& before, Carry& carry) {
+    const std::vector<ir::TypeRef> types = column_types(*plan.layout);
+    Cell cell{.whole = true, .layout = std::make_shared<const Layout>(*plan.layout)};
+    for (std::size_t i = 0; i < types.size(); ++i) cell.columns.push_back(carry(before[i], types[i]));
+    return cell;
+  }
+
+  template <class Carry>
   Cell instance(const CellPlan& plan, const Abstract& of_cell, ir::Node* place, Carry& carry) {
     Cell cell = walk_.heap_.at(*of_cell.cell);
-    const ir::TypeRef type = walk_.heap_.origin(*of_cell.cell).type;
+    const CellOrigin origin = walk_.heap_.origin(*of_cell.cell);
+    const ir::TypeRef& type = origin.type;
+    if (plan.whole && plan.kind == Cell::Kind::dict) {
+      const Cell table = place ? walk_.table_of(cell, type, origin.sites, place) : cell;
+      std::vector<Abstract> lists;
+      for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        const ir::TypeRef list = ir::list_of(type->elements[i]);
+        const Abstract* before = table.is_table() ? &table.items[i] : nullptr;
+        const CellId made = walk_.add_cell(instance_of(*plan.items[i].contents, before, list, place, carry), list, origin.sites);
+        add_elements(made, before);
+        lists.push_back(Abstract::of_cell(made));
+      }
+      return {.kind = Cell::Kind::dict, .whole = true, .items = std::move(lists)};
+    }
+    if (plan.layout) {
+      std::vector<ir::Value*> columns(column_types(*plan.layout).size());
+      if (place) columns = walk_.columns_of(cell, origin.sites, *plan.layout, place);
+      return carried_columns(plan, columns, carry);
+    }
     if (plan.whole) {
       ir::Value* before = place ? walk_.leaf(of_cell, place) : nullptr;
       return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
@@ -305,7 +352,8 @@ class ContainerWalk::Loop {
       outer_.clear();
       return true;
     }
-    const std::size_t known = meeting_.size() + outer_.size();
+    const std::size_t known = meeting_.size() + outer_.size() + elements_.size();
+    note_elements(last, ends);
     const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
       if (!a || !b) return false;
       const Identities &one = walk_.heap_.identities(*a), &other = walk_.heap_.identities(*b);
@@ -322,7 +370,25 @@ class ContainerWalk::Loop {
           if (place == q) outer_.emplace(p, identity);
       }
     }
-    return meeting_.size() + outer_.size() > known;
+    return meeting_.size() + outer_.size() + elements_.size() > known;
+  }
+
+  // What items of lists may be that were outside of the loop. A container that is carried under its name and in such a list isn't
+  // known to be the same in the next trip.
+  void note_elements(const Cells& last, const Ends& ends) {
+    std::set<CellId> lists;
+    for (const auto& cell : last)
+      if (cell) lists.insert(*cell);
+    for (const auto& [id, plan] : plan_.cells) lists.insert(id);
+    std::set<Identity> held;
+    walk_.heap_.reopen(ends.changes);
+    for (const CellId list : lists) held.merge(walk_.elements_of(list));
+    walk_.heap_.close();
+    for (const Identity identity : held)
+      if (was_outside(identity)) elements_.insert(identity);
+    for (const auto& cell : last)
+      for (const auto& [identity, same] : identities(cell))
+        if (held.contains(identity)) walk_.leave(walk_.heap_.origin(*cell).sites);
   }
 
   Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
@@ -455,7 +521,7 @@ class ContainerWalk::Loop {
       const Cell& cell = end_state(*abstract.cell, ends);
       const ir::TypeRef& type = walk_.heap_.origin(*abstract.cell).type;
       // Only the identity of the container itself is carried, not that of containers in it.
-      if (!cell.is_settled() || std::ranges::any_of(cell.items, has_cells) ||
+      if (!cell.is_settled() || cell.layout || cell.is_table() || std::ranges::any_of(cell.items, has_cells) ||
           (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
         refuse(abstract, abstract);
       CellPlan contents{.whole = cell.kind == Cell::Kind::list, .kind = cell.kind, .keys = cell.keys};
@@ -475,9 +541,13 @@ class ContainerWalk::Loop {
   }
 
   bool widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
-    if (plan.whole) return false;
+    if (head.kind == Cell::Kind::dict && (plan.whole || head.whole || end.whole)) return widen_table(plan, head, end, origin, ends);
+    if (plan.whole && !plan.layout) return false;
     if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
-      if (head.whole && end.whole && head.made == end.made) return false;
+      if (head.whole && end.whole && head.made == end.made && head.columns == end.columns) return false;
+      if (needs_columns(origin.type))
+        if (const auto layout = layout_of(head, end, origin.type, ends)) return widen_layout(plan, *layout);
+      if (plan.layout) walk_.leave(origin.sites);
       if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites);
       plan = {.whole = true};
       return true;
@@ -488,6 +558,46 @@ class ContainerWalk::Loop {
     for (std::size_t i = 0; i < plan.items.size(); ++i)
       more = widen(plan.items[i], head.items[i], end.items[i], ends, false) || more;
     return more;
+  }
+
+  // Of the items of both, as they are at the end of a trip.
+  std::optional<Layout> layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type, const Ends& ends) {
+    auto layout = walk_.layout_of_items(head, type);
+    if (!layout && (head.whole || !head.items.empty())) return std::nullopt;
+    walk_.heap_.reopen(ends.changes);
+    auto joint = walk_.layout_of_items(end, type);
+    walk_.heap_.close();
+    if (!layout || (!joint && !end.whole && end.items.empty())) return layout ? layout : joint;
+    return joint && walk_.widen(*layout, *joint) ? layout : std::nullopt;
+  }
+
+  bool widen_layout(CellPlan& plan, const Layout& layout) {
+    if (plan.layout && ContainerWalk::keeps_codes(layout, *plan.layout)) return false;
+    if (plan.layout && !walk_.widen(*plan.layout, layout)) throw TooMuchWork{};
+    if (!plan.layout) plan = {.whole = true, .layout = layout};
+    return true;
+  }
+
+  bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
+    if (head.is_table() && end.is_table() && !plan.whole && same(head.items[0], end.items[0]) && same(head.items[1], end.items[1]) &&
+        !ends.changes.contains(*head.items[0].cell) && !ends.changes.contains(*head.items[1].cell))
+      return false;
+    bool more = !plan.whole;
+    if (more) {
+      plan = {.whole = true, .items = std::vector<Plan>(2), .kind = Cell::Kind::dict};
+      for (Plan& list : plan.items)
+        list = {.kind = Plan::Kind::contents, .contents = std::make_shared<CellPlan>(CellPlan{.whole = true})};
+    }
+    CellPlan& values = *plan.items[1].contents;
+    const ir::TypeRef type = ir::list_of(origin.type->elements[1]);
+    if (!needs_columns(type)) return more;
+    const auto list_of_values = [&](const Cell& dict, bool at_end) {
+      if (!dict.is_table()) return Cell{.items = dict.items};
+      return at_end ? end_state(*dict.items[1].cell, ends) : walk_.heap_.at(*dict.items[1].cell);
+    };
+    const auto layout = layout_of(list_of_values(head, false), list_of_values(end, true), type, ends);
+    if (!layout) walk_.leave(origin.sites);
+    return widen_layout(values, *layout) || more;
   }
 
   [[noreturn]] void refuse(const Abstract& head, const Abstract& end) const {
@@ -575,6 +685,25 @@ class ContainerWalk::Loop {
 
   void collect(const CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends,
                std::vector<ir::Value*>& values) {
+    ir::Node* place = node_->blocks()[0]->return_node();
+    if (plan.whole && plan.kind == Cell::Kind::dict) {
+      walk_.heap_.reopen(ends.changes);
+      const Cell table = walk_.table_of(end, origin.type, origin.sites, place);
+      const HeapChanges now = walk_.heap_.close();
+      for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        const CellId list = *table.items[i].cell;
+        const auto found = now.find(list);
+        collect(*plan.items[i].contents, found == now.end() ? walk_.heap_.at(list) : *found->second, walk_.heap_.origin(list), ends,
+                values);
+      }
+      return;
+    }
+    if (plan.layout) {
+      walk_.heap_.reopen(ends.changes);
+      std::ranges::copy(walk_.columns_of(end, origin.sites, *plan.layout, place), std::back_inserter(values));
+      walk_.heap_.close();
+      return;
+    }
     if (plan.whole) values.push_back(end.made ? end.made : walk_.make(end, origin, node_->blocks()[0]->return_node()));
     for (std::size_t i = 0; i < plan.items.size(); ++i) collect(plan.items[i], &end.items[i], ends, values);
   }
@@ -586,6 +715,8 @@ class ContainerWalk::Loop {
   std::set<Site> plan_sites_{};
   std::set<std::pair<std::size_t, std::size_t>> meeting_{};  // places of carried cells that may be one list
   std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
+  // What items of carried lists may be: those of two of them, the same.
+  std::set<Identity> elements_{walk_.heap_.new_identity()};
   Identity first_identity_ = walk_.heap_.new_identity();
   std::size_t cells_before_ = walk_.heap_.size();
 };

@@ -61,6 +61,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"aten::mul", &Walk::repeat},
       {"aten::list", &Walk::copy},
       {"aten::copy", &Walk::copy},
+      {"aten::tensor", &Walk::tensor},
       {"aten::any", &Walk::verdict},
       {"aten::all", &Walk::verdict},
       {"aten::sorted", &Walk::sorted},
@@ -152,6 +153,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
   if (!node->inputs().empty()) {
     const Cell* list = known_list(from);
     if (from.cell && heap_.at(*from.cell).kind == Cell::Kind::dict) {
+      if (heap_.at(*from.cell).is_table()) return view_table(node, *from.cell);
       cell = heap_.at(*from.cell);
       cell.made = nullptr;
       if (!spend(budget_.listed, cell.items.size())) return unfollowed();
@@ -210,6 +212,12 @@ void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& resul
   drop(node);
 }
 
+// Of lists of numbers.
+void ContainerWalk::tensor(ir::Node* node) {
+  const Abstract from = look(node->input(0));
+  if (!(from.cell && heap_.at(*from.cell).layout && read_columns(node, *from.cell))) visit_other(node);
+}
+
 // As many parts as there are sizes.
 void ContainerWalk::split(ir::Node* node) {
   const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
@@ -239,7 +247,10 @@ void ContainerWalk::item(ir::Node* node) {
   if (!from.cell) return visit_other(node);
   const Cell& cell = heap_.at(*from.cell);
   if (cell.kind == Cell::Kind::dict) {
+    if (cell.is_table()) return read_table(node, *from.cell);
     const auto key = as_constant(look(node->input(1)));
+    if (!key && may_become_table(*from.cell) && cell.keys.empty() && node->is("aten::get"))
+      return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
     if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
     if (!key || !is_key(*key)) leave(from);
     const Abstract* found = cell.find(*key);
@@ -253,11 +264,13 @@ void ContainerWalk::item(ir::Node* node) {
     if (!node->is("aten::get")) return visit_other(node);  // it raises
     return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
   }
-  if (cell.whole) return visit_other(node);
+  if (cell.whole) return cell.layout && read_columns(node, *from.cell) ? void() : visit_other(node);
   if (const auto at = position(node->input(1), cell.items.size())) return give(node, Abstract(cell.items[*at]));
   const bool labels = std::ranges::all_of(cell.items, is_choice);
-  if (cell.items.empty() || (!labels && is_plain_element(heap_.origin(*from.cell).type->elements[0]))) return visit_other(node);
+  if (cell.items.empty() || (!labels && is_plain_element(heap_.origin(*from.cell).type->elements[0])))
+    return read_columns(node, *from.cell) ? void() : visit_other(node);
   if (is_left_out(node->output())) leave(from);
+  if (cell.items.size() > most_ways && read_columns(node, *from.cell)) return;
   if (cell.items.size() == 1) return give(node, Abstract(cell.items.front()));
   ir::Value* code = place_in(cell.items.size(), node->input(1), node);
   give(node, item_at(code, from, node));
@@ -265,8 +278,10 @@ void ContainerWalk::item(ir::Node* node) {
 
 void ContainerWalk::length(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
-  if (!from.cell || heap_.at(*from.cell).whole) return visit_other(node);
+  if (!from.cell) return visit_other(node);
   const Cell cell = heap_.at(*from.cell);
+  if (cell.is_table()) return read_table(node, *from.cell);
+  if (cell.whole) return cell.layout && read_columns(node, *from.cell) ? void() : visit_other(node);
   const auto missing = std::ranges::count_if(cell.present, [](const ir::Value* present) { return present != nullptr; });
   ir::Value* count = constant_before(node, {static_cast<std::int64_t>(cell.items.size()) - missing});
   for (ir::Value* present : cell.present)
@@ -278,12 +293,14 @@ void ContainerWalk::length(ir::Node* node) {
 }
 
 void ContainerWalk::slice(ir::Node* node) {
-  const Cell* list = node->inputs().size() == 4 ? known_list(look(node->input(0))) : nullptr;
-  if (!list) return visit_other(node);
+  if (node->inputs().size() != 4) return visit_other(node);
+  const Abstract from = look(node->input(0));
+  const Cell* list = known_list(from);
+  if (!list) return from.cell ? visit_cut(node, from) : visit_other(node);
   const auto* step = known<std::int64_t>(node->input(3));
   const ir::Constant *start = ir::constant_of(node->input(1)), *end = ir::constant_of(node->input(2));
   const auto is_bound = [](const ir::Constant* at) { return at && (at->is_none() || at->get<std::int64_t>()); };
-  if (!step || *step == 0 || !is_bound(start) || !is_bound(end)) return visit_cut(node, look(node->input(0)));
+  if (!step || *step == 0 || !is_bound(start) || !is_bound(end)) return visit_cut(node, from);
   const auto bound = [](const ir::Constant* at) {
     return at->is_none() ? std::nullopt : std::optional(*at->get<std::int64_t>());
   };
@@ -295,6 +312,7 @@ void ContainerWalk::slice(ir::Node* node) {
 
 // A new list of the same items, which of them isn't known: lists in lists must stay the same ones.
 void ContainerWalk::visit_cut(ir::Node* node, const Abstract& list) {
+  if (list.cell && heap_.at(*list.cell).kind == Cell::Kind::list && read_columns(node, *list.cell)) return;
   leave_nested(list);
   visit_other(node);
 }
@@ -305,8 +323,10 @@ void ContainerWalk::leave_nested(const Abstract& list) const {
 
 void ContainerWalk::sum(ir::Node* node) {
   if (node->inputs().size() != 2 || !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
-  const Cell *one = known_list(look(node->input(0))), *other = known_list(look(node->input(1)));
+  const Abstract a = look(node->input(0)), b = look(node->input(1));
+  const Cell *one = known_list(a), *other = known_list(b);
   if (!one || !other) {
+    if (a.cell && b.cell && add_columns(node, *a.cell, *b.cell)) return;
     for (ir::Value* input : node->inputs()) leave_nested(look(input));
     return visit_other(node);
   }
@@ -340,6 +360,8 @@ void ContainerWalk::copy(ir::Node* node) {
   const bool dict = is_kind(node->output(), ir::TypeKind::dict);
   if (!dict && !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
+  if (cell.is_table()) return view_table(node, *from.cell);
+  if (cell.layout) return read_columns(node, *from.cell) ? void() : visit_other(node);
   if (cell.whole && !is_plain_element(heap_.origin(*from.cell).type->elements[0])) return visit_other(node);
   if (!spend(budget_.listed, cell.items.size())) return visit_holder(node, cell.items);
   if (!cell.whole) cell.made = nullptr;
@@ -360,8 +382,11 @@ void ContainerWalk::verdict(ir::Node* node) {
 void ContainerWalk::contains(ir::Node* node) {
   const Abstract from = node->inputs().size() == 2 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) return visit_other(node);
+  if (heap_.at(*from.cell).is_table()) return read_table(node, *from.cell);
   const auto key = as_constant(look(node->input(1)));
   if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
+  if (!key && may_become_table(*from.cell) && heap_.at(*from.cell).keys.empty())
+    return give(node, Abstract::of(constant_before(node, {false})));
   if (!key || !is_key(*key)) leave(from);
   const Cell& cell = heap_.at(*from.cell);
   const Abstract* found = cell.find(*key);
@@ -391,8 +416,9 @@ void ContainerWalk::index(ir::Node* node) {
 void ContainerWalk::sorted(ir::Node* node) {
   const Cell* list = node->inputs().size() == 1 ? known_list(look(node->input(0))) : nullptr;
   std::vector<Abstract> items = list ? list->items : std::vector<Abstract>();
-  if (!list || !sort_constants(items)) return visit_other(node);
-  give_list(node, std::move(items));
+  if (list && sort_constants(items)) return give_list(node, std::move(items));
+  const Abstract from = node->inputs().empty() ? Abstract() : look(node->input(0));
+  if (!(from.cell && needs_columns(node->output()->type()) && read_columns(node, *from.cell))) visit_other(node);
 }
 
 // Texts or ints, if all are known.
@@ -413,6 +439,7 @@ void ContainerWalk::dict_view(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict || !is_kind(node->output(), ir::TypeKind::list))
     return visit_other(node);
+  if (heap_.at(*from.cell).is_table()) return view_table(node, *from.cell);
   if (!heap_.at(*from.cell).is_settled()) return values_that_may_be_there(node, from);
   const bool values = node->is("aten::values"), pairs = node->is("aten::items");
   const Cell cell = heap_.at(*from.cell);
@@ -475,7 +502,7 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && at) {
     Abstract item = look(inputs[2]);
     change(id, node).items[*at] = std::move(item);
-  } else if (node->is("aten::_set_item") && inputs.size() == 3 && size > 1 &&
+  } else if (node->is("aten::_set_item") && inputs.size() == 3 && size > 1 && size <= most_ways &&
              (std::ranges::all_of(heap_.at(id).items, is_choice) || !is_plain_element(heap_.origin(id).type->elements[0]))) {
     std::vector<Abstract> items = with_item_at(place_in(size, inputs[1], node), id, look(inputs[2]), node);
     change(id, node).items = std::move(items);
@@ -513,6 +540,7 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
 
 // l.append(x) → l + [x].
 void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
+  if (write_columns(node, id)) return;
   const Abstract list = Abstract::of_cell(id);
   if (!has_list_form(*node) || !is_plain_element(heap_.origin(id).type->elements[0])) leave(list);
   for (std::size_t i = 1; i < node->inputs().size(); ++i)
@@ -557,8 +585,11 @@ ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
 void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   const Abstract dict = Abstract::of_cell(id);
   const auto inputs = node->inputs();
+  if (heap_.at(id).is_table()) return write_table(node, id);
   auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
   if (!key && node->is("aten::_set_item") && inputs.size() == 3 && takes_open_key(id, inputs[1])) return set_open_key(node, id);
+  if (!key && (node->is("aten::_set_item") || node->is("aten::setdefault")) && inputs.size() == 3 && make_table(id, node))
+    return write_table(node, id);
   if (key && !is_key(*key)) key.reset();
   const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
   if (ir::Value* present = found ? heap_.at(id).presence(found) : nullptr; present && !node->is("aten::_set_item"))
@@ -570,7 +601,7 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
     const Abstract from = look(inputs[1]);
     if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) leave(dict);
     const Cell other = heap_.at(*from.cell);
-    if (!other.is_settled()) leave(from);
+    if (!other.is_settled() || other.is_table()) leave(from);
     Cell& cell = change(id, node);
     for (std::size_t i = 0; i < other.keys.size(); ++i) cell.set(other.keys[i], other.items[i]);
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && key) {

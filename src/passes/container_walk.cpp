@@ -89,11 +89,18 @@ void ContainerWalk::run() {
   label(*graph_.top());
   load_attributes();
   walk(*graph_.top());
-  safely(graph_.top()->return_node(), &ContainerWalk::put_operands);
+  safely(graph_.top()->return_node(), &ContainerWalk::put_outputs);
+}
+
+// A list of records comes out as lists of their parts.
+void ContainerWalk::put_outputs(ir::Node* node) {
+  gives_outputs_ = true;
+  put_operands(node);
 }
 
 void ContainerWalk::run_again(const ir::Graph& original) {
   ir::Block* top = graph_.top();
+  gives_outputs_ = false;
   for (const auto& [key, holder] : holders_) heap_.change(holder).untouched = true;
   read_before_write_.clear();
   keep_snapshot();
@@ -112,7 +119,7 @@ void ContainerWalk::run_again(const ir::Graph& original) {
     next_ = node->next();
     safely(node, &ContainerWalk::visit);
   }
-  safely(top->return_node(), &ContainerWalk::put_operands);
+  safely(top->return_node(), &ContainerWalk::put_outputs);
 }
 
 void ContainerWalk::finish() {
@@ -264,6 +271,7 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   const CellOrigin& origin = heap_.origin(id);
   // It may be read under another name.
   for (const CellId other : heap_.sharing(id)) {
+    if (!ir::same_structure(*origin.type, *heap_.origin(other).type)) continue;  // a part of the same item of a list
     writes_under_names_ = true;
     if (!is_live(other, writer)) continue;
     const ir::Block* block = writer->owner();
@@ -279,6 +287,7 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
     }
     to_spread_.emplace_back(id, other);
   }
+  reach_lists(id, writer);
   note_lost(origin.input, writer);
   for (const CellId other : heap_.sharing(id)) note_lost(heap_.origin(other).input, writer);
   Cell& cell = heap_.change(id);
@@ -288,11 +297,14 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
 
 // What has been written reaches those that may be the same object.
 void ContainerWalk::spread(ir::Node* place, Site site) {
-  while (!to_spread_.empty()) {
-    const auto [from, to] = to_spread_.back();
-    to_spread_.pop_back();
-    if (ir::Value* same = sameness(from, to, place)) select(same, from, to, place, site);
-  }
+  do {
+    write_back(place);
+    while (!to_spread_.empty()) {
+      const auto [from, to] = to_spread_.back();
+      to_spread_.pop_back();
+      if (ir::Value* same = sameness(from, to, place)) select(same, from, to, place, site);
+    }
+  } while (!to_write_back_.empty());
 }
 
 const Cell* ContainerWalk::known_list(const Abstract& list) {
@@ -352,7 +364,10 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
     if (abstract.value && holds(abstract.value, abstract)) return abstract.value;
     std::vector<ir::Value*> parts;
     for (const Abstract& part : *abstract.parts) parts.push_back(leaf(part, place));
-    return node_before(place, "prim::TupleConstruct", parts, {&abstract.type, 1})->output();
+    ir::Type type = *abstract.type;
+    for (std::size_t i = 0; i < parts.size() && gives_outputs_; ++i) type.elements[i] = parts[i]->type();
+    const ir::TypeRef made = gives_outputs_ ? std::make_shared<const ir::Type>(std::move(type)) : abstract.type;
+    return node_before(place, "prim::TupleConstruct", parts, {&made, 1})->output();
   }
   const Cell& cell = heap_.at(*abstract.cell);
   if (cell.made && holds(cell.made, abstract)) return cell.made;
@@ -362,6 +377,8 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
 }
 
 ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
+  if (cell.layout && gives_outputs_) return spread_out(cell, origin, place);
+  if (cell.layout || cell.is_table()) leave(origin.sites);
   if (cell.whole) return cell.made;
   if (cell.kind == Cell::Kind::object || !cell.is_settled()) leave(origin.sites);
   if (!spend(budget_.listed, cell.items.size())) leave(origin.sites);
@@ -415,6 +432,7 @@ void ContainerWalk::safely(ir::Node* node, Visit step) {
     (this->*step)(node);
   } catch (const Unfollowed& found) {
     to_spread_.clear();
+    to_write_back_.clear();
     failed_.insert(found.sites.begin(), found.sites.end());
     while (heap_.open_frames() > open) heap_.close();
     if (!node->owner()) return;

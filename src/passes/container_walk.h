@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -97,6 +99,7 @@ class ContainerWalk {
   Site site_of(const ir::Node* node) const;
   Site site_of(const ir::Value* value) const;
   bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
+  bool is_left_out_result(const ir::Node* node) const { return node->outputs().size() == 1 && is_left_out(node->output()); }
   void label(const ir::Block& block);
   std::vector<Site> labels_of(const ir::Block& block);  // of its nodes, nested ones too, in order
   void label_copy(const ir::Node* first, const ir::Node* end, std::span<const Site> labels);
@@ -108,6 +111,7 @@ class ContainerWalk {
   void visit_other(ir::Node* node);
   bool evaluate_known(ir::Node* node);
   void put_operands(ir::Node* node);
+  void put_outputs(ir::Node* node);
   void put_operands_from(ir::Node* node, std::size_t first);
   void give(ir::Node* node, Abstract result);
   void drop(ir::Node* node);  // at the end
@@ -123,6 +127,7 @@ class ContainerWalk {
   void tuple_construct(ir::Node* node);
   void tuple_read(ir::Node* node);
   void list_unpack(ir::Node* node);
+  void tensor(ir::Node* node);
   void split(ir::Node* node);
   void item(ir::Node* node);
   void length(ir::Node* node);
@@ -169,6 +174,51 @@ class ContainerWalk {
   void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
   ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
+  // ---- container_columns.cpp
+  struct Placement {
+    CellId list;
+    ir::Value* index;
+    std::uint64_t version;  // the list's
+    Abstract item;
+    const ir::Block* block;  // in which it holds
+  };
+  struct ChangedColumn {
+    ir::Value* list = nullptr;
+    ir::Value* taken = nullptr;  // that pop gives
+  };
+  std::optional<Layout> layout_of(const Abstract& item);
+  std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
+  static std::optional<Layout> layout_of_type(const ir::TypeRef& type);
+  bool widen(Layout& layout, const Layout& other);
+  static bool keeps_codes(const Layout& narrow, const Layout& wide);
+  std::optional<Layout> layout_of_items(const Cell& list, const ir::TypeRef& type);
+  std::optional<Layout> joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type);
+  void add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves);
+  ir::Value* vector_of(ir::Value* list, ir::Node* place);
+  ir::Value* numbers_of(ir::Value* vector, const ir::TypeRef& list, ir::Node* place);
+  Abstract item_from(const Layout& layout, std::span<ir::Value* const>& leaves, const std::set<Identity>& elements,
+                     ir::Node* place);
+  std::vector<ir::Value*> columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout, ir::Node* place);
+  bool keep_in_columns(CellId id, ir::Node* place);
+  void set_columns(CellId id, Layout layout, std::vector<ir::Value*> columns);
+  ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
+  void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
+  std::set<Identity> elements_of(CellId list);
+  void hold(CellId list, const Abstract& item, ir::Node* node);
+  void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
+  void reach_lists(CellId id, const ir::Node* writer);
+  void write_back(ir::Node* place);
+  ChangedColumn changed_column(ir::Node* place, const std::string& op, const std::vector<ir::Value*>& inputs);
+  bool write_columns(ir::Node* node, CellId id);
+  std::vector<ir::Value*> in_order(const std::vector<ir::Value*>& columns, ir::Value* order, ir::Node* place);
+  std::optional<std::vector<ir::Value*>> sorted_columns(const Cell& list, bool backwards, ir::Node* place);
+  bool sort_columns(ir::Node* node, CellId id);
+  void give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns, const std::vector<CellId>& from);
+  bool read_columns(ir::Node* node, CellId id);
+  bool add_columns(ir::Node* node, CellId a, CellId b);
+  ir::Value* spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place);
+  ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
+
   // ---- container_choices.cpp
   ir::Value* code_in(const Abstract& choice, std::vector<Abstract>& options, ir::Node* place);
   ir::Value* list_of(const std::vector<ir::Constant>& constants, ir::Node* place);
@@ -184,6 +234,7 @@ class ContainerWalk {
     CellId dict;
     const ir::Value* key;
     std::vector<ir::Constant> keys;
+    std::uint64_t version = 0;  // the dictionary's
   };
   void settle_keys(const ir::Value* condition, bool holds);
   void demand(ir::Value* holds, ir::Node* node);
@@ -192,6 +243,7 @@ class ContainerWalk {
   bool is_there(const Question& question, const ir::Node* node) const;
   void note_answer(const ir::Value* condition, bool holds, const ir::Block* block);
   bool takes_open_key(CellId dict, const ir::Value* key) const;
+  ir::Value* list_of_keys(CellId dict, ir::Node* place);
   ir::Value* place_of_key(CellId dict, ir::Value* key, ir::Node* place);
   ir::Value* ask_for(CellId dict, ir::Value* key, ir::Node* place);
   Abstract item_of(CellId dict, ir::Value* key, ir::Node* place);
@@ -202,6 +254,17 @@ class ContainerWalk {
   void read_open_key(ir::Node* node, CellId dict);
   void get_open_key(ir::Node* node, CellId dict);
   void set_open_key(ir::Node* node, CellId dict);
+
+  // ---- container_tables.cpp
+  bool may_become_table(CellId dict) const;
+  bool make_table(CellId dict, ir::Node* place);
+  Cell table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place);
+  void read_table(ir::Node* node, CellId dict);
+  void write_table(ir::Node* node, CellId dict);
+  void view_table(ir::Node* node, CellId dict);
+  ir::Value* name_of(CellId list, ir::Node* place);
+  ir::Node* labelled(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types,
+                     Site site);
 
   // ---- container_loops.cpp
   struct Plan;
@@ -235,6 +298,10 @@ class ContainerWalk {
   std::unordered_set<const ir::Node*> done_;
   std::vector<ir::Node*> dropped_;
   std::vector<std::pair<CellId, CellId>> to_spread_;  // what was changed, and what may be the same object
+  std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of what was read from lists kept in columns
+  std::vector<std::shared_ptr<const Placement>> to_write_back_;
+  std::uint64_t versions_ = 0;
+  bool gives_outputs_ = false;  // the model's
   ir::Node* next_ = nullptr;                          // what is visited after this node
   std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
   std::vector<Cell> snapshot_;              // all cells when the call began
@@ -253,6 +320,11 @@ class ContainerWalk {
 
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
+// Whether ONNX has no list of such items: neither numbers nor tensors.
+bool needs_columns(const ir::TypeRef& list);
+std::vector<ir::TypeRef> column_types(const Layout& layout);
+inline constexpr std::size_t most_options = 16;  // of a choice
+inline constexpr std::size_t most_ways = 16;     // that one access may go
 bool has_cells(const Abstract& abstract);
 bool is_settled(const Abstract& abstract);        // None, or known not to be
 bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length

@@ -112,16 +112,48 @@ HeapChanges Heap::close() {
   return after;
 }
 
+void Heap::reopen(const HeapChanges& after) {
+  open();
+  for (const auto& [id, cell] : after) {
+    change(id);
+    cells_[id] = cell;
+  }
+}
+
+void Heap::add_elements(CellId list, const std::set<Identity>& identities) {
+  elements_[list].insert(identities.begin(), identities.end());
+}
+
+const std::set<Identity>& Heap::elements(CellId list) const {
+  static const std::set<Identity> none;
+  const auto found = elements_.find(list);
+  return found == elements_.end() ? none : found->second;
+}
+
+std::vector<CellId> Heap::lists_that_may_hold(CellId id) const {
+  std::vector<CellId> lists;
+  for (const auto& [list, elements] : elements_)
+    if (list != id && std::ranges::any_of(identities_[id], [&](const auto& entry) { return elements.contains(entry.first); }))
+      lists.push_back(list);
+  return lists;
+}
+
 void Heap::set_identities(CellId id, Identities identities) {
   for (const auto& [identity, same] : identities_[id]) std::erase(cells_of_[identity], id);
   for (const auto& [identity, same] : identities) cells_of_[identity].push_back(id);
   identities_[id] = std::move(identities);
 }
 
+const std::vector<CellId>& Heap::cells_of(Identity identity) const {
+  static const std::vector<CellId> none;
+  const auto found = cells_of_.find(identity);
+  return found == cells_of_.end() ? none : found->second;
+}
+
 std::vector<CellId> Heap::sharing(CellId id) const {
   std::vector<CellId> others;
   for (const auto& [identity, same] : identities_[id])
-    for (const CellId other : cells_of_.at(identity))
+    for (const CellId other : cells_of(identity))
       if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
   return others;
 }

@@ -66,6 +66,17 @@ inline bool is_choice(const Abstract& abstract) {
   return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));
 }
 
+// How a list keeps items that only the running model knows: the numbers and tensors that each is made of, in a list of their own
+// for each place (a column). A list of numbers within an item is kept as a vector.
+struct Layout {
+  enum class Kind : std::uint8_t { value, numbers, tuple, dict, object, choice };
+  Kind kind = Kind::value;
+  ir::TypeRef type{};                // of an item
+  std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
+  std::vector<Layout> parts{};
+  std::vector<Abstract> options{};  // of a choice
+};
+
 // What it is if it isn't None; null if it is.
 const Abstract* content(const Abstract& abstract);
 
@@ -75,14 +86,19 @@ bool same(const Abstract& a, const Abstract& b);
 struct Cell {
   enum class Kind : std::uint8_t { list, dict, object };
   Kind kind = Kind::list;
-  bool whole = false;                // of a list only `made` is known, not the items
+  // Of a list only `made` or its columns are known, not the items. A dict has one list of its keys and one of its values.
+  bool whole = false;
   bool untouched = false;            // holds an attribute, which may be as it was when the call began
   std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
   std::vector<Abstract> items{};
   std::vector<ir::Value*> present{};  // of a dict with keys that may not be there: a bool for each; null: the key is there
   bool unordered = false;             // the order of a dict's keys isn't known
   ir::Value* made = nullptr;          // a value that holds the contents of this moment, where there is one
+  std::shared_ptr<const Layout> layout{};  // of a list that is kept in columns
+  std::vector<ir::Value*> columns{};
+  std::uint64_t version = 0;  // another one after each write that may change which item has which place
 
+  bool is_table() const { return kind == Kind::dict && whole; }
   const Abstract* find(const ir::Constant& key) const;
   void set(const ir::Constant& key, Abstract item);  // the last place, if the key is new
   void erase(std::size_t place);                     // of a dict
@@ -131,6 +147,7 @@ class Heap {
   // What a block does to the heap: open before it is walked; close takes it back and returns it.
   void open() { frames_.push_back({.first = size()}); }
   HeapChanges close();
+  void reopen(const HeapChanges& after);  // puts back what a block that was closed has left, until close()
   std::size_t open_frames() const { return frames_.size(); }
 
   // Created in a block that was closed; only copies that join it with others live on.
@@ -141,8 +158,13 @@ class Heap {
   const Identities& identities(CellId id) const { return identities_[id]; }
   void set_identities(CellId id, Identities identities);
   Identity new_identity() { return next_identity_++; }
-  const std::vector<CellId>& cells_of(Identity identity) const { return cells_of_.at(identity); }
+  const std::vector<CellId>& cells_of(Identity identity) const;
   std::vector<CellId> sharing(CellId id) const;  // other cells that share one
+
+  // What items of a list that is kept in columns may be, beside objects that only the list has.
+  void add_elements(CellId list, const std::set<Identity>& identities);
+  const std::set<Identity>& elements(CellId list) const;
+  std::vector<CellId> lists_that_may_hold(CellId id) const;
 
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
@@ -155,6 +177,7 @@ class Heap {
   std::vector<bool> ended_;
   std::vector<Identities> identities_;
   std::map<Identity, std::vector<CellId>> cells_of_;
+  std::map<CellId, std::set<Identity>> elements_;
   Identity next_identity_ = 0;
 };
 

@@ -1,0 +1,570 @@
+// Lists of tuples, lists, dictionaries, objects or texts whose length only the running model knows: ONNX has lists of tensors and
+// vectors of numbers alone. Such a list is kept in columns, one for each number or tensor of an item. What is read from it is a
+// copy that knows its place, and a write to the copy is a write to that place.
+#include <algorithm>
+#include <array>
+
+#include "ir/dtype.h"
+#include "passes/container_walk.h"
+#include "passes/effects.h"
+#include "passes/list_form.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+bool is_column_item(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::tensor) || is_number(type); }
+
+const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
+
+bool holds_choice(const Layout& layout) {
+  return layout.kind == Layout::Kind::choice || std::ranges::any_of(layout.parts, holds_choice);
+}
+
+std::string text_of(const ir::Constant& key) {
+  if (const auto* text = key.get<std::string>()) return *text;
+  const auto* number = key.get<std::int64_t>();
+  return number ? std::to_string(*number) : std::string();
+}
+
+bool is_list_of_numbers(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::list) && is_number(element_of(type)); }
+
+// What a column holds for a layout's place.
+ir::TypeRef column_item(const Layout& layout) {
+  using enum Layout::Kind;
+  if (layout.kind == choice) return ir::simple_type(ir::TypeKind::integer);
+  return layout.kind == numbers || ir::is(layout.type, ir::TypeKind::tensor) ? ir::tensor_type() : layout.type;
+}
+
+void add_column_types(const Layout& layout, std::vector<ir::TypeRef>& types) {
+  if (layout.parts.empty() && layout.keys.empty() && layout.kind != Layout::Kind::tuple) types.push_back(ir::list_of(column_item(layout)));
+  for (const Layout& part : layout.parts) add_column_types(part, types);
+}
+
+const Layout* part_of(const Layout& layout, const ir::Constant& key) {
+  for (std::size_t i = 0; i < layout.keys.size(); ++i)
+    if (ir::equal(layout.keys[i], key)) return &layout.parts[i];
+  return nullptr;
+}
+
+std::int64_t dtype_of(const ir::TypeRef& number) {
+  using enum ir::DType;
+  return static_cast<std::int64_t>(ir::is(number, ir::TypeKind::floating) ? f64 : ir::is(number, ir::TypeKind::boolean) ? boolean : i64);
+}
+
+}  // namespace
+
+std::vector<ir::TypeRef> column_types(const Layout& layout) {
+  std::vector<ir::TypeRef> types;
+  add_column_types(layout, types);
+  return types;
+}
+
+bool needs_columns(const ir::TypeRef& list) { return ir::is(list, ir::TypeKind::list) && !is_column_item(element_of(list)); }
+
+// ---- Layouts
+
+// None: such an item can't be kept in columns.
+std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
+  using enum Layout::Kind;
+  work();
+  if (item.present) return std::nullopt;
+  if (is_choice(item)) {
+    Layout layout{.kind = choice};
+    if (item.code)
+      layout.options = *item.parts;
+    else
+      layout.options.push_back(item);
+    layout.type = layout.options.front().value->type();
+    return layout;
+  }
+  if (item.code) return Layout{.type = item.type};
+  if (item.parts) return layout_of_parts({.kind = tuple, .type = item.type}, *item.parts);
+  if (!item.cell) return layout_of_type(item.value->type());
+  const Cell& cell = heap_.at(*item.cell);
+  const ir::TypeRef& type = heap_.origin(*item.cell).type;
+  if (cell.kind == Cell::Kind::list)
+    return is_list_of_numbers(type) ? std::optional(Layout{.kind = numbers, .type = type}) : std::nullopt;
+  if (cell.whole || !cell.is_settled()) return std::nullopt;
+  const bool is_object = cell.kind == Cell::Kind::object;
+  return layout_of_parts({.kind = is_object ? object : dict, .type = type, .keys = cell.keys}, cell.items);
+}
+
+std::optional<Layout> ContainerWalk::layout_of_parts(Layout layout, const std::vector<Abstract>& parts) {
+  if (parts.empty()) return std::nullopt;  // without columns nothing says how many there are
+  for (const Abstract& part : parts) {
+    auto inner = layout_of(part);
+    if (!inner) return std::nullopt;
+    layout.parts.push_back(*std::move(inner));
+  }
+  return layout;
+}
+
+// Of a value that isn't followed.
+std::optional<Layout> ContainerWalk::layout_of_type(const ir::TypeRef& type) {
+  if (is_column_item(type)) return Layout{.type = type};
+  if (is_list_of_numbers(type)) return Layout{.kind = Layout::Kind::numbers, .type = type};
+  if (!ir::is(type, ir::TypeKind::tuple) || type->elements.empty()) return std::nullopt;
+  Layout layout{.kind = Layout::Kind::tuple, .type = type};
+  for (const ir::TypeRef& element : type->elements) {
+    auto part = layout_of_type(element);
+    if (!part) return std::nullopt;
+    layout.parts.push_back(*std::move(part));
+  }
+  return layout;
+}
+
+// Makes `layout` one that holds what `other` holds, too; false: there is none.
+bool ContainerWalk::widen(Layout& layout, const Layout& other) {
+  using enum Layout::Kind;
+  work();
+  if (layout.kind != other.kind || layout.parts.size() != other.parts.size()) return false;
+  if (layout.kind == value || layout.kind == numbers)
+    return ir::equal(*layout.type, *other.type) || (is_column_item(layout.type) && ir::is(layout.type, ir::TypeKind::tensor) &&
+                                                    ir::is(other.type, ir::TypeKind::tensor));
+  if (layout.kind == dict && !same_keys(layout.keys, other.keys)) return false;
+  for (const Abstract& option : other.options) {
+    if (std::ranges::any_of(layout.options, [&](const Abstract& known) { return same(known, option); })) continue;
+    if (layout.options.size() == most_options) return false;
+    layout.options.push_back(option);
+  }
+  for (std::size_t i = 0; i < layout.parts.size(); ++i) {
+    const Layout* part = layout.kind == object ? part_of(other, layout.keys[i]) : &other.parts[i];
+    if (!part || !widen(layout.parts[i], *part)) return false;
+  }
+  return true;
+}
+
+// Whether what is kept as `narrow` says needs no change to be kept as `wide` says, to which it was widened.
+bool ContainerWalk::keeps_codes(const Layout& narrow, const Layout& wide) {
+  if (!std::ranges::equal(narrow.options, std::span(wide.options).first(std::min(narrow.options.size(), wide.options.size())), same))
+    return false;
+  if (!same_keys(narrow.keys, wide.keys)) return false;
+  return std::ranges::equal(narrow.parts, wide.parts, keeps_codes);
+}
+
+std::optional<Layout> ContainerWalk::layout_of_items(const Cell& list, const ir::TypeRef& type) {
+  if (list.layout) return *list.layout;
+  if (list.whole) return layout_of_type(element_of(type));
+  std::optional<Layout> layout;
+  for (const Abstract& item : list.items) {
+    auto inner = layout_of(item);
+    if (!inner || (layout && !widen(*layout, *inner))) return std::nullopt;
+    if (!layout) layout = std::move(inner);
+  }
+  return layout;
+}
+
+// Of both lists, one of which may be empty.
+std::optional<Layout> ContainerWalk::joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type) {
+  if (!needs_columns(type)) return std::nullopt;
+  const auto is_empty = [](const Cell& list) { return !list.whole && list.items.empty(); };
+  if (is_empty(a)) return layout_of_items(b, type);
+  auto layout = layout_of_items(a, type);
+  if (!layout || is_empty(b)) return layout;
+  const auto other = layout_of_items(b, type);
+  if (!other || !widen(*layout, *other)) return std::nullopt;
+  return layout;
+}
+
+// ---- Items and columns
+
+// What of an item goes into the columns.
+void ContainerWalk::add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves) {
+  using enum Layout::Kind;
+  switch (layout.kind) {
+    case value: return leaves.push_back(leaf(item, place));
+    case numbers: return leaves.push_back(vector_of(leaf(item, place), place));
+    case choice: {
+      std::vector<Abstract> options = layout.options;
+      return leaves.push_back(code_in(item, options, place));
+    }
+    case tuple: {
+      const Abstract parts = item.parts ? item : as_parts(item, place);
+      for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], (*parts.parts)[i], place, leaves);
+      return;
+    }
+    case dict:
+    case object: break;
+  }
+  const Cell cell = heap_.at(*item.cell);
+  for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], *cell.find(layout.keys[i]), place, leaves);
+}
+
+// A list of numbers as a tensor.
+ir::Value* ContainerWalk::vector_of(ir::Value* list, ir::Node* place) {
+  const std::array<ir::Value*, 4> inputs{list, constant_before(place, {dtype_of(element_of(list->type()))}),
+                                         constant_before(place, {}), constant_before(place, {false})};
+  ir::Value* made = computed(place, "aten::tensor", inputs, ir::tensor_type());
+  done_.insert(made->producer());
+  return made;
+}
+
+ir::Value* ContainerWalk::numbers_of(ir::Value* vector, const ir::TypeRef& list, ir::Node* place) {
+  const auto kind = ir::is(element_of(list), ir::TypeKind::floating)  ? std::int64_t{1}
+                    : ir::is(element_of(list), ir::TypeKind::boolean) ? std::int64_t{2}
+                                                                      : std::int64_t{0};
+  const std::array<ir::Value*, 3> inputs{vector, constant_before(place, {std::int64_t{1}}), constant_before(place, {kind})};
+  return computed(place, "prim::tolist", inputs, list);
+}
+
+// An item made of what stands in the columns; takes the leaves that it needs. What has an identity may be one of `elements`.
+Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* const>& leaves, const std::set<Identity>& elements,
+                                  ir::Node* place) {
+  using enum Layout::Kind;
+  const auto take = [&] {
+    ir::Value* taken = leaves.front();
+    leaves = leaves.subspan(1);
+    known_[taken] = Abstract::of(taken);
+    return taken;
+  };
+  const auto made = [&](Cell cell) {
+    const CellId id = add_cell(std::move(cell), layout.type, {site_of(place)});
+    Identities identities = heap_.identities(id);
+    for (const Identity identity : elements) identities[identity] = {.known = false};
+    heap_.set_identities(id, std::move(identities));
+    return Abstract::of_cell(id);
+  };
+  if (layout.kind == value) return Abstract::of(take());
+  if (layout.kind == choice) return Abstract::of_choice(take(), layout.options, site_of(place));
+  if (layout.kind == numbers) {
+    ir::Value* list = numbers_of(take(), layout.type, place);
+    return made({.whole = true, .made = list});
+  }
+  std::vector<Abstract> parts;
+  for (const Layout& part : layout.parts) parts.push_back(item_from(part, leaves, elements, place));
+  if (layout.kind == tuple) return Abstract::of_parts(std::move(parts), layout.type);
+  return made({.kind = layout.kind == dict ? Cell::Kind::dict : Cell::Kind::object, .keys = layout.keys, .items = std::move(parts)});
+}
+
+// A list's columns, of which `layout` holds all items.
+std::vector<ir::Value*> ContainerWalk::columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout, ir::Node* place) {
+  if (list.layout) {
+    if (!keeps_codes(*list.layout, layout)) leave(sites);
+    return list.columns;
+  }
+  const std::vector<ir::TypeRef> types = column_types(layout);
+  if (list.whole && !(types.size() == 1 && ir::equal(*types[0], *list.made->type()))) leave(sites);
+  if (list.whole) return {list.made};
+  if (!spend(budget_.listed, list.items.size() * types.size())) leave(sites);
+  std::vector<std::vector<ir::Value*>> columns(types.size());
+  for (const Abstract& item : list.items) {
+    std::vector<ir::Value*> leaves;
+    add_leaves(layout, item, place, leaves);
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(leaves[i]);
+  }
+  std::vector<ir::Value*> made;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    made.push_back(node_before(place, "prim::ListConstruct", columns[i], {&types[i], 1})->output());
+  for (ir::Value* column : made) known_[column] = Abstract::of(column);
+  return made;
+}
+
+// Keeps a list in columns from here on. False if it can't be.
+bool ContainerWalk::keep_in_columns(CellId id, ir::Node* place) {
+  const ir::TypeRef type = heap_.origin(id).type;
+  if (!needs_columns(type) || heap_.at(id).layout) return heap_.at(id).layout != nullptr;
+  const auto layout = layout_of_items(heap_.at(id), type);
+  if (!layout || heap_.at(id).whole) return false;
+  for (const Abstract& item : std::vector<Abstract>(heap_.at(id).items)) hold(id, item, place);
+  set_columns(id, *layout, columns_of(heap_.at(id), heap_.origin(id).sites, *layout, place));
+  return true;
+}
+
+void ContainerWalk::set_columns(CellId id, Layout layout, std::vector<ir::Value*> columns) {
+  Cell& cell = heap_.change(id);
+  cell = {.whole = true, .layout = std::make_shared<const Layout>(std::move(layout)), .columns = std::move(columns)};
+  cell.version = ++versions_;
+  if (heap_.elements(id).empty()) heap_.add_elements(id, {heap_.new_identity()});
+}
+
+// The same place, counted from the front.
+ir::Value* ContainerWalk::from_front(ir::Value* index, ir::Value* list, ir::Node* place) {
+  const auto* number = known<std::int64_t>(index);
+  if (number && *number >= 0) return index;
+  const ir::TypeRef truth = ir::simple_type(ir::TypeKind::boolean), integer = ir::simple_type(ir::TypeKind::integer);
+  ir::Value* negative = computed(place, "aten::lt", std::array{index, constant_before(place, {std::int64_t{0}})}, truth);
+  ir::Value* once = computed(place, "aten::Int", {&negative, 1}, integer);
+  ir::Value* length = computed(place, "aten::len", {&list, 1}, integer);
+  return computed(place, "aten::add", std::array{index, computed(place, "aten::mul", std::array{once, length}, integer)}, integer);
+}
+
+// ---- What is in a list and has names, too
+
+void ContainerWalk::for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit) {
+  work();
+  if (item.parts)
+    for (const Abstract& part : *item.parts) for_each_cell(part, visit);
+  if (!item.cell) return;
+  visit(*item.cell);
+  for (const Abstract& inner : std::vector<Abstract>(heap_.at(*item.cell).items)) for_each_cell(inner, visit);
+}
+
+// What the items of a list that needs columns may be.
+std::set<Identity> ContainerWalk::elements_of(CellId list) {
+  std::set<Identity> found;
+  const Cell cell = heap_.at(list);
+  if (cell.is_table()) return elements_of(*cell.items[1].cell);
+  if (!needs_columns(heap_.origin(list).type)) return found;
+  found = heap_.elements(list);
+  for (const Abstract& item : cell.items)
+    for_each_cell(item, [&](CellId id) {
+      for (const auto& [identity, same] : heap_.identities(id)) found.insert(identity);
+    });
+  return found;
+}
+
+// What a list that is kept in columns gets may go on under another name.
+void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node) {
+  for_each_cell(item, [&](CellId id) {
+    if (!is_live(id, node)) return;
+    std::set<Identity> identities;
+    for (const auto& [identity, same] : heap_.identities(id)) identities.insert(identity);
+    heap_.add_elements(list, identities);
+  });
+}
+
+// What was read from a place of a list stands there until the places change.
+void ContainerWalk::place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block) {
+  const auto placement = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});
+  for_each_cell(item, [&](CellId id) { placements_[id] = placement; });
+}
+
+// A write to `id` must reach the list that it was read from, and can't reach another one.
+void ContainerWalk::reach_lists(CellId id, const ir::Node* writer) {
+  const auto found = placements_.find(id);
+  const Placement* placement = found == placements_.end() ? nullptr : found->second.get();
+  if (placement && (placement->version != heap_.at(placement->list).version || !encloses(placement->block, *writer)))
+    placement = nullptr;
+  if (placement) to_write_back_.push_back(found->second);
+  for (const CellId list : heap_.lists_that_may_hold(id)) {
+    if ((placement && placement->list == list) || !is_live(list, writer)) continue;
+    std::set<Site> sites = heap_.origin(id).sites;
+    sites.insert(heap_.origin(list).sites.begin(), heap_.origin(list).sites.end());
+    leave(std::move(sites));
+  }
+}
+
+void ContainerWalk::write_back(ir::Node* place) {
+  while (!to_write_back_.empty()) {
+    const auto [list, index, version, item, block] = *to_write_back_.back();
+    to_write_back_.pop_back();
+    Layout layout = *heap_.at(list).layout;
+    const auto now = layout_of(item);
+    if (!now || !widen(layout, *now)) leave(heap_.origin(list).sites);
+    std::vector<ir::Value*> columns = columns_of(heap_.at(list), heap_.origin(list).sites, layout, place), leaves;
+    add_leaves(layout, item, place, leaves);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      columns[i] = changed_column(place, "aten::_set_item", {columns[i], index, leaves[i]}).list;
+    ir::Node* writer = columns.front()->producer();
+    change(list, writer);
+    set_columns(list, layout, std::move(columns));
+    hold(list, item, writer);
+    heap_.change(list).version = version;
+  }
+}
+
+// ---- Operators
+
+ContainerWalk::ChangedColumn ContainerWalk::changed_column(ir::Node* place, const std::string& op,
+                                                           const std::vector<ir::Value*>& inputs) {
+  ir::Value* column = inputs[0];
+  const bool pops = op == "aten::pop";
+  ir::Node* node = node_before(place, op, inputs, pops ? std::span(&element_of(column->type()), 1) : std::span<const ir::TypeRef>());
+  ir::Value* taken = pops ? node->output() : nullptr;
+  ir::Value* list = take_list_form(node, column, registry_);
+  return {list, taken};
+}
+
+// l.append(x), l[i] = x and the like, column by column. False if the list isn't one that needs columns, or can't have them.
+bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
+  const ir::TypeRef type = heap_.origin(id).type;
+  const auto inputs = std::vector<ir::Value*>(node->inputs().begin(), node->inputs().end());
+  if (!needs_columns(type) || (node->is("aten::sort") ? inputs.size() > 2 : !has_list_form(*node))) return false;
+  const bool takes_list = node->is("aten::extend") || node->is("aten::add_");
+  const bool takes_item = node->is("aten::append") || node->is("aten::insert") || node->is("aten::_set_item");
+  Cell more;  // of the items that it gets
+  if (takes_item) more.items.push_back(look(inputs.back()));
+  const Abstract other = takes_list ? look(inputs[1]) : Abstract();
+  if (takes_list && !other.cell) return false;
+  if (takes_list) more = heap_.at(*other.cell);
+  auto layout = joint_layout(heap_.at(id), more, type);
+  if (!layout || (heap_.at(id).whole && !heap_.at(id).layout) || node->is("aten::remove")) return false;
+  if (node->is("aten::sort")) return sort_columns(node, id);
+  std::vector<ir::Value*> columns = columns_of(heap_.at(id), heap_.origin(id).sites, *layout, node), leaves;
+  if (takes_item) add_leaves(*layout, more.items[0], node, leaves);
+  if (takes_list) leaves = columns_of(more, heap_.origin(*other.cell).sites, *layout, node);
+  const bool moves = !node->is("aten::append") && !takes_list;
+  std::vector<ir::Value*> taken;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::vector<ir::Value*> operands = inputs;
+    operands[0] = columns[i];
+    if (!leaves.empty()) operands.back() = leaves[i];
+    const ChangedColumn made = changed_column(node, node->op(), operands);
+    columns[i] = made.list;
+    if (made.taken) taken.push_back(made.taken);
+  }
+  for (const Abstract& item : std::vector<Abstract>(heap_.at(id).items)) hold(id, item, node);
+  for (const Abstract& item : more.items) hold(id, item, node);
+  if (takes_list) heap_.add_elements(id, heap_.elements(*other.cell));
+  const std::uint64_t version = heap_.at(id).version;
+  change(id, node);
+  set_columns(id, *layout, std::move(columns));
+  if (!moves) heap_.change(id).version = version;
+  if (taken.empty()) return wrote(node, id), true;
+  std::span<ir::Value* const> left = taken;
+  give(node, item_from(*layout, left, heap_.elements(id), node));
+  return true;
+}
+
+// The items in another order.
+std::vector<ir::Value*> ContainerWalk::in_order(const std::vector<ir::Value*>& columns, ir::Value* order, ir::Node* place) {
+  std::vector<ir::Value*> made;
+  for (ir::Value* column : columns) {
+    const std::array<ir::Value*, 3> inputs{vector_of(column, place), constant_before(place, {std::int64_t{0}}), order};
+    made.push_back(numbers_of(computed(place, "aten::index_select", inputs, ir::tensor_type()), column->type(), place));
+  }
+  return made;
+}
+
+// Tuples are compared place by place: the last place is sorted first, and each sort keeps the order of equal ones.
+std::optional<std::vector<ir::Value*>> ContainerWalk::sorted_columns(const Cell& list, bool backwards, ir::Node* place) {
+  const auto is_numbers = [](const ir::Value* column) { return is_number(element_of(column->type())); };
+  const auto is_value = [](const Layout& part) { return part.kind == Layout::Kind::value; };
+  if (list.layout->kind != Layout::Kind::tuple || !std::ranges::all_of(list.layout->parts, is_value) ||
+      !std::ranges::all_of(list.columns, is_numbers))
+    return std::nullopt;
+  std::vector<ir::Value*> columns = list.columns;
+  for (std::size_t i = columns.size(); i-- > 0;) {
+    const std::array<ir::Value*, 4> inputs{vector_of(columns[i], place), constant_before(place, {true}),
+                                           constant_before(place, {std::int64_t{-1}}), constant_before(place, {backwards})};
+    const std::array<ir::TypeRef, 2> types{ir::tensor_type(), ir::tensor_type()};
+    ir::Node* sort = node_before(place, "aten::sort", inputs, types);
+    if (const schema::Schema* schema = schema::match(*sort, registry_)) {
+      sort->set_schema(schema);
+      sort->set_overload(schema->overload);
+    }
+    columns = in_order(columns, sort->output(1), place);
+  }
+  return columns;
+}
+
+bool ContainerWalk::sort_columns(ir::Node* node, CellId id) {
+  const bool* backwards = node->inputs().size() == 2 ? known<bool>(node->input(1)) : nullptr;
+  if ((node->inputs().size() == 2 && !backwards) || !keep_in_columns(id, node)) return false;
+  auto columns = sorted_columns(heap_.at(id), backwards && *backwards, node);
+  if (!columns) return false;
+  change(id, node);
+  set_columns(id, *heap_.at(id).layout, *std::move(columns));
+  wrote(node, id);
+  return true;
+}
+
+// A new list of columns; its items may be what those of `from` are.
+void ContainerWalk::give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns, const std::vector<CellId>& from) {
+  const CellId id = add_cell({}, node->output()->type(), {site_of(node->output())});
+  for (const CellId list : from) {
+    for (const Abstract& item : std::vector<Abstract>(heap_.at(list).items)) hold(id, item, node);
+    heap_.add_elements(id, heap_.elements(list));
+  }
+  set_columns(id, layout, std::move(columns));
+  give(node, Abstract::of_cell(id));
+}
+
+// What reads or copies a list that is kept in columns, or must be. False: it isn't such an operator, or the list can't be kept so.
+bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
+  if (is_left_out_result(node) || !keep_in_columns(id, node)) return false;
+  const Cell list = heap_.at(id);
+  const auto each = [&](const char* op, std::size_t operand, bool gives_list) {
+    std::vector<ir::Value*> made;
+    for (ir::Value* column : list.columns) {
+      std::vector<ir::Value*> inputs(node->inputs().begin(), node->inputs().end());
+      inputs[operand] = column;
+      made.push_back(computed(node, op, inputs, gives_list ? column->type() : element_of(column->type())));
+    }
+    return made;
+  };
+  if (node->is("aten::len")) {
+    node->replace_input(0, list.columns[0]);
+    visit_other(node);
+    return true;
+  }
+  if (node->is("aten::__getitem__")) {
+    const std::vector<ir::Value*> leaves = each("aten::__getitem__", 0, false);
+    std::span<ir::Value* const> left = leaves;
+    const Abstract item = item_from(*list.layout, left, heap_.elements(id), node);
+    place_item(id, from_front(node->input(1), list.columns[0], node), item, node->owner());
+    give(node, item);
+    return true;
+  }
+  if (node->is("aten::slice") || node->is("aten::list") || node->is("aten::copy") || node->is("aten::mul")) {
+    const bool copies = node->is("aten::list") || node->is("aten::copy");
+    const std::size_t operand = ir::is(node->input(0)->type(), ir::TypeKind::list) ? 0 : 1;
+    give_columns(node, *list.layout, copies ? list.columns : each(node->op().c_str(), operand, true), {id});
+    return true;
+  }
+  if (node->is("aten::sorted")) {
+    auto columns = sorted_columns(list, false, node);
+    if (columns) give_columns(node, *list.layout, *std::move(columns), {id});
+    return columns.has_value();
+  }
+  if (node->is("aten::tensor") && list.layout->kind == Layout::Kind::numbers) {
+    const std::array<ir::Value*, 2> inputs{list.columns[0], constant_before(node, {std::int64_t{0}})};
+    ir::Value* stacked = computed(node, "aten::stack", inputs, ir::tensor_type());
+    ir::Value* type = node->input(1);
+    const ir::TypeRef& number = element_of(list.layout->type);
+    if (known<std::int64_t>(type) || ir::is(number, ir::TypeKind::floating)) {
+      const auto* wanted = known<std::int64_t>(type);
+      const std::array<ir::Value*, 5> cast{
+          stacked, constant_before(node, {wanted ? *wanted : static_cast<std::int64_t>(ir::DType::f32)}),
+          constant_before(node, {false}), constant_before(node, {false}), constant_before(node, {})};
+      stacked = computed(node, "aten::to", cast, ir::tensor_type());
+    }
+    known_[stacked] = Abstract::of(stacked);
+    give(node, Abstract::of(stacked));
+    return true;
+  }
+  return false;
+}
+
+// a + b.
+bool ContainerWalk::add_columns(ir::Node* node, CellId a, CellId b) {
+  const ir::TypeRef type = node->output()->type();
+  const auto layout = joint_layout(heap_.at(a), heap_.at(b), type);
+  if (!layout || is_left_out_result(node)) return false;
+  std::vector<ir::Value*> columns = columns_of(heap_.at(a), heap_.origin(a).sites, *layout, node);
+  const std::vector<ir::Value*> others = columns_of(heap_.at(b), heap_.origin(b).sites, *layout, node);
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    columns[i] = computed(node, "aten::add", std::array{columns[i], others[i]}, columns[i]->type());
+  give_columns(node, *layout, std::move(columns), {a, b});
+  return true;
+}
+
+// As an output of the model: the columns in the structure of an item.
+ir::Value* ContainerWalk::spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place) {
+  if (holds_choice(*list.layout)) leave(origin.sites);
+  std::span<ir::Value* const> columns = list.columns;
+  return spread_out(*list.layout, columns, place);
+}
+
+ir::Value* ContainerWalk::spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place) {
+  using enum Layout::Kind;
+  if (layout.kind == value || layout.kind == numbers) {
+    ir::Value* column = columns.front();
+    columns = columns.subspan(1);
+    return column;
+  }
+  std::vector<ir::Value*> parts;
+  ir::Type shape;
+  shape.kind = ir::TypeKind::tuple;
+  shape.field_names = layout.type->field_names;
+  for (const ir::Constant& key : layout.keys) shape.field_names.push_back(text_of(key));
+  for (const Layout& part : layout.parts) {
+    parts.push_back(spread_out(part, columns, place));
+    shape.elements.push_back(parts.back()->type());
+  }
+  const ir::TypeRef type = std::make_shared<const ir::Type>(std::move(shape));
+  return node_before(place, "prim::TupleConstruct", parts, {&type, 1})->output();
+}
+
+}  // namespace compatcheck::passes

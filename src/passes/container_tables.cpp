@@ -1,0 +1,165 @@
+// Dictionaries with numbers as keys that only the running model knows: a list of the keys and a list of the values, in the order
+// in which the keys came.
+#include <algorithm>
+#include <array>
+
+#include "passes/container_walk.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+
+namespace {
+
+CellId keys_of(const Cell& table) { return *table.items[0].cell; }
+CellId values_of(const Cell& table) { return *table.items[1].cell; }
+
+}  // namespace
+
+bool ContainerWalk::may_become_table(CellId dict) const {
+  const Cell& cell = heap_.at(dict);
+  const auto is_number_key = [](const ir::Constant& key) { return key.get<std::int64_t>() || key.get<double>() || key.get<bool>(); };
+  return cell.kind == Cell::Kind::dict && cell.is_settled() && is_number(heap_.origin(dict).type->elements[0]) &&
+         std::ranges::all_of(cell.keys, is_number_key);
+}
+
+Cell ContainerWalk::table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place) {
+  if (dict.is_table()) return dict;
+  Cell keys;
+  for (const ir::Constant& key : dict.keys) keys.items.push_back(Abstract::of(constant_before(place, key, type->elements[0])));
+  const CellId first = add_cell(std::move(keys), ir::list_of(type->elements[0]), sites);
+  const CellId second = add_cell({.items = std::move(dict.items)}, ir::list_of(type->elements[1]), sites);
+  return {.kind = Cell::Kind::dict, .whole = true, .items = {Abstract::of_cell(first), Abstract::of_cell(second)}};
+}
+
+bool ContainerWalk::make_table(CellId dict, ir::Node* place) {
+  if (!may_become_table(dict)) return false;
+  Cell table = table_of(heap_.at(dict), heap_.origin(dict).type, heap_.origin(dict).sites, place);
+  table.version = ++versions_;
+  heap_.change(dict) = std::move(table);
+  return true;
+}
+
+// A value that stands for the list in nodes that are visited next.
+ir::Value* ContainerWalk::name_of(CellId list, ir::Node* place) {
+  ir::Node* name = node_before(place, "prim::Uninitialized", {}, {&heap_.origin(list).type, 1});
+  know(name->output(), Abstract::of_cell(list));
+  drop(name);
+  return name->output();
+}
+
+ir::Node* ContainerWalk::labelled(ir::Node* place, const char* op, std::span<ir::Value* const> inputs,
+                                  std::span<const ir::TypeRef> types, Site site) {
+  ir::Node* node = node_before(place, op, inputs, types);
+  if (const schema::Schema* schema = schema::match(*node, registry_)) {
+    node->set_schema(schema);
+    node->set_overload(schema->overload);
+  }
+  labels_[node] = site;
+  return node;
+}
+
+void ContainerWalk::read_table(ir::Node* node, CellId dict) {
+  const Cell table = heap_.at(dict);
+  const Site site = site_of(node);
+  if (node->is("aten::len")) {
+    ir::Value* keys = name_of(keys_of(table), node);
+    node->replace_input(0, keys);
+    next_ = node;
+    return;
+  }
+  ir::Value* key = node->input(1);
+  if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
+  if (node->is("aten::get")) return get_open_key(node, dict);
+  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  const std::array<ir::Value*, 2> inputs{name_of(values_of(table), node), place_of_key(dict, key, node)};
+  ir::Node* read = labelled(node, "aten::__getitem__", inputs, output_types(*node), site);
+  node->output()->replace_all_uses_with(read->output());
+  node->erase();
+  ++changes_;
+  next_ = read;
+}
+
+// d[k] = v → if k in d: values[keys.index(k)] = v, else: keys.append(k); values.append(v). What it becomes is visited next.
+void ContainerWalk::write_table(ir::Node* node, CellId dict) {
+  const Site site = site_of(node);
+  change(dict, node);
+  if (!to_spread_.empty()) leave(Abstract::of_cell(dict));
+  const Cell table = heap_.at(dict);
+  const ir::TypeRef value_type = heap_.origin(dict).type->elements[1];
+  ir::Value *keys = name_of(keys_of(table), node), *values = name_of(values_of(table), node);
+  const auto next = [&](ir::Node* first) {
+    ++changes_;
+    node->erase();
+    next_ = first;
+  };
+  const auto stands_for = [&](ir::Value* result) {
+    if (!node->outputs().empty()) node->output()->replace_all_uses_with(result);
+  };
+  if (node->is("aten::clear")) {
+    Cell& cell = heap_.change(dict);
+    cell = {.kind = Cell::Kind::dict};
+    cell.version = ++versions_;
+    return wrote(node, dict);
+  }
+  ir::Value* key = node->inputs().size() > 1 ? node->input(1) : nullptr;
+  const bool sets = node->is("aten::_set_item"), sets_default = node->is("aten::setdefault");
+  if ((sets || sets_default) && node->inputs().size() == 3) {
+    ir::Value *there = ask_for(dict, key, node), *value = node->input(2);
+    ir::Node* branch = labelled(node, "prim::If", {&there, 1}, {}, site);
+    ir::Block *old = branch->add_block(), *fresh = branch->add_block();
+    if (sets)
+      labelled(old->return_node(), "aten::_set_item",
+               std::array{values, place_of_key(dict, key, old->return_node()), value}, {}, site);
+    labelled(fresh->return_node(), "aten::append", std::array{keys, key}, {}, site);
+    labelled(fresh->return_node(), "aten::append", std::array{values, value}, {}, site);
+    if (sets) return next(branch);
+    // What it gives is looked up in the keys as they are afterwards.
+    const ir::TypeRef integer = ir::simple_type(ir::TypeKind::integer);
+    ir::Node* place = labelled(node, "aten::index", std::array{keys, key}, {&integer, 1}, site);
+    ir::Node* read = labelled(node, "aten::__getitem__", std::array{values, place->output()}, {&value_type, 1}, site);
+    stands_for(read->output());
+    return next(branch);
+  }
+  if ((node->is("aten::pop") || node->is("aten::Delete")) && key && node->inputs().size() == 2) {
+    if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+    ir::Value* place = place_of_key(dict, key, node);
+    heap_.change(dict).version = ++versions_;
+    ir::Node* first = labelled(node, "aten::pop", std::array{values, place}, {&value_type, 1}, site);
+    stands_for(first->output());
+    labelled(node, "aten::Delete", std::array{keys, place}, {}, site);
+    return next(first);
+  }
+  leave(Abstract::of_cell(dict));
+}
+
+// A list of the keys, the values, or both; or a copy.
+void ContainerWalk::view_table(ir::Node* node, CellId dict) {
+  const Cell table = heap_.at(dict);
+  const auto copied = [&](CellId from) {
+    Cell cell = heap_.at(from);
+    if (!cell.whole) cell.made = nullptr;
+    for (const Abstract& item : cell.items) hold(from, item, node);
+    const CellId made = add_cell(std::move(cell), heap_.origin(from).type, {site_of(node->output())});
+    heap_.add_elements(made, heap_.elements(from));
+    return made;
+  };
+  if (is_left_out(node->output())) leave(Abstract::of_cell(dict));
+  if (node->is("aten::keys") || ir::is(node->output()->type(), ir::TypeKind::list)) {
+    if (!node->is("aten::items")) return give(node, Abstract::of_cell(copied(node->is("aten::values") ? values_of(table) : keys_of(table))));
+    const Cell values = heap_.at(values_of(table));
+    const ir::TypeRef& type = heap_.origin(values_of(table)).type;
+    const auto layout = layout_of_items(values, type);
+    if (!layout) leave(Abstract::of_cell(dict));
+    std::vector<ir::Value*> columns{leaf(Abstract::of_cell(keys_of(table)), node)};
+    for (ir::Value* column : columns_of(values, heap_.origin(dict).sites, *layout, node)) columns.push_back(column);
+    const Layout key{.type = heap_.origin(keys_of(table)).type->elements[0]};
+    return give_columns(node, {.kind = Layout::Kind::tuple, .type = node->output()->type()->elements[0], .parts = {key, *layout}},
+                        std::move(columns), {values_of(table)});
+  }
+  Cell copy{.kind = Cell::Kind::dict, .whole = true};
+  copy.items = {Abstract::of_cell(copied(keys_of(table))), Abstract::of_cell(copied(values_of(table)))};
+  copy.version = ++versions_;
+  give(node, Abstract::of_cell(add_cell(std::move(copy), node->output()->type(), {site_of(node->output())})));
+}
+
+}  // namespace compatcheck::passes
