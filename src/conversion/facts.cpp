@@ -124,15 +124,16 @@ class Statement {
     const ir::Block& body = *loop.blocks()[0];
     const NodeSelection* only = std::exchange(only_, nullptr);
     const std::size_t visits_left = visits_left_;
-    const auto unset = unset_;
+    const auto unset = unset_, unreached = unreached_;
     ir::for_each_node(body, [&](const ir::Node*) { visits_left_ += most_visits; });
     set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
     for (std::size_t i = 1; i < body.inputs().size(); ++i) {
       set(body.inputs()[i], facts_.of(loop.input(i + 1)));
-      if (unset_.contains(loop.input(i + 1))) unset_.insert(body.inputs()[i]);
+      take_unset(loop.input(i + 1), body.inputs()[i]);
     }
     block(body);
     unset_ = unset;
+    unreached_ = unreached;
     only_ = only;
     visits_left_ = visits_left;
   }
@@ -242,7 +243,33 @@ class Statement {
     return bytes == 0 || (bytes <= symbolic::most_fact && large_facts_ + share_of_large * bytes <= most_large_facts);
   }
 
+  // It isn't reached as far as facts go yet: an argument isn't, or it asks an empty list for an item.
+  bool is_unreached(const ir::Node& node) const {
+    if (std::ranges::any_of(node.inputs(), [&](const ir::Value* input) { return unreached_.contains(input); })) return true;
+    if (!node.is("aten::__getitem__") && !node.is("aten::stack") && !node.is("aten::cat")) return false;
+    const auto* list = node.inputs().empty() ? nullptr : facts_.of(node.input(0)).list();
+    return list && list->items && list->items->empty() && ir::is(node.input(0)->type(), ir::TypeKind::list);
+  }
+
+  bool is_unset(const ir::Value* value) const { return unset_.contains(value) || unreached_.contains(value); }
+
+  void take_unset(const ir::Value* from, const ir::Value* to) {
+    for (auto* values : {&unset_, &unreached_}) {
+      if (values->contains(from))
+        values->insert(to);
+      else
+        values->erase(to);
+    }
+  }
+
   void call(const ir::Node& node) {
+    const bool unreached = is_unreached(node);
+    for (const ir::Value* output : node.outputs()) {
+      if (unreached)
+        unreached_.insert(output);
+      else
+        unreached_.erase(output);
+    }
     std::vector<Fact> results;
     std::string impossible;
     const symbolic::FactFunction& rule = rules_.of(node);
@@ -383,12 +410,13 @@ class Statement {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const Fact& yes = facts_.of(node.blocks()[0]->outputs()[i]);
       const Fact& no = facts_.of(node.blocks()[1]->outputs()[i]);
-      const bool no_yes = unset_.contains(node.blocks()[0]->outputs()[i]),
-                 no_no = unset_.contains(node.blocks()[1]->outputs()[i]);
-      if (no_yes && no_no)
-        unset_.insert(node.output(i));
-      else
-        unset_.erase(node.output(i));
+      const bool no_yes = is_unset(node.blocks()[0]->outputs()[i]), no_no = is_unset(node.blocks()[1]->outputs()[i]);
+      unset_.erase(node.output(i));
+      unreached_.erase(node.output(i));
+      if (no_yes && no_no) {
+        const bool never_set = unset_.contains(node.blocks()[0]->outputs()[i]) && unset_.contains(node.blocks()[1]->outputs()[i]);
+        (never_set ? unset_ : unreached_).insert(node.output(i));
+      }
       Fact fact = known == 1 || no_no ? yes : known == 0 || no_yes ? no : joined(yes, no, node);
       if (std::holds_alternative<std::monostate>(fact.value)) fact.value = fact_of_type(node.output(i)->type()).value;
       set(node.output(i), std::move(fact));
@@ -403,8 +431,8 @@ class Statement {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) state.push_back(facts_.of(node.input(i + 2)));
     std::vector<bool> unset;
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-      unset.push_back(unset_.contains(node.input(i + 2)));
-      if (unset.back()) unset_.insert(body.inputs()[i + 1]);
+      unset.push_back(is_unset(node.input(i + 2)));
+      take_unset(node.input(i + 2), body.inputs()[i + 1]);
     }
     for (int round = 0;; ++round) {
       const bool last = visits_left_ == 0;
@@ -416,8 +444,7 @@ class Statement {
       if (!last && fill(state, unset, body)) continue;
       if (last || !widen(state, node, round)) break;
     }
-    for (std::size_t i = 0; i < unset.size(); ++i)
-      if (unset[i]) unset_.insert(node.output(i));
+    for (std::size_t i = 0; i < unset.size(); ++i) take_unset(body.inputs()[i + 1], node.output(i));
     for (std::size_t i = 0; i < state.size(); ++i) {
       if (passes::is_stacked(node, i)) count_rows(state[i], node);
       set(node.output(i), state[i]);
@@ -440,9 +467,9 @@ class Statement {
   bool fill(std::vector<Fact>& state, std::vector<bool>& unset, const ir::Block& body) {
     bool filled = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
-      if (!unset[i] || unset_.contains(body.outputs()[i + 1])) continue;
+      if (!unset[i] || is_unset(body.outputs()[i + 1])) continue;
       unset[i] = false;
-      unset_.erase(body.inputs()[i + 1]);
+      take_unset(body.outputs()[i + 1], body.inputs()[i + 1]);
       state[i] = facts_.of(body.outputs()[i + 1]);
       filled = true;
     }
@@ -453,6 +480,7 @@ class Statement {
   bool widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
     bool changed = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
+      if (unreached_.contains(node.blocks()[0]->outputs()[i + 1])) continue;
       Fact next = joined(state[i], facts_.of(node.blocks()[0]->outputs()[i + 1]), node);
       if (same(next, state[i])) continue;
       if (round >= loop_rounds || std::holds_alternative<std::monostate>(next.value))
@@ -474,7 +502,8 @@ class Statement {
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
   std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
-  std::vector<std::optional<Fact>> inputs_;     // as they were said
+  std::unordered_set<const ir::Value*> unreached_;  // what only follows from items of empty lists
+  std::vector<std::optional<Fact>> inputs_;         // as they were said
   FactTable facts_;
 };
 

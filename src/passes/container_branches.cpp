@@ -53,6 +53,7 @@ struct ContainerWalk::Join {
     if (!a && !b) return Abstract::of(output({nullptr, nullptr}));
     const Abstract& one = a ? *a : *b;
     if (a && b ? joins_labels(*a, *b) : one.code && is_choice(one)) return merge_choices(a, b);
+    if (is_label(one) && !(a && b)) return Abstract::of(constant_before(node, *ir::constant_of(one.value), one.value->type()));
     if (one.code && !(a && b))
       return Abstract::of(output({a ? walk.leaf(*a, end_of(0)) : nullptr, b ? walk.leaf(*b, end_of(1)) : nullptr}));
     if (a && b ? joins_none(*a, *b) : one.present != nullptr) return merge_options(a, b);
@@ -398,7 +399,8 @@ void ContainerWalk::branch(ir::Node* node) {
   for (std::size_t i = 0; i < outputs; ++i) {
     const Abstract a = look(node->blocks()[0]->outputs()[i]), b = look(node->blocks()[1]->outputs()[i]);
     const bool both_end = !join.raises[0] && !join.raises[1];
-    if (!a.followed() && !b.followed() && !(both_end && (join.joins_none(a, b) || join.joins_labels(a, b))))
+    const bool one_label = (is_label(a) && is_undefined_label(b)) || (is_undefined_label(a) && is_label(b));
+    if (!a.followed() && !b.followed() && !(both_end && (one_label || join.joins_none(a, b) || join.joins_labels(a, b))))
       known_[node->output(i)] = Abstract::of(node->output(i));
     else
       results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);
@@ -478,8 +480,8 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
     for (const ir::Value* value : names_[held])
       for (const ir::Use& use : value->uses())
         if (read_later(value, use.user)) return true;
-    work(heap_.size());
-    for (CellId other = 0; other < heap_.size(); ++other)
+    work(heap_.not_ended().size());
+    for (const CellId other : heap_.not_ended())
       if (std::ranges::find(holders, other) == holders.end() &&
           std::ranges::any_of(heap_.at(other).items, [&](const Abstract& item) { return leads_to(leads_to, item, held); }))
         holders.push_back(other);

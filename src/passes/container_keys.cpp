@@ -22,8 +22,8 @@ bool is_number_constant(const ir::Constant& constant) { return constant.get<std:
 
 // Where the program has asked whether a key is there, it is, or isn't.
 void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
-  for (CellId id = 0; id < heap_.size() && keys_may_miss_; ++id) {
-    if (heap_.has_ended(id)) continue;
+  if (!keys_may_miss_) return;
+  for (const CellId id : std::vector<CellId>(heap_.not_ended())) {
     for (std::size_t i = heap_.at(id).present.size(); i-- > 0;) {
       const ir::Value* present = heap_.at(id).present[i];
       if (!present) continue;

@@ -57,7 +57,7 @@ class ContainerWalk::Loop {
         walk_.know(walk_.stand_in_for(node_, i), entry);
       }
       const bool optional = ir::is(node_->output(i - 2)->type(), ir::TypeKind::optional) && !leaves_options_out();
-      if (!entry.followed() && !(optional && is_settled(entry)) && !is_label(entry)) continue;
+      if (!entry.followed() && !(optional && is_settled(entry)) && !is_label(entry) && !is_undefined_label(entry)) continue;
       plan_.carried[i - 2];
       entries_[i - 2] = std::move(entry);
     }
@@ -238,7 +238,7 @@ class ContainerWalk::Loop {
 
   ir::Value* code_of(const Plan& plan, const Abstract* choice, ir::Node* place) {
     std::vector<Abstract> options = plan.options;
-    return choice ? walk_.code_in(*choice, options, place) : constant_before(place, {std::int64_t{0}});
+    return choice && is_choice(*choice) ? walk_.code_in(*choice, options, place) : constant_before(place, {std::int64_t{0}});
   }
 
   static ir::Value* undefined(const ir::TypeRef& type, ir::Node* place) {
@@ -457,12 +457,13 @@ class ContainerWalk::Loop {
       make_option(plan, head, end, ends, carried);
       return true;
     }
-    if (plan.kind == choice || (plan.kind == nothing && is_choice(head) && is_choice(end) && !same(head, end))) {
-      if (!is_choice(end) || leaves_options_out()) refuse(head, end);
+    const bool labels = (is_choice(head) || is_undefined_label(head)) && (is_choice(end) || is_undefined_label(end));
+    if (plan.kind == choice || (plan.kind == nothing && labels && (is_choice(head) || is_choice(end)) && !same(head, end))) {
+      if (!labels || leaves_options_out()) refuse(head, end);
       const std::size_t known = plan.options.size();
-      if (plan.kind == nothing) walk_.code_in(head, plan.options, node_);
+      for (const Abstract* each : {&head, &end})
+        if (is_choice(*each)) walk_.code_in(*each, plan.options, node_);
       plan.kind = choice;
-      walk_.code_in(end, plan.options, node_);
       return plan.options.size() > known;
     }
     if (plan.kind == value) {

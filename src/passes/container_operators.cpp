@@ -1,5 +1,6 @@
 // What operators do to lists, dictionaries, tuples and objects that are followed.
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -62,6 +63,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"aten::list", &Walk::copy},
       {"aten::copy", &Walk::copy},
       {"aten::tensor", &Walk::tensor},
+      {"prim::tolist", &Walk::to_list},
       {"aten::any", &Walk::verdict},
       {"aten::all", &Walk::verdict},
       {"aten::sorted", &Walk::sorted},
@@ -216,6 +218,18 @@ void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& resul
 void ContainerWalk::tensor(ir::Node* node) {
   const Abstract from = look(node->input(0));
   if (!(from.cell && heap_.at(*from.cell).layout && read_columns(node, *from.cell))) visit_other(node);
+}
+
+// A matrix as a list of its rows.
+void ContainerWalk::to_list(ir::Node* node) {
+  const auto* rank = node->inputs().size() == 3 ? known<std::int64_t>(node->input(1)) : nullptr;
+  const ir::TypeRef type = node->output()->type();
+  const auto layout = ir::is(type, ir::TypeKind::list) ? layout_of_type(type->elements[0]) : std::nullopt;
+  if (!rank || *rank != 2 || !layout || layout->kind != Layout::Kind::numbers || is_left_out(node->output()))
+    return visit_other(node);
+  put_operands(node);
+  const std::array<ir::Value*, 2> inputs{node->input(0), constant_before(node, {std::int64_t{0}})};
+  give_columns(node, *layout, {computed(node, "aten::unbind", inputs, ir::list_of(ir::tensor_type()))}, {});
 }
 
 // As many parts as there are sizes.

@@ -128,6 +128,7 @@ class ContainerWalk {
   void tuple_read(ir::Node* node);
   void list_unpack(ir::Node* node);
   void tensor(ir::Node* node);
+  void to_list(ir::Node* node);
   void split(ir::Node* node);
   void item(ir::Node* node);
   void length(ir::Node* node);

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cmath>
+#include <cstdio>
 #include <functional>
 
 #include "passes/budget.h"
@@ -54,8 +57,18 @@ Evaluated contains_text(const ir::Node&, Arguments in) {
   return Constant{text(in, 0)->find(*text(in, 1)) != std::string::npos};
 }
 
-// How "{}" shows a value; floats are left alone, libtorch writes them in its own way.
+// As libtorch writes them: 17 digits, and whole numbers as ints with a dot.
+std::string text_of_float(double number) {
+  constexpr double limit = 9223372036854775808.0;  // of int64
+  if (number >= -limit && number < limit && std::trunc(number) == number)
+    return std::to_string(static_cast<std::int64_t>(number)) + ".";
+  std::array<char, 32> text{};
+  return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.17g", number))};
+}
+
+// How "{}" shows a value.
 std::optional<std::string> text_of_plain(const Constant& value) {
+  if (const auto* number = value.get<double>()) return text_of_float(*number);
   if (const auto* string = value.get<std::string>()) return *string;
   if (const auto* number = value.get<std::int64_t>()) return std::to_string(*number);
   if (const auto* flag = value.get<bool>()) return *flag ? "True" : "False";

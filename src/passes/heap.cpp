@@ -22,6 +22,13 @@ bool is_label(const Abstract& abstract) {
   return constant && is_label_constant(*constant);
 }
 
+bool is_undefined_label(const Abstract& abstract) {
+  using enum ir::TypeKind;
+  if (abstract.followed() || !is_undefined(abstract.value)) return false;
+  const ir::TypeRef& type = abstract.value->type();
+  return ir::is(type, string) || ir::is(type, named) || ir::is(type, device);
+}
+
 const Abstract* content(const Abstract& abstract) {
   if (abstract.present) return &abstract.parts->front();
   return abstract.is_none() ? nullptr : &abstract;
@@ -89,6 +96,7 @@ CellId Heap::add(Cell cell, CellOrigin origin) {
   identities_.emplace_back();
   ended_.push_back(false);
   const auto id = static_cast<CellId>(cells_.size() - 1);
+  not_ended_.push_back(id);
   set_identities(id, {{new_identity(), {}}});
   return id;
 }
@@ -104,6 +112,7 @@ HeapChanges Heap::close() {
   Frame frame = std::move(frames_.back());
   frames_.pop_back();
   std::fill(ended_.begin() + static_cast<std::ptrdiff_t>(frame.first), ended_.end(), true);
+  while (!not_ended_.empty() && not_ended_.back() >= frame.first) not_ended_.pop_back();
   HeapChanges after;
   for (auto& [id, cell] : frame.before) {
     after[id] = cells_[id];
@@ -133,7 +142,8 @@ const std::set<Identity>& Heap::elements(CellId list) const {
 std::vector<CellId> Heap::lists_that_may_hold(CellId id) const {
   std::vector<CellId> lists;
   for (const auto& [list, elements] : elements_)
-    if (list != id && std::ranges::any_of(identities_[id], [&](const auto& entry) { return elements.contains(entry.first); }))
+    if (list != id && !ended_[list] &&
+        std::ranges::any_of(identities_[id], [&](const auto& entry) { return elements.contains(entry.first); }))
       lists.push_back(list);
   return lists;
 }
@@ -154,7 +164,7 @@ std::vector<CellId> Heap::sharing(CellId id) const {
   std::vector<CellId> others;
   for (const auto& [identity, same] : identities_[id])
     for (const CellId other : cells_of(identity))
-      if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
+      if (other != id && !ended_[other] && std::ranges::find(others, other) == others.end()) others.push_back(other);
   return others;
 }
 

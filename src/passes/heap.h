@@ -62,6 +62,7 @@ struct Abstract {
 // A constant that ONNX has no value of, but a number among the others that it may be.
 bool is_label_constant(const ir::Constant& constant);
 bool is_label(const Abstract& abstract);
+bool is_undefined_label(const Abstract& abstract);  // what a way of the program that raises gives, or a return that hasn't come
 inline bool is_choice(const Abstract& abstract) {
   return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));
 }
@@ -150,8 +151,8 @@ class Heap {
   void reopen(const HeapChanges& after);  // puts back what a block that was closed has left, until close()
   std::size_t open_frames() const { return frames_.size(); }
 
-  // Created in a block that was closed; only copies that join it with others live on.
-  bool has_ended(CellId id) const { return ended_[id]; }
+  // Not created in a block that was closed: of those only copies that join them with others live on.
+  const std::vector<CellId>& not_ended() const { return not_ended_; }
 
   // Which objects of the running program a cell may be: its own, or those of the cells that it is joined of. Two cells that share
   // one may be the same list under two names.
@@ -159,12 +160,12 @@ class Heap {
   void set_identities(CellId id, Identities identities);
   Identity new_identity() { return next_identity_++; }
   const std::vector<CellId>& cells_of(Identity identity) const;
-  std::vector<CellId> sharing(CellId id) const;  // other cells that share one
+  std::vector<CellId> sharing(CellId id) const;  // other cells that share one and haven't ended
 
   // What items of a list that is kept in columns may be, beside objects that only the list has.
   void add_elements(CellId list, const std::set<Identity>& identities);
   const std::set<Identity>& elements(CellId list) const;
-  std::vector<CellId> lists_that_may_hold(CellId id) const;
+  std::vector<CellId> lists_that_may_hold(CellId id) const;  // that haven't ended
 
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
@@ -175,6 +176,7 @@ class Heap {
   };
   std::vector<Frame> frames_;
   std::vector<bool> ended_;
+  std::vector<CellId> not_ended_;
   std::vector<Identities> identities_;
   std::map<Identity, std::vector<CellId>> cells_of_;
   std::map<CellId, std::set<Identity>> elements_;

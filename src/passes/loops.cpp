@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <unordered_map>
 
 #include "passes/effects.h"
+#include "passes/evaluate.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
@@ -106,9 +108,89 @@ std::optional<std::int64_t> counted_trips(const ir::Node* loop) {
   return std::max<std::int64_t>(1, (*limit - *first + *step - 1) / *step);
 }
 
+// Runs a loop on what is known before it, as far as its condition follows from that.
+class KnownTrips {
+ public:
+  explicit KnownTrips(const ir::Node* loop) : loop_(loop), body_(body_of(loop)) {}
+
+  // Nothing where the condition isn't known after some trip.
+  std::optional<std::int64_t> count() {
+    const bool* start = known<bool>(loop_->input(1));
+    const auto* most = known<std::int64_t>(loop_->input(0));
+    if (!start || !*start || !most || ir::constant_of(body_.outputs()[0])) return std::nullopt;
+    for (std::size_t i = 0; i + 2 < loop_->inputs().size(); ++i)
+      if (const ir::Constant* first = ir::constant_of(loop_->input(i + 2))) values_[body_.inputs()[i + 1]] = *first;
+    for (std::int64_t trip = 0; trip < *most; ++trip) {
+      values_[body_.inputs()[0]] = {trip};
+      if (!run(body_)) return std::nullopt;
+      const ir::Constant* again = value_of(body_.outputs()[0]);
+      const bool* goes_on = again ? again->get<bool>() : nullptr;
+      if (!goes_on) return std::nullopt;
+      if (!*goes_on) return trip + 1;
+      std::vector<std::optional<ir::Constant>> carried;
+      for (const ir::Value* value : body_.outputs().subspan(1)) carried.push_back(copy_of(value));
+      for (std::size_t i = 0; i < carried.size(); ++i) set(body_.inputs()[i + 1], std::move(carried[i]));
+    }
+    return *most;
+  }
+
+ private:
+  const ir::Constant* value_of(const ir::Value* value) const {
+    const auto found = values_.find(value);
+    return found == values_.end() ? ir::constant_of(value) : &found->second;
+  }
+  std::optional<ir::Constant> copy_of(const ir::Value* value) const {
+    const ir::Constant* constant = value_of(value);
+    return constant ? std::optional(*constant) : std::nullopt;
+  }
+  void set(const ir::Value* value, std::optional<ir::Constant> constant) {
+    values_.erase(value);
+    if (!constant) return;
+    steps_left_ -= std::min(steps_left_, ir::footprint(*constant) / 64);
+    values_.emplace(value, *std::move(constant));
+  }
+
+  // What it can of a block's nodes; false when that takes too long.
+  bool run(const ir::Block& block) {
+    for (const ir::Node* node : block) {
+      if (steps_left_ == 0) return false;
+      --steps_left_;
+      for (const ir::Value* output : node->outputs()) values_.erase(output);
+      if (node->is("prim::If") ? !run_branch(*node) : (evaluate_node(*node), false)) return false;
+    }
+    return true;
+  }
+
+  bool run_branch(const ir::Node& node) {
+    const ir::Constant* condition = value_of(node.input(0));
+    const bool* holds = condition ? condition->get<bool>() : nullptr;
+    if (!holds) return true;
+    const ir::Block& way = *node.blocks()[*holds ? 0 : 1];
+    if (!run(way)) return false;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) set(node.output(i), copy_of(way.outputs()[i]));
+    return true;
+  }
+
+  void evaluate_node(const ir::Node& node) {
+    if (node.outputs().size() != 1 || !can_evaluate(node)) return;
+    std::vector<const ir::Constant*> arguments;
+    for (const ir::Value* input : node.inputs()) {
+      arguments.push_back(value_of(input));
+      if (!arguments.back()) return;
+    }
+    set(node.output(), evaluate(node, arguments));
+  }
+
+  const ir::Node* loop_;
+  const ir::Block& body_;
+  std::unordered_map<const ir::Value*, ir::Constant> values_;
+  std::size_t steps_left_ = 20'000;
+};
+
 // Such a loop runs so often, and asks for nothing after a trip.
 std::size_t count_trips(ir::Node* loop) {
-  const auto trips = counted_trips(loop);
+  auto trips = counted_trips(loop);
+  if (!trips) trips = KnownTrips(loop).count();
   const auto* most = known<std::int64_t>(loop->input(0));
   if (!trips || !most) return 0;
   loop->replace_input(0, constant_before(loop, {std::min(*trips, *most)}));

@@ -190,6 +190,17 @@ void add_defaults(const ir::Graph& graph, const ir::Watch& watch) {
   }
 }
 
+// `mode is Mode.FAST` is false in TorchScript even where `==` is true: each place that names a member has an object of its own.
+void settle_enum_identity(const ir::Graph& graph, const ir::Watch& watch) {
+  for (ir::Node* node : all_nodes(graph, watch)) {
+    const bool is_not = node->is("aten::__isnot__");
+    if (!(is_not || node->is("aten::__is__")) || node->outputs().size() != 1) continue;
+    if (std::ranges::none_of(node->inputs(), [](const ir::Value* input) { return known<ir::EnumConstant>(input); })) continue;
+    replace(node->output(), constant_before(node, {is_not}));
+    node->erase();
+  }
+}
+
 // What settles without dropping assertions is done once for the graphs with and without them.
 void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) {
   const bool may_gain = may_lack_keys(work.graph);  // exceptions, when dictionaries are divided
@@ -206,6 +217,7 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   if (options.keep_assertions) keep_exceptions(work.graph);
   schema::resolve(work.graph, work.registry);
   add_defaults(work.graph, work.watch);
+  settle_enum_identity(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   Rounds rounds(work, options);
   if (!options.keep_assertions) settle_with_assertions(normalized, work, rounds);
