@@ -64,6 +64,16 @@ symbolic::Fact fact_of_spec(const InputSpec& spec) {
   return {.value = std::move(tensor)};
 }
 
+// Of a list of any number of tensors. A name says that sizes differ: from call to call, and from member to member.
+symbolic::Fact fact_of_members(const InputSpec& spec) {
+  symbolic::Fact member = fact_of_spec(spec);
+  for (symbolic::Dim& dim : *std::get<symbolic::TensorFact>(member.value).shape)
+    if (!dim.is_number()) dim = symbolic::Dim::unknown();
+  symbolic::ListFact list;
+  list.element = std::make_shared<const symbolic::Fact>(std::move(member));
+  return {.value = std::move(list)};
+}
+
 // Numbers, texts, devices: no dtype or sizes to state.
 bool is_plain_type(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
@@ -229,6 +239,39 @@ InputSpec parse_input(std::string_view text) {
   return spec;
 }
 
+// What `count` options without names speak of: tensors and numbers in the order of the arguments, each member of a list or
+// dictionary one of them. A list takes one, and if it is the only list, all that are more than the other arguments. Containers
+// that may be None are stated by name.
+std::vector<std::string> names_in_order(std::size_t count, const ir::Graph& graph) {
+  struct Slot {
+    std::string name;
+    bool list = false;
+  };
+  std::vector<Slot> slots;
+  for (const InputLeaf& leaf : input_leaves(graph)) {
+    const ir::Value* input = graph.inputs()[leaf.input];
+    if (ir::is(leaf.type, ir::TypeKind::optional) && is_container_type(ir::without_optional(leaf.type))) continue;
+    const bool whole = leaf.name == ir::input_name(*input);
+    const bool container = whole && (ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict));
+    const auto members = container ? passes::read_members(graph, input) : std::nullopt;
+    for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
+    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type)});
+  }
+  const bool one_list = std::ranges::count_if(slots, &Slot::list) == 1;
+  const std::size_t more = one_list && count > slots.size() ? count - slots.size() : 0;
+  std::vector<std::string> names;
+  for (const Slot& slot : slots) {
+    if (!slot.list) names.push_back(slot.name);
+    for (std::size_t i = 0; slot.list && i <= more; ++i) names.push_back(slot.name + "." + std::to_string(i));
+  }
+  return names;
+}
+
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph) {
+  const auto unnamed = [](const std::string& text) { return text.find('=') == text.npos; };
+  return names_in_order(static_cast<std::size_t>(std::ranges::count_if(texts, unnamed)), graph);
+}
+
 }  // namespace
 
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
@@ -271,6 +314,7 @@ NamedSize named_size(const std::string& text) {
 
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph) {
   const std::vector<InputLeaf> leaves = input_leaves(graph);
+  const std::vector<std::string> in_order = names_in_order(texts, graph);
   std::vector<StatedSizes> all;
   std::size_t position = 0;
   for (const std::string& text : texts) {
@@ -278,8 +322,8 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
     StatedSizes stated;
     if (equals != text.npos)
       stated.input = text.substr(0, equals);
-    else if (position < leaves.size())
-      stated.input = leaves[position++].name;
+    else if (position < in_order.size())
+      stated.input = in_order[position++];
     const auto colon = text.find(':', equals == text.npos ? 0 : equals);
     const std::size_t begin = colon != text.npos ? colon + 1 : equals != text.npos ? equals + 1 : 0;
     stated.lead = text.substr(0, begin);
@@ -299,15 +343,16 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
 
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
   const auto leaves = input_leaves(graph);
+  const std::vector<std::string> in_order = names_in_order(texts, graph);
   std::vector<conversion::InputFact> facts;
   std::set<std::string> given;
   std::size_t position = 0;
   for (const auto& text : texts) {
     InputSpec spec = parse_input(text);
     if (spec.name.empty()) {
-      if (position >= leaves.size())
+      if (position >= in_order.size())
         throw UsageError("CheckOptions::inputs " + text + ": more inputs than the model has; " + known_names(leaves));
-      spec.name = leaves[position++].name;
+      spec.name = in_order[position++];
     } else if (!find_leaf(spec.name, leaves)) {
       throw UsageError("CheckOptions::inputs " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
@@ -315,9 +360,10 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const ir::TypeRef type = member_type(text, spec.name, *leaf, graph);
     const auto number = number_of(spec, type);
     const auto value = stated_number(spec.value, type);
-    if (!spec.none && is_container_type(type))
-      refuse_whole(text, spec.name, type,
-                   leaf->name == spec.name ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt);
+    const bool whole = !spec.none && is_container_type(type) && leaf->name == spec.name;
+    const auto read = whole ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt;
+    const bool members = whole && ir::is_tensor_list(type) && (!read || read->empty());
+    if (!spec.none && is_container_type(type) && !members) refuse_whole(text, spec.name, type, read);
     if (!spec.none && is_plain_type(type) && !number && !value)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));
     if (!value && !spec.value.empty() && spec.dims.empty()) malformed(text, "'" + spec.value + "' is neither a size nor a name");
@@ -325,7 +371,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
     if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
       check_channels(text, *channels, spec.dims);
-    facts.push_back({spec.name, value ? symbolic::fact_of(*value) : number ? *number : fact_of_spec(spec)});
+    facts.push_back({spec.name, members ? fact_of_members(spec) : value ? symbolic::fact_of(*value) : number ? *number : fact_of_spec(spec)});
   }
   return facts;
 }

@@ -124,7 +124,8 @@ Operand declare(const Fact& fact, const ir::TypeRef& type, const std::string& na
   return handlers::operand_of(fact, type, [&](ir::DType dtype, bool sequence) {
     if (!onnx::data_type(dtype))
       throw onnx::Refusal{"the model's input " + name + " is " + std::string(ir::name(dtype)) + ", which ONNX has no tensors of"};
-    auto shape = sequence ? std::nullopt : shape_of(fact);
+    const ListFact* members = sequence ? fact.list() : nullptr;
+    auto shape = !sequence ? shape_of(fact) : members && members->element ? shape_of(*members->element) : std::nullopt;
     if (!sequence && !shape) throw unknown_rank(fact, "input " + name);
     return builder.add_input(dtype, std::move(shape), name, sequence);
   });

@@ -120,7 +120,7 @@ class Writer {
     auto* type = info.kind == ValueInfo::Kind::sequence ? proto.mutable_type()->mutable_sequence_type()->mutable_elem_type()
                                                         : proto.mutable_type();
     type->mutable_tensor_type()->set_elem_type(data_type(info.dtype));
-    if (!info.shape || info.kind == ValueInfo::Kind::sequence) return;
+    if (!info.shape) return;
     auto* shape = type->mutable_tensor_type()->mutable_shape();
     for (const Dimension& dim : *info.shape) {
       auto* made = shape->add_dim();

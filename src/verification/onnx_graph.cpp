@@ -108,8 +108,10 @@ std::vector<OnnxGraph::Given> OnnxGraph::inputs() const {
     if (weights.contains(input.name())) continue;
     Given& given = inputs.emplace_back();
     given.name = input.name();
-    if (!input.type().has_tensor_type()) continue;
-    const auto& type = input.type().tensor_type();
+    given.sequence = input.type().has_sequence_type();
+    const auto& held = given.sequence ? input.type().sequence_type().elem_type() : input.type();
+    if (!held.has_tensor_type()) continue;
+    const auto& type = held.tensor_type();
     given.dtype = onnx::dtype_from_data_type(type.elem_type());
     if (!type.has_shape()) continue;
     given.shape.emplace();

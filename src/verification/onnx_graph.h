@@ -60,6 +60,7 @@ class OnnxGraph {
     std::string name;
     std::optional<ir::DType> dtype;
     std::optional<std::vector<onnx::Dimension>> shape;
+    bool sequence = false;    // the type is that of each member
     std::string quantized{};  // what it stands for: "qu8(0.5,128)"
   };
   std::vector<Given> inputs() const;

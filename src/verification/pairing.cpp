@@ -29,6 +29,7 @@ class DimNames {
 };
 
 bool contradicts(const OnnxGraph::Given& given, const ir::TypeRef& type) {
+  if (given.sequence) return !ir::is_tensor_list(type);
   if (!type || type->kind != ir::TypeKind::tensor) return true;
   const bool dtype = type->tensor.dtype && given.dtype && *type->tensor.dtype != *given.dtype;
   const bool rank = type->tensor.sizes && given.shape && type->tensor.sizes->size() != given.shape->size();
