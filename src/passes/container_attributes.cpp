@@ -227,7 +227,7 @@ class Following {
     } catch (const TooMuchWork&) {
       throw InternalError("following containers: the graph asks for more work than its copy did");
     }
-    if (!walk.failed().empty()) throw InternalError("following containers: the graph isn't walked as its copy was");
+    if (walk.has_failed()) throw InternalError("following containers: the graph isn't walked as its copy was");
     walk.finish();
     budget_.unrolled = budget.unrolled;
     budget_.listed -= listed - budget.listed;
@@ -243,17 +243,17 @@ class Following {
     try {
       walk.run();
     } catch (const InternalError&) {  // beyond a failure the graph may be in any state
-      if (walk.failed().empty()) throw;
+      if (!walk.has_failed()) throw;
     }
-    if (walk.lacks_names()) {
+    if (walk.failed().empty() && walk.lacks_names()) {
       tracks_names_ = true;
       return std::nullopt;
     }
     if (!walk.failed().empty()) {
       const std::size_t before = unfollowed_.size();
-      tracks_names_ = false;
-      unfollowed_.insert(walk.failed().begin(), walk.failed().end());
-      if (!leave_attributes(walk.failed()) && unfollowed_.size() == before) throw TooMuchWork{};
+      const std::set<Site> failed = walk.failed_with_contents();
+      unfollowed_.insert(failed.begin(), failed.end());
+      if (!leave_attributes(failed) && unfollowed_.size() == before) throw TooMuchWork{};
       return std::nullopt;
     }
     const std::size_t changes = walk.changes();
@@ -273,9 +273,9 @@ class Following {
     try {
       walk.run_again(graph_);
     } catch (const InternalError&) {
-      if (walk.failed().empty()) throw;
+      if (!walk.has_failed()) throw;
     }
-    const bool walked = walk.failed().empty();
+    const bool walked = !walk.has_failed();
     std::set<AttributeKey> state;
     const auto second = walk.courses();
     for (const auto& [key, course] : first) {

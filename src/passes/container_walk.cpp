@@ -122,6 +122,23 @@ void ContainerWalk::run_again(const ir::Graph& original) {
   safely(top->return_node(), &ContainerWalk::put_outputs);
 }
 
+// What isn't followed holds the very objects that it is given, so these can't be followed either.
+std::set<Site> ContainerWalk::failed_with_contents() const {
+  std::set<Site> all = failed_;
+  const auto fails = [&](CellId id) {
+    return std::ranges::any_of(heap_.origin(id).sites, [&](Site site) { return all.contains(site); });
+  };
+  for (std::size_t before = 0; before != all.size();) {
+    before = all.size();
+    for (CellId id = 0; id < heap_.size(); ++id)
+      if (fails(id))
+        for (const Abstract& item : heap_.at(id).items)
+          if (has_cells(item)) add_sites(item, all);
+  }
+  all.erase(0);
+  return all;
+}
+
 void ContainerWalk::finish() {
   for (std::size_t i = dropped_.size(); i-- > 0;)
     if (!erase_if_unused(dropped_[i])) throw InternalError("following containers: a dropped " + dropped_[i]->op() + " is read");
@@ -280,7 +297,7 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
       return found == heap_.identities(other).end() || (entry.second.is_known_in(block) && found->second.is_known_in(block));
     });
     if (!known) {
-      lacks_names_ = !tracks_names_;
+      if (!tracks_names_) throw Unfollowed{{}, true};
       std::set<Site> sites = origin.sites;
       sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
       leave(std::move(sites));
@@ -434,6 +451,7 @@ void ContainerWalk::safely(ir::Node* node, Visit step) {
     to_spread_.clear();
     to_write_back_.clear();
     failed_.insert(found.sites.begin(), found.sites.end());
+    lacks_names_ = lacks_names_ || found.lacks_names;
     while (heap_.open_frames() > open) heap_.close();
     if (!node->owner()) return;
     for (ir::Value* output : node->outputs()) known_[output] = Abstract::of(output);

@@ -31,6 +31,7 @@ using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the
 // What comes from these places can't be followed: the walk has to be made again without.
 struct Unfollowed {
   std::set<Site> sites;
+  bool lacks_names = false;  // unless loops carry which names mean one object
 };
 struct TooMuchWork {};
 
@@ -65,8 +66,10 @@ class ContainerWalk {
 
   // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
   const std::set<Site>& failed() const { return failed_; }
-  // One failed because a loop doesn't carry which names mean one object.
+  std::set<Site> failed_with_contents() const;
+  // Something failed because a loop doesn't carry which names mean one object.
   bool lacks_names() const { return lacks_names_; }
+  bool has_failed() const { return lacks_names_ || !failed_.empty(); }
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }

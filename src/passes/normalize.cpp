@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <iterator>
 
 #include "compatcheck/error.h"
@@ -33,6 +34,7 @@ struct Pass {
   std::string_view verb, one, many;
   bool first = false;     // also in the rounds that shrink the graph before memory is analysed
   bool by_known = false;  // what has become known since may change something
+  bool tidies = false;    // the program says the same afterwards, and nothing more is known
 };
 
 constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program, w.watch) : 0; },
@@ -53,8 +55,8 @@ constexpr auto passes = std::to_array<Pass>({
      "made constants of ", " tensor or list attribute", " tensor and list attributes"},
     {"devices_to_cpu", [](Work& w) { return devices_to_cpu(w.graph, w.watch); }, "moved ", " constant from cuda to cpu",
      " constants from cuda to cpu"},
-    {"pool_constants", [](Work& w) { return pool_constants(w.graph, w.watch); }, "", "", "", true},
-    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph, w.watch); }, "", "", "", true},
+    {"pool_constants", [](Work& w) { return pool_constants(w.graph, w.watch); }, "", "", "", true, false, true},
+    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph, w.watch); }, "", "", "", true, false, true},
     {"simplify_loops", [](Work& w) { return simplify_loops(w.graph, w.watch); }, "", "", ""},
     {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget, w.watch); }, "unrolled ", " loop", " loops"},
     {"expand_foreach", [](Work& w) { return expand_foreach(w.graph, w.program, w.registry, w.budget, w.watch); }, "wrote out ",
@@ -76,10 +78,10 @@ constexpr auto passes = std::to_array<Pass>({
     {"drop_assertions", [](Work& w) { return w.keep_assertions ? 0 : drop_assertions(w.graph, w.watch); }, "dropped ",
      " assertion", " assertions", true},
     {"prune_branches", [](Work& w) { return prune_branches(w.graph, w.watch); }, "settled ", " branch", " branches", true},
-    {"remove_unused", [](Work& w) { return remove_unused(w.graph, w.watch); }, "", "", "", true},
+    {"remove_unused", [](Work& w) { return remove_unused(w.graph, w.watch); }, "", "", "", true, false, true},
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program, w.watch); }, "merged ",
-     " node that was computed before", " nodes that were computed before"},
-    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", ""},
+     " node that was computed before", " nodes that were computed before", false, false, true},
+    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", "", false, false, true},
     {"settle_reshapes", [](Work& w) { return settle_reshapes(w.graph, w.registry, w.watch); }, "took ", " reshape for a view",
      " reshapes for views"},
     {"make_overwritten_attributes",
@@ -127,14 +129,17 @@ class Rounds {
     for (int round = 0; changed && round < most_rounds; ++round) {
       changed = false;
       for (std::size_t i = 0; i < passes.size(); ++i)
-        if ((passes[i].first || !first_only) && rested_[i] != changes_) changed = apply_at(i) || changed;
+        if ((passes[i].first || !first_only) && rested_[i] != changes_ && !rests_until_known(i)) changed = apply_at(i) || changed;
     }
   }
-  void graph_changed() { ++changes_; }
+  void graph_changed() { ++changes_, ++known_; }
+  // How often containers are followed, from now on.
+  void most_walks(int walks) { walks_left_ = walks; }
   // The passes have found nothing more to do since the graph last changed.
   void rest() {
     for (std::size_t i = 0; i < passes.size(); ++i)
       if (!passes[i].by_known) rested_[i] = changes_;
+    walked_ = known_;
   }
   const Counts& counts() const { return counts_; }
 
@@ -144,13 +149,26 @@ class Rounds {
     counts_[i] += count;
     changes_ += count;
     if (count == 0) rested_[i] = changes_;
+    if (is_walk(i)) {
+      walked_ = known_;
+      --walks_left_;
+    } else if (!passes[i].tidies) {
+      known_ += count;
+    }
     return count > 0;
   }
+
+  // The walk over containers takes long, and finds all that there is to know at once.
+  static bool is_walk(std::size_t i) { return passes[i].name == "follow_containers"; }
+  bool rests_until_known(std::size_t i) const { return is_walk(i) && (walked_ == known_ || walks_left_ == 0); }
 
   Work& work_;
   const NormalizeOptions& options_;
   Counts counts_{}, rested_{};  // rested_: how many changes there had been when the pass last found nothing
   std::size_t changes_ = 1;
+  // Changes that made more known, and how many there were when containers were followed last.
+  std::size_t known_ = 1, walked_ = 0;
+  int walks_left_ = std::numeric_limits<int>::max();
 };
 
 void run_all(Rounds& rounds) {
@@ -168,6 +186,7 @@ void make_state(Normalized& normalized, Work& work, const NormalizeOptions& opti
   while (changed) {
     schema::resolve(work.graph, work.registry);
     rounds.graph_changed();
+    rounds.most_walks(1);
     rounds.run(false);
     changed = drop_idle_state(work.graph, state) > 0;
   }
@@ -220,6 +239,7 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   settle_enum_identity(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   Rounds rounds(work, options);
+  rounds.most_walks(1);  // what asks for facts of the inputs is followed when they are stated
   if (!options.keep_assertions) settle_with_assertions(normalized, work, rounds);
   run_all(rounds);
   make_state(normalized, work, options, rounds);
