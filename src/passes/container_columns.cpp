@@ -340,7 +340,9 @@ bool ContainerWalk::repeats(CellId list) {
 // What a list that is kept in columns gets may go on under another name, or in another list.
 void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own) {
   std::set<Identity> met;
+  std::set<CellId> visited;
   for_each_cell(item, [&](CellId id) {
+    if (!visited.insert(id).second) heap_.set_repeats(list);
     const auto placed = placements_.find(id);
     if (own && placed != placements_.end() && placed->second.get() == own) return;
     std::set<Identity> identities;
@@ -397,7 +399,12 @@ void ContainerWalk::write_back(ir::Node* place) {
     change(list, writer);
     set_columns(list, layout, std::move(columns));
     hold(list, item, writer, placement.get());
-    heap_.change(list).version = version;
+    // Other copies of the item are not what stands there now.
+    const auto now_placed = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});
+    for_each_cell(item, [&](CellId id) {
+      if (const auto found = placements_.find(id); found != placements_.end() && found->second == placement)
+        found->second = now_placed;
+    });
   }
 }
 
