@@ -245,6 +245,21 @@ def records_twice_in_a_tuple(n: Tensor):
 
 
 @program(COUNTS, NUMBER)
+def records_one_place_gets_what_another_holds(n: Tensor):
+    dicts: List[Dict[str, List[int]]] = []
+    for i in range(int(n)):
+        dicts.append({"a": [i], "b": [i]})
+    for d in dicts:
+        d["a"] = d["b"]
+    for d in dicts:
+        d["a"].append(3)
+    s = 0
+    for d in dicts:
+        s = s * 3 + len(d["b"])
+    return s
+
+
+@program(COUNTS, NUMBER)
 def records_of_a_tuple_written(n: Tensor):
     """[i] and [i] are two objects, though they are equal."""
     pairs: List[Tuple[List[int], List[int]]] = []
@@ -467,6 +482,48 @@ def records_texts(n: Tensor, f: Tensor):
     for text in texts:
         s = s * 5 + (1 if text == "a" else 2 if text == "z" else 3 if text == "q" else 4 if text == "c" else 0)
     return s, len(texts)
+
+
+@program(COUNTS_AND_FLAGS, NUMBER, FLAG)
+def records_with_one_text(n: Tensor, f: Tensor):
+    d: Dict[str, int] = {"a": int(n), "b": 2}
+    d.pop("b")
+    for key, number in d.items():
+        if bool(f > 0):
+            return d.get("a", 7)
+        d.setdefault(key, number + 1)
+    return 3
+
+
+@program(COUNTS, NUMBER)
+def records_objects_before_the_loop(n: Tensor):
+    points = [Point(7, 0.5)]
+    for i in range(int(n)):
+        points.append(Point(i, 0.25))
+    first = points[0]
+    number = first.number
+    first.move(3)
+    points[0].move(4)
+    s = 0
+    for point in points:
+        s = s * 3 + point.number
+    return s, number
+
+
+@program(COUNTS, NUMBER)
+def records_part_kept_and_replaced(n: Tensor):
+    """The list that stood in the object is written after it has got another one."""
+    tracks: List[Track] = []
+    for i in range(int(n) + 1):
+        tracks.append(Track(torch.zeros(2), i))
+    trail = tracks[0].trail
+    tracks[0].trail = [5]
+    trail.append(9)
+    s = 0
+    for track in tracks:
+        for v in track.trail:
+            s = s * 3 + v + 1
+    return s, len(trail)
 
 
 # ---- Dictionaries with numbers as keys
