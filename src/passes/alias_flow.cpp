@@ -106,7 +106,9 @@ void Aliases::flow(const ir::Node& node) {
   for (const ir::Block* block : node.blocks()) flow(*block);
   if (node.is("prim::GetAttr") || node.is("prim::SetAttr")) return flow_attribute(node);
   if (node.is("prim::unchecked_cast")) return assign(node.output(), node.input(0));  // its schema says a new one
-  if (node.schema()) return flow_schema(node);
+  // The schema of these says a new one, too.
+  const bool gives_part = node.is("prim::TupleIndex") || node.is("prim::TupleUnpack") || node.is("prim::ModuleContainerIndex");
+  if (node.schema() && !gives_part) return flow_schema(node);
   flow_prim(node);
 }
 

@@ -38,6 +38,7 @@ struct ContainerWalk::Join {
   std::set<const ir::Value*> given{};                    // outputs of before that stand for something
   std::deque<HeapChanges> retired{};
   std::set<Identity> held{};  // by the list in columns that was merged last
+  bool held_again = false;    // one of them twice
 
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);
@@ -190,7 +191,7 @@ struct ContainerWalk::Join {
     const CellId made = walk.add_cell(std::move(cell), origin.type, sites);
     merged[key] = made;
     for (const auto& from : {a, b})
-      if (from && walk.heap_.at(made).layout) walk.heap_.add_elements(made, walk.heap_.elements(*from));
+      if (from && walk.heap_.at(made).layout) join_elements(*from, made);
     add_held(made);
     walk.heap_.set_identities(made, merge_identities(a, b));
     return made;
@@ -269,13 +270,16 @@ struct ContainerWalk::Join {
       columns[way] = at_end_of(way, [&] { return walk.columns_of(list, sites, *layout, end_of(way)); });
     }
     for (std::size_t way = 0; way < ways; ++way)
-      for (const Abstract& item : lists[way] ? lists[way]->items : std::vector<Abstract>())
-        at_end_of(way, [&] {
+      at_end_of(way, [&] {
+        std::set<Identity> met;
+        for (const Abstract& item : lists[way] ? lists[way]->items : std::vector<Abstract>())
           walk.for_each_cell(item, [&](CellId id) {
-            for (const auto& [identity, same] : walk.heap_.identities(id)) held.insert(identity);
+            for (const auto& [identity, same] : walk.heap_.identities(id))
+              held_again = !met.insert(identity).second || held_again;
           });
-          return true;
-        });
+        held.merge(met);
+        return true;
+      });
     cell.whole = true;
     const std::size_t count = column_types(*layout).size();
     for (std::size_t i = 0; i < count; ++i)
@@ -339,7 +343,18 @@ struct ContainerWalk::Join {
   void add_held(CellId list) {
     if (!walk.heap_.at(list).layout) return;
     held.insert(walk.heap_.new_identity());
+    take_held(list);
+  }
+
+  void take_held(CellId list) {
     walk.heap_.add_elements(list, std::exchange(held, {}));
+    if (std::exchange(held_again, false)) walk.heap_.set_repeats(list);
+  }
+
+  // A list in columns that is `from` in some runs.
+  void join_elements(CellId from, CellId list) {
+    walk.heap_.add_elements(list, walk.heap_.elements(from));
+    if (walk.heap_.repeats(from)) walk.heap_.set_repeats(list);
   }
 
   void merge_heaps() {
@@ -352,7 +367,7 @@ struct ContainerWalk::Join {
       const CellOrigin origin = walk.heap_.origin(id);
       results[id] =
           merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
-      if (results[id].layout) walk.heap_.add_elements(id, std::exchange(held, {}));
+      if (results[id].layout) take_held(id);
     }
     for (auto& [id, cell] : results) walk.set_state(id, std::move(cell));
   }
@@ -437,6 +452,7 @@ void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* pl
   Join join{*this, empty_branch(same, place, site), heap_.size()};
   join.changes[0][to] = std::make_shared<Cell>(heap_.at(from));
   join.changes[1][to] = std::make_shared<Cell>(heap_.at(to));
+  join.join_elements(from, to);
   join.merge_heaps();
 }
 

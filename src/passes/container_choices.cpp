@@ -148,15 +148,24 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
   const std::size_t count = choice.parts->size();
   work(count);
   const Site site = site_of(node);
+  const auto take_option = [&](ir::Node* reader, std::size_t option) {
+    for (std::size_t i = 0; i < reader->inputs().size(); ++i)
+      if (const Abstract operand = look(reader->input(i)); operand.code == choice.code)
+        reader->replace_input(i, constant_before(reader, *ir::constant_of((*operand.parts)[option].value)));
+  };
+  if (count == 1) {
+    take_option(node, 0);
+    ++changes_;
+    next_ = node;
+    return;
+  }
   const std::vector<ir::TypeRef> types = output_types(*node);
   ir::Node* place = node;  // where the next If goes: before the node, then into the other way of the last one
   ir::Node* first = nullptr;
   const auto copy_into = [&](ir::Block* block, std::size_t option) {
     ir::Node* copy = graph_.copy_node(*node);
     copy->insert_before(block->return_node());
-    for (std::size_t i = 0; i < copy->inputs().size(); ++i)
-      if (const Abstract operand = look(copy->input(i)); operand.code == choice.code)
-        copy->replace_input(i, constant_before(copy, *ir::constant_of((*operand.parts)[option].value)));
+    take_option(copy, option);
     labels_[copy] = site;
     for (ir::Value* output : copy->outputs()) block->add_output(output);
   };

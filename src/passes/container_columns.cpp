@@ -37,7 +37,8 @@ ir::TypeRef column_item(const Layout& layout) {
 }
 
 void add_column_types(const Layout& layout, std::vector<ir::TypeRef>& types) {
-  if (layout.parts.empty() && layout.keys.empty() && layout.kind != Layout::Kind::tuple) types.push_back(ir::list_of(column_item(layout)));
+  if (layout.parts.empty() && layout.keys.empty() && layout.kind != Layout::Kind::tuple)
+    types.push_back(ir::list_of(column_item(layout)));
   for (const Layout& part : layout.parts) add_column_types(part, types);
 }
 
@@ -49,7 +50,9 @@ const Layout* part_of(const Layout& layout, const ir::Constant& key) {
 
 std::int64_t dtype_of(const ir::TypeRef& number) {
   using enum ir::DType;
-  return static_cast<std::int64_t>(ir::is(number, ir::TypeKind::floating) ? f64 : ir::is(number, ir::TypeKind::boolean) ? boolean : i64);
+  return static_cast<std::int64_t>(ir::is(number, ir::TypeKind::floating)  ? f64
+                                   : ir::is(number, ir::TypeKind::boolean) ? boolean
+                                                                           : i64);
 }
 
 }  // namespace
@@ -80,7 +83,10 @@ std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   }
   if (item.code) return Layout{.type = item.type};
   if (item.parts) return layout_of_parts({.kind = tuple, .type = item.type}, *item.parts);
-  if (!item.cell) return layout_of_type(item.value->type());
+  if (!item.cell) {  // a list that isn't followed may be written under its own name
+    const ir::TypeRef& type = item.value->type();
+    return ir::holds(*type, ir::TypeKind::list) ? std::nullopt : layout_of_type(type);
+  }
   const Cell& cell = heap_.at(*item.cell);
   const ir::TypeRef& type = heap_.origin(*item.cell).type;
   if (cell.kind == Cell::Kind::list)
@@ -120,8 +126,8 @@ bool ContainerWalk::widen(Layout& layout, const Layout& other) {
   work();
   if (layout.kind != other.kind || layout.parts.size() != other.parts.size()) return false;
   if (layout.kind == value || layout.kind == numbers)
-    return ir::equal(*layout.type, *other.type) || (is_column_item(layout.type) && ir::is(layout.type, ir::TypeKind::tensor) &&
-                                                    ir::is(other.type, ir::TypeKind::tensor));
+    return ir::equal(*layout.type, *other.type) ||
+           (is_column_item(layout.type) && ir::is(layout.type, ir::TypeKind::tensor) && ir::is(other.type, ir::TypeKind::tensor));
   if (layout.kind == dict && !same_keys(layout.keys, other.keys)) return false;
   for (const Abstract& option : other.options) {
     if (std::ranges::any_of(layout.options, [&](const Abstract& known) { return same(known, option); })) continue;
@@ -137,7 +143,8 @@ bool ContainerWalk::widen(Layout& layout, const Layout& other) {
 
 // Whether what is kept as `narrow` says needs no change to be kept as `wide` says, to which it was widened.
 bool ContainerWalk::keeps_codes(const Layout& narrow, const Layout& wide) {
-  if (!std::ranges::equal(narrow.options, std::span(wide.options).first(std::min(narrow.options.size(), wide.options.size())), same))
+  if (!std::ranges::equal(narrow.options, std::span(wide.options).first(std::min(narrow.options.size(), wide.options.size())),
+                          same))
     return false;
   if (!same_keys(narrow.keys, wide.keys)) return false;
   return std::ranges::equal(narrow.parts, wide.parts, keeps_codes);
@@ -234,11 +241,13 @@ Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* con
   std::vector<Abstract> parts;
   for (const Layout& part : layout.parts) parts.push_back(item_from(part, leaves, elements, place));
   if (layout.kind == tuple) return Abstract::of_parts(std::move(parts), layout.type);
-  return made({.kind = layout.kind == dict ? Cell::Kind::dict : Cell::Kind::object, .keys = layout.keys, .items = std::move(parts)});
+  return made(
+      {.kind = layout.kind == dict ? Cell::Kind::dict : Cell::Kind::object, .keys = layout.keys, .items = std::move(parts)});
 }
 
 // A list's columns, of which `layout` holds all items.
-std::vector<ir::Value*> ContainerWalk::columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout, ir::Node* place) {
+std::vector<ir::Value*> ContainerWalk::columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout,
+                                                  ir::Node* place) {
   if (list.layout) {
     if (!keeps_codes(*list.layout, layout)) leave(sites);
     return list.columns;
@@ -286,7 +295,8 @@ ir::Value* ContainerWalk::from_front(ir::Value* index, ir::Value* list, ir::Node
   ir::Value* negative = computed(place, "aten::lt", std::array{index, constant_before(place, {std::int64_t{0}})}, truth);
   ir::Value* once = computed(place, "aten::Int", {&negative, 1}, integer);
   ir::Value* length = computed(place, "aten::len", {&list, 1}, integer);
-  return computed(place, "aten::add", std::array{index, computed(place, "aten::mul", std::array{once, length}, integer)}, integer);
+  return computed(place, "aten::add", std::array{index, computed(place, "aten::mul", std::array{once, length}, integer)},
+                  integer);
 }
 
 // ---- What is in a list and has names, too
@@ -314,14 +324,42 @@ std::set<Identity> ContainerWalk::elements_of(CellId list) {
   return found;
 }
 
-// What a list that is kept in columns gets may go on under another name.
-void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node) {
+// Whether one object may stand in two places of the list, or twice in an item.
+bool ContainerWalk::repeats(CellId list) {
+  const Cell cell = heap_.at(list);
+  if (cell.is_table()) return repeats(*cell.items[1].cell);
+  bool again = heap_.repeats(list);
+  std::set<Identity> met;
+  for (const Abstract& item : cell.items)
+    for_each_cell(item, [&](CellId id) {
+      for (const auto& [identity, same] : heap_.identities(id)) again = !met.insert(identity).second || again;
+    });
+  return again;
+}
+
+// What a list that is kept in columns gets may go on under another name, or in another list.
+void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own) {
+  std::set<Identity> met;
+  std::set<CellId> visited;
   for_each_cell(item, [&](CellId id) {
-    if (!is_live(id, node)) return;
+    if (!visited.insert(id).second) heap_.set_repeats(list);
+    const auto placed = placements_.find(id);
+    if (own && placed != placements_.end() && placed->second.get() == own) return;
     std::set<Identity> identities;
-    for (const auto& [identity, same] : heap_.identities(id)) identities.insert(identity);
-    heap_.add_elements(list, identities);
+    for (const auto& [identity, same] : heap_.identities(id)) {
+      if (!met.insert(identity).second || heap_.elements(list).contains(identity)) heap_.set_repeats(list);
+      identities.insert(identity);
+    }
+    if (is_live(id, node) || !heap_.lists_that_may_hold(id).empty()) heap_.add_elements(list, identities);
   });
+}
+
+// A list that is kept in columns gets the items of another one, too, or may have them instead.
+void ContainerWalk::hold_items_of(CellId from, CellId list) {
+  const std::set<Identity> more = elements_of(from);
+  const bool meet = std::ranges::any_of(more, [&](Identity identity) { return heap_.elements(list).contains(identity); });
+  if (meet || repeats(from)) heap_.set_repeats(list);
+  heap_.add_elements(list, more);
 }
 
 // What was read from a place of a list stands there until the places change.
@@ -338,7 +376,7 @@ void ContainerWalk::reach_lists(CellId id, const ir::Node* writer) {
     placement = nullptr;
   if (placement) to_write_back_.push_back(found->second);
   for (const CellId list : heap_.lists_that_may_hold(id)) {
-    if ((placement && placement->list == list) || !is_live(list, writer)) continue;
+    if ((placement && placement->list == list && !heap_.repeats(list)) || !is_live(list, writer)) continue;
     std::set<Site> sites = heap_.origin(id).sites;
     sites.insert(heap_.origin(list).sites.begin(), heap_.origin(list).sites.end());
     leave(std::move(sites));
@@ -347,7 +385,8 @@ void ContainerWalk::reach_lists(CellId id, const ir::Node* writer) {
 
 void ContainerWalk::write_back(ir::Node* place) {
   while (!to_write_back_.empty()) {
-    const auto [list, index, version, item, block] = *to_write_back_.back();
+    const std::shared_ptr<const Placement> placement = to_write_back_.back();
+    const auto [list, index, version, item, block] = *placement;
     to_write_back_.pop_back();
     Layout layout = *heap_.at(list).layout;
     const auto now = layout_of(item);
@@ -359,8 +398,13 @@ void ContainerWalk::write_back(ir::Node* place) {
     ir::Node* writer = columns.front()->producer();
     change(list, writer);
     set_columns(list, layout, std::move(columns));
-    hold(list, item, writer);
-    heap_.change(list).version = version;
+    hold(list, item, writer, placement.get());
+    // Other copies of the item are not what stands there now.
+    const auto now_placed = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});
+    for_each_cell(item, [&](CellId id) {
+      if (const auto found = placements_.find(id); found != placements_.end() && found->second == placement)
+        found->second = now_placed;
+    });
   }
 }
 
@@ -370,7 +414,8 @@ ContainerWalk::ChangedColumn ContainerWalk::changed_column(ir::Node* place, cons
                                                            const std::vector<ir::Value*>& inputs) {
   ir::Value* column = inputs[0];
   const bool pops = op == "aten::pop";
-  ir::Node* node = node_before(place, op, inputs, pops ? std::span(&element_of(column->type()), 1) : std::span<const ir::TypeRef>());
+  ir::Node* node =
+      node_before(place, op, inputs, pops ? std::span(&element_of(column->type()), 1) : std::span<const ir::TypeRef>());
   ir::Value* taken = pops ? node->output() : nullptr;
   ir::Value* list = take_list_form(node, column, registry_);
   return {list, taken};
@@ -405,8 +450,8 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
     if (made.taken) taken.push_back(made.taken);
   }
   for (const Abstract& item : std::vector<Abstract>(heap_.at(id).items)) hold(id, item, node);
-  for (const Abstract& item : more.items) hold(id, item, node);
-  if (takes_list) heap_.add_elements(id, heap_.elements(*other.cell));
+  if (takes_item) hold(id, more.items[0], node);
+  if (takes_list) hold_items_of(*other.cell, id);
   const std::uint64_t version = heap_.at(id).version;
   change(id, node);
   set_columns(id, *layout, std::move(columns));
@@ -461,17 +506,17 @@ bool ContainerWalk::sort_columns(ir::Node* node, CellId id) {
 }
 
 // A new list of columns; its items may be what those of `from` are.
-void ContainerWalk::give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns, const std::vector<CellId>& from) {
+void ContainerWalk::give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns,
+                                 const std::vector<CellId>& from) {
   const CellId id = add_cell({}, node->output()->type(), {site_of(node->output())});
-  for (const CellId list : from) {
-    for (const Abstract& item : std::vector<Abstract>(heap_.at(list).items)) hold(id, item, node);
-    heap_.add_elements(id, heap_.elements(list));
-  }
+  for (const CellId list : from) hold_items_of(list, id);
+  if (node->is("aten::mul")) heap_.set_repeats(id);
   set_columns(id, layout, std::move(columns));
   give(node, Abstract::of_cell(id));
 }
 
-// What reads or copies a list that is kept in columns, or must be. False: it isn't such an operator, or the list can't be kept so.
+// What reads or copies a list that is kept in columns, or must be. False: it isn't such an operator, or the list can't be kept
+// so.
 bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
   if (is_left_out_result(node) || !keep_in_columns(id, node)) return false;
   const Cell list = heap_.at(id);

@@ -15,7 +15,7 @@
 namespace compatcheck::passes {
 
 struct ContainerWalk::CellPlan {
-  bool whole = false;      // a list is carried as one value, or as its columns
+  bool whole = false;  // a list is carried as one value, or as its columns
   std::optional<Layout> layout{};
   bool untouched = false;  // an attribute may be so in some trip
   std::vector<Plan> items{};
@@ -148,7 +148,10 @@ class ContainerWalk::Loop {
       };
       ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, loop, keep) : instance(plan, &entry, loop, carry);
     }
-    for (const auto& [id, plan] : plan_.cells) ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
+    for (const auto& [id, plan] : plan_.cells) {
+      if (plan.layout) hold_elements(id);
+      ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
+    }
     std::vector<ir::Value*> flags;
     for (ir::Value* flag : flags_of(entered, loop)) flags.push_back(carry(flag, flag->type()));
     give_identities(heads(ends), flags);
@@ -226,6 +229,27 @@ class ContainerWalk::Loop {
     if (!walk_.heap_.at(list).layout) return;
     walk_.heap_.add_elements(list, elements_);
     if (before) walk_.heap_.add_elements(list, walk_.elements_of(*before->cell));
+    if (repeats_ || (before && walk_.repeats(*before->cell))) walk_.heap_.set_repeats(list);
+  }
+
+  // Of a list of before the loop that is carried in columns. It has nothing in common with another such list but what they were
+  // seen to get; what lists get that are new in each trip isn't known by its name afterwards.
+  void hold_elements(CellId list) {
+    walk_.heap_.add_elements(list, walk_.elements_of(list));
+    if (makes_lists_in_columns()) walk_.heap_.add_elements(list, elements_);
+    if (repeats_ || walk_.repeats(list)) walk_.heap_.set_repeats(list);
+  }
+
+  static bool has_layout(const Plan& plan) {
+    return any_has_layout(plan.parts) || (plan.contents && (plan.contents->layout || any_has_layout(plan.contents->items)));
+  }
+  static bool any_has_layout(const std::vector<Plan>& plans) {
+    return std::ranges::any_of(plans, [](const Plan& plan) { return has_layout(plan); });
+  }
+
+  bool makes_lists_in_columns() const {
+    return std::ranges::any_of(plan_.carried, [](const auto& entry) { return has_layout(entry.second); }) ||
+           std::ranges::any_of(plan_.cells, [](const auto& entry) { return any_has_layout(entry.second.items); });
   }
 
   template <class Carry>
@@ -352,7 +376,7 @@ class ContainerWalk::Loop {
       outer_.clear();
       return true;
     }
-    const std::size_t known = meeting_.size() + outer_.size() + elements_.size();
+    const std::size_t known = meeting_.size() + outer_.size() + elements_.size() + repeats_;
     note_elements(last, ends);
     const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
       if (!a || !b) return false;
@@ -370,7 +394,7 @@ class ContainerWalk::Loop {
           if (place == q) outer_.emplace(p, identity);
       }
     }
-    return meeting_.size() + outer_.size() + elements_.size() > known;
+    return meeting_.size() + outer_.size() + elements_.size() + repeats_ > known;
   }
 
   // What items of lists may be that were outside of the loop. A container that is carried under its name and in such a list isn't
@@ -382,7 +406,10 @@ class ContainerWalk::Loop {
     for (const auto& [id, plan] : plan_.cells) lists.insert(id);
     std::set<Identity> held;
     walk_.heap_.reopen(ends.changes);
-    for (const CellId list : lists) held.merge(walk_.elements_of(list));
+    for (const CellId list : lists) {
+      held.merge(walk_.elements_of(list));
+      repeats_ = repeats_ || walk_.repeats(list);
+    }
     walk_.heap_.close();
     for (const Identity identity : held)
       if (was_outside(identity)) elements_.insert(identity);
@@ -542,7 +569,8 @@ class ContainerWalk::Loop {
   }
 
   bool widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
-    if (head.kind == Cell::Kind::dict && (plan.whole || head.whole || end.whole)) return widen_table(plan, head, end, origin, ends);
+    if (head.kind == Cell::Kind::dict && (plan.whole || head.whole || end.whole))
+      return widen_table(plan, head, end, origin, ends);
     if (plan.whole && !plan.layout) return false;
     if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
       if (head.whole && end.whole && head.made == end.made && head.columns == end.columns) return false;
@@ -580,8 +608,9 @@ class ContainerWalk::Loop {
   }
 
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
-    if (head.is_table() && end.is_table() && !plan.whole && same(head.items[0], end.items[0]) && same(head.items[1], end.items[1]) &&
-        !ends.changes.contains(*head.items[0].cell) && !ends.changes.contains(*head.items[1].cell))
+    if (head.is_table() && end.is_table() && !plan.whole && same(head.items[0], end.items[0]) &&
+        same(head.items[1], end.items[1]) && !ends.changes.contains(*head.items[0].cell) &&
+        !ends.changes.contains(*head.items[1].cell))
       return false;
     bool more = !plan.whole;
     if (more) {
@@ -694,8 +723,8 @@ class ContainerWalk::Loop {
       for (std::size_t i = 0; i < plan.items.size(); ++i) {
         const CellId list = *table.items[i].cell;
         const auto found = now.find(list);
-        collect(*plan.items[i].contents, found == now.end() ? walk_.heap_.at(list) : *found->second, walk_.heap_.origin(list), ends,
-                values);
+        collect(*plan.items[i].contents, found == now.end() ? walk_.heap_.at(list) : *found->second, walk_.heap_.origin(list),
+                ends, values);
       }
       return;
     }
@@ -718,6 +747,7 @@ class ContainerWalk::Loop {
   std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
   // What items of carried lists may be: those of two of them, the same.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
+  bool repeats_ = false;  // an object may stand in two places of one of them
   Identity first_identity_ = walk_.heap_.new_identity();
   std::size_t cells_before_ = walk_.heap_.size();
 };

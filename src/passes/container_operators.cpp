@@ -98,7 +98,11 @@ void ContainerWalk::list_construct(ir::Node* node) {
   Cell cell{.made = node->output()};
   cell.items.reserve(node->inputs().size());
   for (ir::Value* input : node->inputs()) cell.items.push_back(look(input));
+  const bool holds_objects = std::ranges::any_of(
+      cell.items, [&](const Abstract& item) { return item.cell && heap_.at(*item.cell).kind == Cell::Kind::object; });
+  if (holds_objects) cell.made = nullptr;
   know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  if (holds_objects) return drop(node);  // no value of the graph is such a list
   put_operands(node);
 }
 

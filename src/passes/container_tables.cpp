@@ -17,7 +17,9 @@ CellId values_of(const Cell& table) { return *table.items[1].cell; }
 
 bool ContainerWalk::may_become_table(CellId dict) const {
   const Cell& cell = heap_.at(dict);
-  const auto is_number_key = [](const ir::Constant& key) { return key.get<std::int64_t>() || key.get<double>() || key.get<bool>(); };
+  const auto is_number_key = [](const ir::Constant& key) {
+    return key.get<std::int64_t>() || key.get<double>() || key.get<bool>();
+  };
   return cell.kind == Cell::Kind::dict && cell.is_settled() && is_number(heap_.origin(dict).type->elements[0]) &&
          std::ranges::all_of(cell.keys, is_number_key);
 }
@@ -61,11 +63,15 @@ ir::Node* ContainerWalk::labelled(ir::Node* place, const char* op, std::span<ir:
 void ContainerWalk::read_table(ir::Node* node, CellId dict) {
   const Cell table = heap_.at(dict);
   const Site site = site_of(node);
+  const auto put_instead = [&](ir::Node* made) {
+    node->output()->replace_all_uses_with(made->output());
+    node->erase();
+    ++changes_;
+    next_ = made;
+  };
   if (node->is("aten::len")) {
     ir::Value* keys = name_of(keys_of(table), node);
-    node->replace_input(0, keys);
-    next_ = node;
-    return;
+    return put_instead(labelled(node, "aten::len", {&keys, 1}, output_types(*node), site));
   }
   ir::Value* key = node->input(1);
   if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
@@ -73,10 +79,7 @@ void ContainerWalk::read_table(ir::Node* node, CellId dict) {
   if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
   const std::array<ir::Value*, 2> inputs{name_of(values_of(table), node), place_of_key(dict, key, node)};
   ir::Node* read = labelled(node, "aten::__getitem__", inputs, output_types(*node), site);
-  node->output()->replace_all_uses_with(read->output());
-  node->erase();
-  ++changes_;
-  next_ = read;
+  put_instead(read);
 }
 
 // d[k] = v → if k in d: values[keys.index(k)] = v, else: keys.append(k); values.append(v). What it becomes is visited next.
@@ -108,8 +111,8 @@ void ContainerWalk::write_table(ir::Node* node, CellId dict) {
     ir::Node* branch = labelled(node, "prim::If", {&there, 1}, {}, site);
     ir::Block *old = branch->add_block(), *fresh = branch->add_block();
     if (sets)
-      labelled(old->return_node(), "aten::_set_item",
-               std::array{values, place_of_key(dict, key, old->return_node()), value}, {}, site);
+      labelled(old->return_node(), "aten::_set_item", std::array{values, place_of_key(dict, key, old->return_node()), value}, {},
+               site);
     labelled(fresh->return_node(), "aten::append", std::array{keys, key}, {}, site);
     labelled(fresh->return_node(), "aten::append", std::array{values, value}, {}, site);
     if (sets) return next(branch);
@@ -138,14 +141,14 @@ void ContainerWalk::view_table(ir::Node* node, CellId dict) {
   const auto copied = [&](CellId from) {
     Cell cell = heap_.at(from);
     if (!cell.whole) cell.made = nullptr;
-    for (const Abstract& item : cell.items) hold(from, item, node);
     const CellId made = add_cell(std::move(cell), heap_.origin(from).type, {site_of(node->output())});
-    heap_.add_elements(made, heap_.elements(from));
+    if (heap_.at(from).layout) hold_items_of(from, made);
     return made;
   };
   if (is_left_out(node->output())) leave(Abstract::of_cell(dict));
   if (node->is("aten::keys") || ir::is(node->output()->type(), ir::TypeKind::list)) {
-    if (!node->is("aten::items")) return give(node, Abstract::of_cell(copied(node->is("aten::values") ? values_of(table) : keys_of(table))));
+    if (!node->is("aten::items"))
+      return give(node, Abstract::of_cell(copied(node->is("aten::values") ? values_of(table) : keys_of(table))));
     const Cell values = heap_.at(values_of(table));
     const ir::TypeRef& type = heap_.origin(values_of(table)).type;
     const auto layout = layout_of_items(values, type);

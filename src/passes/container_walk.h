@@ -208,7 +208,9 @@ class ContainerWalk {
   ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
   void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
   std::set<Identity> elements_of(CellId list);
-  void hold(CellId list, const Abstract& item, ir::Node* node);
+  bool repeats(CellId list);
+  void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
+  void hold_items_of(CellId from, CellId list);
   void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
   void reach_lists(CellId id, const ir::Node* writer);
   void write_back(ir::Node* place);
@@ -301,12 +303,12 @@ class ContainerWalk {
   std::unordered_map<const ir::Node*, Site> labels_;
   std::unordered_set<const ir::Node*> done_;
   std::vector<ir::Node*> dropped_;
-  std::vector<std::pair<CellId, CellId>> to_spread_;  // what was changed, and what may be the same object
+  std::vector<std::pair<CellId, CellId>> to_spread_;                         // what was changed, and what may be the same object
   std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of what was read from lists kept in columns
   std::vector<std::shared_ptr<const Placement>> to_write_back_;
   std::uint64_t versions_ = 0;
-  bool gives_outputs_ = false;  // the model's
-  ir::Node* next_ = nullptr;                          // what is visited after this node
+  bool gives_outputs_ = false;              // the model's
+  ir::Node* next_ = nullptr;                // what is visited after this node
   std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
   std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;

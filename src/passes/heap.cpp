@@ -9,8 +9,9 @@
 namespace compatcheck::passes {
 
 bool Abstract::is_none() const {
-  const ir::Constant* constant = value && !parts ? ir::constant_of(value) : nullptr;
-  return constant && constant->is_none();
+  if (!value || parts) return false;
+  const ir::Constant* constant = ir::constant_of(value);
+  return constant ? constant->is_none() : ir::is(value->type(), ir::TypeKind::none) && !is_undefined(value);
 }
 
 bool is_label_constant(const ir::Constant& constant) {

@@ -92,9 +92,9 @@ struct Cell {
   bool untouched = false;            // holds an attribute, which may be as it was when the call began
   std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
   std::vector<Abstract> items{};
-  std::vector<ir::Value*> present{};  // of a dict with keys that may not be there: a bool for each; null: the key is there
-  bool unordered = false;             // the order of a dict's keys isn't known
-  ir::Value* made = nullptr;          // a value that holds the contents of this moment, where there is one
+  std::vector<ir::Value*> present{};       // of a dict with keys that may not be there: a bool for each; null: the key is there
+  bool unordered = false;                  // the order of a dict's keys isn't known
+  ir::Value* made = nullptr;               // a value that holds the contents of this moment, where there is one
   std::shared_ptr<const Layout> layout{};  // of a list that is kept in columns
   std::vector<ir::Value*> columns{};
   std::uint64_t version = 0;  // another one after each write that may change which item has which place
@@ -167,6 +167,10 @@ class Heap {
   const std::set<Identity>& elements(CellId list) const;
   std::vector<CellId> lists_that_may_hold(CellId id) const;  // that haven't ended
 
+  // One object may stand in two places of the list.
+  bool repeats(CellId list) const { return repeating_.contains(list); }
+  void set_repeats(CellId list) { repeating_.insert(list); }
+
  private:
   std::vector<std::shared_ptr<Cell>> cells_;
   std::vector<CellOrigin> origins_;
@@ -180,6 +184,7 @@ class Heap {
   std::vector<Identities> identities_;
   std::map<Identity, std::vector<CellId>> cells_of_;
   std::map<CellId, std::set<Identity>> elements_;
+  std::set<CellId> repeating_;
   Identity next_identity_ = 0;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <iterator>
+#include <limits>
 
 #include "compatcheck/error.h"
 #include "passes/assertions.h"

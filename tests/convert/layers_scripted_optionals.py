@@ -142,3 +142,20 @@ def optional_int(x: Tensor, f: Tensor):
     if k is None:
         k = 7
     return x * k
+
+
+@program(FLAGS, N3, FLAG)
+def optional_that_is_none_everywhere(x: Tensor, f: Tensor):
+    pairs: List[Tuple[Tensor, int]] = [(x, 1), (x, 2)]
+    h: Optional[Tensor] = None
+    row, number = pairs[0]
+    for i in range(x.size(0)):
+        if bool(f > 0):
+            number += 1
+        else:
+            h = None
+    if h is not None:
+        h = None
+    if h is None:
+        return torch.full((2,), 77.0) + x.sum(), number
+    return h, number

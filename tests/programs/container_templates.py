@@ -8,6 +8,7 @@ TYPES = {
     "DT": "Dict[str, Tensor]", "DN": "Dict[int, Tensor]", "DL": "Dict[str, List[Tensor]]", "DI": "Dict[str, int]",
     "OT": "Optional[Tensor]", "OI": "Optional[int]", "OP": "Optional[Tuple[Tensor, int]]", "OL": "Optional[List[Tensor]]", "OD": "Optional[Dict[str, Tensor]]",
     "P": "Tuple[Tensor, int]", "TL": "Tuple[List[Tensor], Tensor]", "R": "Row", "B": "Box", "M": "Meter", "H": "Holder", "LB": "List[Box]", "DB": "Dict[str, Box]",
+    "LN": "List[List[int]]", "Q": "Tuple[List[int], int]", "LQ": "List[Tuple[List[int], int]]", "LE": "List[Dict[str, int]]", "J": "Count", "LJ": "List[Count]", "DK": "Dict[int, int]", "DM": "Dict[int, List[int]]",
 }
 REFINED = {"OT": "T", "OI": "I", "OP": "P", "OL": "LT", "OD": "DT"}
 # What there is an instance of without anything else.
@@ -15,6 +16,7 @@ BASE = {
     "T": "x.sum(0)", "I": "1", "F": "0.5", "LT": "[x.sum(0)]", "LI": "[2]", "LF": "[0.5]", "LP": "[(x.sum(0), 2)]", "LL": "[[x.sum(0)]]", "LD": '[{"a": x.sum(0)}]', "DT": '{"a": x.sum(0)}',
     "DN": "{0: x.sum(0)}", "DL": '{"a": [x.sum(0)]}', "DI": '{"a": 1}', "OT": "None", "OI": "None", "OP": "None", "OL": "None", "OD": "None", "P": "(x.sum(0), 1)", "TL": "([x.sum(0)], x.sum(0))",
     "R": "Row(x.sum(0), 1, [x.sum(0)])", "B": "Box(x.sum(0), 1)", "M": "Meter(x.sum(0))", "H": "Holder(Box(x.sum(0), 1))", "LB": "[Box(x.sum(0), 1)]", "DB": '{"a": Box(x.sum(0), 1)}',
+    "LN": "[[3]]", "Q": "([3], 1)", "LQ": "[([3], 1)]", "LE": '[{"a": 1}]', "J": "Count(3)", "LJ": "[Count(3)]", "DK": "{1: 2}", "DM": "{1: [2]}",
 }
 # What isn't the same object as anything else: an empty one, a copy.
 EXPRESSIONS = """
@@ -51,6 +53,18 @@ M: 4 Meter(<T>); 3 <M!>; 2 (<M!> if <C> else <M!>)
 H: 4 Holder(<B!>); 2 Holder(<B>); 3 <H!>; 1 (<H!> if <C> else <H!>)
 LB: 3 [<B!>, <B>]; 2 [<B!>, <1>]; 2 [<B>]; 3 <LB!>; 1 <LB!>[:]; 1 <H!>.l; 1 EMPTY
 DB: 3 {"a": <B!>, "b": <B>}; 2 {"a": <B!>, "b": <1>}; 3 <DB!>; 1 <DB!>.copy()
+I: 1 len(<LN!>); 1 len(<LN!>[-1]); 1 <LN!>[0][0]; 1 <LQ!>[-1][1]; 1 <LE!>[-1]["a"]; 1 <J!>.n; 1 <LJ!>[0].n; 1 len(<DK!>); 2 <DK!>.get(<I>, 3); 1 <DK!>[<I!>]; 1 len(<DM!>); 1 <Q!>[1]
+C: 1 <I> in <DK!>; 1 <I> in <DM!>; 1 len(<LN!>) > <c>; 1 len(<LJ!>) > 1
+LI: 3 <LN!>[0]; 2 <LN!>[-1]; 1 <LN!>[<I!> % len(<1>)]; 2 <Q!>[0]; 1 <LQ!>[-1][0]; 2 <J!>.l; 1 <LJ!>[-1].l; 1 <DM!>[<I!>]; 1 list(<DK!>.keys()); 1 list(<DK!>.values())
+DI: 1 <LE!>[0]; 1 <LE!>[-1]
+LN: 4 <LN!>; 3 [<LI>, <LI>]; 2 [<LI!>, <1>]; 3 EMPTY; 1 <LN!>.copy(); 1 list(<LN!>); 1 <LN!>[:1]; 1 <LN!>[1:]; 2 [[i, <I>] for i in range(x.size(0))]; 2 (<LN!> if <C> else <LN!>); 1 list(<DM!>.values()); 1 [<LI!>] * 2; 1 <LN!> + <LN!>; 1 <LN!> * 2
+Q: 4 (<LI>, <I>); 2 <Q!>; 2 <LQ!>[0]; 1 <LQ!>[-1]
+LQ: 4 <LQ!>; 3 [(<LI>, <I>)]; 3 EMPTY; 1 <LQ!>[:]; 1 <LQ!>[:2]; 1 [<Q!>]; 2 (<LQ!> if <C> else <LQ!>); 1 [(l, 1) for l in <LN!>]; 1 <LQ!> + <LQ!>
+LE: 4 <LE!>; 3 [{"a": <I>}]; 2 [{"a": <I>}, {"a": <I>}]; 3 EMPTY; 1 <LE!>[:]; 1 <LE!>[1:]; 1 [{"a": i} for i in range(x.size(0))]; 1 (<LE!> if <C> else <LE!>)
+J: 4 Count(<I>); 4 <J!>; 2 (<J!> if <C> else <J!>); 2 <LJ!>[0]; 2 <LJ!>[-1]
+LJ: 4 <LJ!>; 3 [<J>]; 2 [<J!>, <1>]; 3 EMPTY; 1 <LJ!>[:]; 1 <LJ!>[::-1]; 1 [Count(i) for i in range(x.size(0))]; 1 (<LJ!> if <C> else <LJ!>)
+DK: 4 <DK!>; 3 {1: <I>, 2: <I>}; 4 EMPTY; 1 <DK!>.copy(); 2 (<DK!> if <C> else <DK!>); 2 {i: <I> for i in range(x.size(0))}
+DM: 4 <DM!>; 3 {1: <LI>, 2: <LI>}; 2 {1: <LI!>, 2: <1>}; 4 EMPTY; 1 <DM!>.copy(); 2 (<DM!> if <C> else <DM!>)
 """
 STATEMENTS = """
 LT: 9 <LT!>.append(<T>); 2 <LT!>.extend([<T>, <T>]); 1 <LT!>.extend(<LT!>[:]); 1 <LT!> += [<T>]; 1 <LT!> += <LT!>.copy(); 3 <LT!>.insert(0, <T>); 1 <LT!>.insert(1, <T>); 1 <LT!>.insert(-1, <T>); 1 <LT!>.insert(<I!>, <T>); 2 <LT!>.pop(); 2 <LT!>.pop(0)
@@ -73,6 +87,15 @@ M: 4 <M!>.update(<T>); 2 <M!>.count += 1; 2 <M!>.last = None; 1 <M!>.last = <T>;
 H: 3 <H!>.b.add(<T>); 2 <H!>.b = <B!>; 2 <H!>.push(<B>); 1 <H!>.l[0].add(<T>); 1 <H!>.l.append(<B!>); 1 <H!>.turn(); 2 <H!>.b.v = <T>; 1 <H!>.b.l.append(<T>)
 LB: 3 <LB!>[0].add(<T>); 2 <LB!>[-1].v = <T>; 2 <LB!>.append(<B!>); 1 <LB!>[0] = <B>; 1 <LB!>.pop(0); 1 <LB!>.reverse(); 2 <B=> = <LB!>[-1]; 1 <LB!>[0].l.append(<T>)
 DB: 3 <DB!>[<K>].add(<T>); 2 <DB!>[<K>].n += 1; 2 <DB!>[<K>] = <B>; 1 <DB!>[<K>] = <1>[<K>]; 2 <B=> = <DB!>[<K>]; 1 <DB!>[<K>].l.append(<T>)
+LN: 5 <LN!>.append(<LI>); 2 <LN!>.append(<LI!>); 2 <LN!>.append(<1>[0]); 3 <LN!>[0].append(<I>); 3 <LN!>[-1].append(<I>); 2 <LN!>[<I!> % len(<1>)].append(<I>); 1 <LN!>[int(<flag>)][0] = <I>; 2 <LN!>[0] = <LI>; 1 <LN!>[-1] = <1>[0]; 2 <LI=> = <LN!>[0]; 2 <LI=> = <LN!>[-1]; 1 <LI=> = <LN!>[<I!> % len(<1>)]
+LN: 1 <LN!>.pop(0); 2 <LI=> = <LN!>.pop(); 1 <LN!>.insert(0, <LI>); 1 <LN!>.reverse(); 1 del <LN!>[0]; 1 <LN!>.extend(<LN!>); 1 <LN!>.clear(); 1 <LN!>.append(<1>.pop(0))
+Q: 2 <Q!>[0].append(<I>); 1 <LI=>, <I=> = <Q!>
+LQ: 5 <LQ!>.append((<LI>, <I>)); 2 <LQ!>.append((<LI!>, <I>)); 2 <LQ!>.append(<Q!>); 3 <LQ!>[0][0].append(<I>); 3 <LQ!>[-1][0].append(<I>); 2 <LQ!>[0] = (<LI>, <I>); 2 <LI=>, <I=> = <LQ!>[-1]; 1 <Q=> = <LQ!>.pop(); 1 <LQ!>.reverse(); 1 <LQ!>[0] = (<1>[-1][0], <I>)
+LE: 5 <LE!>.append({"a": <I>}); 1 <LE!>.append(<1>[0]); 3 <LE!>[0]["a"] = <I>; 3 <LE!>[-1]["a"] += 1; 2 <LE!>[<I!> % len(<1>)]["a"] = <I>; 2 <DI=> = <LE!>[-1]; 1 <LE!>.pop(0); 1 <LE!>[0] = {"a": <I>}; 1 <LE!>.reverse()
+J: 4 <J!>.add(<I>); 3 <J!>.n = <I>; 2 <J!>.n += 1; 2 <J!>.l.append(<I>); 1 <J!>.l = <LI!>; 1 <J!>.l = <J!>.l
+LJ: 5 <LJ!>.append(Count(<I>)); 2 <LJ!>.append(<J!>); 3 <LJ!>[0].add(<I>); 3 <LJ!>[-1].n += 1; 2 <LJ!>[<I!> % len(<1>)].n = <I>; 1 <LJ!>[-1].l.append(<I>); 2 <J=> = <LJ!>[-1]; 1 <LJ!>.pop(0); 1 <J=> = <LJ!>.pop(); 1 <LJ!>.reverse(); 1 <LJ!>[0] = <J>; 1 <LJ!>[0].l = <1>[-1].l
+DK: 6 <DK!>[<I>] = <I>; 2 <DK!>[<I!>] = <1>.get(<2>, 0) + 1; 1 <DK!>.setdefault(<I>, <I>); 2 <DK!>[len(<1>)] = <I>; 1 <DK!>.clear(); 1 <DK!>.pop(<I!>); 1 del <DK!>[<I!>]
+DM: 6 <DM!>[<I>] = <LI>; 2 <DM!>[<I>] = <LI!>; 4 <DM!>[<I!>].append(<I>); 2 <DM!>.setdefault(<I>, [<I>]).append(<I>); 1 <DM!>[<I!>] = <1>[<I!>]; 2 <LI=> = <DM!>[<I!>]; 1 <DM!>.pop(<I!>); 1 <DM!>.clear()
 I: 4 <I!> += <I>; 2 <I!> = <1> + 1
 F: 2 <F!> += 0.5
 T: 3 <T!> = <1> + <T>; 1 <T!> = <1> * 2
@@ -87,12 +110,20 @@ T: 2 <T!>.add_(<T>); 2 <T!> += 1
 # Guarded statements: what is popped is there.
 GUARDED = [("len(<LT!>) > 0", "<1>.pop()"), ("len(<LT!>) > 1", "<1>.pop(0)"), ("len(<LT!>) > 2", "del <1>[1]"), ("len(<LI!>) > 0", "<1>.pop()"), ("len(<LP!>) > 1", "<1>.pop(0)"), ("len(<LT!>) > 0", "<1>[0] = <T>"),
            ("len(<LT!>) > 0", "<1>[-1] = <T>"), ("\"b\" in <DT!>", "<1>.pop(\"b\")"), ("\"b\" in <DT!>", "<1>[\"b\"] = <1>[\"b\"] + 1"), ("\"b\" not in <DT!>", "<1>[\"b\"] = <T>"), ("\"c\" not in <DL!>", "<1>[\"c\"] = <LT>"),
-           ("\"a\" in <DL!>", "<1>[\"a\"].append(<T>)"), ("len(<LI!>) > 1", "<1>.sort()"), ("len(<LF!>) > 0", "<1>.pop()"), ("len(<LL!>) > 0", "<1>[-1].append(<T>)"), ("len(<LB!>) > 0", "<1>[0].add(<T>)")]
+           ("\"a\" in <DL!>", "<1>[\"a\"].append(<T>)"), ("len(<LI!>) > 1", "<1>.sort()"), ("len(<LF!>) > 0", "<1>.pop()"), ("len(<LL!>) > 0", "<1>[-1].append(<T>)"), ("len(<LB!>) > 0", "<1>[0].add(<T>)"),
+           ("len(<LN!>) > 0", "<1>[0].append(<I>)"), ("len(<LN!>) > 1", "<1>.pop(0)"), ("len(<LQ!>) > 0", "<1>[-1][0].append(<I>)"), ("len(<LE!>) > 0", "<1>[-1][\"a\"] = <I>"), ("len(<LJ!>) > 0", "<1>[-1].add(<I>)"),
+           ("<I!> in <DK!>", "<2>[<1>] += 1"), ("<I!> in <DK!>", "<2>.pop(<1>)"), ("<I!> in <DM!>", "<2>[<1>].append(<I>)"), ("<I!> not in <DM!>", "<2>[<1>] = [<I>]")]
+# Loops that grow a list, or a dictionary: head and body.
+GROWTH = [("for <I=> in range(x.size(0)):", "<LN!>.append([<1>, <I>])"), ("for <I=> in range(x.size(0)):", "<LN!>.append(<LI>)"), ("for <I=> in range(x.size(0)):", "<LQ!>.append(([<1>], <I>))"), ("for <I=> in range(x.size(0)):", "<LQ!>.append((<LI>, <1>))"),
+          ("for <I=> in range(x.size(0)):", "<LE!>.append({\"a\": <1>})"), ("for <I=> in range(x.size(0)):", "<LJ!>.append(Count(<1>))"), ("for <I=> in range(x.size(0)):", "<LJ!>.append(<J>)"), ("for <I=> in range(x.size(0)):", "<DK!>[<1> * 2] = <I>"),
+          ("for <I=> in range(x.size(0)):", "<DK!>[<1> % 2] = <1>"), ("for <I=> in range(x.size(0)):", "<DM!>[<1>] = [<I>]"), ("for <I=> in range(x.size(0)):", "<DM!>[<1> % 2] = <LI>"), ("for <I=> in range(len(<LN!>)):", "<2>[<1>].append(<I>)"),
+          ("for <LI=> in <LN!>:", "<1>.append(<I>)"), ("for <J=> in <LJ!>:", "<1>.add(<I>)"), ("for <LI=>, <I=> in <LQ!>:", "<1>.append(<2>)"), ("for <DI=> in <LE!>:", "<1>[\"a\"] += 1"), ("for <I=>, <LI=> in <DM!>.items():", "<2>.append(<1>)")]
 # Heads of loops, with the loop's variables.
 LOOPS = [(8, "for <X=> in range(x.size(0)):"), (5, "for <I=> in range(<c>):"), (2, "for <I=> in range(<I!>):"), (3, "for <T=> in <LT!>:"), (2, "for <I=>, <T=> in enumerate(<LT!>):"), (1, "for <T=>, <I=> in zip(<LT!>, <LI!>):"),
          (1, "for <T=>, <T=> in zip(<LT!>, <LT!>):"), (2, "for <T=>, <I=> in <LP!>:"), (2, "for <S=>, <T=> in <DT!>.items():"), (1, "for <S=> in <DT!>.keys():"), (1, "for <S=> in <DT!>:"), (2, "for <S=> in [\"a\", \"b\"]:"), (2, "for <LT=> in <LL!>:"),
          (2, "for <LT=> in <DL!>.values():"), (1, "for <S=>, <LT=> in <DL!>.items():"), (2, "for <B=> in <LB!>:"), (2, "for <I=> in <LI!>:"), (1, "for <DT=> in <LD!>:"), (1, "for <T=> in x:"), (1, "for <I=> in range(len(<LT!>)):"),
-         (1, "for <I=>, <LT=> in enumerate([<LT!>, <LT!>]):"), (1, "for <LT=> in [<LT!>, <LT!>]:"), (1, "for <T=> in <B!>.l:"), (1, "for <B=> in <DB!>.values():")]
+         (1, "for <I=>, <LT=> in enumerate([<LT!>, <LT!>]):"), (1, "for <LT=> in [<LT!>, <LT!>]:"), (1, "for <T=> in <B!>.l:"), (1, "for <B=> in <DB!>.values():"),
+         (2, "for <LI=> in <LN!>:"), (2, "for <LI=>, <I=> in <LQ!>:"), (1, "for <DI=> in <LE!>:"), (2, "for <J=> in <LJ!>:"), (1, "for <I=>, <LI=> in enumerate(<LN!>):"), (1, "for <I=>, <I=> in <DK!>.items():"), (1, "for <I=> in <DK!>.keys():"), (1, "for <I=>, <LI=> in <DM!>.items():"), (1, "for <LI=> in <DM!>.values():")]
 # While loops, with what ends them.
 WHILES = [("3 > len(<LT!>)", "<1>.append(<T>)"), ("len(<LT!>) > 1", "<1>.pop()"), ("len(<LT!>) > 2 and <C>", "<1>.pop(0)"), ("x.size(0) > len(<LT!>)", "<1>.insert(0, <T>)"), ("3 > len(<LI!>)", "<1>.append(<I>)"),
           ("len(<LP!>) > 0", "<1>.pop()"), ("3 > <I!>", "<1> += 1"), ("x.size(0) > <I!>", "<1> += 1"), ("2 > <B!>.n", "<1>.n += 1"), ("3 > len(<B!>.l)", "<1>.add(<T>)")]
@@ -102,12 +133,13 @@ READS = {
     "DT": ["total(list(@.values()))", "len(@)", "present(@.get(\"a\"))"], "DN": ["total(list(@.values()))", "len(@)", "present(@.get(1))"], "DL": ["total_lists(list(@.values()))", "len(@)"], "DI": ["mark(list(@.values()))", "@.get(\"a\", -1)"],
     "OT": ["present(@)"], "OI": ["number(@)"], "OP": ["part(@)"], "OL": ["listed(@)"], "OD": ["held(@)"], "P": ["@[0]", "@[1]"], "TL": ["total(@[0])", "@[1]"], "R": ["@.v", "@.n", "total(@.l)"], "B": ["@.v", "@.n", "total(@.l)", "len(@.l)"],
     "M": ["@.total", "@.count", "present(@.last)", "total(list(@.d.values()))", "mark(@.s)"], "H": ["@.b.v", "@.b.n", "total(@.b.l)", "boxes(@.l)"], "LB": ["boxes(@)", "len(@)"], "DB": ["boxes(list(@.values()))", "len(@)"],
+    "LN": ["mark_lists(@)", "len(@)"], "Q": ["mark(@[0])", "@[1]"], "LQ": ["mark_pairs(@)", "len(@)"], "LE": ["mark_dicts(@)", "len(@)"], "J": ["@.n", "mark(@.l)"], "LJ": ["mark_counts(@)", "len(@)"], "DK": ["mark_table(@)", "len(@)"], "DM": ["mark_lists(list(@.values()))", "mark(list(@.keys()))", "len(@)"],
 }
 MORE_READS = {
     "LT": ["torch.stack(@ + [torch.zeros(2)])", "@[0]", "@[-1]", "torch.stack(@)", "@[1]"], "LI": ["@[0]", "sum(@)", "@[-1]"], "LF": ["@[0]"], "LP": ["@[0][0]", "@[-1][1]"], "LL": ["@[0][0]", "len(@[-1])", "total(@[0])"], "DT": ["@[\"a\"]", "@[\"b\"]"],
     "DN": ["@[0]", "@[1]"], "DL": ["total(@[\"a\"])", "@[\"b\"][0]", "len(@[\"a\"])"], "LD": ["@[0][\"a\"]"], "LB": ["@[0].v", "@[-1].n"], "DB": ["@[\"a\"].v", "@[\"b\"].n"],
 }
-KINDS = {"len(": "I", "mark(": "I", "number(": "I", "sum(": "I", "marked(": "F", "torch.stack(": "St"}
+KINDS = {"len(": "I", "mark(": "I", "mark_lists(": "I", "mark_pairs(": "I", "mark_dicts(": "I", "mark_counts(": "I", "mark_table(": "I", "number(": "I", "sum(": "I", "marked(": "F", "torch.stack(": "St"}
 PIECES = {
     "total": "def total(l: List[Tensor]) -> Tensor:\n    t = torch.zeros(2)\n    for i, v in enumerate(l):\n        t = t + v * (i + 1)\n    return t",
     "mark": "def mark(l: List[int]) -> int:\n    s = 0\n    for i, n in enumerate(l):\n        s += n * (i + 1)\n    return s",
@@ -115,6 +147,11 @@ PIECES = {
     "total_of": "def total_of(l: List[Tuple[Tensor, int]]) -> Tensor:\n    t = torch.zeros(2)\n    for i, (v, n) in enumerate(l):\n        t = t + v * n + i * n\n    return t",
     "total_lists": "def total_lists(l: List[List[Tensor]]) -> Tensor:\n    t = torch.zeros(2)\n    for i, m in enumerate(l):\n        for j, v in enumerate(m):\n            t = t + v * (i * 3 + j + 1)\n    return t",
     "total_dicts": "def total_dicts(l: List[Dict[str, Tensor]]) -> Tensor:\n    t = torch.zeros(2)\n    for i, d in enumerate(l):\n        for v in d.values():\n            t = t + v * (i + 1)\n    return t",
+    "mark_lists": "def mark_lists(l: List[List[int]]) -> int:\n    s = 0\n    for i, m in enumerate(l):\n        s += len(m) * (i + 5)\n        for j, n in enumerate(m):\n            s += n * (i * 3 + j + 1)\n    return s",
+    "mark_pairs": "def mark_pairs(l: List[Tuple[List[int], int]]) -> int:\n    s = 0\n    for i, (m, k) in enumerate(l):\n        s += len(m) * (i + 5) + k * (i + 2)\n        for j, n in enumerate(m):\n            s += n * (i * 3 + j + 1)\n    return s",
+    "mark_dicts": "def mark_dicts(l: List[Dict[str, int]]) -> int:\n    s = 0\n    for i, d in enumerate(l):\n        for v in d.values():\n            s += v * (i + 1) + 1\n    return s",
+    "mark_counts": "def mark_counts(l: List[Count]) -> int:\n    s = 0\n    for i, c in enumerate(l):\n        s += c.n * (i + 1)\n        for j, n in enumerate(c.l):\n            s += n * (i * 3 + j + 1)\n    return s",
+    "mark_table": "def mark_table(d: Dict[int, int]) -> int:\n    s = 0\n    i = 0\n    for k, v in d.items():\n        i += 1\n        s += k * i + v * (i + 4)\n    return s",
     "present": "def present(o: Optional[Tensor]) -> Tensor:\n    if o is None:\n        return torch.full((2,), 77.0)\n    return o",
     "number": "def number(o: Optional[int]) -> int:\n    return o if o is not None else 77",
     "part": "def part(o: Optional[Tuple[Tensor, int]]) -> Tensor:\n    if o is not None:\n        return o[0] * o[1]\n    return torch.full((2,), 77.0)",
@@ -149,6 +186,15 @@ class Box:
     def take(self, other: "Box"):
         self.l = other.l
         self.v = other.v + 1""",
+    "Count": """@torch.jit.script
+class Count:
+    def __init__(self, n: int):
+        self.n = n
+        self.l = [n]
+
+    def add(self, k: int):
+        self.n += k
+        self.l.append(k)""",
     "Meter": """@torch.jit.script
 class Meter:
     def __init__(self, v: Tensor):
@@ -183,7 +229,7 @@ class Holder:
         self.l.reverse()
         self.b = self.l[0]""",
 }
-ORDER = ["Row", "Box", "Meter", "Holder"] + [name for name in PIECES if name[0].islower()]
+ORDER = ["Row", "Box", "Count", "Meter", "Holder"] + [name for name in PIECES if name[0].islower()]
 
 
 def table(text):

@@ -3,22 +3,24 @@ import copy, itertools, random, re
 
 import torch
 
-from container_templates import BASE, EXPRESSIONS, GUARDED, IN_PLACE, KINDS, LOOPS, MORE_READS, PIECES, READS, REFINED, STATEMENTS, TYPES, WHILES, definitions, table
+from container_templates import BASE, EXPRESSIONS, GROWTH, GUARDED, IN_PLACE, KINDS, LOOPS, MORE_READS, PIECES, READS, REFINED, STATEMENTS, TYPES, WHILES, definitions, table
 from program import Block, Input, lines_of
 from source_program import GLOBALS, Endless, Every, Left, SourceProgram, instrumented, ticks
 from state import Unfit
 
 MAKE, WRITE, WRITE_IN_PLACE = table(EXPRESSIONS), table(STATEMENTS), table(IN_PLACE)
 PREFIX = {"T": "t", "I": "n", "F": "r", "S": "s", "LT": "l", "LI": "il", "LF": "fl", "LP": "pl", "LL": "ll", "LD": "ld", "DT": "d", "DN": "dn", "DL": "dl", "DI": "di", "OT": "o", "OI": "oi", "OP": "op", "OL": "ol",
-          "OD": "od", "P": "p", "TL": "tl", "R": "row", "B": "b", "M": "m", "H": "h", "LB": "lb", "DB": "db", "X": "i"}
+          "OD": "od", "P": "p", "TL": "tl", "R": "row", "B": "b", "M": "m", "H": "h", "LB": "lb", "DB": "db", "X": "i",
+          "LN": "nl", "Q": "q", "LQ": "ql", "LE": "el", "J": "c", "LJ": "cl", "DK": "dk", "DM": "dm"}
 CONTAINERS = [("LT", 12), ("LI", 5), ("LF", 2), ("LP", 4), ("LL", 4), ("LD", 2), ("DT", 8), ("DN", 3), ("DL", 5), ("DI", 3), ("OT", 5), ("OI", 3), ("OP", 2), ("OL", 3), ("OD", 2), ("P", 2), ("TL", 3), ("R", 3), ("B", 6), ("M", 3), ("H", 2), ("LB", 2), ("DB", 2)]
+RECORDS = [("LN", 6), ("LQ", 5), ("LE", 4), ("LJ", 5), ("DK", 5), ("DM", 4)]     # of lengths that only the running model knows
 RESULTS = ["T", "T", "I", "LT", "LI", "DT", "B", "OT", "P", "DL"]     # of functions
 MOST_DEPTH, ATTEMPTS, MOST_LENGTH = 3, 25, 24
 LARGEST = 2**12
 
 SPACE = dict(GLOBALS)
 exec("\n\n\n".join(definitions(" ".join(PIECES))).replace("@torch.jit.script\n", ""), SPACE)
-OBJECTS = tuple(SPACE[name] for name in ("Box", "Meter", "Holder"))
+OBJECTS = tuple(SPACE[name] for name in ("Box", "Count", "Meter", "Holder"))
 
 
 def cloned(value, memo, tensors):
@@ -71,6 +73,10 @@ class Maker:
         self.defined, self.functions, self.signatures = {}, [], []
         self.leaves = []                       # early returns: the types that are in scope there
         self.theme = [t for t in dict.fromkeys(rng.choices([t for t, _ in CONTAINERS], [w for _, w in CONTAINERS], k=rng.choice([1, 2, 2, 3, 3, 4])))]
+        self.grows = rng.random() < 0.4
+        if self.grows:
+            self.theme[1:] = [t for t in dict.fromkeys(rng.choices([t for t, _ in RECORDS], [w for _, w in RECORDS], k=rng.choice([1, 1, 2])))]
+            self.theme += [item for kind, item in (("LN", "LI"), ("LQ", "Q"), ("LJ", "J"), ("DM", "LI")) if kind in self.theme and item not in self.theme]
         if "H" in self.theme or "LB" in self.theme or "DB" in self.theme:
             self.theme.append("B")
         self.in_place = rng.random() < 0.06
@@ -307,6 +313,16 @@ class Maker:
             bodies.append(self.body(no))
         return self.accept(Block([f"if {name} is not None:", "else:"][:len(bodies)], bodies))
 
+    def growth(self):
+        """A loop that fills one of them, or writes all its items."""
+        if not self.grows:
+            raise Unfit
+        head, statement = self.rng.choice(GROWTH)
+        text = self.fill(f"{head}\n{statement}", 1, fixed=True).split("\n")
+        variables, self.pending = self.pending, []
+        made = self.accept(Block([text[0]], [[text[1]]]))
+        return made
+
     def for_loop(self):
         head = self.fill(self.chosen(LOOPS), 1, fixed=True)
         variables, self.pending = self.pending, []
@@ -395,7 +411,7 @@ class Maker:
         return []
 
     def statement(self):
-        makers = [(self.assignment, 22), (self.write, 40), (self.guarded, 4), (self.swap, 4), (self.choice, 7), (self.call, 5)]
+        makers = [(self.assignment, 22), (self.write, 40), (self.guarded, 4), (self.swap, 4), (self.choice, 7), (self.call, 5), (self.growth, 20 if self.grows else 0)]
         if self.depth < MOST_DEPTH:
             makers += [(self.branch, 14), (self.for_loop, 10), (self.while_loop, 2), (self.refined, 6)]
         return self.attempt(self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0])
@@ -423,7 +439,7 @@ class Maker:
         chosen = []
         for kind in kinds:
             wanted = {"T": "T", "I": "I", "F": "F"}.get(kind)
-            safe = [text.replace("@", n) for n, t in types.items() for text in READS.get(t, []) if wanted and ("I" if re.match("len|mark\\(|number", text) or text.endswith((".n", ".count", "@[1]")) and t in ("P", "R", "B", "M", "H") or t == "I" or t == "DI" else "F" if t in ("F", "LF") else "T") == wanted]
+            safe = [text.replace("@", n) for n, t in types.items() for text in READS.get(t, []) if wanted and ("I" if re.match("len|mark(_\\w+)?\\(|number", text) or text.endswith((".n", ".count", "@[1]")) and t in ("P", "R", "B", "M", "H") or t == "I" or t == "DI" or t in ("Q", "J") else "F" if t in ("F", "LF") else "T") == wanted]
             base = {"T": "x.sum(0)", "I": "5", "F": "2.5", "St": "torch.zeros(1, 2)"}[kind]
             chosen.append(self.rng.choice(safe + [base]))
         return ", ".join(chosen)
