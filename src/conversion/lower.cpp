@@ -260,6 +260,7 @@ class Lowering {
         dict.items.push_back({key_of(node.input(i)), operand(node.input(i + 1))});
       return give({std::move(dict)});
     }
+    if (node.is("prim::ColumnsConstruct")) return give(operand(node.input(0)));
     if (node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) return unpack(node);
     if (node.is("prim::TupleIndex")) {
       const auto index = symbolic::Call(node, context_.facts).facts().of(node.input(1)).number();

@@ -26,6 +26,7 @@ std::string described(const Value& value) {
   for (const auto& [maker, kind] : {std::pair{"prim::ListConstruct", "a list"},
                                     {"prim::TupleConstruct", "a tuple"},
                                     {"prim::DictConstruct", "a dict"},
+                                    {"prim::ColumnsConstruct", "a list"},
                                     {"aten::dict", "a dict"},
                                     {"prim::CreateObject", "an object"}})
     if (producer && producer->is(maker)) return kind;

@@ -101,6 +101,7 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
            (writes(node) && !node.inputs().empty() && is_container_type(node.input(0)->type()));
   };
   const auto reads = [](const ir::Node& node) {
+    if (node.is("prim::ColumnsConstruct")) return true;
     if (node.is("prim::ListConstruct") || node.is("prim::DictConstruct") || node.is("prim::TupleConstruct") ||
         node.inputs().empty())
       return false;

@@ -3,6 +3,7 @@
 // copy that knows its place, and a write to the copy is a write to that place.
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "ir/dtype.h"
 #include "passes/container_walk.h"
@@ -589,7 +590,8 @@ bool ContainerWalk::add_columns(ir::Node* node, CellId a, CellId b) {
 ir::Value* ContainerWalk::spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place) {
   if (holds_choice(*list.layout)) leave(origin.sites);
   std::span<ir::Value* const> columns = list.columns;
-  return spread_out(*list.layout, columns, place);
+  ir::Value* structure = spread_out(*list.layout, columns, place);
+  return node_before(place, "prim::ColumnsConstruct", {&structure, 1}, {&origin.type, 1})->output();
 }
 
 ir::Value* ContainerWalk::spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place) {
@@ -610,6 +612,55 @@ ir::Value* ContainerWalk::spread_out(const Layout& layout, std::span<ir::Value* 
   }
   const ir::TypeRef type = std::make_shared<const ir::Type>(std::move(shape));
   return node_before(place, "prim::TupleConstruct", parts, {&type, 1})->output();
+}
+
+// How many items there are, if all columns are known.
+std::optional<std::size_t> ContainerWalk::known_rows(const Abstract& structure) {
+  if (!structure.parts) return known_list(structure) ? std::optional(known_list(structure)->items.size()) : std::nullopt;
+  std::optional<std::size_t> rows;
+  for (const Abstract& part : *structure.parts) {
+    const auto of_part = known_rows(part);
+    if (!of_part || (rows && *rows != *of_part)) return std::nullopt;
+    rows = of_part;
+  }
+  return rows;
+}
+
+Abstract ContainerWalk::row_of(const Abstract& structure, const ir::TypeRef& type, std::size_t row, ir::Node* place) {
+  if (!structure.parts) {
+    const Abstract item = known_list(structure)->items[row];
+    if (!ir::is(type, ir::TypeKind::list)) return item;
+    ir::Value* list = numbers_of(leaf(item, place), type, place);
+    return Abstract::of_cell(add_cell({.whole = true, .made = list}, type, {site_of(place)}));
+  }
+  const bool dict = ir::is(type, ir::TypeKind::dict);
+  std::vector<Abstract> parts;
+  for (std::size_t i = 0; i < structure.parts->size(); ++i)
+    parts.push_back(row_of((*structure.parts)[i], dict ? type->elements[1] : type->elements[i], row, place));
+  if (!dict) return Abstract::of_parts(std::move(parts), type);
+  Cell cell{.kind = Cell::Kind::dict, .items = std::move(parts)};
+  for (const std::string& name : structure.type->field_names) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    const bool is_number = ir::is(type->elements[0], ir::TypeKind::integer) && error == std::errc() && *end == '\0';
+    cell.keys.push_back(is_number ? ir::Constant{number} : ir::Constant{name});
+  }
+  return Abstract::of_cell(add_cell(std::move(cell), type, {site_of(place)}));
+}
+
+// An output of the model whose length has become known.
+void ContainerWalk::columns_construct(ir::Node* node) {
+  const Abstract structure = look(node->input(0));
+  const ir::TypeRef item = node->output()->type()->elements[0];
+  const auto rows = ir::holds(*item, ir::TypeKind::named) || is_left_out(node->output()) ? std::nullopt : known_rows(structure);
+  if (!rows) {
+    put_operands(node);
+    known_[node->output()] = Abstract::of(node->output());
+    return;
+  }
+  std::vector<Abstract> items;
+  for (std::size_t row = 0; row < *rows; ++row) items.push_back(row_of(structure, item, row, node));
+  give_list(node, std::move(items));
 }
 
 }  // namespace compatcheck::passes

@@ -39,6 +39,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"prim::ListConstruct", &Walk::list_construct},
       {"prim::DictConstruct", &Walk::dict_construct},
       {"prim::TupleConstruct", &Walk::tuple_construct},
+      {"prim::ColumnsConstruct", &Walk::columns_construct},
       {"prim::TupleUnpack", &Walk::tuple_read},
       {"prim::TupleIndex", &Walk::tuple_read},
       {"prim::TupleSlice", &Walk::tuple_read},
@@ -95,20 +96,38 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
 
 void ContainerWalk::list_construct(ir::Node* node) {
   if (is_left_out(node->output()) || node->inputs().size() > most_items) return visit_made(node);
-  Cell cell{.made = node->output()};
+  Cell cell;
   cell.items.reserve(node->inputs().size());
   for (ir::Value* input : node->inputs()) cell.items.push_back(look(input));
-  const bool holds_objects = std::ranges::any_of(
-      cell.items, [&](const Abstract& item) { return item.cell && heap_.at(*item.cell).kind == Cell::Kind::object; });
-  if (holds_objects) cell.made = nullptr;
+  if (put_members(node)) cell.made = node->output();
   know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
-  if (holds_objects) return drop(node);  // no value of the graph is such a list
+}
+
+// Whether the graph has a value of it: not of objects, and not of what is kept in columns or has keys that may be missing.
+bool ContainerWalk::has_value(const Abstract& abstract) {
+  work();
+  const auto all = [&](const std::vector<Abstract>& items) {
+    return std::ranges::all_of(items, [&](const Abstract& item) { return has_value(item); });
+  };
+  if (abstract.present || abstract.code) return abstract.code != nullptr;
+  if (abstract.parts) return !abstract.holds_cells || all(*abstract.parts);
+  if (!abstract.cell) return true;
+  const Cell& cell = heap_.at(*abstract.cell);
+  if (cell.kind == Cell::Kind::object || cell.layout || cell.is_table() || !cell.is_settled()) return false;
+  return cell.kind == Cell::Kind::list && is_plain_element(heap_.origin(*abstract.cell).type->elements[0]) ? true : all(cell.items);
+}
+
+// The node reads what it holds from here on. False where there is no value of that: then nothing may read the node's.
+bool ContainerWalk::put_members(ir::Node* node) {
+  for (ir::Value* input : node->inputs())
+    if (!has_value(look(input))) return drop(node), false;
   put_operands(node);
+  return true;
 }
 
 void ContainerWalk::dict_construct(ir::Node* node) {
   if (is_left_out(node->output())) return visit_made(node);
-  Cell cell{.kind = Cell::Kind::dict, .made = node->output()};
+  Cell cell{.kind = Cell::Kind::dict};
   bool repeated = false;
   for (std::size_t i = 0; i + 1 < node->inputs().size(); i += 2) {
     const ir::Constant* key = ir::constant_of(node->input(i));
@@ -117,9 +136,8 @@ void ContainerWalk::dict_construct(ir::Node* node) {
     repeated = repeated || cell.find(*key);
     cell.set(*key, look(node->input(i + 1)));
   }
-  if (repeated) cell.made = nullptr;
+  if (put_members(node) && !repeated) cell.made = node->output();
   know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
-  put_operands(node);
 }
 
 // One that isn't followed: it must hold the very objects that it is given.
@@ -133,8 +151,8 @@ void ContainerWalk::visit_made(ir::Node* node) {
 void ContainerWalk::tuple_construct(ir::Node* node) {
   std::vector<Abstract> parts;
   for (ir::Value* input : node->inputs()) parts.push_back(look(input));
-  know(node->output(), Abstract::of_parts(std::move(parts), node->output()->type(), node->output()));
-  put_operands(node);
+  ir::Value* made = put_members(node) ? node->output() : nullptr;
+  know(node->output(), Abstract::of_parts(std::move(parts), node->output()->type(), made));
 }
 
 void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {

@@ -38,6 +38,7 @@ bool has_usual_form(const ir::Node& node) {
   // A list of Any may hold itself.
   if (!node.outputs().empty() && ir::holds(*node.output()->type(), ir::TypeKind::any)) return false;
   if (node.is("prim::ListConstruct")) return gives(ir::TypeKind::list);
+  if (node.is("prim::ColumnsConstruct")) return inputs == 1 && gives(ir::TypeKind::list);
   if (node.is("prim::DictConstruct")) return gives(ir::TypeKind::dict) && inputs % 2 == 0;
   if (node.is("prim::TupleConstruct")) return gives(ir::TypeKind::tuple) && node.output()->type()->elements.size() == inputs;
   if (node.is("prim::CreateObject") || node.is("aten::dict") || node.is("aten::list")) return true;
@@ -381,10 +382,7 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
     if (abstract.value && holds(abstract.value, abstract)) return abstract.value;
     std::vector<ir::Value*> parts;
     for (const Abstract& part : *abstract.parts) parts.push_back(leaf(part, place));
-    ir::Type type = *abstract.type;
-    for (std::size_t i = 0; i < parts.size() && gives_outputs_; ++i) type.elements[i] = parts[i]->type();
-    const ir::TypeRef made = gives_outputs_ ? std::make_shared<const ir::Type>(std::move(type)) : abstract.type;
-    return node_before(place, "prim::TupleConstruct", parts, {&made, 1})->output();
+    return node_before(place, "prim::TupleConstruct", parts, {&abstract.type, 1})->output();
   }
   const Cell& cell = heap_.at(*abstract.cell);
   if (cell.made && holds(cell.made, abstract)) return cell.made;

@@ -127,6 +127,8 @@ class ContainerWalk {
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
+  bool has_value(const Abstract& abstract);
+  bool put_members(ir::Node* node);
   void tuple_construct(ir::Node* node);
   void tuple_read(ir::Node* node);
   void list_unpack(ir::Node* node);
@@ -223,6 +225,9 @@ class ContainerWalk {
   bool read_columns(ir::Node* node, CellId id);
   bool add_columns(ir::Node* node, CellId a, CellId b);
   ir::Value* spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place);
+  std::optional<std::size_t> known_rows(const Abstract& structure);
+  Abstract row_of(const Abstract& structure, const ir::TypeRef& type, std::size_t row, ir::Node* place);
+  void columns_construct(ir::Node* node);
   ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
 
   // ---- container_choices.cpp

@@ -1,5 +1,6 @@
 #include "verification/match.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "onnx/model.h"
@@ -64,6 +65,8 @@ class Matching {
     } else if (const auto* list = expected.get<ir::ListConstant>()) {
       if (next_ < found_.size() && found_[next_].get<ir::ListConstant>())
         sequence(*list, *found_[next_].get<ir::ListConstant>(), names_[next_]), ++next_;
+      else if (is_vector(*list))
+        vector(expected), ++next_;
       else
         for (const auto& item : list->items) walk(item);
     } else if (next_ >= found_.size()) {
@@ -72,6 +75,20 @@ class Matching {
       pair(expected, found_[next_], names_[next_]);
       ++next_;
     }
+  }
+
+  // A list of numbers of unknown length is one output.
+  bool is_vector(const ir::ListConstant& expected) const {
+    const auto* found = next_ < found_.size() ? found_[next_].get<ir::TensorView>() : nullptr;
+    return found && found->sizes.size() == 1 &&
+           std::ranges::all_of(expected.items, [](const ir::Constant& item) {
+             return item.get<std::int64_t>() || item.get<double>() || item.get<bool>();
+           });
+  }
+
+  void vector(const ir::Constant& expected) {
+    const auto& found = *found_[next_].get<ir::TensorView>();
+    made_.pairs.push_back({names_[next_], *as_tensor(expected, found.dtype), found});
   }
 
   void sequence(const ir::ListConstant& expected, const ir::ListConstant& found, const std::string& name) {
@@ -128,6 +145,7 @@ std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional
   if (numbers.add(value)) return numbers.tensor({}, beside);
   const auto* list = value.get<ir::ListConstant>();
   if (!list) return std::nullopt;
+  if (list->items.empty() && beside) numbers.dtype = *beside;
   for (const ir::Constant& item : list->items)
     if (!numbers.add(item)) return std::nullopt;
   return numbers.tensor({static_cast<std::int64_t>(list->items.size())}, beside);
@@ -151,6 +169,7 @@ namespace {
 
 void collect(const ir::Value* value, std::vector<const ir::Value*>& into) {
   const ir::Node* maker = value->producer();
+  if (maker && maker->is("prim::ColumnsConstruct")) return collect(maker->input(0), into);
   const bool dict = maker && maker->is("prim::DictConstruct");
   if (!dict && !(maker && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")))) return into.push_back(value);
   for (std::size_t i = dict ? 1 : 0; i < maker->inputs().size(); i += dict ? 2 : 1) collect(maker->input(i), into);

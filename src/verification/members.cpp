@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "symbolic/promotion.h"
+#include "verification/match.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -80,6 +81,59 @@ ir::Constant in_pairs(ir::Constant value) {
   } else if (auto* view = value.get<ir::TensorView>()) {
     *view = in_pairs(std::move(*view));
   }
+  return value;
+}
+
+namespace {
+
+std::string text_of(const ir::Constant& key) {
+  if (const auto* text = key.get<std::string>()) return *text;
+  const auto* number = key.get<std::int64_t>();
+  return number ? std::to_string(*number) : std::string();
+}
+
+// Part `place` of a tuple, or the member of a dictionary that the field of that place names.
+ir::Constant part_of(const ir::Constant& item, std::size_t place, const ir::Type& structure) {
+  if (const auto* tuple = item.get<ir::TupleConstant>(); tuple && place < tuple->items.size()) return tuple->items[place];
+  if (const auto* dict = item.get<ir::DictConstant>(); dict && place < structure.field_names.size())
+    for (const auto& [key, value] : dict->items)
+      if (text_of(key) == structure.field_names[place]) return value;
+  return {};
+}
+
+// Items of a list as lists of their parts; a list of numbers within an item is a vector.
+ir::Constant columns_of(const ir::Constants& items, const ir::Value* structure) {
+  const ir::Node* maker = structure->producer();
+  if (!maker || !maker->is("prim::TupleConstruct")) {
+    ir::ListConstant column{structure->type()->elements.empty() ? nullptr : structure->type()->elements[0], items};
+    for (ir::Constant& item : column.items)
+      if (auto vector = item.get<ir::ListConstant>() ? as_tensor(item, {}) : std::nullopt) item = ir::Constant{*std::move(vector)};
+    return {std::move(column)};
+  }
+  ir::TupleConstant columns;
+  for (std::size_t place = 0; place < maker->inputs().size(); ++place) {
+    ir::Constants parts;
+    for (const ir::Constant& item : items) parts.push_back(part_of(item, place, *structure->type()));
+    columns.items.push_back(columns_of(parts, maker->input(place)));
+  }
+  return {std::move(columns)};
+}
+
+}  // namespace
+
+ir::Constant in_columns(ir::Constant value, const ir::Value* output) {
+  const ir::Node* maker = output->producer();
+  if (!maker) return value;
+  auto* list = value.get<ir::ListConstant>();
+  if (maker->is("prim::ColumnsConstruct")) return list ? columns_of(list->items, maker->input(0)) : value;
+  auto* tuple = value.get<ir::TupleConstant>();
+  auto* items = list ? &list->items : tuple ? &tuple->items : nullptr;
+  if (items && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")) && items->size() == maker->inputs().size())
+    for (std::size_t i = 0; i < items->size(); ++i) (*items)[i] = in_columns(std::move((*items)[i]), maker->input(i));
+  auto* dict = value.get<ir::DictConstant>();
+  if (dict && maker->is("prim::DictConstruct") && 2 * dict->items.size() == maker->inputs().size())
+    for (std::size_t i = 0; i < dict->items.size(); ++i)
+      dict->items[i].second = in_columns(std::move(dict->items[i].second), maker->input(2 * i + 1));
   return value;
 }
 

@@ -20,6 +20,8 @@ ir::Constant in_parts(ir::Constant value);
 // Complex tensors as real ones with a last dimension of 2: the same bytes.
 ir::TensorView in_pairs(ir::TensorView view);
 ir::Constant in_pairs(ir::Constant value);
+// TorchScript's result as the graph's output gives it: lists of tuples, lists or dictionaries as lists of their parts.
+ir::Constant in_columns(ir::Constant value, const ir::Value* output);
 
 bool holds_tensors(const ir::Constant& value);  // a list of nothing else
 

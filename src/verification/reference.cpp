@@ -317,7 +317,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     next.before = i == 0 ? expected.before : expected.later[i - 1].before;
     next.before.push_back(i == 0 ? expected.call : expected.later[i - 1].call);
   }
-  if (in_one && runs[1].result) expected.again = in_pairs(std::move(*runs[1].result));
+  if (in_one && runs[1].result) expected.again = with_state(runs[1]);
   if (!twice || in_one || expected.on_cpu) return {};
   auto others = ask(options_.seed + calls.size());
   if (others[own].result) expected.again = with_state(others[own]);
@@ -334,8 +334,10 @@ void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant v
 
 // As the ONNX model gives it, complex tensors as pairs: the result, and then the attributes' values after the call.
 ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
-  if (run.after.empty()) return in_pairs(std::move(*run.result));
-  ir::TupleConstant all{nullptr, {std::move(*run.result)}};
+  const auto outputs = prepared_.graph.outputs();
+  ir::Constant result = outputs.size() == state_.size() + 1 ? in_columns(std::move(*run.result), outputs[0]) : std::move(*run.result);
+  if (run.after.empty()) return in_pairs(std::move(result));
+  ir::TupleConstant all{nullptr, {std::move(result)}};
   all.items.insert(all.items.end(), run.after.begin(), run.after.end());
   return in_pairs(ir::Constant{std::move(all)});
 }

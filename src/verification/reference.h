@@ -93,7 +93,7 @@ class Reference {
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason,
                                  int other_numbers = 0);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
-  static ir::Constant with_state(frontend::Frontend::Run& run);
+  ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
   void find_misfits(const Sizes& tried);
   std::string located(std::string reason, const MadeCall& call);
