@@ -479,7 +479,7 @@ ir::Value* ContainerWalk::sameness(CellId one, CellId other, ir::Node* place) {
 bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
   const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
     if (user == after) return false;
-    if (!done_.contains(user)) return true;
+    if (!done_.contains(user)) return !exclude_each_other(after, user, value->block());
     for (const ir::Block* block = after->owner(); block && block->owner(); block = block->parent())
       if (block->owner()->is("prim::Loop") && encloses(block, *user) && available_in(value, block->parent())) return true;
     return false;

@@ -34,7 +34,7 @@ bool Lifetimes::reads_after(const ir::Value* value, const ir::Use& use, const ir
 }
 
 // The two stand in different blocks of one If, and nothing between the If and the block of `made` repeats it.
-bool Lifetimes::exclude_each_other(const ir::Node* a, const ir::Node* b, const ir::Block* made) {
+bool exclude_each_other(const ir::Node* a, const ir::Node* b, const ir::Block* made) {
   for (const ir::Block* x = a->owner(); x && x != made; x = x->parent()) {
     if (!x->owner() || !x->owner()->is("prim::If")) continue;
     for (const ir::Block* other : x->owner()->blocks()) {

@@ -26,10 +26,11 @@ class Lifetimes {
   static bool repeated_without(const ir::Node* a, const ir::Node* b, const ir::Block* made);
 
  private:
-  static bool exclude_each_other(const ir::Node* a, const ir::Node* b, const ir::Block* made);
-
   ir::Order order_;
 };
+
+// Whether one run of the block in which a value is made runs only one of the two.
+bool exclude_each_other(const ir::Node* a, const ir::Node* b, const ir::Block* made);
 
 // Whether the node stands in the block, be it nested.
 bool encloses(const ir::Block* block, const ir::Node& node);
