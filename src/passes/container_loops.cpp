@@ -22,6 +22,10 @@ struct ContainerWalk::CellPlan {
   // What it is where an Optional is None when the loop begins.
   Cell::Kind kind = Cell::Kind::list;
   std::vector<ir::Constant> keys{};
+  // Of a dictionary whose keys aren't those of the first trip: a bool is carried for each that may be missing.
+  std::vector<bool> may_miss{};
+  bool unordered = false, unordered_at_first = false;  // after some trip, after the first one
+  mutable std::vector<bool> there_at_end{};  // of each trip, for sure
 };
 
 // What is carried of a value: nothing, all of it, something of its parts or its contents, or which of some constants it is.
@@ -255,6 +259,7 @@ class ContainerWalk::Loop {
   template <class Carry>
   Cell fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, Carry& carry) {
     Cell cell{.kind = plan.kind, .whole = plan.whole, .keys = plan.keys};
+    if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
     if (plan.whole) cell.made = carry(place ? undefined(type, place) : nullptr, type);
     for (const Plan& item : plan.items) cell.items.push_back(instance(item, nullptr, place, carry));
     return cell;
@@ -278,6 +283,33 @@ class ContainerWalk::Loop {
     std::vector<ir::Value*> nothing(plan.layout ? column_types(*plan.layout).size() : 1);
     if (plan.layout) return carried_columns(plan, nothing, carry);
     return {.whole = true, .made = carry(nullptr, type)};
+  }
+
+  // Of a dictionary that is `before` when the loop begins.
+  template <class Carry>
+  Cell instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, Carry& carry) {
+    // After a loop in which each trip sets all keys they stand in the order of the first trip.
+    const bool all_there = !place && runs_ && std::ranges::find(plan.there_at_end, false) == plan.there_at_end.end();
+    const bool unordered = before.unordered || (all_there ? plan.unordered_at_first : plan.unordered);
+    Cell cell{.kind = Cell::Kind::dict, .keys = plan.keys, .unordered = unordered};
+    for (std::size_t i = 0; i < plan.keys.size(); ++i) {
+      const Abstract* item = item_of(before, plan.keys[i]);
+      ir::Value* present = nullptr;
+      if (plan.may_miss[i]) present = carry(place ? presence_in(before, item, place) : nullptr, ir::simple_type(ir::TypeKind::boolean));
+      const bool is_there = !place && runs_ && plan.there_at_end[i];  // after the loop
+      cell.present.push_back(is_there ? nullptr : present);
+      cell.items.push_back(instance(plan.items[i], item, place, carry));
+    }
+    if (std::ranges::none_of(cell.present, [](const ir::Value* present) { return present; })) cell.present.clear();
+    walk_.keys_may_miss_ = walk_.keys_may_miss_ || !cell.present.empty();
+    return cell;
+  }
+  static const Abstract* item_of(const Cell& dict, const ir::Constant& key) {
+    return dict.items.empty() ? nullptr : dict.find(key);
+  }
+  static ir::Value* presence_in(const Cell& dict, const Abstract* item, ir::Node* place) {
+    ir::Value* present = item ? dict.presence(item) : nullptr;
+    return present ? present : constant_before(place, {item != nullptr});
   }
 
   template <class Carry>
@@ -314,6 +346,7 @@ class ContainerWalk::Loop {
       ir::Value* before = place ? walk_.leaf(of_cell, place) : nullptr;
       return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
     }
+    if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
     if (!cell.whole) cell.made = nullptr;
     cell.untouched = cell.untouched || plan.untouched;
     for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], &cell.items[i], place, carry);
@@ -581,7 +614,9 @@ class ContainerWalk::Loop {
       plan = {.whole = true};
       return true;
     }
-    if (!same_keys(head.keys, end.keys) || head.present != end.present) walk_.leave(origin.sites);
+    const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present;
+    if (head.kind == Cell::Kind::dict && (!plan.may_miss.empty() || !keeps_keys)) return widen_keys(plan, head, end, ends);
+    if (!keeps_keys) walk_.leave(origin.sites);
     bool more = false;
     if (head.untouched != end.untouched && !plan.untouched) more = plan.untouched = true;
     for (std::size_t i = 0; i < plan.items.size(); ++i)
@@ -605,6 +640,36 @@ class ContainerWalk::Loop {
     if (plan.layout && !walk_.widen(*plan.layout, layout)) throw TooMuchWork{};
     if (!plan.layout) plan = {.whole = true, .layout = layout};
     return true;
+  }
+
+  bool widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends) {
+    bool more = plan.may_miss.empty();
+    if (more) {
+      plan.kind = Cell::Kind::dict;
+      plan.keys = head.keys;
+      plan.unordered_at_first = end.unordered;
+      for (const Abstract& item : head.items) plan.may_miss.push_back(head.presence(&item) != nullptr);
+    }
+    const auto set = [&](auto&& flag, bool value) {
+      if (!value || flag) return;
+      flag = more = true;
+    };
+    for (std::size_t i = 0; i < plan.keys.size(); ++i) {
+      const Abstract *before = item_of(head, plan.keys[i]), *after = item_of(end, plan.keys[i]);
+      set(plan.may_miss[i], !after || end.presence(after));
+      if (before && after) more = widen(plan.items[i], *before, *after, ends, false) || more;
+    }
+    for (std::size_t i = 0; i < end.keys.size(); ++i) {
+      if (std::ranges::any_of(plan.keys, [&](const ir::Constant& key) { return ir::equal(key, end.keys[i]); })) continue;
+      plan.keys.push_back(end.keys[i]);
+      plan.items.push_back(all_of(end.items[i], ends));
+      plan.may_miss.push_back(true);
+      more = true;
+    }
+    // A key that came in some trip is the last one then: the order is known if there are no others that may.
+    const auto missing = std::ranges::count(plan.may_miss, true);
+    set(plan.unordered, end.unordered || missing > 1 || (missing == 1 && !plan.may_miss.back()));
+    return more;
   }
 
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
@@ -710,6 +775,7 @@ class ContainerWalk::Loop {
     if (plan.kind != contents) return;
     if (end) return collect(*plan.contents, end_state(*end->cell, ends), walk_.heap_.origin(*end->cell), ends, values);
     if (plan.contents->whole) values.push_back(undefined(plan.type, place));
+    if (!plan.contents->may_miss.empty()) return collect(*plan.contents, Cell{}, {}, ends, values);
     for (const Plan& item : plan.contents->items) collect(item, nullptr, ends, values);
   }
 
@@ -725,6 +791,16 @@ class ContainerWalk::Loop {
         const auto found = now.find(list);
         collect(*plan.items[i].contents, found == now.end() ? walk_.heap_.at(list) : *found->second, walk_.heap_.origin(list),
                 ends, values);
+      }
+      return;
+    }
+    if (!plan.may_miss.empty()) {
+      plan.there_at_end.clear();
+      for (std::size_t i = 0; i < plan.keys.size(); ++i) {
+        const Abstract* item = item_of(end, plan.keys[i]);
+        plan.there_at_end.push_back(item && !end.presence(item));
+        if (plan.may_miss[i]) values.push_back(presence_in(end, item, place));
+        collect(plan.items[i], item, ends, values);
       }
       return;
     }
@@ -748,6 +824,7 @@ class ContainerWalk::Loop {
   // What items of carried lists may be: those of two of them, the same.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
   bool repeats_ = false;  // an object may stand in two places of one of them
+  bool runs_ = runs_at_least_once(*node_);
   Identity first_identity_ = walk_.heap_.new_identity();
   std::size_t cells_before_ = walk_.heap_.size();
 };

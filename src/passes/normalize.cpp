@@ -67,10 +67,6 @@ constexpr auto passes = std::to_array<Pass>({
        return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.keep_assertions, w.watch);
      },
      "followed ", " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
-    {"divide_lists_of_tuples", [](Work& w) { return divide_lists_of_tuples(w.graph, w.watch); }, "divided ",
-     " read of a list of tuples", " reads of lists of tuples"},
-    {"divide_dictionaries", [](Work& w) { return divide_dictionaries(w.graph, w.registry, w.keep_assertions, w.watch); },
-     "divided ", " dictionary to which a loop adds keys", " dictionaries to which loops add keys"},
     {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
      " numbers beforehand", true},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",
@@ -220,9 +216,23 @@ void settle_enum_identity(const ir::Graph& graph, const ir::Watch& watch) {
   }
 }
 
+// Whether a key of a dictionary may be missing, for which following containers makes an exception.
+bool may_lack_keys(const ir::Graph& graph) {
+  bool may = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (node->inputs().empty() || !ir::is(node->input(0)->type(), ir::TypeKind::dict)) return;
+    may = may || node->is("aten::__getitem__") || node->is("aten::Delete") ||
+          (node->is("aten::pop") && node->inputs().size() == 2);
+    if (!node->is("aten::_set_item")) return;
+    for (const ir::Node* owner = node->owner()->owner(); owner; owner = owner->owner()->owner())
+      may = may || owner->is("prim::Loop");
+  });
+  return may;
+}
+
 // What settles without dropping assertions is done once for the graphs with and without them.
 void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) {
-  const bool may_gain = may_lack_keys(work.graph);  // exceptions, when dictionaries are divided
+  const bool may_gain = may_lack_keys(work.graph);
   if (!keep_exceptions(work.graph) && !may_gain) return;
   work.keep_assertions = true;
   rounds.run(true);

@@ -71,15 +71,6 @@ std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget&
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch = {});
 
-// A list of tuples that a loop or a branch makes becomes a list for each place of the tuples.
-std::size_t divide_lists_of_tuples(ir::Graph& graph, const ir::Watch& watch = {});
-
-// A local dictionary to which a loop adds keys becomes a list of one Optional for each key, which follow_containers can follow.
-// Where PyTorch raises KeyError, the graph raises an exception, which is one that stays with `keep_assertions`.
-std::size_t divide_dictionaries(ir::Graph& graph, const schema::Registry& registry, bool keep_assertions,
-                                const ir::Watch& watch = {});
-bool may_lack_keys(const ir::Graph& graph);  // whether there may be such a dictionary
-
 // torch._foreach_*: a call for each member of lists that are known.
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                            const ir::Watch& watch = {});

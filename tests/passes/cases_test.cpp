@@ -65,8 +65,6 @@ const std::map<std::string, Run> passes_by_name = {
          return follow_containers(g, nullptr, r, b, lost, false);
        });
      }},
-    {"divide_lists_of_tuples", [](ir::Graph& g, const schema::Registry&) { return divide_lists_of_tuples(g); }},
-    {"divide_dictionaries", [](ir::Graph& g, const schema::Registry& r) { return divide_dictionaries(g, r, false); }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
     {"unroll_loops",
