@@ -519,8 +519,19 @@ void ContainerWalk::give_columns(ir::Node* node, const Layout& layout, std::vect
 // What reads or copies a list that is kept in columns, or must be. False: it isn't such an operator, or the list can't be kept
 // so.
 bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
-  if (is_left_out_result(node) || !keep_in_columns(id, node)) return false;
-  const Cell list = heap_.at(id);
+  if (is_left_out_result(node)) return false;
+  Cell list = heap_.at(id);
+  const ir::TypeRef type = heap_.origin(id).type;
+  if (!list.whole && needs_columns(type) && is_plain_element(type->elements[0])) {  // nobody can write to its items: it stays known
+    auto layout = layout_of_items(list, type);
+    if (!layout) return false;
+    list.columns = columns_of(list, heap_.origin(id).sites, *layout, node);
+    list.layout = std::make_shared<const Layout>(*std::move(layout));
+  } else if (!keep_in_columns(id, node)) {
+    return false;
+  } else {
+    list = heap_.at(id);
+  }
   const auto each = [&](const char* op, std::size_t operand, bool gives_list) {
     std::vector<ir::Value*> made;
     for (ir::Value* column : list.columns) {
@@ -554,13 +565,13 @@ bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
     if (columns) give_columns(node, *list.layout, *std::move(columns), {id});
     return columns.has_value();
   }
-  if (node->is("aten::tensor") && list.layout->kind == Layout::Kind::numbers) {
+  const ir::Constant* dtype = node->is("aten::tensor") && node->inputs().size() > 1 ? ir::constant_of(node->input(1)) : nullptr;
+  if (dtype && list.layout->kind == Layout::Kind::numbers) {
     const std::array<ir::Value*, 2> inputs{list.columns[0], constant_before(node, {std::int64_t{0}})};
     ir::Value* stacked = computed(node, "aten::stack", inputs, ir::tensor_type());
-    ir::Value* type = node->input(1);
     const ir::TypeRef& number = element_of(list.layout->type);
-    if (known<std::int64_t>(type) || ir::is(number, ir::TypeKind::floating)) {
-      const auto* wanted = known<std::int64_t>(type);
+    const auto* wanted = dtype->get<std::int64_t>();
+    if (wanted || ir::is(number, ir::TypeKind::floating)) {
       const std::array<ir::Value*, 5> cast{
           stacked, constant_before(node, {wanted ? *wanted : static_cast<std::int64_t>(ir::DType::f32)}),
           constant_before(node, {false}), constant_before(node, {false}), constant_before(node, {})};

@@ -88,8 +88,13 @@ class ContainerWalk::Loop {
       return visit != visits().end() && visit->second == &ContainerWalk::write && !node.inputs().empty() &&
              !ir::is(node.input(0)->type(), ir::TypeKind::tensor);
     };
-    ir::for_each_node(block,
-                      [&](const ir::Node* node) { writes = writes || node->is("prim::SetAttr") || writes_container(*node); });
+    // A list that isn't in columns yet may have to be from a read on.
+    const auto needs_other_form = [](const ir::Node& node) {
+      return !node.inputs().empty() && needs_columns(node.input(0)->type()) && !is_plain_element(node.input(0)->type()->elements[0]);
+    };
+    ir::for_each_node(block, [&](const ir::Node* node) {
+      writes = writes || node->is("prim::SetAttr") || writes_container(*node) || needs_other_form(*node);
+    });
     return writes;
   }
 
