@@ -371,7 +371,10 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
     if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
       check_channels(text, *channels, spec.dims);
-    facts.push_back({spec.name, members ? fact_of_members(spec) : value ? symbolic::fact_of(*value) : number ? *number : fact_of_spec(spec)});
+    facts.push_back({spec.name, members  ? fact_of_members(spec)
+                                : value  ? symbolic::fact_of(*value)
+                                : number ? *number
+                                         : fact_of_spec(spec)});
   }
   return facts;
 }

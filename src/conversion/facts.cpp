@@ -501,7 +501,7 @@ class Statement {
   std::size_t large_facts_ = 0;  // bytes of what is stated or supposed now
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
-  std::unordered_set<const ir::Value*> unset_;  // prim::Uninitialized, and what is never more than that
+  std::unordered_set<const ir::Value*> unset_;      // prim::Uninitialized, and what is never more than that
   std::unordered_set<const ir::Value*> unreached_;  // what only follows from items of empty lists
   std::vector<std::optional<Fact>> inputs_;         // as they were said
   FactTable facts_;

@@ -147,7 +147,9 @@ std::vector<Leaf> unstated_leaves(const ir::Graph& graph, const symbolic::FactTa
   std::erase_if(leaves, [&](const Leaf& leaf) {
     return std::ranges::any_of(given, [&](const conversion::InputFact& each) {
       const auto* list = leaf.of_list ? each.fact.list() : nullptr;
-      const auto* tensor = each.name != leaf.name ? nullptr : list && list->element ? list->element->tensor() : each.fact.tensor();
+      const auto* tensor = each.name != leaf.name  ? nullptr
+                           : list && list->element ? list->element->tensor()
+                                                   : each.fact.tensor();
       return tensor && tensor->dtype && tensor->shape;
     });
   });

@@ -72,7 +72,8 @@ bool is_constructed(const ir::Value* value, int joins = 0);
 // What a loop or branch gives, if one way is made of known items.
 bool is_joined(const ir::Node& owner, std::size_t result, int joins) {
   if (joins == most_joins) return true;
-  if (owner.is("prim::Loop") && result + 2 < owner.inputs().size() && is_constructed(owner.input(result + 2), joins + 1)) return true;
+  if (owner.is("prim::Loop") && result + 2 < owner.inputs().size() && is_constructed(owner.input(result + 2), joins + 1))
+    return true;
   return std::ranges::any_of(owner.blocks(), [&](const ir::Block* block) {
     const std::size_t i = result + (owner.is("prim::Loop") ? 1 : 0);
     return i < block->outputs().size() && is_constructed(block->outputs()[i], joins + 1);

@@ -522,7 +522,8 @@ bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
   if (is_left_out_result(node)) return false;
   Cell list = heap_.at(id);
   const ir::TypeRef type = heap_.origin(id).type;
-  if (!list.whole && needs_columns(type) && is_plain_element(type->elements[0])) {  // nobody can write to its items: it stays known
+  if (!list.whole && needs_columns(type) &&
+      is_plain_element(type->elements[0])) {  // nobody can write to its items: it stays known
     auto layout = layout_of_items(list, type);
     if (!layout) return false;
     list.columns = columns_of(list, heap_.origin(id).sites, *layout, node);

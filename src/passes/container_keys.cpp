@@ -122,9 +122,9 @@ ir::Value* ContainerWalk::place_of_key(CellId dict, ir::Value* key, ir::Node* pl
 
 ir::Value* ContainerWalk::ask_for(CellId dict, ir::Value* key, ir::Node* place) {
   ir::Value* keys = list_of_keys(dict, place);
-  ir::Value* answer = is_empty_list(keys) ? constant_before(place, {false})
-                                          : computed(place, "aten::__contains__", std::array{keys, key},
-                                                     ir::simple_type(ir::TypeKind::boolean));
+  ir::Value* answer = is_empty_list(keys)
+                          ? constant_before(place, {false})
+                          : computed(place, "aten::__contains__", std::array{keys, key}, ir::simple_type(ir::TypeKind::boolean));
   questions_[answer] = {dict, key, heap_.at(dict).keys, heap_.at(dict).version};
   return answer;
 }

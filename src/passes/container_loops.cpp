@@ -25,7 +25,7 @@ struct ContainerWalk::CellPlan {
   // Of a dictionary whose keys aren't those of the first trip: a bool is carried for each that may be missing.
   std::vector<bool> may_miss{};
   bool unordered = false, unordered_at_first = false;  // after some trip, after the first one
-  mutable std::vector<bool> there_at_end{};  // of each trip, for sure
+  mutable std::vector<bool> there_at_end{};            // of each trip, for sure
 };
 
 // What is carried of a value: nothing, all of it, something of its parts or its contents, or which of some constants it is.
@@ -90,7 +90,8 @@ class ContainerWalk::Loop {
     };
     // A list that isn't in columns yet may have to be from a read on.
     const auto needs_other_form = [](const ir::Node& node) {
-      return !node.inputs().empty() && needs_columns(node.input(0)->type()) && !is_plain_element(node.input(0)->type()->elements[0]);
+      return !node.inputs().empty() && needs_columns(node.input(0)->type()) &&
+             !is_plain_element(node.input(0)->type()->elements[0]);
     };
     ir::for_each_node(block, [&](const ir::Node* node) {
       writes = writes || node->is("prim::SetAttr") || writes_container(*node) || needs_other_form(*node);
@@ -300,7 +301,8 @@ class ContainerWalk::Loop {
     for (std::size_t i = 0; i < plan.keys.size(); ++i) {
       const Abstract* item = item_of(before, plan.keys[i]);
       ir::Value* present = nullptr;
-      if (plan.may_miss[i]) present = carry(place ? presence_in(before, item, place) : nullptr, ir::simple_type(ir::TypeKind::boolean));
+      if (plan.may_miss[i])
+        present = carry(place ? presence_in(before, item, place) : nullptr, ir::simple_type(ir::TypeKind::boolean));
       const bool is_there = !place && runs_ && plan.there_at_end[i];  // after the loop
       cell.present.push_back(is_there ? nullptr : present);
       cell.items.push_back(instance(plan.items[i], item, place, carry));

@@ -114,7 +114,8 @@ bool ContainerWalk::has_value(const Abstract& abstract) {
   if (!abstract.cell) return true;
   const Cell& cell = heap_.at(*abstract.cell);
   if (cell.kind == Cell::Kind::object || cell.layout || cell.is_table() || !cell.is_settled()) return false;
-  return cell.kind == Cell::Kind::list && is_plain_element(heap_.origin(*abstract.cell).type->elements[0]) ? true : all(cell.items);
+  return cell.kind == Cell::Kind::list && is_plain_element(heap_.origin(*abstract.cell).type->elements[0]) ? true
+                                                                                                           : all(cell.items);
 }
 
 // The node reads what it holds from here on. False where there is no value of that: then nothing may read the node's.

@@ -221,8 +221,8 @@ bool may_lack_keys(const ir::Graph& graph) {
   bool may = false;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     if (node->inputs().empty() || !ir::is(node->input(0)->type(), ir::TypeKind::dict)) return;
-    may = may || node->is("aten::__getitem__") || node->is("aten::Delete") ||
-          (node->is("aten::pop") && node->inputs().size() == 2);
+    may =
+        may || node->is("aten::__getitem__") || node->is("aten::Delete") || (node->is("aten::pop") && node->inputs().size() == 2);
     if (!node->is("aten::_set_item")) return;
     for (const ir::Node* owner = node->owner()->owner(); owner; owner = owner->owner()->owner())
       may = may || owner->is("prim::Loop");

@@ -80,8 +80,7 @@ class Matching {
   // A list of numbers of unknown length is one output.
   bool is_vector(const ir::ListConstant& expected) const {
     const auto* found = next_ < found_.size() ? found_[next_].get<ir::TensorView>() : nullptr;
-    return found && found->sizes.size() == 1 &&
-           std::ranges::all_of(expected.items, [](const ir::Constant& item) {
+    return found && found->sizes.size() == 1 && std::ranges::all_of(expected.items, [](const ir::Constant& item) {
              return item.get<std::int64_t>() || item.get<double>() || item.get<bool>();
            });
   }

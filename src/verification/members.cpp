@@ -86,7 +86,7 @@ ir::Constant in_pairs(ir::Constant value) {
 
 namespace {
 
-std::string text_of(const ir::Constant& key) {
+std::string key_text(const ir::Constant& key) {
   if (const auto* text = key.get<std::string>()) return *text;
   const auto* number = key.get<std::int64_t>();
   return number ? std::to_string(*number) : std::string();
@@ -97,7 +97,7 @@ ir::Constant part_of(const ir::Constant& item, std::size_t place, const ir::Type
   if (const auto* tuple = item.get<ir::TupleConstant>(); tuple && place < tuple->items.size()) return tuple->items[place];
   if (const auto* dict = item.get<ir::DictConstant>(); dict && place < structure.field_names.size())
     for (const auto& [key, value] : dict->items)
-      if (text_of(key) == structure.field_names[place]) return value;
+      if (key_text(key) == structure.field_names[place]) return value;
   return {};
 }
 
@@ -107,7 +107,8 @@ ir::Constant columns_of(const ir::Constants& items, const ir::Value* structure) 
   if (!maker || !maker->is("prim::TupleConstruct")) {
     ir::ListConstant column{structure->type()->elements.empty() ? nullptr : structure->type()->elements[0], items};
     for (ir::Constant& item : column.items)
-      if (auto vector = item.get<ir::ListConstant>() ? as_tensor(item, {}) : std::nullopt) item = ir::Constant{*std::move(vector)};
+      if (auto vector = item.get<ir::ListConstant>() ? as_tensor(item, {}) : std::nullopt)
+        item = ir::Constant{*std::move(vector)};
     return {std::move(column)};
   }
   ir::TupleConstant columns;

@@ -335,7 +335,8 @@ void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant v
 // As the ONNX model gives it, complex tensors as pairs: the result, and then the attributes' values after the call.
 ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
   const auto outputs = prepared_.graph.outputs();
-  ir::Constant result = outputs.size() == state_.size() + 1 ? in_columns(std::move(*run.result), outputs[0]) : std::move(*run.result);
+  ir::Constant result =
+      outputs.size() == state_.size() + 1 ? in_columns(std::move(*run.result), outputs[0]) : std::move(*run.result);
   if (run.after.empty()) return in_pairs(std::move(result));
   ir::TupleConstant all{nullptr, {std::move(result)}};
   all.items.insert(all.items.end(), run.after.begin(), run.after.end());

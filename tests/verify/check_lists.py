@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """compatcheck verify of models that take lists: sequences to ONNX while their length is open, inputs of their own where it is given."""
 import argparse, sys, tempfile
-from typing import List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
-import numpy, torch
+import numpy, onnx, torch
 from torch import Tensor
 
 from running import Verify
@@ -75,6 +75,49 @@ class Wrong(torch.nn.Module):
         return torch.stack(xs).sum(0)
 
 
+class Scored(NamedTuple):
+    box: Tensor
+    score: float
+
+
+class Numbered(torch.nn.Module):
+    def forward(self, x) -> List[int]:
+        return [i * i for i in range(x.size(0))]
+
+
+class Pairs(torch.nn.Module):
+    def forward(self, x) -> List[Tuple[int, float]]:
+        pairs: List[Tuple[int, float]] = []
+        for i in range(x.size(0)):
+            if float(x[i].sum()) > 0:
+                pairs.append((i, float(x[i].max())))
+        return pairs
+
+
+class Records(torch.nn.Module):
+    def forward(self, x) -> List[Dict[str, Tensor]]:
+        records: List[Dict[str, Tensor]] = []
+        for row in x:
+            records.append({"box": row * 2, "area": row.sum()})
+        return records
+
+
+class Detections(torch.nn.Module):
+    def forward(self, x) -> Tuple[List[Scored], Tensor]:
+        found: List[Scored] = []
+        for row in x:
+            found.append(Scored(row, float(row.max())))
+        return found, x + 1
+
+
+class Table(torch.nn.Module):
+    def forward(self, x) -> Dict[str, List[List[int]]]:
+        rows: List[List[int]] = []
+        for i in range(x.size(0)):
+            rows.append([i] * i)
+        return {"rows": rows}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -108,8 +151,8 @@ def main():
         numpy.savez(f"{folder}/members.npz", **{f"xs.{i}": row.numpy() for i, row in enumerate(rows)})
         sequence = verify.convert(cat, "sequence.onnx")
         for file in ("call.pt", "list.pt", "names.pt", "members.npz"):
-            for onnx in ([], [sequence]):
-                report = verify.run(f"{file} {onnx}", 0, cat, *onnx, "--inputs-from", f"{folder}/{file}")
+            for given in ([], [sequence]):
+                report = verify.run(f"{file} {given}", 0, cat, *given, "--inputs-from", f"{folder}/{file}")
                 shapes = [[each["shape"] for each in run["inputs"]] for run in report.get("runs", [])]
                 verify.expect(f"{file}: its own values", shapes == [[[2, 3], [5, 3]]], shapes)
         verify.run("a file with a sequence", 0, cat, sequence)
@@ -125,8 +168,25 @@ def main():
         torch.save((torch.rand(2, 6), ["a", 3]), f"{folder}/texts.pt")
         verify.run("texts for numbers", 2, verify.folder / "Reshape.pt", "--inputs-from", f"{folder}/texts.pt", form=None, says="for input 'sizes")
 
+        # Lists as outputs: as lists of their parts while their length is open.
+        for module, open_names, known_names in (
+                (Numbered(), ["output_0"], ["output_0.0", "output_0.1"]), (Pairs(), ["output_0.0", "output_0.1"], None),
+                (Records(), ["box", "area"], ["box", "area", "box_1", "area_1"]),
+                (Detections(), ["box", "score", "output_0.1"], ["box", "score", "box_1", "score_1", "output_0.1"]),
+                (Table(), ["rows"], None)):
+            model = script(module)
+            for spec, names in (("x=f32:n,3", open_names), ("x=f32:2,3", known_names)):
+                file = verify.convert(model, "outputs.onnx", "--input", spec)
+                found = [each.name for each in onnx.load(str(file)).graph.output]
+                verify.expect(f"{model.name} {spec}: outputs", names is None or found == names, found)
+                verify.run(f"{model.name} {spec}", 0, model, file)
+
+        # What each member of a list is.
+        ids = verify.convert(verify.folder / "Cat.pt", "ids.onnx", "--input", "xs=i64:n,4")
+        verify.run("stated members", 0, verify.folder / "Cat.pt", ids)
+        verify.run("members by position", 0, verify.folder / "Cat.pt", "--input", "i64:n,4", "--input", "i64:2,4")
+
         # A difference is found, and its operator.
-        import onnx
         changed = onnx.load(str(verify.convert(script(Wrong()), "wrong.onnx")))
         for node in changed.graph.node:
             if node.op_type == "ReduceSum":
