@@ -437,7 +437,11 @@ class Statement {
     for (int round = 0;; ++round) {
       const bool last = visits_left_ == 0;
       for (std::size_t i = 0; i < state.size(); ++i) {
-        if (last) state[i].value = fact_of_type(node.output(i)->type()).value;
+        if (last) {
+          state[i].value = fact_of_type(node.output(i)->type()).value;
+          unset_.erase(body.inputs()[i + 1]);
+          unreached_.erase(body.inputs()[i + 1]);
+        }
         set(body.inputs()[i + 1], state[i]);
       }
       block(body);

@@ -380,7 +380,7 @@ void ContainerWalk::set_state(CellId id, Cell cell) {
                          std::ranges::equal(before.items, cell.items, same) && same_keys(before.keys, cell.keys) &&
                          before.present == cell.present && before.unordered == cell.unordered &&
                          (!cell.whole || before.made == cell.made) && before.columns == cell.columns;
-  if (unchanged) return;
+  if (unchanged && !cell.is_table()) return;  // the lists of a table may have changed
   cell.version = ++versions_;
   if (cell.layout && heap_.elements(id).empty()) heap_.add_elements(id, {heap_.new_identity()});
   heap_.change(id) = std::move(cell);

@@ -18,8 +18,11 @@ bool is_column_item(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind:
 
 const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
 
-bool holds_choice(const Layout& layout) {
-  return layout.kind == Layout::Kind::choice || std::ranges::any_of(layout.parts, holds_choice);
+// Whether outputs can be named by its keys, and hold it: texts are no tensors.
+bool has_names(const Layout& layout) {
+  const auto is_name = [](const ir::Constant& key) { return key.get<std::string>() || key.get<std::int64_t>(); };
+  return layout.kind != Layout::Kind::choice && std::ranges::all_of(layout.keys, is_name) &&
+         std::ranges::all_of(layout.parts, has_names);
 }
 
 std::string text_of(const ir::Constant& key) {
@@ -208,6 +211,14 @@ ir::Value* ContainerWalk::vector_of(ir::Value* list, ir::Node* place) {
   return made;
 }
 
+// A tensor in the dtype in which columns hold such a list.
+ir::Value* ContainerWalk::as_numbers(ir::Value* tensor, const ir::TypeRef& list, ir::Node* place) {
+  const std::array<ir::Value*, 5> inputs{tensor, constant_before(place, {dtype_of(element_of(list))}),
+                                         constant_before(place, {false}), constant_before(place, {false}),
+                                         constant_before(place, {})};
+  return computed(place, "aten::to", inputs, ir::tensor_type());
+}
+
 ir::Value* ContainerWalk::numbers_of(ir::Value* vector, const ir::TypeRef& list, ir::Node* place) {
   const auto kind = ir::is(element_of(list), ir::TypeKind::floating)  ? std::int64_t{1}
                     : ir::is(element_of(list), ir::TypeKind::boolean) ? std::int64_t{2}
@@ -351,7 +362,9 @@ void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, cons
       if (!met.insert(identity).second || heap_.elements(list).contains(identity)) heap_.set_repeats(list);
       identities.insert(identity);
     }
-    if (is_live(id, node) || !heap_.lists_that_may_hold(id).empty()) heap_.add_elements(list, identities);
+    const auto sharing = heap_.sharing(id);
+    const bool lives_on = is_live(id, node) || std::ranges::any_of(sharing, [&](CellId other) { return is_live(other, node); });
+    if (lives_on || !sharing.empty() || !heap_.lists_that_may_hold(id).empty()) heap_.add_elements(list, identities);
   });
 }
 
@@ -452,6 +465,7 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
   }
   for (const Abstract& item : std::vector<Abstract>(heap_.at(id).items)) hold(id, item, node);
   if (takes_item) hold(id, more.items[0], node);
+  if (node->is("aten::mul_")) heap_.set_repeats(id);
   if (takes_list) hold_items_of(*other.cell, id);
   const std::uint64_t version = heap_.at(id).version;
   change(id, node);
@@ -600,7 +614,7 @@ bool ContainerWalk::add_columns(ir::Node* node, CellId a, CellId b) {
 
 // As an output of the model: the columns in the structure of an item.
 ir::Value* ContainerWalk::spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place) {
-  if (holds_choice(*list.layout)) leave(origin.sites);
+  if (!has_names(*list.layout)) leave(origin.sites);
   std::span<ir::Value* const> columns = list.columns;
   ir::Value* structure = spread_out(*list.layout, columns, place);
   return node_before(place, "prim::ColumnsConstruct", {&structure, 1}, {&origin.type, 1})->output();

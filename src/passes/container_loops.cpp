@@ -575,6 +575,10 @@ class ContainerWalk::Loop {
   void make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
     const bool cells = has_cells(head) || has_cells(end);
     if (leaves_options_out() || !is_settled(head) || !is_settled(end) || (cells && !carried)) refuse(head, end);
+    if (plan.kind == Plan::Kind::contents &&
+        (plan.contents->layout || (plan.contents->whole && plan.contents->kind == Cell::Kind::dict)))
+      refuse(head, end);  // where it is None there are no columns to carry
+    in_option_ = true;
     const Abstract *before = content(head), *after = content(end);
     Plan inner = before ? std::move(plan) : all_of(*after, ends);
     if (before && after) widen(inner, *before, *after, ends, carried);
@@ -615,7 +619,8 @@ class ContainerWalk::Loop {
     if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
       if (head.whole && end.whole && head.made == end.made && head.columns == end.columns) return false;
       if (needs_columns(origin.type))
-        if (const auto layout = layout_of(head, end, origin.type, ends)) return widen_layout(plan, *layout);
+        if (const auto layout = in_option_ ? std::nullopt : layout_of(head, end, origin.type, ends))
+          return widen_layout(plan, *layout);
       if (plan.layout) walk_.leave(origin.sites);
       if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites);
       plan = {.whole = true};
@@ -649,6 +654,18 @@ class ContainerWalk::Loop {
     return true;
   }
 
+  static bool keeps_order(const std::vector<ir::Constant>& keys, const std::vector<ir::Constant>& later) {
+    std::size_t last = 0;
+    for (const ir::Constant& key : later) {
+      const auto found = std::ranges::find_if(keys, [&](const ir::Constant& known) { return ir::equal(known, key); });
+      if (found == keys.end()) continue;
+      const auto at = static_cast<std::size_t>(found - keys.begin());
+      if (at < last) return false;
+      last = at;
+    }
+    return true;
+  }
+
   bool widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends) {
     bool more = plan.may_miss.empty();
     if (more) {
@@ -661,6 +678,10 @@ class ContainerWalk::Loop {
       if (!value || flag) return;
       flag = more = true;
     };
+    if (!keeps_order(plan.keys, end.keys)) {  // one was removed and came again
+      set(plan.unordered, true);
+      set(plan.unordered_at_first, true);
+    }
     for (std::size_t i = 0; i < plan.keys.size(); ++i) {
       const Abstract *before = item_of(head, plan.keys[i]), *after = item_of(end, plan.keys[i]);
       set(plan.may_miss[i], !after || end.presence(after));
@@ -680,10 +701,13 @@ class ContainerWalk::Loop {
   }
 
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
+    if (in_option_) walk_.leave(origin.sites);
     if (head.is_table() && end.is_table() && !plan.whole && same(head.items[0], end.items[0]) &&
         same(head.items[1], end.items[1]) && !ends.changes.contains(*head.items[0].cell) &&
         !ends.changes.contains(*head.items[1].cell))
       return false;
+    for (const Cell* dict : {&head, &end})
+      if (!dict->is_table() && !walk_.may_become_table(*dict, origin.type)) walk_.leave(origin.sites);
     bool more = !plan.whole;
     if (more) {
       plan = {.whole = true, .items = std::vector<Plan>(2), .kind = Cell::Kind::dict};
@@ -830,7 +854,8 @@ class ContainerWalk::Loop {
   std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
   // What items of carried lists may be: those of two of them, the same.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
-  bool repeats_ = false;  // an object may stand in two places of one of them
+  bool repeats_ = false;    // an object may stand in two places of one of them
+  bool in_option_ = false;  // something that is carried may be None
   bool runs_ = runs_at_least_once(*node_);
   Identity first_identity_ = walk_.heap_.new_identity();
   std::size_t cells_before_ = walk_.heap_.size();

@@ -251,7 +251,8 @@ void ContainerWalk::to_list(ir::Node* node) {
   if (!rank || *rank != 2 || !layout || layout->kind != Layout::Kind::numbers || is_left_out(node->output()))
     return visit_other(node);
   put_operands(node);
-  const std::array<ir::Value*, 2> inputs{node->input(0), constant_before(node, {std::int64_t{0}})};
+  const std::array<ir::Value*, 2> inputs{as_numbers(node->input(0), layout->type, node),
+                                         constant_before(node, {std::int64_t{0}})};
   give_columns(node, *layout, {computed(node, "aten::unbind", inputs, ir::list_of(ir::tensor_type()))}, {});
 }
 

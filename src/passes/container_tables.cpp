@@ -15,12 +15,13 @@ CellId values_of(const Cell& table) { return *table.items[1].cell; }
 
 }  // namespace
 
-bool ContainerWalk::may_become_table(CellId dict) const {
-  const Cell& cell = heap_.at(dict);
+bool ContainerWalk::may_become_table(CellId dict) const { return may_become_table(heap_.at(dict), heap_.origin(dict).type); }
+
+bool ContainerWalk::may_become_table(const Cell& cell, const ir::TypeRef& type) {
   const auto is_number_key = [](const ir::Constant& key) {
     return key.get<std::int64_t>() || key.get<double>() || key.get<bool>();
   };
-  return cell.kind == Cell::Kind::dict && cell.is_settled() && is_number(heap_.origin(dict).type->elements[0]) &&
+  return cell.kind == Cell::Kind::dict && cell.is_settled() && is_number(type->elements[0]) &&
          std::ranges::all_of(cell.keys, is_number_key);
 }
 

@@ -27,6 +27,18 @@ bool is_unknown_tuple(const Abstract& abstract) {
   return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) && !abstract.value->type()->elements.empty();
 }
 
+// Whether columns of this structure are of items of this type.
+bool fits_columns(const ir::Type& structure, const ir::Type& item) {
+  const bool dict = item.kind == ir::TypeKind::dict, tuple = item.kind == ir::TypeKind::tuple;
+  if (structure.kind != ir::TypeKind::tuple) return structure.kind == ir::TypeKind::list && !dict && !tuple;
+  const std::size_t parts = structure.elements.size();
+  if (item.kind == ir::TypeKind::named) return structure.field_names.size() == parts;
+  if (dict ? structure.field_names.size() != parts : !tuple || item.elements.size() != parts) return false;
+  for (std::size_t i = 0; i < parts; ++i)
+    if (!fits_columns(*structure.elements[i], *item.elements[dict ? 1 : i])) return false;
+  return true;
+}
+
 // A graph's text may say anything: as many inputs and outputs as the operator has, and a result of its type.
 bool has_usual_form(const ir::Node& node) {
   const std::size_t inputs = node.inputs().size(), outputs = node.outputs().size();
@@ -38,7 +50,8 @@ bool has_usual_form(const ir::Node& node) {
   // A list of Any may hold itself.
   if (!node.outputs().empty() && ir::holds(*node.output()->type(), ir::TypeKind::any)) return false;
   if (node.is("prim::ListConstruct")) return gives(ir::TypeKind::list);
-  if (node.is("prim::ColumnsConstruct")) return inputs == 1 && gives(ir::TypeKind::list);
+  if (node.is("prim::ColumnsConstruct"))
+    return inputs == 1 && gives(ir::TypeKind::list) && fits_columns(*node.input(0)->type(), *node.output()->type()->elements[0]);
   if (node.is("prim::DictConstruct")) return gives(ir::TypeKind::dict) && inputs % 2 == 0;
   if (node.is("prim::TupleConstruct")) return gives(ir::TypeKind::tuple) && node.output()->type()->elements.size() == inputs;
   if (node.is("prim::CreateObject") || node.is("aten::dict") || node.is("aten::list")) return true;
@@ -131,7 +144,7 @@ std::set<Site> ContainerWalk::failed_with_contents() const {
   };
   for (std::size_t before = 0; before != all.size();) {
     before = all.size();
-    for (CellId id = 0; id < heap_.size(); ++id)
+    for (auto id = static_cast<CellId>(heap_.size()); id-- > 0;)
       if (fails(id))
         for (const Abstract& item : heap_.at(id).items)
           if (has_cells(item)) add_sites(item, all);

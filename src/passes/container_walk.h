@@ -201,6 +201,7 @@ class ContainerWalk {
   std::optional<Layout> joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type);
   void add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves);
   ir::Value* vector_of(ir::Value* list, ir::Node* place);
+  ir::Value* as_numbers(ir::Value* tensor, const ir::TypeRef& list, ir::Node* place);
   ir::Value* numbers_of(ir::Value* vector, const ir::TypeRef& list, ir::Node* place);
   Abstract item_from(const Layout& layout, std::span<ir::Value* const>& leaves, const std::set<Identity>& elements,
                      ir::Node* place);
@@ -268,6 +269,7 @@ class ContainerWalk {
 
   // ---- container_tables.cpp
   bool may_become_table(CellId dict) const;
+  static bool may_become_table(const Cell& dict, const ir::TypeRef& type);
   bool make_table(CellId dict, ir::Node* place);
   Cell table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place);
   void read_table(ir::Node* node, CellId dict);

@@ -120,7 +120,10 @@ class KnownTrips {
     if (!start || !*start || !most || ir::constant_of(body_.outputs()[0])) return std::nullopt;
     for (std::size_t i = 0; i + 2 < loop_->inputs().size(); ++i)
       if (const ir::Constant* first = ir::constant_of(loop_->input(i + 2))) values_[body_.inputs()[i + 1]] = *first;
+    if (writes_list(body_)) return std::nullopt;  // what it holds later isn't known
     for (std::int64_t trip = 0; trip < *most; ++trip) {
+      if (steps_left_ == 0) return std::nullopt;
+      --steps_left_;
       values_[body_.inputs()[0]] = {trip};
       if (!run(body_)) return std::nullopt;
       const ir::Constant* again = value_of(body_.outputs()[0]);
@@ -135,6 +138,15 @@ class KnownTrips {
   }
 
  private:
+  static bool writes_list(const ir::Block& block) {
+    bool any = false;
+    ir::for_each_node(block, [&](const ir::Node* node) {
+      for (const std::size_t operand : written_operands(*node))
+        any = any || !ir::is(node->input(operand)->type(), ir::TypeKind::tensor);
+    });
+    return any;
+  }
+
   const ir::Constant* value_of(const ir::Value* value) const {
     const auto found = values_.find(value);
     return found == values_.end() ? ir::constant_of(value) : &found->second;
@@ -150,7 +162,7 @@ class KnownTrips {
     values_.emplace(value, *std::move(constant));
   }
 
-  // What it can of a block's nodes; false when that takes too long.
+  // Evaluates the nodes that it can; false when that takes too long.
   bool run(const ir::Block& block) {
     for (const ir::Node* node : block) {
       if (steps_left_ == 0) return false;
@@ -184,7 +196,7 @@ class KnownTrips {
   const ir::Node* loop_;
   const ir::Block& body_;
   std::unordered_map<const ir::Value*, ir::Constant> values_;
-  std::size_t steps_left_ = 20'000;
+  std::size_t steps_left_ = 5'000;
 };
 
 // Such a loop runs so often, and asks for nothing after a trip.

@@ -211,12 +211,13 @@ void settle_enum_identity(const ir::Graph& graph, const ir::Watch& watch) {
     const bool is_not = node->is("aten::__isnot__");
     if (!(is_not || node->is("aten::__is__")) || node->outputs().size() != 1) continue;
     if (std::ranges::none_of(node->inputs(), [](const ir::Value* input) { return known<ir::EnumConstant>(input); })) continue;
+    if (node->inputs().size() == 2 && node->input(0) == node->input(1)) continue;
     replace(node->output(), constant_before(node, {is_not}));
     node->erase();
   }
 }
 
-// Whether a key of a dictionary may be missing, for which following containers makes an exception.
+// Whether a key of a dictionary may be missing: the walk over containers raises there, then.
 bool may_lack_keys(const ir::Graph& graph) {
   bool may = false;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {

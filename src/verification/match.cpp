@@ -80,6 +80,10 @@ class Matching {
   // A list of numbers of unknown length is one output.
   bool is_vector(const ir::ListConstant& expected) const {
     const auto* found = next_ < found_.size() ? found_[next_].get<ir::TensorView>() : nullptr;
+    const ir::TypeRef& element = expected.element;
+    const bool numbers = !element || ir::is(element, ir::TypeKind::integer) || ir::is(element, ir::TypeKind::floating) ||
+                         ir::is(element, ir::TypeKind::boolean);
+    if (expected.items.empty() && !numbers) return false;
     return found && found->sizes.size() == 1 && std::ranges::all_of(expected.items, [](const ir::Constant& item) {
              return item.get<std::int64_t>() || item.get<double>() || item.get<bool>();
            });

@@ -51,6 +51,22 @@ class Inputs:
         recorded = iter(arrays)
         self.recorded = [next(recorded) if leaf.is_tensor else leaf.number for leaf in self.leaves]
 
+    def given(self, values, names):
+        """Arrays for ONNX inputs: numbers of a list that is one of `names` in one vector."""
+        arrays, vectors = [], {}
+        for leaf, value in zip(self.leaves, values):
+            if not (leaf.is_tensor or isinstance(value, PLAIN)):
+                continue
+            whole = leaf.name.rsplit(".", 1)[0]
+            if not leaf.is_tensor and leaf.name not in names and whole in names:
+                if whole not in vectors:
+                    vectors[whole] = len(arrays)
+                    arrays.append([])
+                arrays[vectors[whole]].append(value)
+            else:
+                arrays.append(value)
+        return [np.asarray(array) for array in arrays]
+
     def texts(self, dims=None):
         """--input of each tensor; `dims` names some: {(leaf, axis): name}."""
         texts = []

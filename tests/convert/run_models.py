@@ -121,7 +121,7 @@ def judge(subject, file, runs):
     random = bool(operators & RANDOM)
     compared = 0
     for what, values in runs:
-        given = [np.asarray(v) for leaf, v in zip(subject.inputs.leaves, values) if leaf.is_tensor or isinstance(v, PLAIN)]
+        given = subject.inputs.given(values, names)
         if len(names) != len(given):
             return f"{len(names)} inputs for {len(given)}"
         want = subject.run(values)
