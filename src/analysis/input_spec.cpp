@@ -241,8 +241,8 @@ InputSpec parse_input(std::string_view text) {
 
 // What `count` options without names speak of: tensors and numbers in the order of the arguments, each member of a list or
 // dictionary one of them. A list takes one, and if it is the only list, all that are more than the other arguments. Containers
-// that may be None are stated by name.
-std::vector<std::string> names_in_order(std::size_t count, const ir::Graph& graph) {
+// that may be None are stated by name. What is stated by name takes none.
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph) {
   struct Slot {
     std::string name;
     bool list = false;
@@ -257,6 +257,10 @@ std::vector<std::string> names_in_order(std::size_t count, const ir::Graph& grap
     for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
     if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type)});
   }
+  std::erase_if(slots, [&](const Slot& slot) {
+    return std::ranges::any_of(named,
+                               [&](const std::string& name) { return name == slot.name || name.starts_with(slot.name + "."); });
+  });
   const bool one_list = std::ranges::count_if(slots, &Slot::list) == 1;
   const std::size_t more = one_list && count > slots.size() ? count - slots.size() : 0;
   std::vector<std::string> names;
@@ -268,8 +272,10 @@ std::vector<std::string> names_in_order(std::size_t count, const ir::Graph& grap
 }
 
 std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph) {
-  const auto unnamed = [](const std::string& text) { return text.find('=') == text.npos; };
-  return names_in_order(static_cast<std::size_t>(std::ranges::count_if(texts, unnamed)), graph);
+  std::vector<std::string> named;
+  for (const std::string& text : texts)
+    if (const auto equals = text.find('='); equals != text.npos) named.push_back(text.substr(0, equals));
+  return names_in_order(texts.size() - named.size(), named, graph);
 }
 
 }  // namespace
@@ -362,13 +368,16 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const auto value = stated_number(spec.value, type);
     const bool whole = !spec.none && is_container_type(type) && leaf->name == spec.name;
     const auto read = whole ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt;
-    const bool members = whole && ir::is_tensor_list(type) && (!read || read->empty());
+    const bool members = whole && ir::is_tensor_list(leaf->type) && (!read || read->empty());
     if (!spec.none && is_container_type(type) && !members) refuse_whole(text, spec.name, type, read);
     if (!spec.none && is_plain_type(type) && !number && !value)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));
     if (!value && !spec.value.empty() && spec.dims.empty()) malformed(text, "'" + spec.value + "' is neither a size nor a name");
     if (!given.insert(spec.name).second)
       throw UsageError("CheckOptions::inputs " + text + ": input '" + spec.name + "' is given twice");
+    for (const std::string& other : given)
+      if (other.starts_with(spec.name + ".") || spec.name.starts_with(other + "."))
+        refuse(text, "the other option for '" + other + "' states the same input in another way");
     if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
       check_channels(text, *channels, spec.dims);
     facts.push_back({spec.name, members  ? fact_of_members(spec)

@@ -63,7 +63,7 @@ class Matching {
     } else if (const auto* dict = expected.get<ir::DictConstant>()) {
       for (const auto& [key, item] : dict->items) walk(item);
     } else if (const auto* list = expected.get<ir::ListConstant>()) {
-      if (next_ < found_.size() && found_[next_].get<ir::ListConstant>())
+      if (next_ < found_.size() && found_[next_].get<ir::ListConstant>() && holds_values(*list))
         sequence(*list, *found_[next_].get<ir::ListConstant>(), names_[next_]), ++next_;
       else if (is_vector(*list))
         vector(expected), ++next_;
@@ -77,13 +77,20 @@ class Matching {
     }
   }
 
+  // A list of lists is taken apart: its members are outputs.
+  static bool holds_values(const ir::ListConstant& expected) {
+    return std::ranges::none_of(expected.items, [](const ir::Constant& item) {
+      return item.get<ir::ListConstant>() || item.get<ir::TupleConstant>() || item.get<ir::DictConstant>();
+    });
+  }
+
   // A list of numbers of unknown length is one output.
   bool is_vector(const ir::ListConstant& expected) const {
     const auto* found = next_ < found_.size() ? found_[next_].get<ir::TensorView>() : nullptr;
     const ir::TypeRef& element = expected.element;
     const bool numbers = !element || ir::is(element, ir::TypeKind::integer) || ir::is(element, ir::TypeKind::floating) ||
                          ir::is(element, ir::TypeKind::boolean);
-    if (expected.items.empty() && !numbers) return false;
+    if (expected.items.empty()) return numbers && found && found->sizes == std::vector<std::int64_t>{0};
     return found && found->sizes.size() == 1 && std::ranges::all_of(expected.items, [](const ir::Constant& item) {
              return item.get<std::int64_t>() || item.get<double>() || item.get<bool>();
            });

@@ -968,6 +968,8 @@ class Checks:
             if options[-1] != "f32:5":
                 code, out, err = self.run("verify", self.folder / "joined.pt", *given)
                 self.expect(f"joined: verify {options} {out}{err}", code, 0)
+        code, out, err = self.run(self.folder / "joined.pt", "--input", "xs=f32:n,4", "--input", "xs.0=f32:2,4")
+        self.expect(f"joined: both ways {err}", (code, "states the same input in another way" in err), (2, True))
         code, out, err = self.run("verify", self.saved("short", Short()), "--format", "json")
         messages = [each["message"] for each in json.loads(out)["findings"]]
         for said in "dimension 0 of input 'k.a' (k_a0) can't change", "dimension 0 of each member of input 'xs' stays 2":

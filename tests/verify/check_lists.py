@@ -118,6 +118,20 @@ class Table(torch.nn.Module):
         return {"rows": rows}
 
 
+class Nested(torch.nn.Module):
+    def forward(self, x) -> List[List[Tensor]]:
+        rows: List[Tensor] = []
+        for row in x:
+            rows.append(row)
+        return [rows, rows]
+
+
+class EmptyFirst(torch.nn.Module):
+    def forward(self, x) -> Tuple[List[int], Tensor]:
+        none: List[int] = []
+        return none, x
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -180,6 +194,9 @@ def main():
                 found = [each.name for each in onnx.load(str(file)).graph.output]
                 verify.expect(f"{model.name} {spec}: outputs", names is None or found == names, found)
                 verify.run(f"{model.name} {spec}", 0, model, file)
+
+        for module in Nested(), EmptyFirst():
+            verify.run(type(module).__name__, 0, script(module), "--input", "x=f32:n")
 
         # What each member of a list is.
         ids = verify.convert(verify.folder / "Cat.pt", "ids.onnx", "--input", "xs=i64:n,4")
