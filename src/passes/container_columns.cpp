@@ -75,7 +75,8 @@ bool needs_columns(const ir::TypeRef& list) { return ir::is(list, ir::TypeKind::
 std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   using enum Layout::Kind;
   work();
-  if (item.present) return std::nullopt;
+  const Nesting nesting(nested_);
+  if (item.present || nesting.is_deep()) return std::nullopt;
   if (is_choice(item)) {
     Layout layout{.kind = choice};
     if (item.code)
@@ -315,6 +316,8 @@ ir::Value* ContainerWalk::from_front(ir::Value* index, ir::Value* list, ir::Node
 
 void ContainerWalk::for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit) {
   work();
+  const Nesting nesting(nested_);
+  if (nesting.is_deep()) leave(item);
   if (item.parts)
     for (const Abstract& part : *item.parts) for_each_cell(part, visit);
   if (!item.cell) return;

@@ -188,6 +188,18 @@ class ContainerWalk {
     Abstract item;
     const ir::Block* block;  // in which it holds
   };
+  // Objects may hold themselves.
+  class Nesting {
+   public:
+    explicit Nesting(std::size_t& depth) : depth_(depth) { ++depth_; }
+    ~Nesting() { --depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+    bool is_deep() const { return depth_ > 64; }
+
+   private:
+    std::size_t& depth_;
+  };
   struct ChangedColumn {
     ir::Value* list = nullptr;
     ir::Value* taken = nullptr;  // that pop gives
@@ -314,6 +326,7 @@ class ContainerWalk {
   std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of what was read from lists kept in columns
   std::vector<std::shared_ptr<const Placement>> to_write_back_;
   std::uint64_t versions_ = 0;
+  std::size_t nested_ = 0;                  // items within items that are looked at
   bool gives_outputs_ = false;              // the model's
   ir::Node* next_ = nullptr;                // what is visited after this node
   std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
