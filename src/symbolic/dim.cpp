@@ -24,7 +24,8 @@ constexpr char any_mark = '~';
 using Terms = std::map<std::vector<std::string>, std::int64_t>;
 
 constexpr std::size_t most_terms = 64;
-constexpr std::size_t most_text = 1024;  // of all atoms
+constexpr std::size_t most_text = 1024;   // of all atoms
+constexpr std::size_t most_factors = 32;  // of one term
 
 std::size_t text_of(const Terms& terms) {
   std::size_t text = 0;
@@ -109,7 +110,8 @@ struct DimTerms {
     if (terms.empty()) return Dim(0);
     if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
     Dim dim = Dim::unknown();
-    if (terms.size() <= most_terms && text_of(terms) <= most_text)
+    const auto is_short = [](const auto& term) { return term.first.size() <= most_factors; };
+    if (terms.size() <= most_terms && std::ranges::all_of(terms, is_short) && text_of(terms) <= most_text)
       dim.expression_ = std::make_shared<Dim::Expression>(Dim::Expression{std::move(terms)});
     return dim;
   }
