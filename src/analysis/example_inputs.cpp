@@ -29,11 +29,6 @@ const ir::Constants* members(const ir::Constant& value) {
   return tuple ? &tuple->items : nullptr;
 }
 
-std::string key_text(const ir::Constant& key) {
-  const auto* text = key.get<std::string>();
-  return text ? *text : std::to_string(*key.get<std::int64_t>());
-}
-
 bool is_number_constant(const ir::Constant& value) {
   return value.get<bool>() || value.get<double>() || value.get<std::int64_t>();
 }
@@ -87,7 +82,7 @@ class Matcher {
     if (graph_.inputs().size() != 1) return false;
     const ir::TypeRef& type = ir::without_optional(graph_.inputs()[0]->type());
     if (const auto* dict = value.get<ir::DictConstant>())
-      return ir::is(type, TypeKind::dict) && (dict->items.size() != 1 || key_text(dict->items[0].first) != name_of(0));
+      return ir::is(type, TypeKind::dict) && (dict->items.size() != 1 || ir::key_text(dict->items[0].first) != name_of(0));
     const auto* all = members(value);
     const bool sequence = ir::is(type, TypeKind::tuple) || ir::is(type, TypeKind::list);
     return all && sequence && (all->size() != 1 || !members(all->front()));
@@ -98,13 +93,13 @@ class Matcher {
     std::string unknown;
     std::size_t known = 0;
     for (const auto& [key, value] : dict.items) {
-      if (find_leaf(key_text(key), leaves_) || input_named(key_text(key)))
+      if (find_leaf(ir::key_text(key), leaves_) || input_named(ir::key_text(key)))
         ++known;
       else
-        unknown += (unknown.empty() ? "" : ", ") + key_text(key);
+        unknown += (unknown.empty() ? "" : ", ") + ir::key_text(key);
     }
     if (unknown.empty()) {
-      for (const auto& [key, value] : dict.items) match(key_text(key), type_of(key_text(key)), value);
+      for (const auto& [key, value] : dict.items) match(ir::key_text(key), type_of(ir::key_text(key)), value);
     } else if (known > 0 || !names_may_be_order) {
       throw UsageError("holds " + unknown + "; " + known_names(leaves_));
     } else {
@@ -147,7 +142,7 @@ class Matcher {
     } else if (const auto* dict = value.get<ir::DictConstant>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::dict)) misfit(name, type, value);
       for (const auto& [key, member] : dict->items)
-        match(name + "." + key_text(key), is_open(held) ? nullptr : held->elements[1], member);
+        match(name + "." + ir::key_text(key), is_open(held) ? nullptr : held->elements[1], member);
     } else if (!is_open(held) && !takes(held->kind, value)) {
       misfit(name, type, value);
     } else {

@@ -35,4 +35,10 @@ std::string described(const Value& value) {
   return owner ? "a value that " + owner->op() + " carries" : "input " + std::to_string(value.index() + 1);
 }
 
+std::string key_text(const Constant& key) {
+  if (const auto* text = key.get<std::string>()) return *text;
+  const auto* number = key.get<std::int64_t>();
+  return number ? std::to_string(*number) : std::string();
+}
+
 }  // namespace compatcheck::ir

@@ -15,6 +15,9 @@ std::string_view source_name(const Value& value);
 // What users call an input of the graph, in --input and in the ONNX model: its own name, else "input_0".
 std::string input_name(const Value& input);
 
+// A dictionary's key as part of a name: its text or number; empty for other keys.
+std::string key_text(const Constant& key);
+
 // "`x`", or where the source has no name for it "the result of aten::relu".
 std::string described(const Value& value);
 

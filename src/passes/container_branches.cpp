@@ -295,7 +295,7 @@ struct ContainerWalk::Join {
     for (std::size_t way = 0; way < ways; ++way) {
       if (!dicts[way]) continue;
       const Cell dict = *dicts[way];
-      if (!dict.is_table() && !(dict.is_settled() && is_number(type->elements[0]))) walk.leave(sites);
+      if (!dict.is_table() && !walk.may_become_table(dict, type)) walk.leave(sites);
       tables[way] = at_end_of(way, [&] { return walk.table_of(dict, type, sites, end_of(way)); });
     }
     Cell cell{.kind = Cell::Kind::dict, .whole = true};

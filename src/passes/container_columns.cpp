@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "ir/dtype.h"
+#include "ir/value_name.h"
 #include "passes/container_walk.h"
 #include "passes/effects.h"
 #include "passes/list_form.h"
@@ -23,12 +24,6 @@ bool has_names(const Layout& layout) {
   const auto is_name = [](const ir::Constant& key) { return key.get<std::string>() || key.get<std::int64_t>(); };
   return layout.kind != Layout::Kind::choice && std::ranges::all_of(layout.keys, is_name) &&
          std::ranges::all_of(layout.parts, has_names);
-}
-
-std::string text_of(const ir::Constant& key) {
-  if (const auto* text = key.get<std::string>()) return *text;
-  const auto* number = key.get<std::int64_t>();
-  return number ? std::to_string(*number) : std::string();
 }
 
 bool is_list_of_numbers(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::list) && is_number(element_of(type)); }
@@ -214,9 +209,12 @@ ir::Value* ContainerWalk::vector_of(ir::Value* list, ir::Node* place) {
 
 // A tensor in the dtype in which columns hold such a list.
 ir::Value* ContainerWalk::as_numbers(ir::Value* tensor, const ir::TypeRef& list, ir::Node* place) {
-  const std::array<ir::Value*, 5> inputs{tensor, constant_before(place, {dtype_of(element_of(list))}),
-                                         constant_before(place, {false}), constant_before(place, {false}),
-                                         constant_before(place, {})};
+  return cast(tensor, dtype_of(element_of(list)), place);
+}
+
+ir::Value* ContainerWalk::cast(ir::Value* tensor, std::int64_t dtype, ir::Node* place) {
+  const std::array<ir::Value*, 5> inputs{tensor, constant_before(place, {dtype}), constant_before(place, {false}),
+                                         constant_before(place, {false}), constant_before(place, {})};
   return computed(place, "aten::to", inputs, ir::tensor_type());
 }
 
@@ -502,11 +500,7 @@ std::optional<std::vector<ir::Value*>> ContainerWalk::sorted_columns(const Cell&
     const std::array<ir::Value*, 4> inputs{vector_of(columns[i], place), constant_before(place, {true}),
                                            constant_before(place, {std::int64_t{-1}}), constant_before(place, {backwards})};
     const std::array<ir::TypeRef, 2> types{ir::tensor_type(), ir::tensor_type()};
-    ir::Node* sort = node_before(place, "aten::sort", inputs, types);
-    if (const schema::Schema* schema = schema::match(*sort, registry_)) {
-      sort->set_schema(schema);
-      sort->set_overload(schema->overload);
-    }
+    ir::Node* sort = resolved_node(place, "aten::sort", inputs, types);
     columns = in_order(columns, sort->output(1), place);
   }
   return columns;
@@ -589,12 +583,8 @@ bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
     ir::Value* stacked = computed(node, "aten::stack", inputs, ir::tensor_type());
     const ir::TypeRef& number = element_of(list.layout->type);
     const auto* wanted = dtype->get<std::int64_t>();
-    if (wanted || ir::is(number, ir::TypeKind::floating)) {
-      const std::array<ir::Value*, 5> cast{
-          stacked, constant_before(node, {wanted ? *wanted : static_cast<std::int64_t>(ir::DType::f32)}),
-          constant_before(node, {false}), constant_before(node, {false}), constant_before(node, {})};
-      stacked = computed(node, "aten::to", cast, ir::tensor_type());
-    }
+    if (wanted || ir::is(number, ir::TypeKind::floating))
+      stacked = cast(stacked, wanted ? *wanted : static_cast<std::int64_t>(ir::DType::f32), node);
     known_[stacked] = Abstract::of(stacked);
     give(node, Abstract::of(stacked));
     return true;
@@ -634,7 +624,7 @@ ir::Value* ContainerWalk::spread_out(const Layout& layout, std::span<ir::Value* 
   ir::Type shape;
   shape.kind = ir::TypeKind::tuple;
   shape.field_names = layout.type->field_names;
-  for (const ir::Constant& key : layout.keys) shape.field_names.push_back(text_of(key));
+  for (const ir::Constant& key : layout.keys) shape.field_names.push_back(ir::key_text(key));
   for (const Layout& part : layout.parts) {
     parts.push_back(spread_out(part, columns, place));
     shape.elements.push_back(parts.back()->type());

@@ -682,12 +682,17 @@ ir::Value* ContainerWalk::negated(ir::Value* truth, ir::Node* place) {
 }
 
 ir::Value* ContainerWalk::computed(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type) {
-  ir::Node* node = node_before(place, op, inputs, {&type, 1});
+  return resolved_node(place, op, inputs, {&type, 1})->output();
+}
+
+ir::Node* ContainerWalk::resolved_node(ir::Node* place, const char* op, std::span<ir::Value* const> inputs,
+                                       std::span<const ir::TypeRef> types) {
+  ir::Node* node = node_before(place, op, inputs, types);
   if (const schema::Schema* schema = schema::match(*node, registry_)) {
     node->set_schema(schema);
     node->set_overload(schema->overload);
   }
-  return node->output();
+  return node;
 }
 
 // Of an Optional: where None and a value give different answers, the bool of the Optional is the answer.

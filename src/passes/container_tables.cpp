@@ -52,11 +52,7 @@ ir::Value* ContainerWalk::name_of(CellId list, ir::Node* place) {
 
 ir::Node* ContainerWalk::labelled(ir::Node* place, const char* op, std::span<ir::Value* const> inputs,
                                   std::span<const ir::TypeRef> types, Site site) {
-  ir::Node* node = node_before(place, op, inputs, types);
-  if (const schema::Schema* schema = schema::match(*node, registry_)) {
-    node->set_schema(schema);
-    node->set_overload(schema->overload);
-  }
+  ir::Node* node = resolved_node(place, op, inputs, types);
   labels_[node] = site;
   return node;
 }

@@ -152,6 +152,8 @@ class ContainerWalk {
   void identity(ir::Node* node);
   void is_instance(ir::Node* node);
   ir::Value* negated(ir::Value* truth, ir::Node* place);
+  ir::Node* resolved_node(ir::Node* place, const char* op, std::span<ir::Value* const> inputs,
+                          std::span<const ir::TypeRef> types);
   ir::Value* computed(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type);
   void refine(ir::Node* node);
   void to(ir::Node* node);
@@ -213,6 +215,7 @@ class ContainerWalk {
   std::optional<Layout> joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type);
   void add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves);
   ir::Value* vector_of(ir::Value* list, ir::Node* place);
+  ir::Value* cast(ir::Value* tensor, std::int64_t dtype, ir::Node* place);
   ir::Value* as_numbers(ir::Value* tensor, const ir::TypeRef& list, ir::Node* place);
   ir::Value* numbers_of(ir::Value* vector, const ir::TypeRef& list, ir::Node* place);
   Abstract item_from(const Layout& layout, std::span<ir::Value* const>& leaves, const std::set<Identity>& elements,

@@ -210,8 +210,8 @@ void settle_enum_identity(const ir::Graph& graph, const ir::Watch& watch) {
   for (ir::Node* node : all_nodes(graph, watch)) {
     const bool is_not = node->is("aten::__isnot__");
     if (!(is_not || node->is("aten::__is__")) || node->outputs().size() != 1) continue;
-    if (std::ranges::none_of(node->inputs(), [](const ir::Value* input) { return known<ir::EnumConstant>(input); })) continue;
-    if (node->inputs().size() == 2 && node->input(0) == node->input(1)) continue;
+    const auto is_named_here = [](const ir::Value* input) { return known<ir::EnumConstant>(input) && input->uses().size() == 1; };
+    if (std::ranges::none_of(node->inputs(), is_named_here)) continue;
     replace(node->output(), constant_before(node, {is_not}));
     node->erase();
   }

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "ir/value_name.h"
 #include "symbolic/promotion.h"
 #include "verification/match.h"
 
@@ -86,18 +87,12 @@ ir::Constant in_pairs(ir::Constant value) {
 
 namespace {
 
-std::string key_text(const ir::Constant& key) {
-  if (const auto* text = key.get<std::string>()) return *text;
-  const auto* number = key.get<std::int64_t>();
-  return number ? std::to_string(*number) : std::string();
-}
-
 // Part `place` of a tuple, or the member of a dictionary that the field of that place names.
 ir::Constant part_of(const ir::Constant& item, std::size_t place, const ir::Type& structure) {
   if (const auto* tuple = item.get<ir::TupleConstant>(); tuple && place < tuple->items.size()) return tuple->items[place];
   if (const auto* dict = item.get<ir::DictConstant>(); dict && place < structure.field_names.size())
     for (const auto& [key, value] : dict->items)
-      if (key_text(key) == structure.field_names[place]) return value;
+      if (ir::key_text(key) == structure.field_names[place]) return value;
   return {};
 }
 
