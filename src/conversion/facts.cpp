@@ -90,7 +90,7 @@ class Statement {
         rules_(table, schemas, registry),
         program_(program),
         watch_(watch),
-        written_(graph, program, watch) {
+        written_(passes::Aliases::of(graph, program, watch)) {
     ir::for_each_node(*graph.top(), [&](const ir::Node*) { all_visits_ += most_visits; });
     visits_left_ = all_visits_;
   }

@@ -54,7 +54,7 @@ class Settler {
       : graph_(graph),
         facts_(facts),
         watch_(watch),
-        memory_(graph, program, watch),
+        memory_(passes::Aliases::of(graph, program, watch)),
         layouts_(facts, [this](const ir::Value* value) { return memory_.resized(value); }) {}
 
   std::size_t run() {

@@ -25,16 +25,16 @@ bool resizes(const ir::Node& writer) {
 
 }  // namespace
 
-WrittenMemory::WrittenMemory(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch)
-    : aliases_(graph, program, watch), resized_(aliases_.location_count()) {
+WrittenMemory::WrittenMemory(std::shared_ptr<const passes::Aliases> aliases)
+    : aliases_(std::move(aliases)), resized_(aliases_->location_count()) {
   for (passes::LocationId id = 0; id < resized_.size(); ++id) {
-    const auto writers = aliases_.writers_of(id);
+    const auto writers = aliases_->writers_of(id);
     resized_[id] = std::any_of(writers.begin(), writers.end(), [](const ir::Node* writer) { return resizes(*writer); });
   }
 }
 
 void WrittenMemory::forget(const ir::Value* value, Fact& fact) const {
-  if (aliases_.any_writes() && aliases_.reach_written(value)) forget_part(value, fact);
+  if (aliases_->any_writes() && aliases_->reach_written(value)) forget_part(value, fact);
 }
 
 void WrittenMemory::forget_part(const ir::Value* value, Fact& fact) const {
@@ -44,7 +44,7 @@ void WrittenMemory::forget_part(const ir::Value* value, Fact& fact) const {
     if (resized(value)) tensor->shape.reset();
   } else if (auto* list = std::get_if<ListFact>(&fact.value)) {
     const bool tuple = value->type() && value->type()->kind == ir::TypeKind::tuple;
-    if ((!list->items && !list->element) || (!tuple && aliases_.written(value))) {
+    if ((!list->items && !list->element) || (!tuple && aliases_->written(value))) {
       fact.value = fact_of_type(value->type()).value;
     } else if (list->items) {
       for (Fact& item : *list->items) forget_member(value, item);
@@ -65,7 +65,7 @@ void WrittenMemory::forget_member(const ir::Value* list, Fact& member) const {
 }
 
 bool WrittenMemory::resized(const ir::Value* value) const {
-  const auto reached = aliases_.reach(value);
+  const auto reached = aliases_->reach(value);
   return std::any_of(reached.begin(), reached.end(), [&](passes::LocationId id) { return resized_[id]; });
 }
 

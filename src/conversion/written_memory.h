@@ -1,10 +1,9 @@
 // What facts can't say of memory that something writes, at whatever place.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "ir/graph.h"
-#include "ir/program.h"
 #include "passes/alias.h"
 #include "symbolic/fact.h"
 
@@ -12,7 +11,7 @@ namespace compatcheck::conversion {
 
 class WrittenMemory {
  public:
-  WrittenMemory(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch);
+  explicit WrittenMemory(std::shared_ptr<const passes::Aliases> aliases);
 
   // Takes out of the fact what a write may change.
   void forget(const ir::Value* value, symbolic::Fact& fact) const;
@@ -23,7 +22,7 @@ class WrittenMemory {
   void forget_part(const ir::Value* value, symbolic::Fact& fact) const;
   void forget_member(const ir::Value* list, symbolic::Fact& member) const;
 
-  passes::Aliases aliases_;
+  std::shared_ptr<const passes::Aliases> aliases_;
   std::vector<bool> resized_;  // by location: some operator gives the tensor itself another shape
 };
 

@@ -15,8 +15,14 @@ void require(bool condition, const char* message, const std::string& op) {
 
 // ---- Value
 
+void Value::set_type(TypeRef type) {
+  if (block_) block_->graph_->changed();
+  type_ = std::move(type);
+}
+
 void Value::replace_all_uses_with(Value* other) {
-  if (other == this) return;
+  if (other == this || uses_.empty()) return;
+  uses_.front().user->graph_->changed();
   for (const Use& use : uses_) {
     use.user->inputs_[use.operand] = other;
     use.user->places_[use.operand] = other->uses_.size();
@@ -27,17 +33,34 @@ void Value::replace_all_uses_with(Value* other) {
 
 // ---- Node: inputs
 
+const std::string Node::no_text;
+
+Node::Node(std::pmr::memory_resource* memory, SharedText op)
+    : blocks_(memory), op_(std::move(op)), inputs_(memory), outputs_(memory), places_(memory) {}
+
 void Node::drop_use(std::size_t operand) {
+  graph_->changed();
   // The last use takes the place: a value may have very many.
   auto& uses = inputs_[operand]->uses_;
   const Use last = uses.back();
   uses[places_[operand]] = last;
   last.user->places_[last.operand] = places_[operand];
   uses.pop_back();
-  if (uses.capacity() > 64 && uses.size() < uses.capacity() / 4) uses.shrink_to_fit();
+}
+
+void Node::set_op(std::string op) {
+  graph_->changed();
+  op_ = std::make_shared<const std::string>(std::move(op));
+  schema_ = nullptr;
+}
+
+void Node::set_schema(const schema::Schema* schema) {
+  if (schema != schema_) graph_->changed();
+  schema_ = schema;
 }
 
 void Node::add_input(Value* value) {
+  graph_->changed();
   places_.push_back(value->uses_.size());
   if (value->uses_.empty()) value->uses_.reserve(2);
   value->uses_.push_back({this, inputs_.size()});
@@ -88,7 +111,8 @@ Value* Node::add_output(TypeRef type) {
 }
 
 void Node::erase_output(std::size_t i) {
-  require(outputs_[i]->unused(), "erasing an output that is in use", op_);
+  require(outputs_[i]->unused(), "erasing an output that is in use", op());
+  graph_->changed();
   outputs_[i]->producer_ = nullptr;
   outputs_[i]->block_ = nullptr;
   outputs_.erase(outputs_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -97,7 +121,7 @@ void Node::erase_output(std::size_t i) {
 
 namespace {
 
-void permute(std::vector<Value*>& values, std::size_t first, std::span<const std::size_t> order) {
+void permute(List<Value*>& values, std::size_t first, std::span<const std::size_t> order) {
   const std::vector<Value*> before(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
   for (std::size_t i = 0; i < order.size(); ++i) values[first + i] = before[order[i]];
 }
@@ -105,7 +129,8 @@ void permute(std::vector<Value*>& values, std::size_t first, std::span<const std
 }  // namespace
 
 void Node::permute_inputs(std::size_t first, std::span<const std::size_t> order) {
-  const std::vector<std::size_t> places = places_;
+  graph_->changed();
+  const std::vector<std::size_t> places(places_.begin(), places_.end());
   permute(inputs_, first, order);
   for (std::size_t i = 0; i < order.size(); ++i) {
     places_[first + i] = places[first + order[i]];
@@ -114,6 +139,7 @@ void Node::permute_inputs(std::size_t first, std::span<const std::size_t> order)
 }
 
 void Node::permute_outputs(std::size_t first, std::span<const std::size_t> order) {
+  graph_->changed();
   permute(outputs_, first, order);
   for (std::size_t i = first; i < outputs_.size(); ++i) outputs_[i]->index_ = i;
 }
@@ -124,25 +150,29 @@ Block* Node::add_block() {
 }
 
 const Constant* Node::attribute(std::string_view name) const {
-  for (const Attribute& attribute : attributes_)
+  for (const Attribute& attribute : attributes())
     if (attribute.name == name) return &attribute.value;
   return nullptr;
 }
 
 void Node::set_attribute(std::string name, Constant value) {
-  for (Attribute& attribute : attributes_) {
-    if (attribute.name == name) {
-      attribute.value = std::move(value);
-      return;
-    }
-  }
-  attributes_.push_back({std::move(name), std::move(value)});
+  graph_->changed();
+  if (!attributes_)
+    attributes_ = std::make_shared<std::vector<Attribute>>();
+  else if (attributes_.use_count() > 1)
+    attributes_ = std::make_shared<std::vector<Attribute>>(*attributes_);
+  const auto at = std::ranges::find(*attributes_, name, &Attribute::name);
+  if (at != attributes_->end())
+    at->value = std::move(value);
+  else
+    attributes_->push_back({std::move(name), std::move(value)});
 }
 
 // ---- Node: its place
 
 void Node::link(Block* block, Node* before) {
-  require(!owner_, "inserting a node that stands in a block already", op_);
+  require(!owner_, "inserting a node that stands in a block already", op());
+  graph_->changed();
   owner_ = block;
   next_ = before;
   previous_ = before ? before->previous_ : block->last_;
@@ -153,6 +183,7 @@ void Node::link(Block* block, Node* before) {
 
 void Node::unlink() {
   if (!owner_) return;
+  graph_->changed();
   (previous_ ? previous_->next_ : owner_->first_) = next_;
   (next_ ? next_->previous_ : owner_->last_) = previous_;
   owner_ = nullptr;
@@ -169,8 +200,8 @@ void Node::move_before(Node* other) {
 }
 
 void Node::erase() {
-  require(!is_return_, "erasing a return node", op_);
-  for (Value* output : outputs_) require(output->unused(), "erasing a node whose output is in use", op_);
+  require(!is_return_, "erasing a return node", op());
+  for (Value* output : outputs_) require(output->unused(), "erasing a node whose output is in use", op());
   drop_inputs();
   unlink();
 }
@@ -188,12 +219,14 @@ Value* Block::add_input(TypeRef type, std::string name) {
 
 void Block::erase_input(std::size_t i) {
   require(inputs_[i]->unused(), "erasing a block input that is in use", inputs_[i]->name_);
+  graph_->changed();
   inputs_[i]->block_ = nullptr;
   inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(i));
   for (; i < inputs_.size(); ++i) inputs_[i]->index_ = i;
 }
 
 void Block::permute_inputs(std::size_t first, std::span<const std::size_t> order) {
+  graph_->changed();
   permute(inputs_, first, order);
   for (std::size_t i = first; i < inputs_.size(); ++i) inputs_[i]->index_ = i;
 }
@@ -203,25 +236,30 @@ void Block::prepend(Node* node) { node->link(this, first_); }
 
 // ---- Graph
 
-Graph::Graph() { top_ = new_block(nullptr); }
+Graph::Graph() : memory_(std::make_unique<std::pmr::monotonic_buffer_resource>()) { top_ = new_block(nullptr); }
 Graph::~Graph() = default;
 
 Graph::Graph(Graph&& other) noexcept
-    : nodes_(std::move(other.nodes_)),
+    : memory_(std::move(other.memory_)),
+      nodes_(std::move(other.nodes_)),
       values_(std::move(other.values_)),
       blocks_(std::move(other.blocks_)),
       top_(std::exchange(other.top_, nullptr)),
-      next_value_(other.next_value_) {
+      next_value_(other.next_value_),
+      analysis_(std::move(other.analysis_)) {
   retarget();
 }
 
 Graph& Graph::operator=(Graph&& other) noexcept {
   if (this == &other) return *this;
+  // What this graph held is dropped with `other`, its memory, too.
+  std::swap(memory_, other.memory_);
   nodes_ = std::move(other.nodes_);
   values_ = std::move(other.values_);
   blocks_ = std::move(other.blocks_);
   top_ = std::exchange(other.top_, nullptr);
   next_value_ = other.next_value_;
+  analysis_ = std::move(other.analysis_);
   retarget();
   return *this;
 }
@@ -232,31 +270,32 @@ void Graph::retarget() {
 }
 
 Value* Graph::new_value(TypeRef type) {
-  Value* value = &values_.add();
+  changed();
+  Value* value = &values_.add(*memory_, memory_.get());
   value->id_ = next_value_++;
   value->type_ = std::move(type);
   return value;
 }
 
-Node* Graph::new_node(std::string op) {
-  Node* node = &nodes_.add();
-  node->op_ = std::move(op);
+Node* Graph::new_node(SharedText op) {
+  Node* node = &nodes_.add(*memory_, memory_.get(), std::move(op));
   node->graph_ = this;
   return node;
 }
 
 Block* Graph::new_block(Node* owner) {
-  Block* block = &blocks_.add();
+  static const auto return_op = std::make_shared<const std::string>("prim::Return");
+  Block* block = &blocks_.add(*memory_, memory_.get());
   block->graph_ = this;
   block->owner_ = owner;
-  block->return_ = new_node("prim::Return");
+  block->return_ = new_node(return_op);
   block->return_->is_return_ = true;
   block->return_->owner_ = block;
   return block;
 }
 
 Node* Graph::create(std::string op, std::span<Value* const> inputs, std::size_t outputs) {
-  Node* node = new_node(std::move(op));
+  Node* node = new_node(std::make_shared<const std::string>(std::move(op)));
   node->inputs_.reserve(inputs.size());
   node->places_.reserve(inputs.size());
   for (Value* input : inputs) node->add_input(input);
@@ -265,7 +304,8 @@ Node* Graph::create(std::string op, std::span<Value* const> inputs, std::size_t 
 }
 
 Node* Graph::create_constant(Constant value) {
-  Node* node = new_node("prim::Constant");
+  static const auto constant_op = std::make_shared<const std::string>("prim::Constant");
+  Node* node = new_node(constant_op);
   node->add_output(type_of(value));
   node->set_attribute("value", std::move(value));
   return node;

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <memory_resource>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,16 +37,26 @@ struct Use {
   bool operator==(const Use&) const = default;
 };
 
+// The lists of values, nodes and blocks stand in their graph's memory, which is freed with the graph: copying and dropping
+// graphs is most of what passes do.
+template <class T>
+using List = std::pmr::vector<T>;
+
+// A text that copies share; null stands for an empty one.
+using SharedText = std::shared_ptr<const std::string>;
+
 // A block's inputs have no producer; neither have the graph's.
 class Value {
  public:
+  explicit Value(std::pmr::memory_resource* memory) : uses_(memory) {}
+
   Node* producer() const { return producer_; }
   Block* block() const { return block_; }       // the block that defines it
   std::size_t index() const { return index_; }  // among its producer's outputs, or its block's inputs
   std::uint32_t id() const { return id_; }      // unique in the graph, below Graph::value_limit(); never reused
 
   const TypeRef& type() const { return type_; }
-  void set_type(TypeRef type) { type_ = std::move(type); }
+  void set_type(TypeRef type);
   const std::string& name() const { return name_; }  // the name in the notation, without '%'; may be empty
   void set_name(std::string name) { name_ = std::move(name); }
 
@@ -63,7 +75,12 @@ class Value {
   std::uint32_t id_ = 0;
   TypeRef type_;
   std::string name_;
-  std::vector<Use> uses_;
+  List<Use> uses_;
+};
+
+// What a pass has found of a graph, for the next one that asks.
+struct Analysis {
+  virtual ~Analysis() = default;
 };
 
 struct Attribute {
@@ -73,19 +90,18 @@ struct Attribute {
 
 class Node {
  public:
+  Node(std::pmr::memory_resource* memory, SharedText op);
+
   // "aten::add", without overload. Block returns are not nodes; see Block::outputs.
-  const std::string& op() const { return op_; }
-  void set_op(std::string op) {
-    op_ = std::move(op);
-    schema_ = nullptr;
-  }
-  bool is(std::string_view op) const { return op_ == op; }
+  const std::string& op() const { return *op_; }
+  void set_op(std::string op);
+  bool is(std::string_view op) const { return *op_ == op; }
   // "Tensor", "" for the default overload; meaningful once schema() is set.
-  const std::string& overload() const { return overload_; }
-  void set_overload(std::string overload) { overload_ = std::move(overload); }
+  const std::string& overload() const { return overload_ ? *overload_ : no_text; }
+  void set_overload(std::string overload) { overload_ = shared(std::move(overload)); }
   // Set by schema::resolve; null while unresolved, for prim operators and for unknown ones.
   const schema::Schema* schema() const { return schema_; }
-  void set_schema(const schema::Schema* schema) { schema_ = schema; }
+  void set_schema(const schema::Schema* schema);
 
   std::span<Value* const> inputs() const { return inputs_; }
   Value* input(std::size_t i) const { return inputs_[i]; }
@@ -104,7 +120,7 @@ class Node {
   void permute_outputs(std::size_t first, std::span<const std::size_t> order);
   Block* add_block();
 
-  std::span<const Attribute> attributes() const { return attributes_; }
+  std::span<const Attribute> attributes() const { return attributes_ ? *attributes_ : std::span<const Attribute>(); }
   const Constant* attribute(std::string_view name) const;  // null if absent
   void set_attribute(std::string name, Constant value);
 
@@ -119,8 +135,9 @@ class Node {
 
   const LocationRef& location() const { return location_; }
   void set_location(LocationRef location) { location_ = std::move(location); }
-  const std::string& module() const { return module_; }  // "encoder.layer.0.attention"; empty at the root
-  void set_module(std::string module) { module_ = std::move(module); }
+  // "encoder.layer.0.attention"; empty at the root
+  const std::string& module() const { return module_ ? *module_ : no_text; }
+  void set_module(std::string module) { module_ = shared(std::move(module)); }
   void copy_origin(const Node& other) {
     location_ = other.location_;
     module_ = other.module_;
@@ -135,17 +152,21 @@ class Node {
   void link(Block* block, Node* before);
   void drop_inputs();
   void drop_use(std::size_t operand);
+  static SharedText shared(std::string text) {
+    return text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text));
+  }
+  static const std::string no_text;
   // First what every walk over a graph reads.
   Node* next_ = nullptr;
   Node* previous_ = nullptr;
   Block* owner_ = nullptr;
-  std::vector<Block*> blocks_;
-  std::string op_;
+  List<Block*> blocks_;
+  SharedText op_;
   const schema::Schema* schema_ = nullptr;
-  std::vector<Value*> inputs_, outputs_;
-  std::vector<std::size_t> places_;  // of each input: where its value lists this use
-  std::vector<Attribute> attributes_;
-  std::string overload_, module_;
+  List<Value*> inputs_, outputs_;
+  List<std::size_t> places_;                            // of each input: where its value lists this use
+  std::shared_ptr<std::vector<Attribute>> attributes_;  // copies share them until one sets another; null stands for none
+  SharedText overload_, module_;
   LocationRef location_;
   Graph* graph_ = nullptr;
   bool is_return_ = false;  // the hidden node whose inputs are a block's outputs
@@ -153,6 +174,8 @@ class Node {
 
 class Block {
  public:
+  explicit Block(std::pmr::memory_resource* memory) : inputs_(memory) {}
+
   Node* owner() const { return owner_; }  // the If or Loop; null for a graph's top block
   Graph* graph() const { return graph_; }
   Block* parent() const { return owner_ ? owner_->owner() : nullptr; }
@@ -203,7 +226,7 @@ class Block {
   Node* return_ = nullptr;
   Node* first_ = nullptr;
   Node* last_ = nullptr;
-  std::vector<Value*> inputs_;
+  List<Value*> inputs_;
 };
 
 class Graph {
@@ -233,6 +256,10 @@ class Graph {
 
   std::uint32_t value_limit() const { return next_value_; }
 
+  // Kept until the graph changes; null if there is none.
+  const std::shared_ptr<const Analysis>& analysis() const { return analysis_; }
+  void keep(std::shared_ptr<const Analysis> analysis) { analysis_ = std::move(analysis); }
+
   // Throws InternalError naming what is broken: uses, order, dominance, block arity.
   void verify() const;
 
@@ -242,14 +269,17 @@ class Graph {
   friend class Value;
   friend class Copier;
   Value* new_value(TypeRef type);
-  Node* new_node(std::string op);
+  Node* new_node(SharedText op);
   Block* new_block(Node* owner);
-  void retarget();    // after a move: nodes and blocks point at their graph
-  Pool<Node> nodes_;  // erased ones are freed with the graph
+  void changed() { analysis_.reset(); }
+  void retarget();                                               // after a move: nodes and blocks point at their graph
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;  // of all that follows
+  Pool<Node> nodes_;                                             // erased ones are freed with the graph
   Pool<Value> values_;
   Pool<Block> blocks_;
   Block* top_ = nullptr;
   std::uint32_t next_value_ = 0;
+  std::shared_ptr<const Analysis> analysis_;
 };
 
 // Roughly the memory that a copy of the node takes without its blocks, in bytes.

@@ -4,37 +4,51 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <memory_resource>
 #include <utility>
 #include <vector>
 
 namespace compatcheck::ir {
 
+// The objects stand in `memory` of the call that makes them, which must outlive the pool.
 template <class T>
 class Pool {
  public:
-  T& add() {
-    if (chunks_.empty() || used_ == chunks_.back().size) {
+  Pool() = default;
+  Pool(Pool&&) noexcept = default;
+  Pool& operator=(Pool&& other) noexcept {
+    std::swap(chunks_, other.chunks_);
+    return *this;
+  }
+  ~Pool() {
+    for_each([](T& object) { std::destroy_at(&object); });
+  }
+
+  template <class... Arguments>
+  T& add(std::pmr::memory_resource& memory, Arguments&&... arguments) {
+    if (chunks_.empty() || chunks_.back().used == chunks_.back().size) {
       const std::size_t size = chunks_.empty() ? smallest : std::min(2 * chunks_.back().size, largest);
-      chunks_.push_back({std::make_unique<T[]>(size), size});
-      used_ = 0;
+      chunks_.push_back({static_cast<T*>(memory.allocate(size * sizeof(T), alignof(T))), size});
     }
-    return chunks_.back().objects[used_++];
+    Chunk& chunk = chunks_.back();
+    T& made = *std::construct_at(chunk.objects + chunk.used, std::forward<Arguments>(arguments)...);
+    ++chunk.used;
+    return made;
   }
 
   template <class Visit>
   void for_each(Visit&& visit) {
     for (Chunk& chunk : chunks_)
-      for (std::size_t i = 0; i < (&chunk == &chunks_.back() ? used_ : chunk.size); ++i) visit(chunk.objects[i]);
+      for (std::size_t i = 0; i < chunk.used; ++i) visit(chunk.objects[i]);
   }
 
  private:
   static constexpr std::size_t smallest = 4, largest = 256;  // many graphs are small
   struct Chunk {
-    std::unique_ptr<T[]> objects;
-    std::size_t size = 0;
+    T* objects;
+    std::size_t size, used = 0;
   };
   std::vector<Chunk> chunks_;
-  std::size_t used_ = 0;  // of the last chunk
 };
 
 }  // namespace compatcheck::ir

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "passes/effects.h"
 #include "schema/schema.h"
@@ -32,6 +33,17 @@ bool has_no_memory(const ir::Constant& constant) {
 Aliases::Aliases(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) : program_(program), watch_(watch) {
   collect(*graph.top());
   if (any_writes()) solve(graph);
+}
+
+std::shared_ptr<const Aliases> Aliases::of(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
+  auto kept = std::dynamic_pointer_cast<const Aliases>(graph.analysis());
+  return kept && kept->program_ == program ? kept : std::make_shared<const Aliases>(graph, program, watch);
+}
+
+std::shared_ptr<const Aliases> Aliases::of(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
+  auto found = of(std::as_const(graph), program, watch);
+  graph.keep(found);
+  return found;
 }
 
 void Aliases::collect(const ir::Block& block) {

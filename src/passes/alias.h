@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,12 +35,17 @@ struct MemoryLocation {
 // It may return its argument, or a view of it, though its schema doesn't say so.
 bool is_undeclared_view(const ir::Node& node);
 
-class Aliases {
+class Aliases : public ir::Analysis {
  public:
   // `program` (may be null) holds the objects that prim::GetAttr reads. Without any write in the graph nothing is
   // analysed, and every question below is answered by "no". Where too many values share too much, all memory is taken
   // for one location, `anything`.
   Aliases(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
+
+  // The same, found once for all who ask before the graph changes. A graph that can't be changed may be read by several threads:
+  // what is found of it isn't kept.
+  static std::shared_ptr<const Aliases> of(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
+  static std::shared_ptr<const Aliases> of(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
   bool any_writes() const { return !writers_.empty(); }
   std::span<ir::Node* const> writers() const { return writers_; }  // in order

@@ -152,8 +152,7 @@ std::size_t attributes_to_constants(ir::Graph& graph, const ir::Program& program
   bool any = false;
   for (const ir::Node* node : all_nodes(graph, watch)) any |= node->is("prim::GetAttr");
   if (!any) return 0;
-  const Aliases aliases(graph, &program, watch);
-  return make_constants(graph, program, &aliases, watch);
+  return make_constants(graph, program, Aliases::of(graph, &program, watch).get(), watch);
 }
 
 }  // namespace compatcheck::passes

@@ -38,8 +38,7 @@ bool holds_written_tensor(const ir::Value* value, const Aliases& aliases) {
 }
 
 // Attributes that calls write, and containers that may be written.
-std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph, const ir::Program* program,
-                                                         const ir::Watch& watch) {
+std::map<AttributeKey, std::string> attributes_to_follow(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
   std::map<AttributeKey, std::string> keys;
   if (!program) return keys;
   std::set<std::string_view> of_unknown_objects;
@@ -54,14 +53,14 @@ std::map<AttributeKey, std::string> attributes_to_follow(const ir::Graph& graph,
     if (node->is("prim::SetAttr") || is_container_type(node->output()->type())) keys.emplace(*key, parameter_name(*node));
   }
   if (keys.empty()) return keys;
-  const Aliases aliases(graph, program, watch);
+  const auto aliases = Aliases::of(graph, program, watch);
   const auto leave_out = [&](const AttributeKey& key) {
     const ir::Constant* value = stored_attribute(*program, key.first, key.second);
     return !value || value->get<ir::OpaqueConstant>() || of_unknown_objects.contains(key.second);
   };
   std::erase_if(keys, [&](const auto& entry) { return leave_out(entry.first); });
   for (const ir::Node* read : reads)
-    if (holds_written_tensor(read->output(), aliases)) keys.erase(*key_of(*read));
+    if (holds_written_tensor(read->output(), *aliases)) keys.erase(*key_of(*read));
   return keys;
 }
 

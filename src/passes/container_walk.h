@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <span>
@@ -319,11 +320,12 @@ class ContainerWalk {
   const std::map<AttributeKey, std::string>& attributes_;
   std::size_t work_left_;
 
+  std::pmr::monotonic_buffer_resource memory_;  // of the tables of one walk, which only grow
   Heap heap_;
-  std::unordered_map<const ir::Value*, Abstract> known_;
+  std::pmr::unordered_map<const ir::Value*, Abstract> known_{&memory_};
   std::unordered_map<CellId, std::vector<const ir::Value*>> names_;  // values that are references to a cell
-  std::unordered_map<const ir::Node*, Site> labels_;
-  std::unordered_set<const ir::Node*> done_;
+  std::pmr::unordered_map<const ir::Node*, Site> labels_{&memory_};
+  std::pmr::unordered_set<const ir::Node*> done_{&memory_};
   std::vector<ir::Node*> dropped_;
   std::vector<std::pair<CellId, CellId>> to_spread_;                         // what was changed, and what may be the same object
   std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of what was read from lists kept in columns

@@ -16,9 +16,9 @@ namespace {
 // without anyone noticing, in this run of the model or a later one.
 class Liveness {
  public:
-  Liveness(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch)
-      : aliases_(graph, program, watch), values_(graph.value_limit()) {
-    if (aliases_.any_writes()) index_writes(graph);
+  Liveness(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch)
+      : aliases_(Aliases::of(graph, program, watch)), values_(graph.value_limit()) {
+    if (aliases_->any_writes()) index_writes(graph);
     need_returns(*graph.top());
     ir::for_each_node(*graph.top(), [&](ir::Node* node) {
       if (has_effect(*node)) need(node);
@@ -36,21 +36,21 @@ class Liveness {
 
  private:
   void index_writes(const ir::Graph& graph) {
-    memory_needed_.resize(aliases_.location_count());
-    for (ir::Node* writer : aliases_.writers()) {
+    memory_needed_.resize(aliases_->location_count());
+    for (ir::Node* writer : aliases_->writers()) {
       if (writer->is("prim::SetAttr"))
         setters_.emplace(attribute_name(*writer), writer);
       else if (goes_anywhere(*writer))
         need(writer);
     }
     for (ir::Value* input : graph.inputs())
-      for (LocationId id : aliases_.reach(input)) need_memory(id);
+      for (LocationId id : aliases_->reach(input)) need_memory(id);
   }
 
   bool goes_anywhere(const ir::Node& writer) const {
     const auto operands = written_operands(writer);
     return operands.empty() || std::any_of(operands.begin(), operands.end(), [&](std::size_t operand) {
-             return aliases_.locations(writer.input(operand)).empty();
+             return aliases_->locations(writer.input(operand)).empty();
            });
   }
 
@@ -63,8 +63,8 @@ class Liveness {
   void need_value(ir::Value* value) {
     if (values_[value->id()]) return;
     values_[value->id()] = true;
-    if (aliases_.any_writes() && holds_memory(value->type()))
-      for (LocationId id : aliases_.reach(value)) need_memory(id);
+    if (aliases_->any_writes() && holds_memory(value->type()))
+      for (LocationId id : aliases_->reach(value)) need_memory(id);
     if (ir::Node* producer = value->producer()) {
       need(producer);
       if (producer->is("prim::Loop")) need_carried(producer, value->index() + 1);
@@ -80,8 +80,8 @@ class Liveness {
   void need_memory(LocationId id) {
     if (memory_needed_[id]) return;
     memory_needed_[id] = true;
-    const bool object = aliases_.location(id).kind == MemoryLocation::Kind::object;
-    for (ir::Node* writer : aliases_.writers_of(id))
+    const bool object = aliases_->location(id).kind == MemoryLocation::Kind::object;
+    for (ir::Node* writer : aliases_->writers_of(id))
       if (!object || !writer->is("prim::SetAttr")) need(writer);
   }
 
@@ -113,7 +113,7 @@ class Liveness {
     for (auto at = from; at != to; ++at) need(at->second);
   }
 
-  Aliases aliases_;
+  std::shared_ptr<const Aliases> aliases_;
   std::vector<bool> values_;  // by id
   std::unordered_set<const ir::Node*> nodes_;
   std::vector<bool> memory_needed_;  // by location

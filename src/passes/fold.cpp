@@ -225,8 +225,7 @@ std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watc
 
 std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known,
                            const ir::Watch& watch) {
-  const Aliases aliases(graph, program, watch);
-  return fold(graph, &aliases, budget, known, watch);
+  return fold(graph, Aliases::of(graph, program, watch).get(), budget, known, watch);
 }
 
 }  // namespace compatcheck::passes

@@ -115,9 +115,9 @@ std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const s
   for (ir::Node* node : all_nodes(graph, watch))
     if (is_foreach(*node)) calls.push_back(node);
   if (calls.empty()) return 0;
-  const Aliases aliases(graph, program, watch);
+  const auto aliases = Aliases::of(graph, program, watch);
   std::erase_if(calls, [&](const ir::Node* node) {
-    return std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return is_changed(input, aliases); });
+    return std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return is_changed(input, *aliases); });
   });
   return static_cast<std::size_t>(std::ranges::count_if(calls, [&](ir::Node* node) { return expand(node, registry, budget); }));
 }

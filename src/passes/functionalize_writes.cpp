@@ -249,7 +249,7 @@ std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, c
   if (!writes_anything(*graph.top())) return 0;
   use_written_itself(graph);
   const std::size_t rebound = rebind_tensors(graph, program, registry, lost, watch);
-  const WritePlan plan(graph, program, registry, watch);
+  const WritePlan plan(graph, Aliases::of(graph, program, watch), registry, watch);
   if (lost) std::ranges::move(plan.written_inputs(), std::back_inserter(*lost));
   return rebound + Functionalizer(graph, plan, registry, watch).run();
 }
@@ -257,7 +257,7 @@ std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, c
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,
                                                const schema::Registry& registry, const ir::Watch& watch) {
   if (!writes_anything(*graph.top())) return {};
-  const WritePlan plan(graph, program, registry, watch);
+  const WritePlan plan(graph, Aliases::of(graph, program, watch), registry, watch);
   std::vector<UnresolvedWrite> unresolved;
   for (ir::Node* node : plan.writes()) {
     std::string why = plan.obstacle(node);
@@ -269,7 +269,7 @@ std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir:
 
 std::unordered_map<const ir::Node*, const ir::Node*> write_causes(const ir::Graph& graph, const ir::Program* program,
                                                                   const schema::Registry& registry, const ir::Watch& watch) {
-  const WritePlan plan(graph, program, registry, watch);
+  const WritePlan plan(graph, Aliases::of(graph, program, watch), registry, watch);
   std::unordered_map<const ir::Node*, const ir::Node*> causes;
   for (const ir::Node* node : plan.writes())
     if (const ir::Node* cause = plan.cause(node)) causes.emplace(node, cause);

@@ -67,9 +67,9 @@ bool fills_the_same(const ir::Node& write) {
 
 class Overwrites {
  public:
-  Overwrites(const ir::Graph& graph, const ir::Program& program, const ir::Watch& watch)
-      : graph_(graph), aliases_(graph, &program, watch), lifetimes_(graph) {
-    for (const ir::Node* write : aliases_.writers())
+  Overwrites(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch)
+      : graph_(graph), aliases_(Aliases::of(graph, &program, watch)), lifetimes_(graph) {
+    for (const ir::Node* write : aliases_->writers())
       if (write->is("prim::SetAttr")) set_ = true;
   }
 
@@ -78,10 +78,10 @@ class Overwrites {
   std::vector<ir::Value*> filled(const ir::Node& write) {
     if (set_) return {};
     const auto cell = cell_read(write.input(0));
-    const auto memory = aliases_.locations(write.input(0));
-    if (memory.size() != 1 || aliases_.location(memory[0]).kind != MemoryLocation::Kind::attribute) return {};
+    const auto memory = aliases_->locations(write.input(0));
+    if (memory.size() != 1 || aliases_->location(memory[0]).kind != MemoryLocation::Kind::attribute) return {};
     std::vector<ir::Value*> reads;
-    for (ir::Value* observer : aliases_.observers(memory[0])) {
+    for (ir::Value* observer : aliases_->observers(memory[0])) {
       const auto uses = observer->uses();
       if (std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) { return reads_before(use, write); })) return {};
       if (!observer->producer() || !observer->producer()->is("prim::GetAttr")) continue;
@@ -94,8 +94,8 @@ class Overwrites {
   // The values that read an attribute which the call fills in the same places, and reads only afterwards. The first of them
   // comes before all others.
   std::vector<ir::Value*> filled_in_places() {
-    for (LocationId id = 0; !set_ && id < aliases_.location_count(); ++id)
-      if (aliases_.location(id).kind == MemoryLocation::Kind::attribute)
+    for (LocationId id = 0; !set_ && id < aliases_->location_count(); ++id)
+      if (aliases_->location(id).kind == MemoryLocation::Kind::attribute)
         if (auto reads = filled_in_places(id); !reads.empty()) return reads;
     return {};
   }
@@ -110,17 +110,18 @@ class Overwrites {
 
  private:
   std::vector<ir::Value*> filled_in_places(LocationId id) {
-    const auto writers = aliases_.writers_of(id);
+    const auto writers = aliases_->writers_of(id);
     std::ptrdiff_t last = -1;
     for (const ir::Node* write : writers) {
-      if (write->owner() != graph_.top() || aliases_.locations(write->input(0)).size() != 1 || !fills_the_same(*write)) return {};
-      if (write->is("aten::index_put_") && aliases_.reach_written(write->input(1))) return {};
+      if (write->owner() != graph_.top() || aliases_->locations(write->input(0)).size() != 1 || !fills_the_same(*write))
+        return {};
+      if (write->is("aten::index_put_") && aliases_->reach_written(write->input(1))) return {};
       last = std::max(last, lifetimes_.place(write));
     }
     if (writers.empty()) return {};
     const auto cell = attribute_of(*writers.front());
     std::vector<ir::Value*> reads;
-    for (ir::Value* observer : aliases_.observers(id)) {
+    for (ir::Value* observer : aliases_->observers(id)) {
       for (const ir::Use& use : observer->uses()) {
         const bool written = use.operand == 0 && std::ranges::find(writers, use.user) != writers.end();
         if (!written && lifetimes_.place(use.user) <= last && !is_fixed_view(*use.user) &&
@@ -137,7 +138,7 @@ class Overwrites {
   }
 
   const ir::Graph& graph_;
-  Aliases aliases_;
+  std::shared_ptr<const Aliases> aliases_;
   Lifetimes lifetimes_;
   bool set_ = false;
 };

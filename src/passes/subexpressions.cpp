@@ -12,7 +12,8 @@ namespace {
 
 class Merger {
  public:
-  Merger(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) : aliases_(graph, program, watch), watch_(watch) {}
+  Merger(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch)
+      : aliases_(Aliases::of(graph, program, watch)), watch_(watch) {}
 
   // `known` holds what the blocks around have computed before.
   std::size_t run(ir::Block& block) {
@@ -45,8 +46,8 @@ class Merger {
         has_effect(node) || writes(node) || is_random(node))
       return false;
     if (!node.schema() && !node.op().starts_with("prim::")) return false;
-    if (!aliases_.any_writes()) return true;
-    auto touched = [&](const ir::Value* value) { return aliases_.reach_written(value); };
+    if (!aliases_->any_writes()) return true;
+    auto touched = [&](const ir::Value* value) { return aliases_->reach_written(value); };
     return std::none_of(node.inputs().begin(), node.inputs().end(), touched) &&
            std::none_of(node.outputs().begin(), node.outputs().end(), touched);
   }
@@ -82,7 +83,7 @@ class Merger {
     return true;
   }
 
-  Aliases aliases_;
+  std::shared_ptr<const Aliases> aliases_;
   const ir::Watch& watch_;
   std::unordered_map<std::string, ir::Node*> known_;
 };

@@ -31,8 +31,9 @@ bool makes_bundle(const ir::Node& node) {
 
 }  // namespace
 
-WritePlan::WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const ir::Watch& watch)
-    : registry_(registry), watch_(watch), aliases_(graph, program, watch), views_(graph, aliases_), lifetimes_(graph) {
+WritePlan::WritePlan(const ir::Graph& graph, std::shared_ptr<const Aliases> aliases, const schema::Registry& registry,
+                     const ir::Watch& watch)
+    : registry_(registry), watch_(watch), aliases_(std::move(aliases)), views_(graph, *aliases_), lifetimes_(graph) {
   for (const ir::Node* write : writes()) {
     std::string why = own_obstacle(*write);
     const Family family = family_written(write);
@@ -106,7 +107,7 @@ ir::Value* WritePlan::target(const ir::Node* write) const {
 }
 
 bool WritePlan::is_bundle(const ir::Value* value) const {
-  return value->producer() && makes_bundle(*value->producer()) && !aliases_.written(value);
+  return value->producer() && makes_bundle(*value->producer()) && !aliases_->written(value);
 }
 
 std::span<ir::Value* const> WritePlan::written_inside(const ir::Node* node) const {
@@ -119,8 +120,8 @@ std::vector<ir::LostWrite> WritePlan::written_inputs() const {
   for (const ir::Node* write : writes()) {
     const ir::Value* target = this->target(write);
     if (!target) continue;
-    for (LocationId id : aliases_.locations(target)) {
-      const MemoryLocation& location = aliases_.location(id);
+    for (LocationId id : aliases_->locations(target)) {
+      const MemoryLocation& location = aliases_->location(id);
       if (location.kind == MemoryLocation::Kind::input)
         lost.push_back({.name = location.name, .op = write->op(), .location = write->location(), .module = write->module()});
     }
@@ -164,10 +165,10 @@ std::string WritePlan::obstacle_of_target(const ir::Node& write, const ir::Value
 }
 
 std::string WritePlan::memory_obstacle(const ir::Value* target) const {
-  const auto memory = aliases_.locations(target);
+  const auto memory = aliases_->locations(target);
   if (memory.empty()) return "writes memory of unknown origin";
   for (LocationId id : memory) {
-    const MemoryLocation& location = aliases_.location(id);
+    const MemoryLocation& location = aliases_->location(id);
     if (location.kind == MemoryLocation::Kind::attribute)
       return "the model writes attribute '" + location.name + "', which keeps its value from call to call";
     if (location.kind == MemoryLocation::Kind::anything) return "writes memory that more values share than can be followed";
@@ -239,21 +240,21 @@ void WritePlan::find_puts() {
     if (operands.empty() || is_tensor(write->input(operands[0]))) continue;
     for (std::size_t i = 0; i < write->inputs().size(); ++i)
       if (i != operands[0])
-        for (LocationId id : aliases_.reach(write->input(i))) puts_[id].push_back(write);
+        for (LocationId id : aliases_->reach(write->input(i))) puts_[id].push_back(write);
   }
 }
 
 void WritePlan::find_clashes() {
-  for (LocationId id = 0; aliases_.any_writes() && id < aliases_.location_count(); ++id)
-    if (!aliases_.writers_of(id).empty() && aliases_.location(id).kind != MemoryLocation::Kind::anything) find_clashes(id);
+  for (LocationId id = 0; aliases_->any_writes() && id < aliases_->location_count(); ++id)
+    if (!aliases_->writers_of(id).empty() && aliases_->location(id).kind != MemoryLocation::Kind::anything) find_clashes(id);
 }
 
 // A new value no longer sees a later write to its memory that stays in place.
 void WritePlan::block_what_stays_changes() {
   for (bool any = true; any;) {
     any = false;
-    for (LocationId id = 0; aliases_.any_writes() && id < aliases_.location_count(); ++id) {
-      if (aliases_.location(id).kind == MemoryLocation::Kind::anything) continue;
+    for (LocationId id = 0; aliases_->any_writes() && id < aliases_->location_count(); ++id) {
+      if (aliases_->location(id).kind == MemoryLocation::Kind::anything) continue;
       const Writers writers = writers_of(id);
       if (writers.of_one_family) continue;
       for (const auto& [write, family] : writers.all) {
@@ -279,7 +280,7 @@ const ir::Node* WritePlan::later_in_place(const Writers& writers, const ir::Node
 
 WritePlan::Writers WritePlan::writers_of(LocationId id) const {
   Writers writers;
-  for (const ir::Node* write : aliases_.writers_of(id)) {
+  for (const ir::Node* write : aliases_->writers_of(id)) {
     writers.all.emplace_back(write, family_written(write));
     writers.of_one_family = writers.of_one_family && writers.all.back().second == writers.all.front().second;
   }
@@ -288,7 +289,7 @@ WritePlan::Writers WritePlan::writers_of(LocationId id) const {
 
 void WritePlan::find_clashes(LocationId id) {
   const Writers writers = writers_of(id);
-  for (const ir::Value* observer : aliases_.observers(id)) {
+  for (const ir::Value* observer : aliases_->observers(id)) {
     watch_.step();
     if (observer->unused()) continue;
     if (!is_bundle(observer)) {
@@ -297,7 +298,7 @@ void WritePlan::find_clashes(LocationId id) {
     }
     for (const ir::Value* item : observer->producer()->inputs()) {
       watch_.step();
-      const auto reach = aliases_.reach(item);
+      const auto reach = aliases_->reach(item);
       if (std::binary_search(reach.begin(), reach.end(), id)) check(id, writers, observer, item);
     }
   }
@@ -339,7 +340,7 @@ bool WritePlan::clashes(LocationId id, const ir::Value* observer, const ir::Valu
 
 // Whether `made` may lead to the memory that `write` changes when it does.
 bool WritePlan::may_hold(LocationId id, const ir::Value* made, const ir::Node* write) const {
-  const ir::Node* maker = aliases_.location(id).maker;
+  const ir::Node* maker = aliases_->location(id).maker;
   const Family written = family_written(write);
   const std::ptrdiff_t start = lifetimes_.made(made);
   // What a body makes anew each time is held by what was there before only after it was put into it.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -25,9 +26,11 @@ namespace compatcheck::passes {
 
 class WritePlan {
  public:
-  WritePlan(const ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const ir::Watch& watch);
+  // `aliases` of the graph as it stands.
+  WritePlan(const ir::Graph& graph, std::shared_ptr<const Aliases> aliases, const schema::Registry& registry,
+            const ir::Watch& watch);
 
-  std::span<ir::Node* const> writes() const { return aliases_.writers(); }
+  std::span<ir::Node* const> writes() const { return aliases_->writers(); }
   // Why the write stays; empty if it can be expressed.
   std::string obstacle(const ir::Node* write) const;
   // Another write, for whose sake alone this one stays, or the node whose result may share its memory; null where it stands in
@@ -84,7 +87,7 @@ class WritePlan {
 
   const schema::Registry& registry_;
   ir::Watch watch_;
-  Aliases aliases_;
+  std::shared_ptr<const Aliases> aliases_;
   Views views_;
   Lifetimes lifetimes_;
   std::unordered_map<const ir::Node*, std::string> own_;     // obstacles by write

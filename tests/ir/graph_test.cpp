@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "compatcheck/error.h"
 #include "ir/text.h"
 
@@ -131,6 +133,53 @@ TEST(Graph, CopiesABlockIntoAnother) {
   node->erase();
   graph.verify();
   parse_graph(print(graph)).verify();
+}
+
+TEST(Graph, CopiesShareAttributesUntilOneSetsAnother) {
+  Graph graph = parse_graph(loop);
+  Node* constant = find(graph, "prim::Constant");
+  Node* copy = graph.copy_node(*constant);
+  copy->set_attribute("value", {std::int64_t{7}});
+  copy->set_op("prim::Other");
+  EXPECT_EQ(*copy->attribute("value")->get<std::int64_t>(), 7);
+  EXPECT_EQ(*constant->attribute("value")->get<std::int64_t>(), 1);
+  EXPECT_TRUE(constant->is("prim::Constant"));
+}
+
+TEST(Graph, WhatIsAssignedOutlivesItsSource) {
+  Graph graph = parse_graph(loop);
+  {
+    Graph other = graph.clone();
+    Graph third = graph.clone();
+    graph = std::move(other);
+    other = std::move(third);
+    other.verify();
+  }
+  graph.verify();
+  EXPECT_EQ(print(graph), print(parse_graph(loop)));
+}
+
+// Whatever is done to the graph, an analysis of it isn't kept.
+TEST(Graph, AnalysisIsDroppedByEveryChange) {
+  const auto dropped_by = [](const std::function<void(Graph&)>& change) {
+    Graph graph = parse_graph(loop);
+    graph.keep(std::make_shared<const Analysis>());
+    change(graph);
+    return graph.analysis() == nullptr;
+  };
+  EXPECT_FALSE(dropped_by([](Graph& graph) { graph.clone(); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::neg")->set_op("aten::abs"); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::neg")->add_input(graph.inputs()[0]); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::neg")->replace_input(0, graph.inputs()[0]); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::add")->erase_input(2); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::neg")->add_output(tensor_type()); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::neg")->set_attribute("inplace", {true}); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::lt")->move_before(find(graph, "aten::add")); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { find(graph, "aten::neg")->output()->set_type(nullptr); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { graph.inputs()[0]->replace_all_uses_with(find(graph, "aten::add")->input(2)); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { graph.top()->add_input(tensor_type()); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { graph.top()->add_output(graph.inputs()[0]); }));
+  EXPECT_TRUE(dropped_by([](Graph& graph) { graph.top()->append(graph.create("aten::relu")); }));
 }
 
 TEST(Graph, VerifyNamesWhatIsBroken) {

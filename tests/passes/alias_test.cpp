@@ -48,6 +48,16 @@ class AliasTest : public testing::Test {
   std::optional<Aliases> aliases_;
 };
 
+TEST_F(AliasTest, IsFoundAgainAfterAChange) {
+  read("%x : Tensor", "  %y : Tensor = aten::relu(%x)\n", "%y");
+  const auto first = Aliases::of(graph_, nullptr);
+  EXPECT_EQ(Aliases::of(graph_, nullptr), first);
+  const ir::Program other;
+  EXPECT_NE(Aliases::of(graph_, &other), first);
+  graph_.top()->add_output(graph_.inputs()[0]);
+  EXPECT_NE(Aliases::of(graph_, nullptr), first);
+}
+
 // Lists in lists, a loop that puts them into each other, and a call that may hand on all that it is given.
 TEST_F(AliasTest, ReachIsWhatContentsLeadTo) {
   read("%x : Tensor, %y : Tensor, %n : int, %g : Tensor[][]",
