@@ -305,7 +305,7 @@ void ContainerWalk::item(ir::Node* node) {
   if (cell.whole) return cell.layout && read_columns(node, *from.cell) ? void() : visit_other(node);
   if (const auto at = position(node->input(1), cell.items.size())) return give(node, Abstract(cell.items[*at]));
   const bool labels = std::ranges::all_of(cell.items, is_choice);
-  if (cell.items.empty() || (!labels && is_plain_element(heap_.origin(*from.cell).type->elements[0])))
+  if (cell.items.empty() || (!labels && has_whole_items(heap_.origin(*from.cell).type)))
     return read_columns(node, *from.cell) ? void() : visit_other(node);
   if (is_left_out(node->output())) leave(from);
   if (cell.items.size() > most_ways && read_columns(node, *from.cell)) return;
@@ -541,7 +541,7 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
     Abstract item = look(inputs[2]);
     change(id, node).items[*at] = std::move(item);
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && size > 1 && size <= most_ways &&
-             (std::ranges::all_of(heap_.at(id).items, is_choice) || !is_plain_element(heap_.origin(id).type->elements[0]))) {
+             (std::ranges::all_of(heap_.at(id).items, is_choice) || !has_whole_items(heap_.origin(id).type))) {
     std::vector<Abstract> items = with_item_at(place_in(size, inputs[1], node), id, look(inputs[2]), node);
     change(id, node).items = std::move(items);
   } else if ((node->is("aten::pop") || node->is("aten::Delete")) && at) {

@@ -87,6 +87,10 @@ bool is_plain_element(const ir::TypeRef& type) {
   }
 }
 
+bool has_whole_items(const ir::TypeRef& list) {
+  return is_plain_element(list->elements[0]) && !ir::is(list->elements[0], ir::TypeKind::optional);
+}
+
 ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
     : graph_(graph),
       program_(options.program),

@@ -351,6 +351,8 @@ class ContainerWalk {
 
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
+// Whether an item at a place that isn't known can be read from the list as one value, and written to it.
+bool has_whole_items(const ir::TypeRef& list);
 // Whether ONNX has no list of such items: neither numbers nor tensors.
 bool needs_columns(const ir::TypeRef& list);
 std::vector<ir::TypeRef> column_types(const Layout& layout);

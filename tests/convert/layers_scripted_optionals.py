@@ -159,3 +159,61 @@ def optional_that_is_none_everywhere(x: Tensor, f: Tensor):
     if h is None:
         return torch.full((2,), 77.0) + x.sum(), number
     return h, number
+
+
+ROWS_AND_PLACES = [(r(n, 3), torch.tensor([2, 0, 2, 1, 0, -1][:n])) for n in (6, 1, 3, 2)]
+
+
+@program(ROWS_AND_PLACES, N3, "i64:n")
+def optional_slots_at_places(x: Tensor, places: Tensor):
+    """The best row of each group; nobody knows which groups there are."""
+    best: List[Optional[Tensor]] = [None for _ in range(3)]
+    for j in range(x.size(0)):
+        c = int(places[j])
+        row = best[c]
+        if row is None or bool(x[j].sum() > row.sum()):
+            best[c] = x[j]
+    total = torch.zeros(3)
+    found = 0
+    for k, b in enumerate(best):
+        if b is not None:
+            total = total + b * (k + 1)
+            found += 1
+    return total, found
+
+
+@program(ROWS_AND_PLACES, N3, "i64:n")
+def optional_slot_written_once(x: Tensor, places: Tensor):
+    slots: List[Optional[Tensor]] = [None, None, x]
+    other = slots
+    slots[int(places[0])] = x * 2
+    total = torch.zeros_like(x)
+    for s in other:
+        if s is not None:
+            total = total + s
+    return total
+
+
+@program(ROWS_AND_PLACES, N3, "i64:n")
+def optional_numbers_at_places(x: Tensor, places: Tensor):
+    first: List[Optional[int]] = [None, None, None]
+    for j in range(x.size(0)):
+        if first[int(places[j])] is None:
+            first[int(places[j])] = j
+    marks = 0
+    for f in first:
+        marks = marks * 10 + (9 if f is None else f)
+    return x.sum(0), marks
+
+
+@program(ROWS_AND_PLACES, N3, "i64:n")
+def optional_slot_taken_out(x: Tensor, places: Tensor):
+    slots: List[Optional[Tensor]] = [x, None]
+    row = slots[int(places[0]) % 2]
+    slots.reverse()
+    again = slots[int(places[0]) % 2]
+    if row is None:
+        row = x + 1
+    if again is not None:
+        row = row + again
+    return row
