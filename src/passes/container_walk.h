@@ -349,6 +349,7 @@ class ContainerWalk {
   std::size_t changes_ = 0;
 };
 
+inline const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
 // Whether an item at a place that isn't known can be read from the list as one value, and written to it.

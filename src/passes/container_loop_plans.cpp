@@ -1,0 +1,381 @@
+// What a trip of a loop leaves otherwise than it found it, which has to be carried.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "passes/container_loops.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+
+bool ContainerWalk::Loop::widen(const Ends& ends) {
+  bool more = false;
+  const Cells heads_before = heads(ends);
+  for (auto& [i, plan] : plan_.carried) more = widen(plan, ends.heads.at(i), ends.values.at(i), ends, true) || more;
+  for (const auto& [id, changed] : ends.changes) {
+    if (!existed(id)) continue;
+    const auto head = ends.head_cells.find(id);
+    const Cell before = head == ends.head_cells.end() ? walk_.heap_.at(id) : head->second;
+    auto plan = plan_.cells.find(id);
+    CellPlan fresh{.items = std::vector<Plan>(before.items.size())};
+    const bool differs = widen(plan == plan_.cells.end() ? fresh : plan->second, before, *changed, walk_.heap_.origin(id), ends);
+    if (differs && plan == plan_.cells.end()) plan_.cells.emplace(id, std::move(fresh));
+    more = more || differs;
+  }
+  return more || meet(heads_before, ends);
+}
+
+// ---- Names that may mean one list
+
+// What of a value is carried as the contents of a cell.
+void ContainerWalk::Loop::find_cells(const Plan& plan, const Abstract* abstract, Cells& cells) {
+  if (plan.kind == Plan::Kind::contents) cells.push_back(abstract ? abstract->cell : std::nullopt);
+  if (plan.kind == Plan::Kind::option) return find_cells(plan.parts[0], abstract ? content(*abstract) : nullptr, cells);
+  for (std::size_t i = 0; i < plan.parts.size(); ++i)
+    find_cells(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, cells);
+}
+
+ContainerWalk::Loop::Cells ContainerWalk::Loop::entered_cells() const {
+  Cells cells;
+  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &entries_.at(i), cells);
+  return cells;
+}
+
+ContainerWalk::Loop::Cells ContainerWalk::Loop::cells_at_end(const Ends& ends) const {
+  Cells cells;
+  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), cells);
+  return cells;
+}
+
+ContainerWalk::Loop::Cells ContainerWalk::Loop::heads(const Ends& ends) const {
+  Cells cells;
+  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.heads.at(i), cells);
+  return cells;
+}
+
+// Notes which carried cells end a trip as one list, or as one from outside of the loop. True if some were not known yet.
+bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
+  const Cells last = cells_at_end(ends);
+  if (last.size() != heads.size()) {  // the plan has grown
+    meeting_.clear();
+    outer_.clear();
+    return true;
+  }
+  const std::size_t known = meeting_.size() + outer_.size() + elements_.size() + repeats_;
+  note_elements(last, ends);
+  const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
+    if (!a || !b) return false;
+    const Identities &one = walk_.heap_.identities(*a), &other = walk_.heap_.identities(*b);
+    return std::ranges::any_of(one, [&](const auto& entry) { return other.contains(entry.first); });
+  };
+  for (std::size_t p = 0; p < last.size(); ++p) {
+    for (const auto& [identity, same] : identities(last[p]))
+      if (was_outside(identity)) outer_.emplace(p, identity);
+    for (std::size_t q = 0; q < last.size(); ++q) {
+      if (p < q && meets(last[p], last[q])) meeting_.emplace(p, q);
+      if (p == q || !meets(last[p], heads[q])) continue;  // p goes on with what q was
+      const auto of_q = outer_;
+      for (const auto& [place, identity] : of_q)
+        if (place == q) outer_.emplace(p, identity);
+    }
+  }
+  return meeting_.size() + outer_.size() + elements_.size() + repeats_ > known;
+}
+
+// What items of lists may be that were outside of the loop. A container that is carried under its name and in such a list isn't
+// known to be the same in the next trip.
+void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
+  std::set<CellId> lists;
+  for (const auto& cell : last)
+    if (cell) lists.insert(*cell);
+  for (const auto& [id, plan] : plan_.cells) lists.insert(id);
+  std::set<Identity> held;
+  walk_.heap_.reopen(ends.changes);
+  for (const CellId list : lists) {
+    held.merge(walk_.elements_of(list));
+    repeats_ = repeats_ || walk_.repeats(list);
+  }
+  walk_.heap_.close();
+  for (const Identity identity : held)
+    if (was_outside(identity)) elements_.insert(identity);
+  for (const auto& cell : last)
+    for (const auto& [identity, same] : identities(cell))
+      if (held.contains(identity)) walk_.leave(walk_.heap_.origin(*cell).sites);
+}
+
+bool ContainerWalk::Loop::was_outside(Identity identity) const {
+  if (identity < first_identity_) return true;
+  const auto cells = walk_.heap_.cells_of(identity);
+  return std::ranges::any_of(cells, [&](CellId id) { return walk_.heap_.origin(id).value && existed(id); });
+}
+
+// For each of `outer_` and `meeting_`, whether it is so: bools that can stand before `place`. None if they aren't carried.
+std::vector<ir::Value*> ContainerWalk::Loop::flags_of(const Cells& cells, ir::Node* place) {
+  std::vector<ir::Value*> flags;
+  if (!walk_.tracks_names_) return flags;
+  const auto flag = [&](ir::Value* so) { flags.push_back(so ? so : constant_before(place, {false})); };
+  for (const auto& [p, identity] : outer_) {
+    const Identities of_cell = identities(p < cells.size() ? cells[p] : std::nullopt);
+    const auto found = of_cell.find(identity);
+    if (found != of_cell.end() && !found->second.is_known_in(place->owner())) walk_.leave(walk_.heap_.origin(*cells[p]).sites);
+    flag(found == of_cell.end() ? nullptr : found->second.when ? found->second.when : constant_before(place, {true}));
+  }
+  for (const auto& [p, q] : meeting_) {
+    const bool both = q < cells.size() && cells[p] && cells[q];
+    for (const std::size_t i : {p, q})
+      for (const auto& [identity, same] : both ? identities(cells[i]) : Identities())
+        if (!same.is_known_in(place->owner())) walk_.leave(walk_.heap_.origin(*cells[i]).sites);
+    flag(both ? walk_.sameness(*cells[p], *cells[q], place) : nullptr);
+  }
+  return flags;
+}
+
+// Of cells that stand for the carried ones, in a trip or after the loop. What isn't carried isn't known.
+void ContainerWalk::Loop::give_identities(const Cells& cells, std::span<ir::Value* const> flags) {
+  std::vector<Identities> made(cells.size());
+  for (std::size_t p = 0; p < cells.size(); ++p) made[p][walk_.heap_.new_identity()] = {};
+  std::size_t flag = 0;
+  const auto next = [&] { return flags.empty() ? Sameness{.known = false} : Sameness{.when = flags[flag++]}; };
+  for (const auto& [p, identity] : outer_) {
+    const Sameness same = next();
+    if (p < made.size()) made[p][identity] = same;
+  }
+  for (const auto& [p, q] : meeting_) {
+    const Identity shared = walk_.heap_.new_identity();
+    const Sameness same = next();
+    if (q < made.size()) made[p][shared] = made[q][shared] = same;
+  }
+  for (std::size_t p = 0; p < cells.size(); ++p)
+    if (cells[p]) walk_.heap_.set_identities(*cells[p], std::move(made[p]));
+}
+
+const Cell& ContainerWalk::Loop::end_state(CellId id, const Ends& ends) const {
+  const auto found = ends.changes.find(id);
+  return found == ends.changes.end() ? walk_.heap_.at(id) : *found->second;
+}
+
+bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
+  using enum Plan::Kind;
+  if (plan.kind == option) {
+    if (!is_settled(end)) refuse(head, end);
+    const Abstract* inner = content(end);
+    return inner && widen(plan.parts[0], head.parts->front(), *inner, ends, carried);
+  }
+  if (!same(head, end) && (head.present || end.present || head.is_none() != end.is_none())) {
+    make_option(plan, head, end, ends, carried);
+    return true;
+  }
+  const bool labels = (is_choice(head) || is_undefined_label(head)) && (is_choice(end) || is_undefined_label(end));
+  if (plan.kind == choice || (plan.kind == nothing && labels && (is_choice(head) || is_choice(end)) && !same(head, end))) {
+    if (!labels || leaves_options_out()) refuse(head, end);
+    const std::size_t known = plan.options.size();
+    for (const Abstract* each : {&head, &end})
+      if (is_choice(*each)) walk_.code_in(*each, plan.options, node_);
+    plan.kind = choice;
+    return plan.options.size() > known;
+  }
+  if (plan.kind == value) {
+    if (end.followed()) walk_.leave(end);
+    const ir::TypeRef type = join_types(plan.type, end.value->type());
+    const bool wider = !ir::equal(*type, *plan.type);
+    plan.type = type;
+    return wider;
+  }
+  if (plan.kind == nothing) {
+    if (same(head, end)) return false;
+    if (head.parts && end.parts && head.parts->size() == end.parts->size()) {
+      plan.kind = parts;
+      plan.parts.resize(head.parts->size());
+    } else if (head.cell && end.cell && carried) {
+      plan.kind = contents;
+      plan.contents = std::make_shared<CellPlan>(CellPlan{.items = std::vector<Plan>(walk_.heap_.at(*head.cell).items.size())});
+    } else if (!head.followed() && !end.followed()) {
+      plan.kind = value;
+      plan.type = join_types(head.value->type(), end.value->type());
+      return true;
+    } else {
+      refuse(head, end);
+    }
+    widen(plan, head, end, ends, carried);
+    return true;
+  }
+  if (plan.kind == parts) {
+    if (!end.parts || end.parts->size() != plan.parts.size()) refuse(head, end);
+    bool more = false;
+    for (std::size_t i = 0; i < plan.parts.size(); ++i)
+      more = widen(plan.parts[i], (*head.parts)[i], (*end.parts)[i], ends, carried) || more;
+    return more;
+  }
+  if (!end.cell) refuse(head, end);
+  walk_.add_sites(end, plan_sites_);
+  // The head's cell as it was when the trip began.
+  return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
+}
+
+// What was carried so far, if anything, is carried together with whether it is there.
+void ContainerWalk::Loop::make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
+  const bool cells = has_cells(head) || has_cells(end);
+  if (leaves_options_out() || !is_settled(head) || !is_settled(end) || (cells && !carried)) refuse(head, end);
+  if (plan.kind == Plan::Kind::contents &&
+      (plan.contents->layout || (plan.contents->whole && plan.contents->kind == Cell::Kind::dict)))
+    refuse(head, end);  // where it is None there are no columns to carry
+  in_option_ = true;
+  const Abstract *before = content(head), *after = content(end);
+  Plan inner = before ? std::move(plan) : all_of(*after, ends);
+  if (before && after) widen(inner, *before, *after, ends, carried);
+  plan = {.kind = Plan::Kind::option, .parts = {std::move(inner)}};
+}
+
+ContainerWalk::Plan ContainerWalk::Loop::all_of(const Abstract& abstract, const Ends& ends) {
+  using enum Plan::Kind;
+  if (abstract.present || abstract.is_none()) refuse(abstract, abstract);
+  if (abstract.cell) {
+    walk_.add_sites(abstract, plan_sites_);
+    const Cell& cell = end_state(*abstract.cell, ends);
+    const ir::TypeRef& type = walk_.heap_.origin(*abstract.cell).type;
+    // Only the identity of the container itself is carried, not that of containers in it.
+    if (!cell.is_settled() || cell.layout || cell.is_table() || std::ranges::any_of(cell.items, has_cells) ||
+        (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
+      refuse(abstract, abstract);
+    CellPlan contents{.whole = cell.kind == Cell::Kind::list, .kind = cell.kind, .keys = cell.keys};
+    for (std::size_t i = 0; i < cell.items.size() && !contents.whole; ++i) contents.items.push_back(all_of(cell.items[i], ends));
+    return {.kind = Plan::Kind::contents, .type = type, .contents = std::make_shared<CellPlan>(std::move(contents))};
+  }
+  if (is_choice(abstract)) {
+    Plan plan{.kind = Plan::Kind::choice};
+    walk_.code_in(abstract, plan.options, node_);
+    return plan;
+  }
+  if (!abstract.parts) return {.kind = value, .type = abstract.value->type()};
+  Plan plan{.kind = parts, .type = abstract.type};
+  for (const Abstract& part : *abstract.parts) plan.parts.push_back(all_of(part, ends));
+  return plan;
+}
+
+bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends) {
+  if (head.kind == Cell::Kind::dict && (plan.whole || head.whole || end.whole)) return widen_table(plan, head, end, origin, ends);
+  if (plan.whole && !plan.layout) return false;
+  if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
+    if (head.whole && end.whole && head.made == end.made && head.columns == end.columns) return false;
+    if (needs_columns(origin.type))
+      if (const auto layout = in_option_ ? std::nullopt : layout_of(head, end, origin.type, ends))
+        return widen_layout(plan, *layout);
+    if (plan.layout) walk_.leave(origin.sites);
+    if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites);
+    plan = {.whole = true};
+    return true;
+  }
+  const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present;
+  if (head.kind == Cell::Kind::dict && (!plan.may_miss.empty() || !keeps_keys)) return widen_keys(plan, head, end, ends);
+  if (!keeps_keys) walk_.leave(origin.sites);
+  bool more = false;
+  if (head.untouched != end.untouched && !plan.untouched) more = plan.untouched = true;
+  for (std::size_t i = 0; i < plan.items.size(); ++i)
+    more = widen(plan.items[i], head.items[i], end.items[i], ends, false) || more;
+  return more;
+}
+
+// Of the items of both, as they are at the end of a trip.
+std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type,
+                                                     const Ends& ends) {
+  auto layout = walk_.layout_of_items(head, type);
+  if (!layout && (head.whole || !head.items.empty())) return std::nullopt;
+  walk_.heap_.reopen(ends.changes);
+  auto joint = walk_.layout_of_items(end, type);
+  walk_.heap_.close();
+  if (!layout || (!joint && !end.whole && end.items.empty())) return layout ? layout : joint;
+  return joint && walk_.widen(*layout, *joint) ? layout : std::nullopt;
+}
+
+bool ContainerWalk::Loop::widen_layout(CellPlan& plan, const Layout& layout) {
+  if (plan.layout && ContainerWalk::keeps_codes(layout, *plan.layout)) return false;
+  if (plan.layout && !walk_.widen(*plan.layout, layout)) throw TooMuchWork{};
+  if (!plan.layout) plan = {.whole = true, .layout = layout};
+  return true;
+}
+
+bool ContainerWalk::Loop::keeps_order(const std::vector<ir::Constant>& keys, const std::vector<ir::Constant>& later) {
+  std::size_t last = 0;
+  for (const ir::Constant& key : later) {
+    const auto found = std::ranges::find_if(keys, [&](const ir::Constant& known) { return ir::equal(known, key); });
+    if (found == keys.end()) continue;
+    const auto at = static_cast<std::size_t>(found - keys.begin());
+    if (at < last) return false;
+    last = at;
+  }
+  return true;
+}
+
+bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends) {
+  bool more = plan.may_miss.empty();
+  if (more) {
+    plan.kind = Cell::Kind::dict;
+    plan.keys = head.keys;
+    plan.unordered_at_first = end.unordered;
+    for (const Abstract& item : head.items) plan.may_miss.push_back(head.presence(&item) != nullptr);
+  }
+  const auto set = [&](auto&& flag, bool value) {
+    if (!value || flag) return;
+    flag = more = true;
+  };
+  if (!keeps_order(plan.keys, end.keys)) {  // one was removed and came again
+    set(plan.unordered, true);
+    set(plan.unordered_at_first, true);
+  }
+  for (std::size_t i = 0; i < plan.keys.size(); ++i) {
+    const Abstract *before = item_of(head, plan.keys[i]), *after = item_of(end, plan.keys[i]);
+    set(plan.may_miss[i], !after || end.presence(after));
+    if (before && after) more = widen(plan.items[i], *before, *after, ends, false) || more;
+  }
+  for (std::size_t i = 0; i < end.keys.size(); ++i) {
+    if (std::ranges::any_of(plan.keys, [&](const ir::Constant& key) { return ir::equal(key, end.keys[i]); })) continue;
+    plan.keys.push_back(end.keys[i]);
+    plan.items.push_back(all_of(end.items[i], ends));
+    plan.may_miss.push_back(true);
+    more = true;
+  }
+  // A key that came in some trip is the last one then: the order is known if there are no others that may.
+  const auto missing = std::ranges::count(plan.may_miss, true);
+  set(plan.unordered, end.unordered || missing > 1 || (missing == 1 && !plan.may_miss.back()));
+  return more;
+}
+
+bool ContainerWalk::Loop::widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin,
+                                      const Ends& ends) {
+  if (in_option_) walk_.leave(origin.sites);
+  if (head.is_table() && end.is_table() && !plan.whole && same(head.items[0], end.items[0]) &&
+      same(head.items[1], end.items[1]) && !ends.changes.contains(*head.items[0].cell) &&
+      !ends.changes.contains(*head.items[1].cell))
+    return false;
+  for (const Cell* dict : {&head, &end})
+    if (!dict->is_table() && !walk_.may_become_table(*dict, origin.type)) walk_.leave(origin.sites);
+  bool more = !plan.whole;
+  if (more) {
+    plan = {.whole = true, .items = std::vector<Plan>(2), .kind = Cell::Kind::dict};
+    for (Plan& list : plan.items)
+      list = {.kind = Plan::Kind::contents, .contents = std::make_shared<CellPlan>(CellPlan{.whole = true})};
+  }
+  CellPlan& values = *plan.items[1].contents;
+  const ir::TypeRef type = ir::list_of(origin.type->elements[1]);
+  if (!needs_columns(type)) return more;
+  const auto list_of_values = [&](const Cell& dict, bool at_end) {
+    if (!dict.is_table()) return Cell{.items = dict.items};
+    return at_end ? end_state(*dict.items[1].cell, ends) : walk_.heap_.at(*dict.items[1].cell);
+  };
+  const auto layout = layout_of(list_of_values(head, false), list_of_values(end, true), type, ends);
+  if (!layout) walk_.leave(origin.sites);
+  return widen_layout(values, *layout) || more;
+}
+
+void ContainerWalk::Loop::refuse(const Abstract& head, const Abstract& end) const {
+  std::set<Site> sites;
+  walk_.add_sites(head, sites);
+  walk_.add_sites(end, sites);
+  if (sites.empty()) sites.insert(site());
+  walk_.leave(std::move(sites));
+}
+
+}  // namespace compatcheck::passes

@@ -1,0 +1,234 @@
+// One trip of a loop: what its body is given for what is carried.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "passes/container_loops.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+
+ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
+  ir::Block* body = loop->blocks()[0];
+  Ends ends;
+  const auto carry = [&](ir::Value* before, const ir::TypeRef& type) {
+    loop->add_input(before);
+    ir::Value* inside = body->add_input(type);
+    walk_.known_[inside] = Abstract::of(inside);
+    return inside;
+  };
+  const std::size_t given = loop->inputs().size() - 2;
+  const Cells entered = entered_cells();
+  for (std::size_t p = 0; p < entered.size(); ++p)
+    for (const auto& [identity, same] : identities(entered[p])) outer_.emplace(p, identity);
+  for (const auto& [i, plan] : plan_.carried) {
+    const Abstract& entry = entries_.at(i);
+    const auto keep = [&](ir::Value* before, const ir::TypeRef&) {
+      if (loop->input(i + 2) != before) loop->replace_input(i + 2, before);
+      return body->inputs()[i + 1];
+    };
+    ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, loop, keep) : instance(plan, &entry, loop, carry);
+  }
+  for (const auto& [id, plan] : plan_.cells) {
+    if (plan.layout) hold_elements(id);
+    ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
+  }
+  std::vector<ir::Value*> flags;
+  for (ir::Value* flag : flags_of(entered, loop)) flags.push_back(carry(flag, flag->type()));
+  give_identities(heads(ends), flags);
+  walk_.heap_.open();
+  for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
+  for (std::size_t i = 0; i < given; ++i) {
+    ir::Value* inside = body->inputs()[i + 1];
+    if (!plan_.carried.contains(i)) {
+      walk_.known_[inside] = Abstract::of(inside);
+      continue;
+    }
+    if (keeps_place(plan_.carried.at(i))) {
+      walk_.know(inside, ends.heads[i]);
+      continue;
+    }
+    walk_.stand_for(inside, ends.heads[i], body->first() ? body->first() : body->return_node());
+  }
+  walk_.walk(*body);
+  for (std::size_t i = 0; i < given; ++i) {
+    Abstract end = walk_.look(body->outputs()[i + 1]);
+    if (end.code && !is_choice(end)) end = Abstract::of(walk_.leaf(end, body->return_node()));
+    if (plan_.carried.contains(i))
+      ends.values[i] = is_unknown_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
+    else if (has_cells(end) || end.present)
+      walk_.leave(end);
+  }
+  ends.changes = walk_.heap_.close();
+  for (std::size_t i = given; i-- > 0;) {
+    if (!plan_.carried.contains(i) || keeps_place(plan_.carried.at(i))) continue;
+    body->erase_output(i + 1);
+    body->erase_input(i + 1);
+  }
+  return ends;
+}
+
+// `abstract` with what is carried in the places that the plan names. Null: it is None, and not there.
+Abstract ContainerWalk::Loop::instance(const Plan& plan, const Abstract* abstract, ir::Node* place, const Carry& carry) {
+  using enum Plan::Kind;
+  switch (plan.kind) {
+    case nothing: return *abstract;
+    case value: return Abstract::of(carry(abstract ? abstract->value : place ? undefined(plan.type, place) : nullptr, plan.type));
+    case parts: {
+      std::vector<Abstract> made;
+      for (std::size_t i = 0; i < plan.parts.size(); ++i)
+        made.push_back(instance(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, place, carry));
+      return Abstract::of_parts(std::move(made), abstract ? abstract->type : plan.type);
+    }
+    case option: {
+      ir::Value* before = place ? presence(*abstract, place) : nullptr;
+      ir::Value* present = carry(before, ir::simple_type(ir::TypeKind::boolean));
+      return Abstract::of_option(present, instance(plan.parts[0], content(*abstract), place, carry), site());
+    }
+    case choice:
+      return Abstract::of_choice(carry(place ? code_of(plan, abstract, place) : nullptr, ir::simple_type(ir::TypeKind::integer)),
+                                 plan.options, site());
+    case contents: break;
+  }
+  std::set<Site> sites = plan_sites_;
+  ir::TypeRef type = plan.type;
+  if (abstract) {
+    walk_.add_sites(*abstract, sites);
+    type = walk_.heap_.origin(*abstract->cell).type;
+  }
+  Cell cell = abstract ? instance(*plan.contents, *abstract, place, carry) : fresh(*plan.contents, type, place, carry);
+  const CellId made = walk_.add_cell(std::move(cell), type, std::move(sites));
+  add_elements(made, abstract);
+  return Abstract::of_cell(made);
+}
+
+// Of a list that is carried in columns.
+void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
+  if (!walk_.heap_.at(list).layout) return;
+  walk_.heap_.add_elements(list, elements_);
+  if (before) walk_.heap_.add_elements(list, walk_.elements_of(*before->cell));
+  if (repeats_ || (before && walk_.repeats(*before->cell))) walk_.heap_.set_repeats(list);
+}
+
+// Of a list of before the loop that is carried in columns. It has nothing in common with another such list but what they were
+// seen to get; what lists get that are new in each trip isn't known by its name afterwards.
+void ContainerWalk::Loop::hold_elements(CellId list) {
+  walk_.heap_.add_elements(list, walk_.elements_of(list));
+  if (makes_lists_in_columns()) walk_.heap_.add_elements(list, elements_);
+  if (repeats_ || walk_.repeats(list)) walk_.heap_.set_repeats(list);
+}
+
+bool ContainerWalk::Loop::has_layout(const Plan& plan) {
+  return any_has_layout(plan.parts) || (plan.contents && (plan.contents->layout || any_has_layout(plan.contents->items)));
+}
+
+bool ContainerWalk::Loop::any_has_layout(const std::vector<Plan>& plans) {
+  return std::ranges::any_of(plans, [](const Plan& plan) { return has_layout(plan); });
+}
+
+bool ContainerWalk::Loop::makes_lists_in_columns() const {
+  return std::ranges::any_of(plan_.carried, [](const auto& entry) { return has_layout(entry.second); }) ||
+         std::ranges::any_of(plan_.cells, [](const auto& entry) { return any_has_layout(entry.second.items); });
+}
+
+Cell ContainerWalk::Loop::fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, const Carry& carry) {
+  Cell cell{.kind = plan.kind, .whole = plan.whole, .keys = plan.keys};
+  if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
+  if (plan.whole) cell.made = carry(place ? undefined(type, place) : nullptr, type);
+  for (const Plan& item : plan.items) cell.items.push_back(instance(item, nullptr, place, carry));
+  return cell;
+}
+
+ir::Value* ContainerWalk::Loop::code_of(const Plan& plan, const Abstract* choice, ir::Node* place) {
+  std::vector<Abstract> options = plan.options;
+  return choice && is_choice(*choice) ? walk_.code_in(*choice, options, place) : constant_before(place, {std::int64_t{0}});
+}
+
+ir::Value* ContainerWalk::Loop::undefined(const ir::TypeRef& type, ir::Node* place) {
+  return node_before(place, "prim::Uninitialized", {}, {&type, 1})->output();
+}
+
+ir::Value* ContainerWalk::Loop::presence(const Abstract& abstract, ir::Node* place) {
+  return abstract.present ? abstract.present : constant_before(place, {!abstract.is_none()});
+}
+
+Cell ContainerWalk::Loop::instance_of(const CellPlan& plan, const Abstract* list, const ir::TypeRef& type, ir::Node* place,
+                                      const Carry& carry) {
+  if (list) return instance(plan, *list, place, carry);
+  std::vector<ir::Value*> nothing(plan.layout ? column_types(*plan.layout).size() : 1);
+  if (plan.layout) return carried_columns(plan, nothing, carry);
+  return {.whole = true, .made = carry(nullptr, type)};
+}
+
+// Of a dictionary that is `before` when the loop begins.
+Cell ContainerWalk::Loop::instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, const Carry& carry) {
+  // After a loop in which each trip sets all keys they stand in the order of the first trip.
+  const bool all_there = !place && runs_ && std::ranges::find(plan.there_at_end, false) == plan.there_at_end.end();
+  const bool unordered = before.unordered || (all_there ? plan.unordered_at_first : plan.unordered);
+  Cell cell{.kind = Cell::Kind::dict, .keys = plan.keys, .unordered = unordered};
+  for (std::size_t i = 0; i < plan.keys.size(); ++i) {
+    const Abstract* item = item_of(before, plan.keys[i]);
+    ir::Value* present = nullptr;
+    if (plan.may_miss[i])
+      present = carry(place ? presence_in(before, item, place) : nullptr, ir::simple_type(ir::TypeKind::boolean));
+    const bool is_there = !place && runs_ && plan.there_at_end[i];  // after the loop
+    cell.present.push_back(is_there ? nullptr : present);
+    cell.items.push_back(instance(plan.items[i], item, place, carry));
+  }
+  if (std::ranges::none_of(cell.present, [](const ir::Value* present) { return present; })) cell.present.clear();
+  walk_.keys_may_miss_ = walk_.keys_may_miss_ || !cell.present.empty();
+  return cell;
+}
+
+const Abstract* ContainerWalk::Loop::item_of(const Cell& dict, const ir::Constant& key) {
+  return dict.items.empty() ? nullptr : dict.find(key);
+}
+
+ir::Value* ContainerWalk::Loop::presence_in(const Cell& dict, const Abstract* item, ir::Node* place) {
+  ir::Value* present = item ? dict.presence(item) : nullptr;
+  return present ? present : constant_before(place, {item != nullptr});
+}
+
+Cell ContainerWalk::Loop::carried_columns(const CellPlan& plan, const std::vector<ir::Value*>& before, const Carry& carry) {
+  const std::vector<ir::TypeRef> types = column_types(*plan.layout);
+  Cell cell{.whole = true, .layout = std::make_shared<const Layout>(*plan.layout)};
+  for (std::size_t i = 0; i < types.size(); ++i) cell.columns.push_back(carry(before[i], types[i]));
+  return cell;
+}
+
+Cell ContainerWalk::Loop::instance(const CellPlan& plan, const Abstract& of_cell, ir::Node* place, const Carry& carry) {
+  Cell cell = walk_.heap_.at(*of_cell.cell);
+  const CellOrigin origin = walk_.heap_.origin(*of_cell.cell);
+  const ir::TypeRef& type = origin.type;
+  if (plan.whole && plan.kind == Cell::Kind::dict) {
+    const Cell table = place ? walk_.table_of(cell, type, origin.sites, place) : cell;
+    std::vector<Abstract> lists;
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+      const ir::TypeRef list = ir::list_of(type->elements[i]);
+      const Abstract* before = table.is_table() ? &table.items[i] : nullptr;
+      const CellId made = walk_.add_cell(instance_of(*plan.items[i].contents, before, list, place, carry), list, origin.sites);
+      add_elements(made, before);
+      lists.push_back(Abstract::of_cell(made));
+    }
+    return {.kind = Cell::Kind::dict, .whole = true, .items = std::move(lists)};
+  }
+  if (plan.layout) {
+    std::vector<ir::Value*> columns(column_types(*plan.layout).size());
+    if (place) columns = walk_.columns_of(cell, origin.sites, *plan.layout, place);
+    return carried_columns(plan, columns, carry);
+  }
+  if (plan.whole) {
+    ir::Value* before = place ? walk_.leaf(of_cell, place) : nullptr;
+    return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
+  }
+  if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
+  if (!cell.whole) cell.made = nullptr;
+  cell.untouched = cell.untouched || plan.untouched;
+  for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], &cell.items[i], place, carry);
+  return cell;
+}
+
+}  // namespace compatcheck::passes
