@@ -124,7 +124,7 @@ class ContainerWalk {
   ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // of this use alone
   void work(std::size_t steps = 1);
 
-  // ---- container_operators.cpp
+  // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
@@ -349,6 +349,10 @@ class ContainerWalk {
   std::size_t changes_ = 0;
 };
 
+std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  // from the front; none beyond the ends
+// Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
+bool is_key(const ir::Constant& constant);
+inline ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
 inline const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);

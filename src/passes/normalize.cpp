@@ -28,6 +28,11 @@ struct Work {
 };
 
 struct Pass {
+  enum Trait : unsigned {
+    first = 1,     // also in the rounds that shrink the graph before memory is analysed
+    by_known = 2,  // what has become known since may change something
+    tidies = 4,    // the program says the same afterwards, and nothing more is known
+  };
   std::string_view name;
   std::size_t (*run)(Work&);
   // The step it reports, before and after the count, one or many; empty: housekeeping, not told.
@@ -35,9 +40,6 @@ struct Pass {
   unsigned traits = 0;
   bool has(unsigned trait) const { return (traits & trait) != 0; }
 };
-constexpr unsigned first = 1;     // also in the rounds that shrink the graph before memory is analysed
-constexpr unsigned by_known = 2;  // what has become known since may change something
-constexpr unsigned tidies = 4;    // the program says the same afterwards, and nothing more is known
 
 constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inline_calls(w.graph, *w.program, w.watch) : 0; },
                            "inlined ", " call", " calls"};
@@ -47,18 +49,19 @@ constexpr Pass numbers_pass{"numbers_as_operands", [](Work& w) { return numbers_
 // Once more and more, until nothing changes.
 constexpr auto passes = std::to_array<Pass>({
     {"read_training_as_false", [](Work& w) { return read_training_as_false(w.graph, w.program, w.watch); },
-     "read `training` as false in ", " place, saved as true", " places, saved as true", first},
+     "read `training` as false in ", " place, saved as true", " places, saved as true", Pass::first},
     {"drop_remarks", [](Work& w) { return drop_remarks(w.graph, w.watch); }, "dropped ", " print, warning or the like",
-     " prints, warnings and the like", first},
+     " prints, warnings and the like", Pass::first},
     {"plain_attributes_to_constants",
      [](Work& w) { return w.program ? plain_attributes_to_constants(w.graph, *w.program, w.watch) : 0; }, "made constants of ",
-     " plain attribute", " plain attributes", first},
+     " plain attribute", " plain attributes", Pass::first},
     {"attributes_to_constants", [](Work& w) { return w.program ? attributes_to_constants(w.graph, *w.program, w.watch) : 0; },
      "made constants of ", " tensor or list attribute", " tensor and list attributes"},
     {"devices_to_cpu", [](Work& w) { return devices_to_cpu(w.graph, w.watch); }, "moved ", " constant from cuda to cpu",
      " constants from cuda to cpu"},
-    {"pool_constants", [](Work& w) { return pool_constants(w.graph, w.watch); }, "", "", "", first | tidies},
-    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph, w.watch); }, "", "", "", first | tidies},
+    {"pool_constants", [](Work& w) { return pool_constants(w.graph, w.watch); }, "", "", "", Pass::first | Pass::tidies},
+    {"drop_type_refinements", [](Work& w) { return drop_type_refinements(w.graph, w.watch); }, "", "", "",
+     Pass::first | Pass::tidies},
     {"simplify_loops", [](Work& w) { return simplify_loops(w.graph, w.watch); }, "", "", ""},
     {"unroll_loops", [](Work& w) { return unroll_loops(w.graph, w.budget, w.watch); }, "unrolled ", " loop", " loops"},
     {"expand_foreach", [](Work& w) { return expand_foreach(w.graph, w.program, w.registry, w.budget, w.watch); }, "wrote out ",
@@ -70,16 +73,16 @@ constexpr auto passes = std::to_array<Pass>({
      },
      "followed ", " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
     {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
-     " numbers beforehand", first},
+     " numbers beforehand", Pass::first},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",
-     " other value beforehand", " other values beforehand", by_known},
+     " other value beforehand", " other values beforehand", Pass::by_known},
     {"drop_assertions", [](Work& w) { return w.keep_assertions ? 0 : drop_assertions(w.graph, w.watch); }, "dropped ",
-     " assertion", " assertions", first},
-    {"prune_branches", [](Work& w) { return prune_branches(w.graph, w.watch); }, "settled ", " branch", " branches", first},
-    {"remove_unused", [](Work& w) { return remove_unused(w.graph, w.watch); }, "", "", "", first | tidies},
+     " assertion", " assertions", Pass::first},
+    {"prune_branches", [](Work& w) { return prune_branches(w.graph, w.watch); }, "settled ", " branch", " branches", Pass::first},
+    {"remove_unused", [](Work& w) { return remove_unused(w.graph, w.watch); }, "", "", "", Pass::first | Pass::tidies},
     {"merge_common_subexpressions", [](Work& w) { return merge_common_subexpressions(w.graph, w.program, w.watch); }, "merged ",
-     " node that was computed before", " nodes that were computed before", tidies},
-    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", "", tidies},
+     " node that was computed before", " nodes that were computed before", Pass::tidies},
+    {"remove_dead_code", [](Work& w) { return remove_dead_code(w.graph, w.program, w.watch); }, "", "", "", Pass::tidies},
     {"settle_reshapes", [](Work& w) { return settle_reshapes(w.graph, w.registry, w.watch); }, "took ", " reshape for a view",
      " reshapes for views"},
     {"make_overwritten_attributes",
@@ -127,7 +130,7 @@ class Rounds {
     for (int round = 0; changed && round < most_rounds; ++round) {
       changed = false;
       for (std::size_t i = 0; i < passes.size(); ++i)
-        if ((passes[i].has(first) || !first_only) && rested_[i] != changes_ && !rests_until_known(i))
+        if ((passes[i].has(Pass::first) || !first_only) && rested_[i] != changes_ && !rests_until_known(i))
           changed = apply_at(i) || changed;
     }
   }
@@ -137,7 +140,7 @@ class Rounds {
   // The passes have found nothing more to do since the graph last changed.
   void rest() {
     for (std::size_t i = 0; i < passes.size(); ++i)
-      if (!passes[i].has(by_known)) rested_[i] = changes_;
+      if (!passes[i].has(Pass::by_known)) rested_[i] = changes_;
     walked_ = known_;
   }
   const Counts& counts() const { return counts_; }
@@ -151,7 +154,7 @@ class Rounds {
     if (is_walk(i)) {
       walked_ = known_;
       --walks_left_;
-    } else if (!passes[i].has(tidies)) {
+    } else if (!passes[i].has(Pass::tidies)) {
       known_ += count;
     }
     return count > 0;
