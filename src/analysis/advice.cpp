@@ -20,8 +20,8 @@ bool names(std::string_view text, std::string_view name) {
   return false;
 }
 
-// What the call becomes at the opset that helps: "GridSample", "Unique, Min, Where and 11 more". What the reason names comes
-// first, then what that opset has and this one hasn't.
+// The ONNX nodes of the call at the opset that helps: "GridSample", "Unique, Min, Where and 11 more". Nodes that the reason names
+// come first, then nodes that this opset lacks.
 std::string onnx_there(const Outcome& outcome, int opset) {
   constexpr std::size_t most_whole = 6, named = 3;
   const mapping::Row* row = outcome.row_there;

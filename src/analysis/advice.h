@@ -1,4 +1,4 @@
-// What helps against a call that doesn't convert: an opset, a row, a change of the model.
+// The advice for a call that doesn't convert: an opset, a row, a change of the model.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ std::string row_for(const conversion::Outcome& outcome, std::string_view rule, c
 std::string help_of(const conversion::Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
                     const std::string& row, const conversion::Context& context, int opset);
 
-// Of a report with several rows.
+// Rewrites the advice of a finding whose report has several rows.
 void put_into_one_file(Finding& finding);
 
 // Operators that draw numbers in training mode alone.

@@ -18,7 +18,7 @@ ir::Graph normalized_with_assertions(const Model::State& model, const ir::Watch&
   options.keep_assertions = true;
   options.state_as_inputs = !model.state.empty();
   ir::Graph graph = passes::normalize(model.with_assertions->clone(), model.program.get(), model.schemas, options).graph;
-  // What it keeps may be more than the model does, in branches that only raise.
+  // This graph may read more inputs than the model, in branches that only raise.
   const std::size_t given = model.graph.inputs().size() - model.state.size();
   for (std::size_t i = 0; i < std::min(graph.inputs().size(), given); ++i) {
     graph.inputs()[i]->set_name(model.graph.inputs()[i]->name());

@@ -24,7 +24,7 @@ bool same_place(const AssumedInput::Reason& a, const AssumedInput::Reason& b) {
   return a.op == b.op && a.module == b.module && a.file == b.file && a.line == b.line;
 }
 
-// What one reader says stands together.
+// Joins the reasons that come from one reader.
 void add(std::vector<AssumedInput::Reason>& reasons, const inference::Reason& reason) {
   AssumedInput::Reason made = reason_of(reason);
   auto known = std::ranges::find_if(reasons, [&](const auto& other) { return same_place(made, other); });

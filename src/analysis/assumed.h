@@ -1,4 +1,4 @@
-// What is inferred of inputs, as the report tells it.
+// The inferred dtypes and shapes of inputs, as the report lists them.
 #pragma once
 
 #include <vector>

@@ -47,7 +47,7 @@ constexpr const char* advice =
 
 constexpr std::array reshapes{"aten::view", "aten::reshape", "aten::_unsafe_view", "aten::unflatten"};
 
-// What is reshaped to sizes with these numbers always fits: they come from other sizes than the named ones.
+// Whether a reshape to sizes with these numbers always fits: they come from other sizes than the named ones.
 bool fits_whatever_names_are(const Fact& self, const std::vector<std::int64_t>& sizes) {
   const auto* tensor = self.tensor();
   if (!tensor || !tensor->shape) return true;
@@ -163,7 +163,7 @@ class SizesBakedIn {
     }
   }
 
-  // Of a reshape whose sizes, at those of the trace, lie over named ones; the names. Where all sizes are numbers, another size
+  // Returns the named sizes that a reshape fixes to the numbers of the trace. Where all sizes are numbers, another size
   // doesn't fit, and needs no note.
   std::set<std::string> stands(const ir::Node& node, std::uint32_t index, const std::set<std::string>& named) {
     std::set<std::string> told;
@@ -205,7 +205,7 @@ class SizesBakedIn {
     return told;
   }
 
-  // What has the size 1 is repeated as often as a named size was.
+  // Notes dimensions of size 1 that are repeated as often as a named size was.
   void repeated(const ir::Node& node, std::uint32_t index) {
     if (!node.is("aten::repeat") || node.inputs().size() != 2) return;
     const auto* tensor = prepared_.facts.of(node.input(0)).tensor();

@@ -1,4 +1,5 @@
-// What tracing may have left out, seen where --input names sizes: notes, as each can be what the model's author wants.
+// Notes on sizes that tracing may have fixed, found where --input names sizes. They are no errors: the author may intend each
+// one.
 #pragma once
 
 #include <string>

@@ -179,13 +179,13 @@ std::vector<std::uint32_t> Causes::inputs_of(const Outcome& outcome, int farthes
   if (!outcome.wants.empty() || !is_failure(outcome) || !may_follow(outcome) || farthest == 0) return {};
   const auto of_cause = [&](const Outcome& cause) { return cause.wants.empty() ? inputs_of(cause, farthest - 1) : cause.wants; };
   if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : of_cause(*root);
-  // What fails before it may itself fail for want of an input.
+  // The call's cause may itself fail because an input is unknown.
   if (const Node cause = cause_among(followed(outcome), outcome.node, &inputs)) return of_cause(*outcomes_.at(cause));
   std::ranges::sort(inputs);
   return inputs;
 }
 
-// Of the loops around the node, and the conditions of its branches.
+// Returns the trip counts of the loops around the node, and the conditions of the branches around it.
 std::vector<const ir::Value*> Causes::trip_counts(const ir::Node& node) {
   std::vector<const ir::Value*> counts;
   for (const ir::Block* block = node.owner(); block && block->owner(); block = block->parent())

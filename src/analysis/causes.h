@@ -10,7 +10,7 @@
 
 namespace compatcheck::analysis {
 
-// Of writes that stay for another one's sake: that one.
+// Writes that can't be removed because of another write, and that other write.
 using WriteCauses = std::unordered_map<const ir::Node*, const ir::Node*>;
 
 // The assessment, its graph and the context must outlive it.
@@ -44,7 +44,7 @@ class Causes {
   std::unordered_map<Node, const conversion::Outcome*> roots_;
 };
 
-// What fails for want of a list's members needs input.
+// Calls that fail because a list's members are unknown get the status `needs_input`.
 void leave_lists_to_inputs(conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes);
 
 }  // namespace compatcheck::analysis

@@ -60,7 +60,7 @@ void add_known(std::vector<onnx::Dimension>& shape, const std::vector<onnx::Dime
     if (!shape[i].size && shape[i].name.empty()) shape[i] = more[i];
 }
 
-// What is known of the values that stand for the graph's.
+// Returns the known shapes of the ONNX values that stand for values of the graph.
 std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(const onnx::Model& model,
                                                                              const std::vector<conversion::Stand>& stands,
                                                                              const symbolic::FactTable& facts) {
@@ -102,7 +102,7 @@ std::string quantized_of(const onnx::Model& model) {
   return lines;
 }
 
-// What verify can't see in the file's inputs and outputs.
+// Returns the facts that verify can't read from the file's inputs and outputs.
 std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, const analysis::Prepared& prepared) {
   std::vector<std::pair<std::string, std::string>> made;
   if (!prepared.state.empty()) made.emplace_back(analysis::state_metadata, states_of(model, prepared.state.size()));
@@ -142,7 +142,7 @@ WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOpt
   return described(model, written);
 }
 
-// What is written would take the place of what is read.
+// Throws if the output file is the model itself.
 void must_be_another(const std::string& model, const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::equivalent(model, file, error)) throw UsageError(file.string() + ": that is the model itself");

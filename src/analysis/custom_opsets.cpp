@@ -15,7 +15,7 @@ namespace compatcheck::analysis {
 
 namespace {
 
-// Of all that a row may write.
+// Adds the domains of all nodes that a row may emit.
 void add_domains(const mapping::Row& row, std::set<std::string>& domains) {
   const auto add = [&](std::string_view onnx_name) { domains.emplace(mapping::split_domain(onnx_name).first); };
   for (const std::string& name : row.to) add(name);

@@ -90,7 +90,7 @@ void add_names_of(std::set<std::string>& names, const symbolic::Fact& fact) {
     for (const symbolic::Fact& item : *list->items) add_names_of(names, item);
 }
 
-// Of the sizes that failing calls are given.
+// Returns the names in the sizes of failing calls' arguments.
 std::set<std::string> names_in_failing(const conversion::Assessment& assessment, const symbolic::FactTable& facts) {
   std::set<std::string> names;
   for (const Outcome& outcome : assessment.outcomes)
@@ -215,7 +215,8 @@ std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vec
   return std::nullopt;
 }
 
-// Of each choice of numbers, one input alone comes before all together: no more is asked for than is needed.
+// Tries each choice of numbers for one input before it tries all inputs together, so that the report asks for no more than is
+// needed.
 void DecidingSizes::try_all(const conversion::Assessment& assessment) {
   tries_.clear();
   given_settled_ = false;

@@ -32,7 +32,7 @@ void describe_quantized(TensorInfo& info, const symbolic::Fact& fact, QuantizedI
   info.quantization = std::move(made);
 }
 
-// Of it or of a member of it.
+// Whether the input or one of its members is assumed.
 bool is_assumed(const std::string& name, const std::vector<AssumedInput>& assumed) {
   return std::ranges::any_of(
       assumed, [&](const AssumedInput& each) { return each.tensor.name == name || each.tensor.name.starts_with(name + "."); });

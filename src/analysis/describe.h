@@ -1,4 +1,4 @@
-// What a report says of the model itself.
+// The part of a report that describes the model itself.
 #pragma once
 
 #include "analysis/model_state.h"

@@ -134,8 +134,8 @@ std::string spell_assertion(const std::string& message) {
          (computed ? " (" + name + " is a number that the model computes)" : "") + "; the ONNX model doesn't check it";
 }
 
-// Of an exported program: what it asserts, and what torch.export found to hold for its sizes.
-// Options that state all sizes were held against it.
+// Returns the findings for an exported program's assertions, and for the conditions on sizes that torch.export recorded.
+// Options that state all sizes have been checked against them.
 std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported, bool open_sizes) {
   std::vector<Finding> findings;
   const auto add = [&](std::string message, std::string help) {

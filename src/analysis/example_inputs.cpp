@@ -33,7 +33,7 @@ bool is_number_constant(const ir::Constant& value) {
   return value.get<bool>() || value.get<double>() || value.get<std::int64_t>();
 }
 
-// Of a list of numbers: how many there are.
+// Returns the fact of a list of numbers: their count.
 symbolic::Fact fact_of_example(const ir::ListConstant& numbers) {
   using Kind = symbolic::NumberFact::Kind;
   symbolic::ListFact list{.items = std::vector<symbolic::Fact>{}};

@@ -1,4 +1,4 @@
-// What an exported program states of its inputs, in the words of the options, and what the options may change of it.
+// The inputs that an exported program states, in the form of the options, and the changes that options may make to them.
 #pragma once
 
 #include <vector>
@@ -19,10 +19,10 @@ CheckOptions with_exported_inputs(const Model::State& model, CheckOptions option
 // with sizes that are expressions are dropped, because the program states them.
 std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector<std::string> inputs);
 
-// What the file demands of named sizes: their ranges.
+// The ranges that the file requires of named sizes.
 std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options);
 
-// Of inputs whose sizes are expressions, which no option can state; `options` are those that with_exported_inputs() gave.
+// Facts of inputs whose sizes are expressions, which no option can state. `options` come from with_exported_inputs().
 std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options);
 
 }  // namespace compatcheck::analysis

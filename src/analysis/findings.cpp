@@ -191,7 +191,7 @@ class FindingCollector {
     if (becomes.several) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(becomes.onnx), "");
   }
 
-  // What needs one model input.
+  // The calls that need one model input.
   struct Wanting {
     Finding finding;
     WantedInput wanted;

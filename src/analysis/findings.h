@@ -10,8 +10,8 @@
 
 namespace compatcheck::analysis {
 
-// What calls become: the nodes that the trial emitted, plumbing left out unless there is nothing else; for a call that wasn't
-// tried, or that needs none, what its row says.
+// The ONNX nodes that calls become: those that the trial emitted, without plumbing unless there is nothing else; for a call that
+// wasn't tried, or that needs none, those that its row names.
 struct Becomes {
   std::vector<std::string> onnx;
   bool several = false;  // of one call

@@ -1,4 +1,4 @@
-// What the caller says of a model's inputs: specs, and example inputs where no spec speaks.
+// The caller's statements about a model's inputs: specs, and example inputs where there is no spec.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,8 @@ struct GivenInputs {
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults);
 
-// What a call leaves out is what the model says, and what is stated of a number: a constant, which settles branches that nothing
-// else does.
+// Inputs that a call leaves out become the model's defaults, and stated numbers become constants, which settles branches that
+// nothing else does.
 void take_values(ir::Graph& graph, const Defaults& values);
 
 }  // namespace compatcheck::analysis

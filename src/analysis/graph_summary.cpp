@@ -34,7 +34,7 @@ GraphSummary::Outcome word(const conversion::Outcome& outcome) {
   return GraphSummary::Outcome::unassessed;
 }
 
-// What a block is given comes from the node that the block belongs to.
+// Returns the node that makes the value; for a block's input, the node that owns the block.
 const ir::Node* source_of(const ir::Value* value) {
   if (value->producer()) return value->producer();
   return value->block() ? value->block()->owner() : nullptr;

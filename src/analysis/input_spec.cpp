@@ -64,7 +64,7 @@ symbolic::Fact fact_of_spec(const InputSpec& spec) {
   return {.value = std::move(tensor)};
 }
 
-// Of a list of any number of tensors. A name says that sizes differ: from call to call, and from member to member.
+// Returns the fact of a list of any number of tensors. A named size differs from call to call, and from member to member.
 symbolic::Fact fact_of_members(const InputSpec& spec) {
   symbolic::Fact member = fact_of_spec(spec);
   for (symbolic::Dim& dim : *std::get<symbolic::TensorFact>(member.value).shape)
@@ -125,7 +125,7 @@ bool is_container_type(const ir::TypeRef& type) {
   throw UsageError("CheckOptions::inputs " + std::string(text) + ": " + why);
 }
 
-// What can be said of an input that is a number.
+// Returns the options that state an input that is a number.
 std::string options_of_number(const std::string& name, const ir::TypeRef& type) {
   const char *any = "", *one = "";
   if (ir::is(type, ir::TypeKind::integer)) any = "i64", one = "3";
@@ -239,9 +239,9 @@ InputSpec parse_input(std::string_view text) {
   return spec;
 }
 
-// What `count` options without names speak of: tensors and numbers in the order of the arguments, each member of a list or
-// dictionary one of them. A list takes one, and if it is the only list, all that are more than the other arguments. Containers
-// that may be None are stated by name. What is stated by name takes none.
+// Returns the inputs that `count` options without names state: tensors and numbers in the order of the arguments, each member of
+// a list or dictionary one of them. A list gets one option; if it is the only list, it gets all surplus options. Containers that
+// may be None are stated by name. Inputs stated by name get none.
 std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph) {
   struct Slot {
     std::string name;

@@ -1,4 +1,4 @@
-// What a loaded model is behind compatcheck::Model.
+// The loaded model behind compatcheck::Model.
 #pragma once
 
 #include <filesystem>

@@ -70,7 +70,7 @@ OperatorSummary summarize(const Name& name, const std::vector<const Outcome*>& c
   if (!becomes.known && !missing)
     if (const auto* row = first_mapped(context.table.find(name.first, name.second, opset, context.schemas))) becomes.add(*row);
   if (missing || !becomes.known) {
-    // What only reads and writes containers goes once the inputs are stated.
+    // Operators that only read and write containers disappear once the inputs are stated.
     const bool goes = std::ranges::all_of(calls, [](const Outcome* call) { return call->status == Status::needs_input; });
     summary.operator_class = goes && !missing ? OperatorClass::structural : OperatorClass::missing;
     return summary;

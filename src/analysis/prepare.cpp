@@ -61,8 +61,8 @@ class Preparation {
     }
   }
 
-  // What is folded leaves fewer readers, and what is inferred settles branches.
-  // `asserting`: of the same model with its assertions, which tell more.
+  // Folding leaves fewer readers of an input, and inferred facts settle branches, so both are repeated.
+  // `asserting` are the facts of the same model with its assertions, which say more.
   void infer(const inference::Inferred& asserting = {}) {
     take_over(asserting);
     const inference::Sources sources{model_.table, model_.schemas, model_.registry, watch_};
@@ -157,8 +157,8 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 
 namespace {
 
-// What a state that may change its size is given as: with names for these dimensions, unless the caller states it. Where nothing
-// is known of its rank after the call, it is the one before.
+// Returns facts of states whose size may change: these dimensions get names, unless the caller states the input. Where nothing
+// is known of the rank after the call, it is the rank before.
 std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const std::vector<conversion::InputFact>& given) {
   std::vector<conversion::InputFact> named;
   const std::size_t states = prepared.state.size();

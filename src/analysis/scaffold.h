@@ -29,7 +29,7 @@ struct RowToAdd {
 // One line: "acme::fused: {facts: same, 7: {to: your.domain::fused, inputs: [x], attributes: {alpha: {float: alpha}}}}".
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how);
 
-// What a row says of the arguments, one entry of each, as YAML: "x", "alpha: {float: alpha}", "scale: 1".
+// A row's entries for the arguments as YAML, one for each: "x", "alpha: {float: alpha}", "scale: 1".
 struct Bindings {
   std::vector<std::string> inputs, attributes, conditions;
 
@@ -37,10 +37,10 @@ struct Bindings {
 };
 Bindings bindings_of(const schema::Schema& schema,
                      const onnx::Schema* onnx = nullptr);  // every argument; null: of a node of the user's own
-// What stands for an argument in a row and in a plugin: "float", "ints"; empty for tensors and what neither holds.
+// The type of an argument in a row and in a plugin: "float", "ints"; empty for tensors and types that neither can hold.
 std::string_view kind_of(const schema::Argument& argument);
 bool is_tensor(const schema::Argument& argument);  // or several, or an optional one
-// What stands for the word that only the user knows: lint asks for it.
+// The placeholder for the word that only the user knows: lint reports it.
 inline constexpr std::string_view facts_to_fill = "TODO";
 // A word for the facts that may be right, a list of them for several results; empty where no word can be.
 std::string facts_word_for(const schema::Schema& schema);

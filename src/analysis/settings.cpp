@@ -1,4 +1,4 @@
-// What a report hangs on beside the model, as one word.
+// The settings that a report depends on beside the model, as one word.
 #include <algorithm>
 
 #include "analysis/boundary.h"
@@ -45,7 +45,7 @@ class Digest {
   files::Sha256 sha_;
 };
 
-// Of a target: a profile of one's own, not an engine.
+// Whether a target is the user's own profile, not an engine.
 bool is_file(const std::string& target) {
   std::error_code error;
   return std::filesystem::is_regular_file(target, error);

@@ -13,11 +13,11 @@
 
 namespace compatcheck::analysis {
 
-// What else helps where an attribute is written.
+// The other advice for a written attribute.
 inline constexpr std::string_view without_state =
     "compute the value in __init__, or, if no later call needs it, keep it in a local variable";
 
-// What it is given must outlive it. The trial is made when a finding first asks for it.
+// The constructor's arguments must outlive the object. The trial is made when a finding first needs it.
 class StateAdvice {
  public:
   StateAdvice(const Model::State& model, const Prepared& prepared, const CheckOptions& options, const ir::Watch& watch)

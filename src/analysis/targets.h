@@ -29,7 +29,7 @@ class Targets {
 
  private:
   using Origins = std::set<const ir::Node*>;
-  // What a target makes of the model at an opset.
+  // A target's support of the model at one opset.
   struct Seen {
     bool in_range = false;  // the model converts, and models of its kind are taken
     bool taken = false;     // all of it is

@@ -13,7 +13,7 @@ namespace {
 using symbolic::Dim;
 using symbolic::TensorFact;
 
-// Of a dimension that has no name yet: the input's.
+// Names each dimension without a name after the input.
 TensorFact with_names(TensorFact tensor, const std::string& name) {
   for (std::size_t dim = 0; tensor.shape && dim < tensor.shape->size(); ++dim)
     if ((*tensor.shape)[dim].is_unknown()) (*tensor.shape)[dim] = Dim::symbol(inference::dimension_name(name, dim));

@@ -1,4 +1,4 @@
-// What is still to be said of an input, and the option that says it.
+// The facts of an input that the user still has to state, and the option that states them.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct WantedInput {
   bool only_scale = false;  // of a quantized input, of which all else is known
 };
 
-// What no option can state of an input of such a type, and what to do in the model instead; nullopt if options can.
+// Says why no option can state an input of this type, and what to change in the model instead; nullopt if an option can.
 std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type);
 
 // A call that depends on such an input is refused: it doesn't convert, whatever is stated.

@@ -35,7 +35,7 @@ std::vector<std::string> lines(const std::string& text) {
   return result;
 }
 
-// Of the commands that read the option otherwise: COMPATCHECK_FORMAT=jsonl is for check, whatever `ops` makes of it.
+// Whether another command accepts the value: COMPATCHECK_FORMAT=jsonl is for check, though `ops` doesn't support it.
 bool others_take(const Option& option, const std::string& value) {
   return std::any_of(option_table().begin(), option_table().end(), [&](const Option& other) {
     if (&other == &option || other.name != option.name) return false;
@@ -82,7 +82,7 @@ bool apply_environment(Options& options, const Option& option) {
   return true;
 }
 
-// What CLI11 read, before it is applied: the table's functions run in the order of the table.
+// The arguments that CLI11 read, before they are applied: the table's functions run in the order of the table.
 struct Given {
   std::vector<std::string> positional;
   std::map<const Option*, std::vector<std::string>> values;

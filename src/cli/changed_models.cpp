@@ -22,7 +22,7 @@ namespace {
 
 [[noreturn]] void cannot_compare(const std::string& why) { throw UsageError("--changed-since: " + why); }
 
-// What git prints; its errors go to stderr as they are.
+// Returns git's output; its errors go to stderr unchanged.
 std::string git(std::vector<std::string> words) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) cannot_compare(std::strerror(errno));
@@ -56,8 +56,8 @@ std::filesystem::path whole_path(const std::filesystem::path& path) {
   return error ? path : whole;
 }
 
-// What git knows of files, by their whole paths. Its names begin at the root of the repository, whatever its configuration says
-// of others.
+// Git's knowledge of files, by their absolute paths. Its names begin at the root of the repository, whatever its configuration
+// says about relative names.
 class Repository {
  public:
   explicit Repository(const std::string& revision) {
@@ -71,7 +71,7 @@ class Repository {
         path = path.parent_path();
   }
 
-  // Of a folder: anything in it. What git doesn't track it can't judge; that counts as changed.
+  // For a folder: whether anything in it has changed. Files that git doesn't track count as changed.
   bool has_changed(const std::filesystem::path& given) const {
     const auto path = whole_path(given);
     if (changed_.contains(path.string())) return true;

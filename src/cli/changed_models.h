@@ -1,4 +1,4 @@
-// What git says has changed.
+// The models that have changed according to git.
 #pragma once
 
 #include <filesystem>

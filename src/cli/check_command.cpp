@@ -195,7 +195,7 @@ Options with_graph(Options options) {
   return options;
 }
 
-// Of the engines that allow entries name, too.
+// Checks the engines of --target and of allow entries.
 void check_engines(const Options& options) {
   for (const auto& given : options.given) {
     if (given.name != "--target") continue;

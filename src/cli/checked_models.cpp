@@ -12,7 +12,7 @@
 namespace compatcheck::cli {
 namespace {
 
-// What --write-baseline finds in its file. An empty file was made to be written.
+// Returns the baseline that --write-baseline replaces. An empty file counts as none.
 Baseline replaced_baseline(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return {};

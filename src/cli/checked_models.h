@@ -17,7 +17,7 @@ namespace compatcheck::cli {
 class CheckedModels {
  public:
   CheckedModels(const Options& options, std::size_t models);
-  // Of the model at this place, as they come.
+  // Adds the reports of the model at this place, in any order.
   void add(std::size_t model, std::vector<Report> reports);
   // The run is over: the exit code.
   int finish();

@@ -40,7 +40,7 @@ int run_man(const Options& options);
 bool asks_for_engines(const Options& options);
 int list_engines(const Options& options);
 
-// What --print-config prints.
+// Returns the text that --print-config prints.
 std::string describe_configuration(const Command& command, const Options& options);
 
 std::string help();  // of the program

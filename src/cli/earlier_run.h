@@ -1,4 +1,4 @@
-// What earlier runs found: reports of models that haven't changed are taken from there (--resume).
+// Results of earlier runs: --resume reuses the reports of models that haven't changed.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class EarlierRun {
   // One report for each opset, if the model's bytes and the settings are those of then, and the model could be checked.
   std::optional<std::vector<Report>> find(const std::string& model, const std::vector<int>& opsets,
                                           const std::string& settings) const;
-  // Of this run.
+  // Adds reports of this run.
   void add(std::span<const Report> reports);
   // The whole file is written: what is beside it goes.
   void finish();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view lead = "COMPATCHECK_";
 
-// That are no options: of the library, of the templates for CI (docs/ci.md) and of tools/setup.sh.
+// Variables that belong to no option: those of the library, of the templates for CI (docs/ci.md) and of tools/setup.sh.
 constexpr std::array<std::string_view, 5> others{"HELPER", "REPOSITORY", "REVISION", "MODELS", "CACHE"};
 
 std::vector<std::string> known_variables() {

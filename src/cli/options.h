@@ -1,4 +1,4 @@
-// What the command line, the environment and their defaults settle for one run.
+// The settings of one run, from the command line, the environment and their defaults.
 #pragma once
 
 #include <filesystem>

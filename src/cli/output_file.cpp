@@ -13,7 +13,7 @@ namespace compatcheck::cli {
 
 namespace {
 
-// What a link leads to, which may be nothing yet.
+// Returns the file that a link leads to, which may not exist yet.
 std::filesystem::path followed(std::filesystem::path file) {
   constexpr int most_links = 40;  // as Linux has it
   std::error_code error;

@@ -8,7 +8,7 @@
 namespace compatcheck::cli {
 namespace {
 
-// What the totals ask for; a report of thousands of findings is a few words then.
+// Returns the part of a report that the totals need, so that thousands of findings aren't kept.
 Report summary_of(const Report& report) {
   Report summary;
   summary.model.path = report.model.path;

@@ -1,4 +1,4 @@
-// What Ctrl-C does.
+// The handling of Ctrl-C.
 #pragma once
 
 namespace compatcheck::cli {

@@ -1,4 +1,4 @@
-// What stdout and stderr are.
+// The kinds of stdout and stderr.
 #pragma once
 
 #include <atomic>

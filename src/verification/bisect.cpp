@@ -101,7 +101,7 @@ class Bisection {
     for (const Leaf& leaf : found->second) sources.try_emplace(leaf.name, value, leaf.path);
   }
 
-  // What is read from around the block comes anew with each of them.
+  // Values from around the block are held once for each execution.
   std::uint64_t executions_at_a_time(Part& part, const std::vector<Item>& items, const Sources& sources) {
     if (values_.holds_all()) return std::numeric_limits<std::uint64_t>::max();
     open(part, items, sources);
@@ -206,7 +206,7 @@ class Bisection {
 
   struct Unfed {};  // a value that the nodes read can't be given to the runtime
 
-  // Of executions `first` to `end`.
+  // Returns the first bad value in the executions from `first` to before `end`.
   std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block,
                                std::uint64_t first, std::uint64_t end) {
     open(part, items, sources);

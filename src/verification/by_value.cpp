@@ -139,8 +139,8 @@ class FaultSearch {
     }
   }
 
-  // What the bad outputs depend on; in the model's order. A wrong value may hide in a paired one behind it, where large numbers
-  // are added to it.
+  // Finds the values that the bad outputs depend on, in the model's order. A wrong value may hide in a paired one behind it,
+  // where large numbers are added to it.
   void find_unpaired() {
     Values outputs;
     for (const auto& [value, name] : bad_) outputs.insert(value);

@@ -15,7 +15,7 @@ struct Tolerance {
   double relative = 0, absolute = 0;
 };
 
-// What differences rounding makes in a dtype; 0 for integers and bool. Complex numbers as their parts.
+// The differences that rounding makes in a dtype; 0 for integers and bool. Complex numbers count as their parts.
 Tolerance tolerance_of(ir::DType dtype);
 
 struct Comparison {
@@ -43,7 +43,7 @@ std::string spell(const std::vector<std::int64_t>& sizes);  // "[2, 3]"
 // Both contiguous with their bytes. Of other dtypes or sizes nothing but these is compared.
 Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance);
 
-// Of a contiguous tensor with its bytes, in row-major order; of a complex one its parts in turn.
+// Returns an element of a contiguous tensor in row-major order; a complex tensor counts as its parts in turn.
 double element_of(const ir::TensorView& tensor, std::uint64_t index);
 
 // "3 of 40 values, 0.5 for 0.25 at [1, 2]", "f64 for f32", "shape [2] for []"; empty if it passed.

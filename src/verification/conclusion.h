@@ -1,4 +1,4 @@
-// What the findings of a verification make of it.
+// The conclusion that follows from the findings of a verification.
 #pragma once
 
 #include "compatcheck/verify.h"

@@ -11,7 +11,7 @@ namespace {
 using onnx_file::FarElements;
 using onnx_file::Skeleton;
 
-// What a Loop gives its body beside the turn and what is carried: true, or the body wouldn't run.
+// Whether the name is the condition that a Loop passes to its body: always true, or the body wouldn't run.
 bool is_condition(const onnx_file::Scope& body, const std::string& name) {
   return body.owner->op_type() == "Loop" && body.graph->input_size() > 1 && body.graph->input(1).name() == name;
 }

@@ -31,7 +31,7 @@ struct Taken {
 
   onnx_file::Skeleton skeleton;
   onnx_file::Scopes scopes;
-  // What they find they keep.
+  // Caches of both.
   mutable onnx_file::ExternalFiles externals;
   mutable onnx_file::ValueTypes types;
 };

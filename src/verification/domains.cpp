@@ -14,7 +14,7 @@ using schema::Trait;
 using symbolic::Call;
 using symbolic::size_of;
 
-// Of what holds the same elements, or some of them.
+// Whether the result holds the same elements, or some of them.
 bool passes_elements_on(const ir::Node& node) {
   return schema::has_trait(node.op(), Trait::same_order) || schema::has_trait(node.op(), Trait::moves_elements);
 }

@@ -190,7 +190,7 @@ class HeldValues {
     values_.emplace(made.name, Entry{std::move(value), made.last_read});
   }
 
-  // What nothing reads from the value of this number on; and the largest, where it is too much: they are computed again.
+  // Drops values that nothing reads from this number on, and the largest ones where memory runs short: those are computed again.
   void let_go(std::size_t next) {
     for (auto entry = values_.begin(); entry != values_.end();) {
       const auto at = entry++;

@@ -11,7 +11,7 @@
 
 namespace compatcheck::verification {
 
-// What lets a traced size vary.
+// The advice that lets a traced size vary.
 inline constexpr const char* without_int = "use x.shape[…] or x.size(…) as it is, without int(…), or script the model";
 
 struct Frozen {

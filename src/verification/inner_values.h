@@ -35,7 +35,7 @@ class InnerValues {
   std::uint64_t bytes() const;                           // of all intermediate values
   std::uint64_t runs() const { return runs_; }           // of the graph
 
-  // Of a block, in its executions from `first` to before `end`: its own values and those around it.
+  // The values of a block and those around it, in the block's executions from `first` to before `end`.
   Executions of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values);
 
  private:

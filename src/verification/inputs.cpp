@@ -24,8 +24,8 @@ using ir::TypeKind;
 using symbolic::Fact;
 using Dims = std::vector<std::int64_t>;
 
-// What integers are where nothing bounds them. Floats are between one and two in the second half of the attempts: roots and
-// logarithms take them.
+// The ranges of integers that nothing bounds. Floats are between one and two in the second half of the attempts: roots and
+// logarithms accept these.
 enum class Integers : std::uint8_t { below_ten, below_two, ones, zeros };
 constexpr std::array ways = {Integers::below_ten, Integers::below_two, Integers::ones, Integers::zeros};
 
@@ -35,12 +35,12 @@ const Dims& guessed_dims(int attempt) {
   return all[static_cast<std::size_t>(attempt) % all.size()];
 }
 constexpr std::size_t unknown_length = 2;  // of a list
-// Of a dimension of which nothing is known.
+// The sizes tried for a dimension of which nothing is known.
 constexpr std::array<std::int64_t, 4> unknown_sizes = {2, 16, 64, 224};
 
 std::string length_name(const std::string& list) { return "len(" + list + ")"; }
 
-// What holds for each member of a list; its sizes that nobody tells are the same in all of them.
+// Returns the fact of each member of a list. Sizes that are not stated are the same in all members.
 Fact member_of(const symbolic::ListFact& list, const std::string& name) {
   if (!list.element) return {};
   Fact fact = *list.element;
@@ -51,13 +51,14 @@ Fact member_of(const symbolic::ListFact& list, const std::string& name) {
   return fact;
 }
 
-// Of unknown length: one input of the ONNX model, a sequence of tensors or a row of numbers.
+// Returns the fact of a list of unknown length, which is one input of the ONNX model: a sequence of tensors or a vector of
+// numbers.
 const symbolic::ListFact* open_list(const ir::Value* input, const symbolic::FactTable& facts) {
   const auto* list = facts.of(input).list();
   return list && !list->items && ir::is(ir::without_optional(input->type()), TypeKind::list) ? list : nullptr;
 }
 
-// What a call that leaves it out takes.
+// Returns the value that a call without the argument uses.
 std::optional<ir::Constant> default_of(const Fact& fact) {
   if (const auto* value = std::get_if<symbolic::ConstantFact>(&fact.value)) return value->value;
   return fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;

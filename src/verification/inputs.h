@@ -23,7 +23,7 @@ struct MadeCall {
   std::vector<std::pair<std::string, ir::Constant>> leaves;
 };
 
-// What it is given must outlive it.
+// The constructor's arguments must outlive the object.
 class InputMaker {
  public:
   // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their
@@ -38,7 +38,7 @@ class InputMaker {
   // "len(xs)", and sizes of its members that have no name in the file, "xs0".
   std::vector<std::string> named_dims() const;
   bool is_of_list(const std::string& dim) const;
-  // What the file itself says of these sizes, and examples, which win.
+  // The sizes that the file states, and those of examples, which win.
   Sizes seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const;
 
   // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known

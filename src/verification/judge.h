@@ -21,7 +21,7 @@ void advise(Verification& made, const std::string& text);
 // The run is the first one at its sizes, and not the first of all.
 bool is_resized(const Verification& made, const Expected& expected);
 
-// What it is given must outlive it.
+// The constructor's arguments must outlive the object.
 class Judge {
  public:
   Judge(const VerifyOptions& options, const analysis::Prepared& prepared, Reference& reference, Verification& made)
@@ -40,7 +40,7 @@ class Judge {
  private:
   bool judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs);
   bool ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs);
-  // That of half precision where the output depends on it: what comes out in f32 was rounded to less on the way.
+  // Returns the tolerance of half precision where the output depends on it: an f32 result was then rounded to less on the way.
   Tolerance tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const;
   const Noise* noise_of(std::size_t index, const Expected& expected, Reference::Nudged what);
   bool passes(const Comparison& comparison) const;

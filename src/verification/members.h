@@ -25,7 +25,7 @@ ir::Constant in_columns(ir::Constant value, const ir::Value* output);
 
 bool holds_tensors(const ir::Constant& value);  // a list of nothing else
 
-// What PyTorch itself leaves open, memory that nobody wrote and random numbers: it has a form only.
+// Whether PyTorch itself leaves the values open: uninitialised memory and random numbers. Only dtype and shape are compared.
 bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas);
 
 }  // namespace compatcheck::verification

@@ -22,7 +22,7 @@ class Walk {
  public:
   explicit Walk(const symbolic::FactTable& facts) : facts_(facts) {}
 
-  // Of all nodes in the block, whose inputs depend on `around`.
+  // Returns the narrowest dtype of all nodes in the block, whose inputs depend on `around`.
   Narrow block(const ir::Block& block, Narrow around) {
     Narrow all;
     for (const ir::Value* input : block.inputs()) set(input, around);
@@ -34,7 +34,7 @@ class Walk {
   NarrowFloats take() { return std::move(narrow_); }
 
  private:
-  // What one trip of a loop computes, the next one takes: the whole body counts.
+  // Each trip of a loop reads what the last one computed, so the whole body counts.
   Narrow node(const ir::Node& node) {
     Narrow narrow;
     for (const ir::Value* input : node.inputs()) narrow = narrower(narrow, of(input));

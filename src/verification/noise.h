@@ -1,4 +1,4 @@
-// What a model makes of rounding: how far its results move when the last bits of its inputs or weights change.
+// A model's sensitivity to rounding: how far its results move when the last bits of its inputs or weights change.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct Noise {
   double rms = 0;      // of the draw with the most
 };
 
-// Of each of the result's tensors, in their order, over several draws; those that aren't floating have none. Empty: the model
-// has no floats there, or doesn't run with such.
+// Measures each of the result's tensors, in their order, over several draws; tensors that aren't floating have no noise. Empty if
+// the model has no floats there, or doesn't run with such.
 std::vector<Noise> measure_noise(Reference& reference, const Expected& expected, Reference::Nudged what);
 
 // A difference of this size is what rounding alone makes of such a model: in its largest element and on average no more than a

@@ -55,7 +55,7 @@ class OnnxGraph {
   std::vector<MainValue> main_values() const;
   // The node that makes it: its name, or its operator where it has none; empty if none does.
   std::string maker_of(const std::string& value) const;
-  // What the model is to be given: its inputs but for weights; without a type what is no tensor.
+  // The model's inputs without its weights. An input that isn't a tensor has no type.
   struct Given {
     std::string name;
     std::optional<ir::DType> dtype;
@@ -71,8 +71,8 @@ class OnnxGraph {
   std::optional<ir::DType> dtype_of(const std::string& value) const;
   std::uint64_t weight_bytes_of(const std::string& value) const;  // of the node that makes it
 
-  // Of what makes `wanted` (values that nodes make, of one graph or body); what is in `cut` is an input where it is read, of
-  // the dtype that inference tells, else of `dtypes`. nullopt where that can't be: a body's input is read that isn't cut.
+  // The subgraph that makes `wanted` (values that nodes of one graph or body make). Values in `cut` become inputs where they are
+  // read, of the dtype that inference finds, or that of `dtypes`. nullopt if it reads a body's input that isn't cut.
   struct Request {
     std::vector<std::string> wanted;
     const std::set<std::string>& cut;

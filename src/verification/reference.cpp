@@ -67,7 +67,7 @@ void add_demands(const Model::State& model, const analysis::Prepared& prepared, 
   demands.insert(demands.end(), solver.heard().begin(), solver.heard().end());
 }
 
-// Of the model's assertions, too, which the prepared graph lacks.
+// Includes the model's assertions, which the prepared graph lacks.
 SizeSearch search_of(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
                      const ir::Watch& watch) {
   std::vector<inference::Heard> demands;
@@ -118,7 +118,7 @@ constexpr int attempts_at_all_sizes = 2;
 constexpr int most_crashes = 4;  // in a row: after each the helper starts and loads the model again
 constexpr std::size_t sizes_of_other_attempts = 15;
 
-// Of a model that keeps state: each has inputs of its own.
+// The number of calls of a model that keeps state; each has its own inputs.
 constexpr std::uint64_t calls_of_sequence = 3, seeds_apart = 1'000'003;
 constexpr int tries_of_numbers = 4;
 
@@ -234,7 +234,7 @@ void Reference::fail(const std::vector<Sizes>& tried, const std::string& reason)
 }
 
 std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool vary_numbers) {
-  // What the first run took is what the model takes: at other sizes few more are worth a try.
+  // The model accepts the values of the first run, so at other sizes few more are tried.
   const int end = std::min(attempt_ + 2, examples_.empty() ? InputMaker::attempts : attempt_ + 1);
   // A model may refuse some numbers, so those of the first run come last.
   const int numbers = vary_numbers ? tries_of_numbers : 0;

@@ -24,8 +24,8 @@ struct Expected {
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
   std::vector<Sizes> refused{};       // by PyTorch, before these
   std::string refusal{};              // its reason at the first of them
-  // Of a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and those
-  // that follow, each as this is. Its state stands among the call's leaves, and after the result.
+  // For a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and the
+  // calls after it. The state is among the call's leaves, and behind the result.
   std::vector<MadeCall> before{};
   std::vector<Expected> later{};
 };
@@ -43,7 +43,7 @@ struct FixedTie {
   const ir::Node* reader = nullptr;  // of the prepared graph
 };
 
-// What it is given must outlive it.
+// The constructor's arguments must outlive the object.
 class Reference {
  public:
   Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared, const ir::Watch& watch);

@@ -122,7 +122,7 @@ class SizeSearch::Search {
     return found != avoided_.end() && found->second == size;
   }
 
-  // What broken demands hang on, and what hangs together with that.
+  // Finds the sizes that broken demands depend on, and the sizes connected with these.
   void find_free() {
     const auto add = [&](const std::string& name) {
       if (has_name(names_, name) && !has_name(free_, name) && free_.size() < most_names) free_.push_back(name);

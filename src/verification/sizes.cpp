@@ -13,7 +13,7 @@ namespace {
 
 using symbolic::Dim;
 
-// Of the windows of a convolution, by its weight.
+// Returns the window sizes of a convolution, from its weight.
 std::vector<std::int64_t> extents(const ir::Node& node, const symbolic::FactTable& facts) {
   std::vector<std::int64_t> sizes;
   if (node.op().find("conv") == node.op().npos || node.inputs().size() < 2) return sizes;
@@ -23,7 +23,7 @@ std::vector<std::int64_t> extents(const ir::Node& node, const symbolic::FactTabl
   return sizes;
 }
 
-// Of a list: "len(xs)".
+// Whether the name is a list's length: "len(xs)".
 bool is_length(const std::string& name) { return name.ends_with(')'); }
 
 // Images that models are made for; at least one is a multiple of every usual stride.

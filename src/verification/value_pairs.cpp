@@ -130,7 +130,7 @@ void ValuePairs::sketch_values() {
   std::erase_if(values_, [&](const ir::Value* value) { return !of_values_.contains(value); });
 }
 
-// Of some of the file's values; the bytes that they took. What fails together is tried one by one.
+// Sketches some of the file's values and returns the bytes that they used. Values that fail together are tried one by one.
 std::uint64_t ValuePairs::sketch_names(const std::vector<std::string>& wanted) {
   if (failures_left_ <= 0) return 0;
   try {

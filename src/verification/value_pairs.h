@@ -27,14 +27,16 @@ Sketch sketch_of(const ir::TensorView& tensor);
 
 class ValuePairs {
  public:
-  // What it is given must outlive it. Both sides are run, with no more than `in.memory` bytes of values at a time.
+  // The constructor's arguments must outlive the object. Both sides are run, with no more than `in.memory` bytes of values at a
+  // time.
   ValuePairs(const BisectInput& in, const NamedValues& inputs);
 
-  // Of the graph's top block, in order: the tensors that nodes make and that aren't constants.
+  // The tensors that nodes of the graph's top block make, in order, without constants.
   const std::vector<const ir::Value*>& values() const { return values_; }
   bool is_paired(const ir::Value* value) const { return names_.contains(value); }
   bool is_even(const ir::Value* value) const;
-  // Of the file's main graph, in order. Those that the runtime fails to compute, and those that are no tensors, have no sketch.
+  // The values of the file's main graph, in order. Values that the runtime fails to compute, and values that aren't tensors, have
+  // no sketch.
   const std::vector<std::string>& names() const { return order_; }
   const Sketch* sketch(const std::string& name) const;
   const Sketch* sketch(const ir::Value* value) const;

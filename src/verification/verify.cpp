@@ -195,7 +195,7 @@ class Verifying {
     return true;
   }
 
-  // Of the call that was compared last, by the input that takes it.
+  // Returns the state after the call that was compared last, by input.
   verification::NamedValues state_after() const {
     verification::NamedValues state;
     const auto& attributes = prepared_.state;
