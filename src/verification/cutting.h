@@ -31,7 +31,7 @@ struct Taken {
 
   onnx_file::Skeleton skeleton;
   onnx_file::Scopes scopes;
-  // Caches of both.
+  // Both cache what they find.
   mutable onnx_file::ExternalFiles externals;
   mutable onnx_file::ValueTypes types;
 };
