@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Pages are written in plain words: short sentences in the usual order, no words that only this project uses, lines that fit.
-Comments of public headers use the same words.
+Comments of public headers use the same words. Comments of all sources begin with their subject.
 
-    check_prose.py [FILE...]     all pages and public headers without arguments
+    check_prose.py [FILE...]     all pages, public headers and sources without arguments
 """
 import pathlib, re, sys
 
@@ -65,9 +65,17 @@ def faults_of_comments(header, name):
             comment.append(found[1])
 
 
+def openings_of_comments(source, name):
+    for number, line in enumerate(source.read_text().splitlines(), 1):
+        if re.match(r"\s*// (?:Of|What|That) ", line):
+            yield f"{name}:{number}: begin with the subject: {line.strip()[:90]}"
+
+
 def faults(page, name):
-    if page.suffix == ".h":
-        yield from faults_of_comments(page, name)
+    if page.suffix in (".h", ".cpp"):
+        yield from openings_of_comments(page, name)
+        if name.startswith("include/"):
+            yield from faults_of_comments(page, name)
         return
     text = page.read_text()
     code = False
@@ -87,11 +95,11 @@ def faults(page, name):
 
 
 def main():
-    chosen = [pathlib.Path(path).resolve() for path in sys.argv[1:]] or [*pages.all_pages(), pages.ROOT / "CONTRIBUTING.md",
-                                                                           *sorted(pages.ROOT.glob("include/**/*.h"))]
+    sources = [file for folder in ("include", "src") for file in sorted((pages.ROOT / folder).rglob("*")) if file.suffix in (".h", ".cpp")]
+    chosen = [pathlib.Path(path).resolve() for path in sys.argv[1:]] or [*pages.all_pages(), pages.ROOT / "CONTRIBUTING.md", *sources]
     checked = [page for page in chosen if not pages.name(page).startswith(GENERATED)]
     found = [fault for page in checked for fault in faults(page, pages.name(page))]
-    print(*found, f"{len(checked)} pages, {len(found)} faults", sep="\n")
+    print(*found, f"{len(checked)} files, {len(found)} faults", sep="\n")
     return 1 if found or not checked else 0
 
 
