@@ -80,7 +80,7 @@ void Aliases::solve(const ir::Graph& graph) {
   if (entries_ > most_entries) take_for_one();
 }
 
-// What each value leads to, from the other side.
+// Notes for each location the values that lead to it.
 void Aliases::observe() {
   if (!close_contents()) {
     entries_ = most_entries + 1;
@@ -108,8 +108,8 @@ void Aliases::observe() {
   }
 }
 
-// What can be reached from each location: once for all that reach each other (Tarjan's strongly connected components, each of
-// which comes after those that it leads to). False where that is too much.
+// Finds what can be reached from each location: once for all that reach each other (Tarjan's strongly connected components, each
+// of which comes after those that it leads to). False where that is too much.
 bool Aliases::close_contents() {
   closed_.clear();
   closed_of_.assign(locations_.size(), leaf);

@@ -50,7 +50,7 @@ class Aliases : public ir::Analysis {
   bool any_writes() const { return !writers_.empty(); }
   std::span<ir::Node* const> writers() const { return writers_; }  // in order
 
-  // What the value is, or is a view of; sorted.
+  // The locations that the value is, or is a view of; sorted.
   std::span<const LocationId> locations(const ir::Value* value) const;
   // The same, and everything that can be reached from there; sorted.
   std::vector<LocationId> reach(const ir::Value* value) const;

@@ -1,4 +1,4 @@
-// What memory each node lets flow where.
+// The flow of memory through each node.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -229,7 +229,7 @@ void Aliases::flow_schema(const ir::Node& node) {
   }
 }
 
-// What chunk, split and unbind give doesn't overlap, if the tensor that was split is whole memory of its own: x.chunk(2)
+// The results of chunk, split and unbind don't overlap, if the tensor that was split is whole memory of its own: x.chunk(2)
 // of a linear's result, not of an expanded view. Each part is a location beside the whole's. Parts of two splits do
 // overlap: the second one's are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {

@@ -44,7 +44,7 @@ bool is_placeless(const ir::Constant& constant) {  // a value without memory, or
          !constant.get<ir::TupleConstant>() && !constant.get<ir::OpaqueConstant>();
 }
 
-// Of an object that no module is, packed parameters for example: operators tell such classes apart.
+// Returns the class of an object that isn't a module, packed parameters for example: operators distinguish such classes.
 ir::TypeRef class_of(const ir::ObjectConstant& object, const ir::Program& program) {
   if (object.object >= program.objects.size()) return nullptr;
   const std::string& name = program.objects[object.object].class_name;
@@ -58,7 +58,7 @@ ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Pro
   constant->copy_origin(*read);
   constant->insert_before(node_in(read->graph()->top(), read));
   if (holds_memory(constant->output()->type())) constant->set_attribute("path", {parameter_name(*read)});
-  // What the class declares may say more than the value: the element type of an empty list.
+  // The class's declaration may say more than the value: the element type of an empty list.
   if (!value.is_none() && !value.get<ir::TensorView>() && !value.get<ir::ObjectConstant>())
     constant->output()->set_type(read->output()->type());
   if (const auto* object = value.get<ir::ObjectConstant>())

@@ -1,4 +1,4 @@
-// What objects of the program hold.
+// The attributes of the program's objects.
 #pragma once
 
 #include <string>

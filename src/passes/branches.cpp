@@ -11,7 +11,7 @@ namespace {
 ir::Value* common_value(ir::Node* branch, std::size_t i) {
   ir::Value* a = branch->blocks()[0]->outputs()[i];
   ir::Value* b = branch->blocks()[1]->outputs()[i];
-  // What is undefined is never read after this way was taken.
+  // An undefined value is never read after its block ran.
   if (is_undefined(a)) a = b;
   if (is_undefined(b)) b = a;
   if (a == b && available_in(a, branch->owner())) return a;
@@ -42,7 +42,7 @@ ir::Value* twin(const ir::Node* branch, std::size_t i) {
   return nullptr;
 }
 
-// Of an If around the use that decides on the same value, the block in which the use stands; null if there is none.
+// Returns the block around the use of an If on the same condition; null if there is none.
 const ir::Block* deciding_block(const ir::Use& use, const ir::Value* condition) {
   for (const ir::Block* block = use.user->owner(); block && block->owner(); block = block->parent())
     if (block->owner()->is("prim::If") && block->owner()->input(0) == condition && block->owner() != use.user) return block;

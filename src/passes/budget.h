@@ -1,4 +1,4 @@
-// What passes may spend on values that grow. Without a bound a few lines of code can ask for more than a machine has.
+// The budget of passes for values that grow. Without a bound a few lines of code can need more than a machine has.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Budget {
   bool follows = true;             // containers, until that takes too much work
 };
 
-// What a copy takes, in nodes of usual size.
+// The cost of a copy, in nodes of usual size.
 inline std::size_t cost_of(const ir::Node& node) { return 1 + ir::footprint(node) / 1024; }
 
 // Takes `wanted` off, if it is there.

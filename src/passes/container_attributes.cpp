@@ -68,7 +68,7 @@ constexpr int most_joins = 8;  // that a list comes through
 
 bool is_constructed(const ir::Value* value, int joins = 0);
 
-// What a loop or branch gives, if one way is made of known items.
+// Whether the result of a loop or branch is made of known items on one path.
 bool is_joined(const ir::Node& owner, std::size_t result, int joins) {
   if (joins == most_joins) return true;
   if (owner.is("prim::Loop") && result + 2 < owner.inputs().size() && is_constructed(owner.input(result + 2), joins + 1))
@@ -89,7 +89,7 @@ bool is_constructed(const ir::Value* value, int joins) {
 
 bool is_container_or_tuple(const ir::TypeRef& type) { return is_container_type(type) || ir::is(type, ir::TypeKind::tuple); }
 
-// What a branch or loop gives of this type becomes its parts, or a number.
+// Whether the result of a branch or loop of this type becomes its parts, or a number.
 bool comes_apart(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   return ir::is(type, tuple) || ir::is(type, optional) || ir::is(type, string) || ir::is(type, named) || ir::is(type, device);
@@ -270,7 +270,7 @@ class Following {
     return state.empty() ? std::optional(changes) : std::nullopt;
   }
 
-  // Of the attributes that a call changes, those that are more than a cache. The others that are read are noted as caches.
+  // Returns the attributes that a call changes and that are more than a cache. The other ones that are read are noted as caches.
   std::set<AttributeKey> find_state(ContainerWalk& walk, ir::Graph& copy, const std::map<AttributeKey, AttributeCourse>& first) {
     try {
       walk.run_again(graph_);

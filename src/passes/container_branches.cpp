@@ -1,4 +1,4 @@
-// What holds after an If whose condition isn't known: both ways are walked, and what they leave different becomes its outputs.
+// Ifs whose condition isn't known: both blocks are walked, and values that differ afterwards become outputs of the If.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -47,7 +47,7 @@ struct ContainerWalk::Join {
 
   bool existed(CellId id) const { return walk.existed(id, *node, cells_before); }
 
-  // Of what the ways end with; null, or undefined, where a way raises.
+  // Merges the values at the ends of both blocks; null, or undefined, where a block raises.
   Abstract merge(const Abstract* a, const Abstract* b) {
     a = defined(a);
     b = defined(b);
@@ -97,7 +97,7 @@ struct ContainerWalk::Join {
     return present.value ? Abstract::of_option(present.value, std::move(inner), site()) : inner;
   }
 
-  // What a way says of something: a bool of the graph, or what is known of it; nothing where it raises.
+  // A truth at the end of a block: a bool of the graph, or a known one; nothing where the block raises.
   struct Truth {
     ir::Value* value = nullptr;
     std::optional<bool> known{};
@@ -242,7 +242,7 @@ struct ContainerWalk::Join {
     return cell;
   }
 
-  // Of what a way left.
+  // Runs a step on the heap as a block left it.
   template <class Step>
   auto at_end_of(std::size_t way, Step step) {
     walk.heap_.reopen(changes[way]);
@@ -251,7 +251,7 @@ struct ContainerWalk::Join {
     return result;
   }
 
-  // Of a list whose lengths differ, or that is kept in columns one way. False if it can't be both ways.
+  // Merges a list whose lengths differ, or that one block keeps in columns. False if both can't be in columns.
   bool merge_columns(Cell& cell, const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
     const std::array<const Cell*, ways> lists{a, b};
     std::optional<Layout> layout;
@@ -288,7 +288,7 @@ struct ContainerWalk::Join {
     return true;
   }
 
-  // Of dictionaries that are tables both ways, or become so.
+  // Merges dictionaries that are tables after both blocks, or become tables.
   Cell merge_tables(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
     const std::array<const Cell*, ways> dicts{a, b};
     std::array<std::optional<Cell>, ways> tables{};
@@ -446,7 +446,7 @@ ir::Node* ContainerWalk::empty_branch(ir::Value* condition, ir::Node* place, Sit
   return node;
 }
 
-// What was written to `from` has been written to `to` as well where they are one object.
+// Writes the contents of `from` to `to` as well, where they are one object.
 void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site) {
   work(1 + heap_.at(to).items.size());
   Join join{*this, empty_branch(same, place, site), heap_.size()};

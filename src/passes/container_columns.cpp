@@ -36,7 +36,7 @@ void ContainerWalk::for_each_cell(const Abstract& item, const std::function<void
   for (const Abstract& inner : std::vector<Abstract>(heap_.at(*item.cell).items)) for_each_cell(inner, visit);
 }
 
-// What the items of a list that needs columns may be.
+// Returns the identities of the items of a list that needs columns.
 std::set<Identity> ContainerWalk::elements_of(CellId list) {
   std::set<Identity> found;
   const Cell cell = heap_.at(list);
@@ -63,7 +63,7 @@ bool ContainerWalk::repeats(CellId list) {
   return again;
 }
 
-// What a list that is kept in columns gets may go on under another name, or in another list.
+// Notes that an item that a list in columns gets may live on under another name, or in another list.
 void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own) {
   std::set<Identity> met;
   std::set<CellId> visited;
@@ -90,7 +90,7 @@ void ContainerWalk::hold_items_of(CellId from, CellId list) {
   heap_.add_elements(list, more);
 }
 
-// What was read from a place of a list stands there until the places change.
+// Notes that an item that was read from a list stands at its place until the places change.
 void ContainerWalk::place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block) {
   const auto placement = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});
   for_each_cell(item, [&](CellId id) { placements_[id] = placement; });
@@ -240,8 +240,8 @@ void ContainerWalk::give_columns(ir::Node* node, const Layout& layout, std::vect
   give(node, Abstract::of_cell(id));
 }
 
-// What reads or copies a list that is kept in columns, or must be. False: it isn't such an operator, or the list can't be kept
-// so.
+// Handles an operator that reads or copies a list that is kept in columns, or must be. False if it isn't such an operator, or if
+// the list can't be kept so.
 bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
   if (is_left_out_result(node)) return false;
   Cell list = heap_.at(id);

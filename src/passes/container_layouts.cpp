@@ -13,7 +13,7 @@ bool is_column_item(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind:
 
 bool is_list_of_numbers(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::list) && is_number(element_of(type)); }
 
-// What a column holds for a layout's place.
+// Returns the type of the items in the column of a layout's leaf.
 ir::TypeRef column_item(const Layout& layout) {
   using enum Layout::Kind;
   if (layout.kind == choice) return ir::simple_type(ir::TypeKind::integer);
@@ -91,7 +91,7 @@ std::optional<Layout> ContainerWalk::layout_of_parts(Layout layout, const std::v
   return layout;
 }
 
-// Of a value that isn't followed.
+// Returns the layout of a value that isn't followed.
 std::optional<Layout> ContainerWalk::layout_of_type(const ir::TypeRef& type) {
   if (is_column_item(type)) return Layout{.type = type};
   if (is_list_of_numbers(type)) return Layout{.kind = Layout::Kind::numbers, .type = type};
@@ -147,7 +147,7 @@ std::optional<Layout> ContainerWalk::layout_of_items(const Cell& list, const ir:
   return layout;
 }
 
-// Of both lists, one of which may be empty.
+// Returns the layout that holds the items of both lists, one of which may be empty.
 std::optional<Layout> ContainerWalk::joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type) {
   if (!needs_columns(type)) return std::nullopt;
   const auto is_empty = [](const Cell& list) { return !list.whole && list.items.empty(); };
@@ -161,7 +161,7 @@ std::optional<Layout> ContainerWalk::joint_layout(const Cell& a, const Cell& b, 
 
 // ---- Items and columns
 
-// What of an item goes into the columns.
+// Adds the values of an item that go into the columns.
 void ContainerWalk::add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves) {
   using enum Layout::Kind;
   switch (layout.kind) {

@@ -1,4 +1,4 @@
-// What a trip of a loop leaves otherwise than it found it, which has to be carried.
+// The differences between the beginning and the end of a trip, which the loop must carry.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -30,7 +30,7 @@ bool ContainerWalk::Loop::widen(const Ends& ends) {
 
 // ---- Names that may mean one list
 
-// What of a value is carried as the contents of a cell.
+// Adds the cells of a value whose contents are carried.
 void ContainerWalk::Loop::find_cells(const Plan& plan, const Abstract* abstract, Cells& cells) {
   if (plan.kind == Plan::Kind::contents) cells.push_back(abstract ? abstract->cell : std::nullopt);
   if (plan.kind == Plan::Kind::option) return find_cells(plan.parts[0], abstract ? content(*abstract) : nullptr, cells);
@@ -85,8 +85,8 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
   return meeting_.size() + outer_.size() + elements_.size() + repeats_ > known;
 }
 
-// What items of lists may be that were outside of the loop. A container that is carried under its name and in such a list isn't
-// known to be the same in the next trip.
+// Notes which objects from outside of the loop items of lists may be. A container that is carried under its name and in such a
+// list isn't known to be the same in the next trip.
 void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
   std::set<CellId> lists;
   for (const auto& cell : last)
@@ -133,7 +133,8 @@ std::vector<ir::Value*> ContainerWalk::Loop::flags_of(const Cells& cells, ir::No
   return flags;
 }
 
-// Of cells that stand for the carried ones, in a trip or after the loop. What isn't carried isn't known.
+// Sets the identities of cells that stand for the carried ones, in a trip or after the loop. Identities that aren't carried
+// aren't known.
 void ContainerWalk::Loop::give_identities(const Cells& cells, std::span<ir::Value* const> flags) {
   std::vector<Identities> made(cells.size());
   for (std::size_t p = 0; p < cells.size(); ++p) made[p][walk_.heap_.new_identity()] = {};
@@ -215,7 +216,7 @@ bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract
   return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
 }
 
-// What was carried so far, if anything, is carried together with whether it is there.
+// Carries the value, if it is carried so far, together with a bool that says whether it is there.
 void ContainerWalk::Loop::make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
   const bool cells = has_cells(head) || has_cells(end);
   if (leaves_options_out() || !is_settled(head) || !is_settled(end) || (cells && !carried)) refuse(head, end);
@@ -278,7 +279,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
   return more;
 }
 
-// Of the items of both, as they are at the end of a trip.
+// Returns the layout of the items of both, as they are at the end of a trip.
 std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type,
                                                      const Ends& ends) {
   auto layout = walk_.layout_of_items(head, type);

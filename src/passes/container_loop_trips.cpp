@@ -105,7 +105,7 @@ Abstract ContainerWalk::Loop::instance(const Plan& plan, const Abstract* abstrac
   return Abstract::of_cell(made);
 }
 
-// Of a list that is carried in columns.
+// Notes the objects that items of a list that is carried in columns may be.
 void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
   if (!walk_.heap_.at(list).layout) return;
   walk_.heap_.add_elements(list, elements_);
@@ -113,8 +113,8 @@ void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
   if (repeats_ || (before && walk_.repeats(*before->cell))) walk_.heap_.set_repeats(list);
 }
 
-// Of a list of before the loop that is carried in columns. It has nothing in common with another such list but what they were
-// seen to get; what lists get that are new in each trip isn't known by its name afterwards.
+// The same for a list from before the loop that is carried in columns. It shares with another such list only the items that both
+// were seen to get; items of lists that are new in each trip aren't known by their names afterwards.
 void ContainerWalk::Loop::hold_elements(CellId list) {
   walk_.heap_.add_elements(list, walk_.elements_of(list));
   if (makes_lists_in_columns()) walk_.heap_.add_elements(list, elements_);
@@ -163,7 +163,7 @@ Cell ContainerWalk::Loop::instance_of(const CellPlan& plan, const Abstract* list
   return {.whole = true, .made = carry(nullptr, type)};
 }
 
-// Of a dictionary that is `before` when the loop begins.
+// Returns a carried dictionary that is `before` when the loop begins.
 Cell ContainerWalk::Loop::instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, const Carry& carry) {
   // After a loop in which each trip sets all keys they stand in the order of the first trip.
   const bool all_there = !place && runs_ && std::ranges::find(plan.there_at_end, false) == plan.there_at_end.end();

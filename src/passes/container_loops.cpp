@@ -1,4 +1,4 @@
-// What holds after a Loop that isn't unrolled. Copies of its body are walked until it is known what a trip leaves as it was;
+// Loops that aren't unrolled. Copies of the body are walked until it is known what a trip leaves unchanged;
 // everything else is carried: item by item where a container keeps its structure, as a whole list where it doesn't.
 #include "passes/container_loops.h"
 
@@ -77,7 +77,7 @@ void ContainerWalk::Loop::find_plan() {
   throw TooMuchWork{};
 }
 
-// Of the loop, before it.
+// Returns a copy of the loop, inserted before it.
 ir::Node* ContainerWalk::Loop::copy() {
   ir::for_each_node(*node_->blocks()[0], [&](const ir::Node*) { walk_.work(); });
   ir::Node* made = walk_.graph_.copy_node(*node_);

@@ -21,16 +21,16 @@ struct ContainerWalk::CellPlan {
   std::optional<Layout> layout{};
   bool untouched = false;  // an attribute may be so in some trip
   std::vector<Plan> items{};
-  // What it is where an Optional is None when the loop begins.
+  // The kind and keys of an Optional that is None when the loop begins.
   Cell::Kind kind = Cell::Kind::list;
   std::vector<ir::Constant> keys{};
-  // Of a dictionary whose keys aren't those of the first trip: a bool is carried for each that may be missing.
+  // The keys of a dictionary that may be missing in some trip: a bool is carried for each of these.
   std::vector<bool> may_miss{};
   bool unordered = false, unordered_at_first = false;  // after some trip, after the first one
   std::vector<bool> there_at_end{};                    // of each trip, for sure
 };
 
-// What is carried of a value: nothing, all of it, something of its parts or its contents, or which of some constants it is.
+// The part of a value that a loop carries: nothing, the value, parts of it, its contents, or its number among some constants.
 struct ContainerWalk::Plan {
   enum class Kind : std::uint8_t { nothing, value, parts, contents, option, choice };
   Kind kind = Kind::nothing;
@@ -123,7 +123,7 @@ class ContainerWalk::Loop {
   std::set<Site> plan_sites_{};
   std::set<std::pair<std::size_t, std::size_t>> meeting_{};  // places of carried cells that may be one list
   std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
-  // What items of carried lists may be: those of two of them, the same.
+  // The identities of items of carried lists. Items of two such lists may be one object.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
   bool repeats_ = false;    // an object may stand in two places of one of them
   bool in_option_ = false;  // something that is carried may be None

@@ -1,4 +1,4 @@
-// What isn't known to be a value, refinements, and objects that are followed.
+// Optionals, refinements of types, and objects that are followed.
 #include <string_view>
 #include <utility>
 
@@ -39,7 +39,7 @@ ir::Node* ContainerWalk::resolved_node(ir::Node* place, const char* op, std::spa
   return node;
 }
 
-// Of an Optional: where None and a value give different answers, the bool of the Optional is the answer.
+// If None and a value give different answers for an Optional, its bool is the answer.
 void ContainerWalk::is_instance(ir::Node* node) {
   const Abstract from = look(node->input(0));
   if (!from.present) return visit_other(node);
@@ -57,7 +57,7 @@ void ContainerWalk::is_instance(ir::Node* node) {
   give(node, Abstract::of(if_value ? from.present : negated(from.present, node)));
 }
 
-// What TorchScript has checked. `_unwrap_optional` raises if it is None.
+// Refines a type that TorchScript has checked. `_unwrap_optional` raises if the value is None.
 void ContainerWalk::refine(ir::Node* node) {
   const Abstract from = look(node->input(0));
   if (!from.followed()) return visit_other(node);

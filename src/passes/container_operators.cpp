@@ -1,4 +1,4 @@
-// What operators read from lists, dictionaries and tuples that are followed, and those that they make.
+// Operators that make lists, dictionaries and tuples that are followed, and operators that read them.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -234,7 +234,7 @@ void ContainerWalk::give_each(ir::Node* node, const std::vector<Abstract>& resul
   drop(node);
 }
 
-// Of lists of numbers.
+// Handles torch.tensor of a list of numbers.
 void ContainerWalk::tensor(ir::Node* node) {
   const Abstract from = look(node->input(0));
   if (!(from.cell && heap_.at(*from.cell).layout && read_columns(node, *from.cell))) visit_other(node);

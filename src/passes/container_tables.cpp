@@ -113,7 +113,7 @@ void ContainerWalk::write_table(ir::Node* node, CellId dict) {
     labelled(fresh->return_node(), "aten::append", std::array{keys, key}, {}, site);
     labelled(fresh->return_node(), "aten::append", std::array{values, value}, {}, site);
     if (sets) return next(branch);
-    // What it gives is looked up in the keys as they are afterwards.
+    // The result is looked up in the keys as they are afterwards.
     const ir::TypeRef integer = ir::simple_type(ir::TypeKind::integer);
     ir::Node* place = labelled(node, "aten::index", std::array{keys, key}, {&integer, 1}, site);
     ir::Node* read = labelled(node, "aten::__getitem__", std::array{values, place->output()}, {&value_type, 1}, site);

@@ -140,7 +140,7 @@ void ContainerWalk::run_again(const ir::Graph& original) {
   safely(top->return_node(), &ContainerWalk::put_outputs);
 }
 
-// What isn't followed holds the very objects that it is given, so these can't be followed either.
+// A container that isn't followed holds the very objects that it gets, so these can't be followed either.
 std::set<Site> ContainerWalk::failed_with_contents() const {
   std::set<Site> all = failed_;
   const auto fails = [&](CellId id) {
@@ -330,7 +330,7 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
   return cell;
 }
 
-// What has been written reaches those that may be the same object.
+// Spreads writes to cells that may be the same object.
 void ContainerWalk::spread(ir::Node* place, Site site) {
   do {
     write_back(place);
@@ -493,7 +493,7 @@ void ContainerWalk::visit_other(ir::Node* node) {
   const auto written = written_operands(*node);
   for (const std::size_t i : written)
     if (const auto at = known_.find(node->input(i)); at != known_.end() && has_cells(at->second)) leave(at->second);
-  // What it stores somewhere must stay one object with what we follow.
+  // A container that the node stores somewhere must stay one object with the followed one.
   const bool stores = node->is("prim::SetAttr") || std::ranges::any_of(written, [&](std::size_t i) {
                         return !ir::is(node->input(i)->type(), ir::TypeKind::tensor);
                       });
@@ -547,7 +547,7 @@ void ContainerWalk::give(ir::Node* node, Abstract result) {
     know(node->output(), std::move(result));
     return drop(node);
   }
-  // What a read refines stays refined.
+  // The type that a read refines stays refined.
   replace(node->output(), result.value);
   node->erase();
 }

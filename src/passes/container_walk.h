@@ -29,14 +29,14 @@ namespace compatcheck::passes {
 
 using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the program and its attribute
 
-// What comes from these places can't be followed: the walk has to be made again without.
+// Containers made at these sites can't be followed: the walk must be made again without them.
 struct Unfollowed {
   std::set<Site> sites;
   bool lacks_names = false;  // unless loops carry which names mean one object
 };
 struct TooMuchWork {};
 
-// What an attribute is at the beginning of a call and at its end.
+// The use of an attribute in one call.
 struct AttributeCourse {
   bool read_before_write = false;  // a call may read what the last one left
   bool changed = false;
@@ -74,7 +74,7 @@ class ContainerWalk {
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
-  // What the attribute is at the end is the same for every input, but for sizes whose logarithms are rounded.
+  // Whether the attribute ends with the same value for every input, but for sizes whose logarithms are rounded.
   bool is_nearly_constant(const AttributeKey& key) const;
 
  private:

@@ -23,7 +23,7 @@ void ContainerWalk::write(ir::Node* node) {
   spread(behind, site);
 }
 
-// What the operator gives: the list itself, if anything; then it goes.
+// Sets the operator's result, which is the list itself, and drops the operator.
 void ContainerWalk::wrote(ir::Node* node, CellId id) {
   ++changes_;
   if (!node->outputs().empty()) know(node->output(), Abstract::of_cell(id));
@@ -120,7 +120,7 @@ ir::Value* ContainerWalk::stand_in(ir::Value* value, ir::Node* place) {
   return node->output();
 }
 
-// What reads `value` gets what is known of it.
+// Makes readers of `value` read `abstract`.
 void ContainerWalk::stand_for(ir::Value* value, Abstract abstract, ir::Node* place) {
   if (abstract.followed())
     know(stand_in(value, place), std::move(abstract));

@@ -1,4 +1,4 @@
-// What a node does beside computing its outputs, as far as operator and schema tell.
+// The effects of a node beside its outputs, as far as operator and schema show them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ bool writes(const ir::Node& node);
 bool gives_what_it_writes(const ir::Node& node);  // its one result is the tensor or list itself
 bool writes_anything(const ir::Block& block);     // its own blocks included
 
-// Of tensor_split by places that don't certainly ascend: x.tensor_split([3, 1]).
+// Whether it is a tensor_split by places that may not ascend: x.tensor_split([3, 1]).
 bool gives_overlapping_parts(const ir::Node& split);
 
 // Another run with the same arguments may give other values.

@@ -148,7 +148,7 @@ Evaluated absolute(const ir::Node&, Arguments in) {
   return std::nullopt;
 }
 
-// What fits in an int exactly enough: libtorch raises for the rest, or gives what the machine gives.
+// Converts numbers that fit in an int; for others libtorch raises, or returns what the machine does.
 Evaluated to_int(double number) {
   if (!(std::fabs(number) < 9.2e18)) return std::nullopt;
   return Constant{static_cast<std::int64_t>(number)};

@@ -42,7 +42,7 @@ bool are_apart(const ir::Value* a, const ir::Value* b) {
   return (new_a || new_b) && (new_a || is_given_tensor(a)) && (new_b || is_given_tensor(b));
 }
 
-// What the operator's inputs are known to be; nullopt unless that is enough to try.
+// Evaluates the operator on its inputs; nullopt unless enough of them are known.
 std::optional<ir::Constant> result_of(const ir::Node& node) {
   if (!can_evaluate(node)) return std::nullopt;
   if (compares_identity(node) && node.input(0) == node.input(1)) return ir::Constant{node.is("aten::__is__")};
@@ -102,7 +102,7 @@ bool list_changes(const ir::Node& node, const Aliases& aliases) {
          std::any_of(inputs.begin(), inputs.end(), [&](const ir::Value* input) { return aliases.written(input); });
 }
 
-// What the node's output is known to be.
+// Returns the node's output, if it is known.
 std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue& from_elsewhere) {
   if (auto result = result_of(node)) return result;
   if (auto result = property_of_all(node)) return result;
@@ -117,7 +117,7 @@ std::size_t depth_of(const ir::Block* block) {
   return depth;
 }
 
-// Of two nodes that both come before a third one.
+// Whether `a` comes after `b`, of two nodes that both come before a third one.
 bool comes_later(const ir::Node* a, const ir::Node* b) {
   if (a->owner() != b->owner()) return depth_of(a->owner()) > depth_of(b->owner());
   for (const ir::Node* node = b->next(); node; node = node->next())
@@ -173,8 +173,8 @@ ir::Value* result_each_way(const ir::Node& node, const Operands& operands, ir::B
   return branch->add_output(node.output()->type());
 }
 
-// Of arguments that are constant whichever way branches go, a further output of these: `mode == "sum"`, where mode is one of two
-// texts.
+// Makes the result a further output of branches, if the arguments are constant in each of their blocks: `mode == "sum"`, where
+// mode is one of two texts.
 ir::Value* result_by_branch(const ir::Node& node) {
   if (!can_evaluate(node) || holds_memory(node.output()->type())) return nullptr;
   const Operands operands(node.inputs().begin(), node.inputs().end());
@@ -183,7 +183,7 @@ ir::Value* result_by_branch(const ir::Node& node) {
   return result_each_way(node, operands, nullptr);
 }
 
-// What many values of usual size take isn't counted.
+// Spends the budget for a large result. Values of usual size aren't counted.
 bool affordable(const ir::Constant& result, Budget& budget) {
   constexpr std::size_t usual = 1024;
   const std::size_t bytes = ir::footprint(result);

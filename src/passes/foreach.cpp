@@ -19,7 +19,7 @@ bool is_foreach(const ir::Node& node) {
   return !(node.overload() == "Tensor" && node.op().starts_with("aten::_foreach_addc"));
 }
 
-// What each member's call is; PyTorch computes maximum and minimum by clamping.
+// Returns the operator for each member; PyTorch computes maximum and minimum by clamping.
 std::string member_op(std::string_view op) {
   const std::string_view name = op.substr(prefix.size());
   if (name == "norm") return "aten::linalg_vector_norm";

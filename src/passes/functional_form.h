@@ -15,7 +15,8 @@ std::optional<std::size_t> written_by_form(const ir::Node& write, const schema::
 // x.t_(), x.unsqueeze_(0): nothing is written, but later uses of x find other sizes; views of it don't.
 bool changes_its_sizes(const ir::Node& write);
 
-// What the write leaves in its tensor or list, which held `current` before. The node becomes its functional form, or goes.
+// Returns the value of the tensor or list after the write; `current` is the one before. The node becomes its functional form, or
+// is removed.
 ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schema::Registry& registry);
 
 // Made from a write that keeps its tensor's dtype: the result has the dtype of the first argument. (TorchScript's own `inplace`

@@ -17,7 +17,7 @@ namespace compatcheck::passes {
 using CellId = std::uint32_t;
 using Site = std::uint64_t;  // where a container comes from; the same in every copy of a graph
 
-// What a value is: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, an Optional of which
+// One of: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, an Optional of which
 // only the running model knows whether it is None, or a choice: a text, an enum's member, a device, or a number that follows from
 // such, of which only the running model knows which one of several it is.
 struct Abstract {
@@ -78,7 +78,7 @@ struct Layout {
   std::vector<Abstract> options{};  // of a choice
 };
 
-// What it is if it isn't None; null if it is.
+// Returns the value that isn't None; null if it is None.
 const Abstract* content(const Abstract& abstract);
 
 // The same value, the same cell, equal constants, or tuples of such.
@@ -87,7 +87,7 @@ bool same(const Abstract& a, const Abstract& b);
 struct Cell {
   enum class Kind : std::uint8_t { list, dict, object };
   Kind kind = Kind::list;
-  // Of a list only `made` or its columns are known, not the items. A dict has one list of its keys and one of its values.
+  // The `made` value or the columns of a list are known, not its items. A dict has one list of its keys and one of its values.
   bool whole = false;
   bool untouched = false;            // holds an attribute, which may be as it was when the call began
   std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
@@ -125,7 +125,7 @@ struct Sameness {
 };
 using Identities = std::map<Identity, Sameness>;
 
-// What never changes about a cell.
+// The properties of a cell that never change.
 struct CellOrigin {
   ir::TypeRef type;
   std::set<Site> sites;
@@ -145,7 +145,7 @@ class Heap {
 
   Cell& change(CellId id);  // valid until the next call
 
-  // What a block does to the heap: open before it is walked; close takes it back and returns it.
+  // A block's changes to the heap: open() before it is walked; close() undoes and returns them.
   void open() { frames_.push_back({.first = size()}); }
   HeapChanges close();
   void reopen(const HeapChanges& after);  // puts back what a block that was closed has left, until close()
@@ -162,7 +162,7 @@ class Heap {
   const std::vector<CellId>& cells_of(Identity identity) const;
   std::vector<CellId> sharing(CellId id) const;  // other cells that share one and haven't ended
 
-  // What items of a list that is kept in columns may be, beside objects that only the list has.
+  // The objects that items of a list in columns may be, beside objects that only the list holds.
   void add_elements(CellId list, const std::set<Identity>& identities);
   const std::set<Identity>& elements(CellId list) const;
   std::vector<CellId> lists_that_may_hold(CellId id) const;  // that haven't ended

@@ -146,7 +146,7 @@ class Inliner {
 
   using Modules = std::vector<std::pair<std::string, std::uint32_t>>;  // names and objects
 
-  // Of a ModuleList or ModuleDict, in order.
+  // Returns the modules of a ModuleList or ModuleDict, in order.
   Modules modules_of(const Reached& holder) const {
     Modules modules;
     const ir::Class* type = class_of(holder.object);
@@ -242,7 +242,7 @@ class Inliner {
 
   // ---- Calls
 
-  // What runs in parallel and is waited for may as well run here.
+  // Whether a fork's result is only waited for: it may as well run here.
   static bool only_awaited(const ir::Node& fork) {
     const auto uses = fork.outputs().size() == 1 ? fork.output()->uses() : std::span<const ir::Use>();
     return std::all_of(uses.begin(), uses.end(), [](const ir::Use& use) { return use.user->is("aten::wait"); });

@@ -213,7 +213,8 @@ std::size_t count_trips(ir::Node* loop) {
 // PyTorch refuses an empty list.
 bool demands_items(const ir::Use& use) { return use.operand == 0 && (use.user->is("aten::cat") || use.user->is("aten::stack")); }
 
-// What the body gives in each trip, after a loop that has one: a value from outside of it, or what is no Optional any more.
+// Replaces results of a loop that certainly has a trip: by a value from outside that each trip returns, or by a value that is no
+// Optional any more.
 std::size_t settle_results(ir::Node* loop) {
   std::size_t settled = 0;
   for (std::size_t i = 0; i < loop->outputs().size(); ++i) {

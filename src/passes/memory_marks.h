@@ -1,4 +1,4 @@
-// What facts have settled of a node's memory, as attributes of the node. The graph may have changed since: a mark speaks of what
+// Marks on nodes for facts about their memory, as attributes. The graph may have changed since: a mark describes what
 // PyTorch does, whatever the arguments are by now.
 #pragma once
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_rounds = 50;
 
-// What the passes work on.
+// The state that passes share.
 struct Work {
   ir::Graph& graph;
   const ir::Program* program;  // null for a graph from text
@@ -178,7 +178,7 @@ void run_all(Rounds& rounds) {
   rounds.run(false);
 }
 
-// Of the writes that the passes couldn't take away.
+// Makes state of the writes that the passes couldn't remove.
 void make_state(Normalized& normalized, Work& work, const NormalizeOptions& options, Rounds& rounds) {
   if (!options.state_as_inputs || !work.program) return;
   auto& state = normalized.state;
@@ -237,7 +237,7 @@ bool may_lack_keys(const ir::Graph& graph) {
   return may;
 }
 
-// What settles without dropping assertions is done once for the graphs with and without them.
+// Settles as much as possible with assertions, once for the graphs with and without them.
 void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) {
   const bool may_gain = may_lack_keys(work.graph);
   if (!keep_exceptions(work.graph) && !may_gain) return;

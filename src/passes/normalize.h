@@ -22,7 +22,7 @@ struct Normalized {
   // attribute `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first
   // argument, whatever promotion would give.
   ir::Graph graph;
-  // Of the method's inputs, by number, what a call that leaves them out takes.
+  // The default values of the method's inputs, by number.
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
   std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;

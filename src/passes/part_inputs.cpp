@@ -19,7 +19,7 @@ void add_once(Keys& keys, std::string key) {
   if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
 }
 
-// Of "name.key", "name.key.more".
+// Returns the keys in "name.key" and "name.key.more".
 Keys told_keys(const std::string& name, const std::vector<std::string>& told) {
   Keys keys;
   for (const std::string_view text : told)
@@ -30,8 +30,8 @@ Keys told_keys(const std::string& name, const std::vector<std::string>& told) {
   return keys;
 }
 
-// What is done with an input, seen through the Optional that it may be: nullopt if more than reading single members. The keys of
-// a dictionary are in the model's order.
+// Adds the keys under which an input is read, through the Optional that it may be. False if anything else is done with it. The
+// keys of a dictionary are in the model's order.
 bool add_reads(const ir::Order& order, const ir::Value* value, Keys& keys) {
   std::vector<ir::Use> uses(value->uses().begin(), value->uses().end());
   std::ranges::sort(uses, {}, [&](const ir::Use& use) { return order.of(use.user); });

@@ -58,16 +58,16 @@ std::size_t numbers_as_operands(ir::Graph& graph, const ir::Watch& watch = {});
 
 std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch = {});  // each constant once, at the top
 
-// What is known of a value from elsewhere, as from shapes of inputs; nullopt if nothing.
+// Returns a value that is known from elsewhere, as from shapes of inputs; nullopt if it isn't.
 using KnownValue = std::function<std::optional<ir::Constant>(const ir::Value&)>;
 // But lists; needs no alias analysis.
 std::size_t fold_numbers(ir::Graph& graph, Budget& budget, const ir::Watch& watch = {});
 std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget& budget, const KnownValue& known = {},
                            const ir::Watch& watch = {});
 
-// What lists, dictionaries, tuples and objects hold, and attributes that calls write, is followed through the program: what reads
-// them gets what it reads, and writes go. What can't be followed stays as it is. Writes to lists that are the model's inputs are
-// added to `lost`.
+// Follows the contents of lists, dictionaries, tuples and objects, and of attributes that calls write, through the program. Reads
+// become the values that they read, and writes are removed. Uses that can't be followed stay. Writes to lists that are the
+// model's inputs are added to `lost`.
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch = {});
 
@@ -85,7 +85,7 @@ std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watc
 // ---- Clean-up
 
 std::size_t merge_common_subexpressions(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
-// What only computes, and nobody reads; needs no alias analysis.
+// Removes nodes without effects whose outputs aren't read; needs no alias analysis.
 std::size_t remove_unused(ir::Graph& graph, const ir::Watch& watch = {});
 std::size_t remove_dead_code(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
@@ -100,7 +100,7 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
 // So do dictionaries of which each call reads only keys that it has set before.
 std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch = {});
 
-// Of a graph that writes: aten::reshape of what lies in the order of its sizes is aten::view.
+// In a graph that writes, aten::reshape of a contiguous tensor becomes aten::view.
 std::size_t settle_reshapes(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
 // Calls of torch.autograd.Functions in a graph's text (`^MyClip(0.5)(%x)`) become calls of prim::PythonOp's overload of that
@@ -119,7 +119,7 @@ struct UnresolvedWrite {
 std::size_t functionalize_writes(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
                                  std::vector<ir::LostWrite>* lost = nullptr, const ir::Watch& watch = {});
 
-// What still writes.
+// The writes that are left.
 std::vector<UnresolvedWrite> unresolved_writes(const ir::Graph& graph, const ir::Program* program,
                                                const schema::Registry& registry, const ir::Watch& watch = {});
 

@@ -136,7 +136,7 @@ class Rebinder {
     call->set_schema(schema);
     call->set_overload(schema ? schema->overload : "");
     use_after(object, made, *call);
-    // Of a branch the object comes as one more result.
+    // A branch returns the object as one more result.
     for (ir::Block* block = call->owner(); block != object->block(); block = block->parent()) {
       ir::Node* branch = block->owner();
       for (ir::Block* way : branch->blocks()) way->add_output(way == block ? made : object);

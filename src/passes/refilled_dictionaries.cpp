@@ -16,7 +16,7 @@ bool names_key(const ir::Node& node) {
   return node.is("aten::_set_item") || node.is("aten::__getitem__") || node.is("aten::__contains__");
 }
 
-// Of one attribute.
+// The uses of one attribute.
 struct Attribute {
   std::vector<ir::Node*> reads, accesses;
   bool local = true;

@@ -1,4 +1,4 @@
-// What says something about a model rather than computing it: prints, type refinements, devices, assertions.
+// Nodes that compute nothing: prints, type refinements, devices, assertions.
 #include <algorithm>
 
 #include "passes/assertions.h"

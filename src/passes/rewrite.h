@@ -80,7 +80,7 @@ const T* known(const ir::Value* value) {
   return constant ? constant->get<T>() : nullptr;
 }
 
-// What a way of the program that raises gives: never read.
+// Whether the value comes from a path of the program that raises: it is never read.
 bool is_undefined(const ir::Value* value);
 
 // Made without items.

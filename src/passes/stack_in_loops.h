@@ -20,7 +20,7 @@ inline constexpr std::string_view stack_append = "prim::StackAppend";
 bool is_stacked(const ir::Node& loop, std::size_t i);
 bool stacks_anything(const ir::Node& loop);
 
-// Of a graph that is not folded any more: no other pass expects stacks. Returns how many lists became one.
+// Only for a graph that isn't folded any more: no other pass expects stacks. Returns how many lists became one.
 std::size_t stack_in_loops(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
 }  // namespace compatcheck::passes

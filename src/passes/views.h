@@ -14,7 +14,7 @@
 
 namespace compatcheck::passes {
 
-// What each value is a view of, as the graph stands when this is made.
+// The view that each value is, in the graph as it is when the object is made.
 class Views {
  public:
   Views(const ir::Graph& graph, const Aliases& aliases);

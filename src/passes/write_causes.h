@@ -10,8 +10,8 @@
 
 namespace compatcheck::passes {
 
-// Of what unresolved_writes names: the writes that would have a form, but for another one to the same memory, or for a value that
-// may share it; and that write, or what makes that value.
+// For writes that unresolved_writes names: those that would have a form without another write to the same memory, or without a
+// value that may share it; and that write, or the node that makes that value.
 std::unordered_map<const ir::Node*, const ir::Node*> write_causes(const ir::Graph& graph, const ir::Program* program,
                                                                   const schema::Registry& registry, const ir::Watch& watch = {});
 

@@ -268,7 +268,7 @@ void WritePlan::block_what_stays_changes() {
   }
 }
 
-// Of another family, after the write or in the same loop; null if there is none.
+// Returns a write of another family, after this write or in the same loop; null if there is none.
 const ir::Node* WritePlan::later_in_place(const Writers& writers, const ir::Node* write, Family family) const {
   for (const auto& [other, its_family] : writers.all) {
     watch_.step();
@@ -302,7 +302,7 @@ void WritePlan::find_clashes(LocationId id) {
       if (std::binary_search(reach.begin(), reach.end(), id)) check(id, writers, observer, item);
     }
   }
-  // What an attribute keeps may be read at any time.
+  // The contents of an attribute may be read at any time.
   const auto puts = puts_.find(id);
   if (puts == puts_.end()) return;
   for (const ir::Node* put : puts->second) {
@@ -343,7 +343,7 @@ bool WritePlan::may_hold(LocationId id, const ir::Value* made, const ir::Node* w
   const ir::Node* maker = aliases_->location(id).maker;
   const Family written = family_written(write);
   const std::ptrdiff_t start = lifetimes_.made(made);
-  // What a body makes anew each time is held by what was there before only after it was put into it.
+  // A value that a body makes anew each time is held by older containers only after it was put into them.
   if (maker && written && written->producer() == maker && start < lifetimes_.place(maker)) {
     if (!is_container_value(made)) return false;
     const auto puts = puts_.find(id);
