@@ -1,4 +1,4 @@
-// What changed between two models, or between two saved JSON reports of check().
+// Compares two models, or two saved JSON reports of check().
 //
 //   auto difference = compatcheck::diff("before.json", "after.json");
 #pragma once
@@ -38,14 +38,14 @@ struct FindingChange {
   bool blocks = false;                    // an error that wasn't there
 };
 
-// Of two ONNX models: a node that only one has, or that isn't the same in both.
+// A node that only one of two ONNX models has, or that differs between them.
 struct NodeChange {
   std::string scope, name, op;         // scope: as NodeContents::scope; name: or else what it gives
   bool before = false, after = false;  // whether it is there
   std::vector<PropertyChange> what;    // "operator", "inputs", "outputs", "attribute axis"
 };
 
-// Of two ONNX models' initializers, or two TorchScript models' parameters, buffers and constants.
+// A difference between two ONNX models' initializers, or two TorchScript models' parameters, buffers and constants.
 struct WeightChange {
   std::string scope, name;
   std::optional<std::string> before{}, after{};  // dtype and shape; absent: it isn't there
@@ -54,7 +54,7 @@ struct WeightChange {
   std::string problem{};      // why its elements can't be compared; empty: none
 };
 
-// Of one model, or of one report in a file of several: those of one path and opset belong together, or else all in order.
+// The differences of one model, or of one report in a file of several. Reports of one path and opset are paired, others in order.
 struct ModelDifference {
   std::string before, after;  // path and opset; empty: the report is only on the other side
   std::vector<PropertyChange> properties;

@@ -1,4 +1,4 @@
-// What the library throws: one type per cause, each with a message that a user can act on.
+// The library's exceptions: one type per cause, each with a message that a user can act on.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// What is written for operators that ONNX lacks (docs/export-types.md).
+// The nodes written for operators that ONNX lacks (docs/export-types.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What reads TorchScript files.
+// The reader of TorchScript files.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a model file holds: an ONNX file from any exporter, or a TorchScript file.
+// Lists the contents of a model file: an ONNX file from any exporter, or a TorchScript file.
 //
 //   auto inspection = compatcheck::inspect("model.onnx");
 #pragma once
@@ -29,7 +29,7 @@ struct InspectOptions {
 
 using Scalar = std::variant<std::int64_t, double, bool, std::string>;
 
-// Of the finite elements, in double; absent where there are none.
+// Statistics of the finite elements, in double; absent where there are none.
 struct TensorStatistics {
   std::optional<double> min, max, mean, std;
   std::uint64_t zeros = 0, nan = 0, inf = 0;

@@ -41,10 +41,10 @@ class Model;
 // ModelInfo::identity of a file, without loading it. Throws ModelError for what is no model.
 std::string identity_of(const std::filesystem::path& file);
 
-// What a file is by its content: "torchscript", "exported_program" and "graph_text" can be loaded. These can't: "state_dict",
-// "checkpoint", "tensor", "saved_object" and "pickled_module" of torch.save, "mobile_bytecode", "legacy_tar", "onnx",
-// "tensorrt_engine", "tflite", "hdf5", "gguf", "safetensors", "executorch", "text". "unknown" may be a damaged or packed model.
-// Throws ModelError for a file that is absent, empty or damaged.
+// Returns the format of a file by its content. "torchscript", "exported_program" and "graph_text" can be loaded. These can't:
+// "state_dict", "checkpoint", "tensor", "saved_object" and "pickled_module" of torch.save, "mobile_bytecode", "legacy_tar",
+// "onnx", "tensorrt_engine", "tflite", "hdf5", "gguf", "safetensors", "executorch", "text". "unknown" may be a damaged or packed
+// model. Throws ModelError for a file that is absent, empty or damaged.
 std::string format_of(const std::filesystem::path& file);
 
 // One model, with a Loader of its own. A helper process that it starts ends as soon as the file is read.

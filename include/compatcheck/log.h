@@ -1,4 +1,4 @@
-// What the library says while it works: the files that it reads, the program that it starts, what each step made.
+// The library's log: the files that it reads, the program that it starts, the result of each step.
 //
 //   compatcheck::set_log_sink(compatcheck::LogLevel::info,
 //                             [](compatcheck::LogLevel, std::string_view text) { my_log(text); });

@@ -124,7 +124,7 @@ class Call {
     detail::check(host_.axes(call_, detail::text(argument), detail::text(tensor), &first, &count));
     return {first, first + count};
   }
-  // Of one of the reads above: nullopt instead of Unknown.
+  // Runs one of the reads above, with nullopt instead of Unknown.
   template <class Read>
   static auto if_known(Read&& read) -> std::optional<decltype(read())> {
     try {
@@ -486,7 +486,7 @@ class Registry {
   void facts(std::string_view op, std::function<void(Facts&)> function) const {
     detail::check(host_.add_facts(registry_, detail::text(op), detail::crossing<Facts>(std::move(function))));
   }
-  // What rows name by `requires`: why the call doesn't meet it, or an empty text.
+  // Registers a condition that rows name by `requires`. The function returns why the call doesn't meet it, or an empty text.
   void condition(std::string_view name, std::function<std::string(Call&)> function) const {
     detail::check(host_.add_condition(registry_, detail::text(name), detail::crossing<Call>(stating(std::move(function)))));
   }
@@ -530,7 +530,7 @@ compatcheck_status entered(const compatcheck_host* host, compatcheck_registry* m
 
 }  // namespace detail
 
-// What the library exports; `enter` registers what the plugin brings.
+// Returns the entry that the library exports; `enter` registers the plugin's operators.
 template <void (*enter)(Registry&)>
 constexpr compatcheck_plugin_entry entry() {
   return {compatcheck_abi, sizeof(compatcheck_host), detail::entered<enter>};

@@ -1,4 +1,4 @@
-// What becomes of quantized tensors among a model's inputs and outputs.
+// The form of quantized tensors among a model's inputs and outputs.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ class RangedFile {
 // As for a file: ModelInfo::identity without loading it, from the archive's directory (names, sizes and checksums of the
 // records).
 std::string identity_of(const RangedFile& file);
-// What it is by its content: "torchscript", … (load.h).
+// Returns the format of the file by its content: "torchscript", … (load.h).
 std::string format_of(const RangedFile& file);
 
 }  // namespace compatcheck

@@ -1,4 +1,4 @@
-// What the tool knows without a model: the effective mapping table, an operator's history, the rules.
+// Reference data that needs no model: the effective mapping table, an operator's history, the rules.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct ReferenceOptions {
   Scaffold scaffold = Scaffold::none;  // of explain: instead of the page, a mapping file or a plugin to start from
 };
 
-// What each operator becomes. Names may be given with or without "aten::"; none: all. Throws UsageError for an
+// Describes the ONNX form of each operator, of all operators if none is named. Names need no "aten::". Throws UsageError for an
 // unknown operator, with the nearest names.
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
@@ -36,7 +36,7 @@ std::string describe_operators(const std::vector<std::string>& operators, const 
 // profile says.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
-// What explain() has a page for beside operators: ids of rules; and engines, as CheckOptions::targets names them.
+// Further pages of explain(): ids of rules, and engines as CheckOptions::targets names them.
 std::vector<std::string> rule_ids();
 std::vector<std::string> engine_names();
 

@@ -51,8 +51,8 @@ std::vector<Report> read_reports(std::string_view text);
 // The findings of the text report alone, by section; with `quiet` those that fail the gate. Empty: there are none.
 std::string render_findings(const Report& report, const RenderOptions& options = {});
 
-// What convert() wrote, as text: "opset 17 · 69 nodes · 46.8 MB", and a line each of dynamic dimensions, functions and external
-// data where there are any; without an end of line.
+// Describes the model that convert() wrote: "opset 17 · 69 nodes · 46.8 MB", and a line each for dynamic dimensions, functions
+// and external data where there are any; without an end of line.
 std::string render(const WrittenModel& written);
 
 // text, json, jsonl, junit or markdown; UsageError for others.

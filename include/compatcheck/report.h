@@ -1,4 +1,4 @@
-// What check() finds, as data. The JSON report has the same fields in the same order (`compatcheck schema`).
+// The findings of check() as data. The JSON report has the same fields in the same order (`compatcheck schema`).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Verdict : std::uint8_t { yes, no, needs_input };
 enum class OperatorClass : std::uint8_t { one_to_one, one_to_many, missing, structural };
 enum class Severity : std::uint8_t { error, warning, note };
 
-// What the integers of a quantized tensor stand for: (integer - zero point) * scale.
+// The values of a quantized tensor's integers: (integer - zero point) * scale.
 struct Quantization {
   std::vector<double> scales;  // one, or one for each position along `axis`
   std::vector<std::int64_t> zero_points;
@@ -180,7 +180,7 @@ struct GraphSummary {
   std::vector<Node> nodes;
 };
 
-// What convert() wrote.
+// The model that convert() wrote.
 struct WrittenModel {
   int opset = 0;
   std::uint64_t nodes = 0;                        // of the model's graph and of the bodies in it, not of functions

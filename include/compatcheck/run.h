@@ -1,4 +1,4 @@
-// What every long call takes: how to show progress, how to stop.
+// Options of every long call: how to show progress, how to stop.
 #pragma once
 
 #include <atomic>

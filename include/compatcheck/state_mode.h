@@ -1,4 +1,4 @@
-// What becomes of the values that a model keeps between calls.
+// The form of the values that a model keeps between calls.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@
 
 namespace compatcheck {
 
-// What makes the exit code 1.
+// The outcomes that make the exit code 1.
 enum class VerifyFailOn : std::uint8_t {
   error,     // any error
   mismatch,  // errors, except those about sizes that PyTorch itself refuses
@@ -75,7 +75,7 @@ struct FirstBad {
   std::string repro;                    // the folder, if one was asked for
 };
 
-// What bisecting did.
+// The work of bisecting.
 struct Bisection {
   std::uint64_t compared = 0;  // values
   std::uint64_t runs = 0;      // of TorchScript
@@ -123,7 +123,7 @@ struct Verification {
 // check, the conversion and between runs; one run of TorchScript ends with the loader's limit. Throws UsageError (no ONNX
 // Runtime, inputs that don't fit), ModelError (a file that can't be read; a model that PyTorch itself doesn't run).
 Verification verify(const Model& model, const VerifyOptions& options = {});
-// Of an ONNX file from any exporter.
+// Verifies an ONNX file from any exporter.
 Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options = {});
 
 }  // namespace compatcheck

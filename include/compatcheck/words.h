@@ -10,8 +10,8 @@
 
 namespace compatcheck {
 
-// Of ExportType, StateMode, ComplexIo, QuantizedIo, FrontendKind, Preference, ExternalData, FailOn, VerifyFailOn, Format,
-// ReferenceFormat and Scaffold. Throws UsageError for another word: "GIVEN: expected one of …".
+// Parses a word of ExportType, StateMode, ComplexIo, QuantizedIo, FrontendKind, Preference, ExternalData, FailOn, VerifyFailOn,
+// Format, ReferenceFormat or Scaffold. Throws UsageError for another word: "GIVEN: expected one of …".
 template <class Enumerator>
 Enumerator spelled(const std::string& word, const std::string& given);
 
