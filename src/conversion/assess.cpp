@@ -16,7 +16,7 @@ void refuse_without_row(Outcome& outcome, std::string reason) {
   outcome.reason = std::move(reason);
 }
 
-// What settles a value of which the graph's text says too little; empty for a model's file, which holds what it says.
+// Returns the type that a graph's text should state for a value; empty for a model's file, whose types can't be edited.
 std::string type_to_state(const ir::Node& node, const Context& context) {
   if (context.program || node.outputs().size() != 1 || !ir::is(node.output()->type(), ir::TypeKind::tensor)) return {};
   return "write dtype and sizes into the type of " + ir::described(*node.output()) +
@@ -53,7 +53,7 @@ const Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
   return remembered(attempts_, node, opset, [&] { return attempter_.attempt(node, opset); });
 }
 
-// What computes nothing by itself, a write that would be lost and a call that PyTorch refuses are never kept.
+// Structural nodes, writes that would be lost and calls that PyTorch refuses are never kept.
 bool Assessor::is_kept(const Outcome& outcome) const {
   if (context_.export_type == ExportType::raw) return true;
   if (!may_be_foreign(*outcome.node, context_.export_type) || outcome.structural || outcome.unresolved_write ||

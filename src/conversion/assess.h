@@ -13,8 +13,8 @@
 namespace compatcheck::conversion {
 
 struct Assessment {
-  // Of every node, blocks included, in order; where all are ok, and the model's inputs and outputs aren't, of its prim::Return
-  // too.
+  // The outcomes of all nodes, in blocks too, in order; where all are ok, and the model's inputs and outputs aren't, also that of
+  // prim::Return.
   std::vector<Outcome> outcomes;
   bool convertible() const;  // every outcome ok
 };

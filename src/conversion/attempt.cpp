@@ -104,7 +104,7 @@ bool is_shipped(const std::string& op, const ir::Program* program) {
   return program && states_schema_of(program->library_schemas, op);
 }
 
-// What torch.export leaves of Python in a program: no row helps, but PyTorch's own decompositions.
+// Whether torch.export left this Python construct in the program: no row helps, but PyTorch's own decompositions do.
 bool state_left_by_export(Outcome& outcome) {
   const std::string_view op = outcome.node->op();
   const bool autocast = op.starts_with(ir::exported_ops::autocast);
@@ -313,7 +313,7 @@ bool begins_undefined(const ir::Value* value) {
   return loop && loop->is("prim::Loop") && value->index() > 0 && passes::is_undefined(loop->input(value->index() + 1));
 }
 
-// What an If hands on of that: ONNX Runtime takes it to have the sizes of the other branch.
+// Whether an If passes on such a value: ONNX Runtime assumes that it has the sizes of the other branch.
 bool hands_on_undefined(const ir::Value* value) {
   const ir::Node* branch = value->producer();
   return branch && branch->is("prim::If") && std::ranges::any_of(branch->blocks(), [&](const ir::Block* way) {
@@ -331,7 +331,7 @@ bool states_sizes(const symbolic::Fact& fact) {
 void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
   const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
   for (std::size_t i = 0; i < first.size(); ++i) {
-    // What nobody reads, as no branch set it, is made of the other's sizes.
+    // An output that no branch set is never read: it gets the other's sizes.
     const symbolic::Fact& leaving = facts.of(node.output(i));
     const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
     const bool open = states_sizes(leaving) && (hands_on_undefined(first[i]) || hands_on_undefined(second[i]));
@@ -482,7 +482,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     check_row(call, row, outcome.emitted, known, context_.table, opset);
 }
 
-// What belongs to no row: a refusal is the graph's own.
+// Tries work that belongs to no row: a refusal is the graph's own.
 template <class Work>
 void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
   onnx::Model model = empty_model(context_, opset);
@@ -498,7 +498,7 @@ void Attempter::on_trial(Attempt& attempt, int opset, Work&& work) {
   attempt.range = builder.range();
 }
 
-// What leaves an If or goes round a Loop needs the form of an ONNX value, and so what it is made of.
+// Values that leave an If or that a Loop carries need the form of an ONNX value, so their parts must be known.
 void Attempter::try_control(Attempt& attempt, int opset) {
   const ir::Node& node = *attempt.outcome.node;
   std::vector<ir::DType> dtypes;

@@ -44,7 +44,7 @@ struct Outcome {
   std::vector<std::string> differences;  // ok: of these nodes from PyTorch, with --prefer compact
 };
 
-// What came of it, and the opsets for which it holds.
+// The outcome of an attempt, and the opsets for which it holds.
 struct Attempt {
   Outcome outcome;
   std::optional<symbolic::Verdict>

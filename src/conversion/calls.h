@@ -13,7 +13,7 @@
 
 namespace compatcheck::conversion {
 
-// What the table says of an operator at every opset; looked up once for each.
+// The table's rows of an operator at every opset; looked up once for each.
 class Lookups {
  public:
   explicit Lookups(const Context& context) : context_(context) {}
@@ -49,7 +49,7 @@ class RowEmitter {
   onnx::OpsetRange opsets_{mapping::lowest_opset, mapping::highest_opset};
 };
 
-// What each output of a call is, where facts alone tell: numbers, small integer tensors, tensors without elements.
+// Returns the outputs of a call where facts alone decide them: numbers, small integer tensors, tensors without elements.
 std::optional<std::vector<handlers::Operand>> known_results(const symbolic::Call& call, const mapping::Row& row,
                                                             onnx::Builder& builder);
 

@@ -10,7 +10,7 @@
 
 namespace compatcheck::conversion {
 
-// What the source calls the first of these that it names: "`loss`", or "a variable".
+// Returns the source's name of the first of these values that has one: "`loss`", or "a variable".
 std::string variable(std::initializer_list<const ir::Value*> values);
 
 struct ChangedRank {

@@ -1,4 +1,4 @@
-// What the verdicts and the conversion of one graph read.
+// The data that verdicts and conversion of one graph read.
 #pragma once
 
 #include <functional>

@@ -20,7 +20,7 @@ bool is_defect(const std::exception& fault);
 // Names the operator, its place in the user's source and the opset; without one the fault lies in the facts, which hold at all.
 DefectOfCall defect_at(const ir::Node& node, std::optional<int> opset, const std::exception& fault);
 
-// What isn't derived from std::exception (Refusal, Wanting, Impossible) passes.
+// Exceptions that aren't derived from std::exception (Refusal, Wanting, Impossible) pass.
 template <class Work>
 auto telling_defects(const ir::Node& node, std::optional<int> opset, Work&& work) -> decltype(work()) {
   try {

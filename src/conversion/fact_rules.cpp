@@ -28,7 +28,7 @@ bool is_on_tensors(const schema::Schema& schema) {
          std::any_of(schema.returns.begin(), schema.returns.end(), tensor);
 }
 
-// What the tables or a family say of an operator on tensors by this name; what a user's file states comes first.
+// Returns the fact rule of the tables or a family for an operator on tensors of this name; a user's file comes first.
 symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
                                    const schema::Registry& schemas, const symbolic::Registry& registry) {
   if (const auto word = users_fact_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);

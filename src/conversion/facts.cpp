@@ -37,7 +37,7 @@ constexpr int loop_rounds = 8;
 // Loops inside loops multiply their rounds: from so many visits a node on, what a loop changes is forgotten at once.
 constexpr std::size_t most_visits = 32;
 constexpr std::size_t bytes_a_step = 1024;  // of facts, which cost as much as a node
-// What facts of more than usual size may take in all, in bytes. One may take a share of what is left, so that large ones don't
+// The bytes that facts of more than usual size may use in all. One may use a share of the rest, so that large ones don't
 // use it up for small ones.
 constexpr std::size_t usual_fact = 1024;
 constexpr std::size_t most_large_facts = 64 << 20;
@@ -65,7 +65,7 @@ void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
   if (!tensor.shape && type->tensor.sizes) tensor.shape = symbolic::unknown_sizes(type->tensor.sizes->size());
 }
 
-// What is not known of an input is for --input to say, members of a list included.
+// Marks the unknown facts of an input, members of a list included: --input states them.
 void want_input(Fact& fact, std::uint32_t input) {
   if (auto* list = std::get_if<ListFact>(&fact.value)) {
     if (list->items)
@@ -142,7 +142,7 @@ class Statement {
   const FactTable& facts() const { return facts_; }
   std::size_t work() const { return work_; }
 
-  // Of some nodes alone, whose facts are forgotten; null: of all.
+  // States facts of some nodes only, whose facts are forgotten first; null for all.
   void only(const NodeSelection* nodes) {
     only_ = nodes;
     visits_left_ = nodes ? most_visits * nodes->size() : all_visits_;
@@ -297,7 +297,8 @@ class Statement {
     }
   }
 
-  // What the graph's text says of a result that no rule states. Its sizes hold where the arguments have those that were seen:
+  // Returns the graph text's fact of a result that no rule states. Its sizes hold where the arguments have the sizes that were
+  // seen:
   // --input may say others.
   Fact seen_result(const ir::Node& node, const ir::TypeRef& type) const {
     Fact fact = fact_of_type(type);
@@ -342,7 +343,7 @@ class Statement {
     }
   }
 
-  // What a rule couldn't tell, it couldn't for lack of something in its arguments.
+  // A rule leaves a fact open because one of its arguments is open.
   void derive_unknown(Fact& fact, const ir::Node& node, bool has_rule) const {
     if (!has_rule) {
       fact.blame = &node;
@@ -355,7 +356,7 @@ class Statement {
     }
   }
 
-  // What is written keeps its dtype: the first argument of an in-place operator, the `out=` of another.
+  // The written tensor keeps its dtype: the first argument of an in-place operator, the `out=` of another.
   void keep_written_dtype(Fact& fact, const ir::Node& node, std::size_t output) const {
     auto* tensor = std::get_if<TensorFact>(&fact.value);
     if (!tensor) return;
@@ -467,7 +468,7 @@ class Statement {
     if (holds(loop.input(1)) && holds(loop.blocks()[0]->outputs()[0])) tensor->shape->front() = *trips->integer;
   }
 
-  // What enters the loop unset is what a trip makes of it; false if that fills nothing.
+  // Gives values that enter the loop unset the facts of a trip's results; false if that fills nothing.
   bool fill(std::vector<Fact>& state, std::vector<bool>& unset, const ir::Block& body) {
     bool filled = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
@@ -555,7 +556,7 @@ FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inpu
 
 namespace {
 
-// What values lead to: facts of nothing else hang on theirs.
+// The nodes that values reach: only their facts depend on the values' facts.
 class Reached {
  public:
   Reached(const std::vector<const ir::Value*>& from, const ir::Block& block) : values_(from.begin(), from.end()) { add(block); }

@@ -17,8 +17,8 @@
 
 namespace compatcheck::conversion {
 
-// What is said of one model input, from --input, example inputs or the file, or assumed. What it leaves open is the caller's to
-// mark (`wants`).
+// The stated or assumed fact of one model input, from --input, example inputs or the file. The caller marks what is
+// open (`wants`).
 struct InputFact {
   std::string name;  // the graph's own, "x" or "pair.0" for a member of a tuple
   symbolic::Fact fact;
@@ -56,12 +56,13 @@ class NodeSelection {
 // follows from it is stated again. The graph must not change.
 class FactTrials {
  public:
-  // What it is given must outlive it.
+  // The constructor's arguments must outlive the object.
   FactTrials(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
              const symbolic::Registry& registry, const ir::Program* program, const ir::Watch& watch);
   ~FactTrials();
 
-  // Of every value, as state_facts does; from the second time on, of those that inputs with other facts than before reach.
+  // States the facts of every value, as state_facts does; from the second time on, of values that inputs with changed facts
+  // reach.
   void state(const std::vector<InputFact>& inputs);
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);

@@ -64,7 +64,7 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
     attributes.push_back({"overload_name", named.overload});
     return attributes;
   }
-  // What tells a Python function is its own attribute, pyname.
+  // A Python function is named by its own attribute, pyname.
   if (!named.overload.empty() && named.op != "prim::PythonOp") attributes.push_back({"overload_name", named.overload});
   for (const ir::Attribute& attribute : node.attributes()) {
     if (attribute.name == "inplace" || !is_carried(node, attribute)) continue;  // the first is a mark of ours
@@ -75,7 +75,7 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
   return attributes;
 }
 
-// What PyTorch would refuse stays refused, whoever would run it.
+// A call that PyTorch would refuse stays refused, whatever would run it.
 void demand_possible(const ir::Node& node, const Context& context) {
   for (const ir::Value* output : node.outputs())
     if (const std::string& reason = context.facts.of(output).impossible; !reason.empty())

@@ -30,7 +30,7 @@ using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;
 std::vector<handlers::Operand> write_foreign(const ir::Node& node, const Context& context, onnx::Builder& builder,
                                              const OperandOf& operand_of);
 
-// What stands for a value on trial, whose dtype may be open.
+// Returns the operand for a value on trial, whose dtype may be open.
 handlers::Operand open_operand(const ir::Value& value, const Context& context, onnx::Builder& builder);
 
 // As an attribute of a node; null for what no attribute holds: objects, dictionaries, tensors.

@@ -1,4 +1,4 @@
-// What goes into and comes out of an operator that isn't ONNX's: one ONNX value for each argument and each result.
+// The arguments and results of operators that aren't ONNX's: one ONNX value for each.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ onnx::ValueInfo number_type(const symbolic::NumberFact& fact);
 // Its type as far as it is known; null where no value is needed: None, and what is known already. Throws Refusal for what ONNX
 // has no value of.
 std::optional<onnx::ValueInfo> foreign_output(const symbolic::Fact& fact, const ir::Value& value);
-// What `made` stands for, in the form that the fact tells.
+// Returns the operand that `made` stands for, in the form of the fact.
 handlers::Operand foreign_result(const symbolic::Fact& fact, const ir::Value& value, const onnx::Value& made,
                                  onnx::Builder& builder);
 

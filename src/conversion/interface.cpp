@@ -157,7 +157,7 @@ class Collector {
         collect(members[i], name + "." + std::to_string(i), keyed);
   }
 
-  // What an attribute holds after the call. The next call is given it as the input that it was.
+  // Collects the value of an attribute after the call, which is the input of the next call.
   void collect_state(const ir::Value* value, const ir::Value& input, const passes::StateAttribute& state) {
     demand_same_form(input, *value, state);
     collect(value, state.output, true);

@@ -1,4 +1,4 @@
-// What the ONNX model takes and gives. The conversion and its dry run both come here.
+// The inputs and outputs of the ONNX model, for the conversion and its dry run.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct Output {
   std::string quantized{};                            // what it stands for: "qu8(0.5,128)"; empty: not quantized, or not known
 };
 
-// Of one of the graph's outputs: the module that makes it; `otherwise` for what no module but the root makes.
+// Names one of the graph's outputs after the module that makes it; `otherwise` if that is the root.
 std::string output_name(const ir::Value& value, const std::string& otherwise);
 
 // The first output, or member of a tuple, that is a text: refused whatever is known of the inputs. Null if there is none.

@@ -202,7 +202,7 @@ class Lowering {
     call(node);
   }
 
-  // What can't become ONNX, with what it is of.
+  // Names the part of the model in errors about values that can't become ONNX.
   template <class Work>
   static void explained(const std::string& what, Work&& work) {
     try {
@@ -315,7 +315,7 @@ class Lowering {
     return values.front();
   }
 
-  // What leaves a body is made in it.
+  // Values that leave a body must be made in it.
   Values in_body(const onnx::Graph& body, Values values) {
     std::set<onnx::ValueId> made;
     for (const onnx::Node& node : body.nodes) made.insert(node.outputs.begin(), node.outputs.end());

@@ -25,9 +25,9 @@ struct Stand {
   onnx::ValueId onnx = onnx::absent;
 };
 
-// Of a graph that Assessor finds convertible at the opset. Throws UsageError for names that don't fit, ModelError naming the
-// call where something can't be expressed that no single call shows, InternalError where the trial promised more.
-// `stands`, if given, learns what stands for what; constants and what is known while converting have no ONNX value.
+// Converts a graph that Assessor finds convertible at the opset. Throws UsageError for names that don't fit, ModelError naming
+// the call where something can't be expressed that no single call shows, InternalError where the trial promised more. `stands`,
+// if given, learns what stands for what; constants and what is known while converting have no ONNX value.
 onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOptions& options,
                   std::vector<Stand>* stands = nullptr);
 

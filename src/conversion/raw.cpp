@@ -133,7 +133,7 @@ class Raw {
     return made;
   }
 
-  // What leaves a graph is made by a node of it, and leaves once.
+  // A value that leaves a graph must be made by a node of it, and may leave only once.
   Value leaving(const ir::Value& value, const onnx::Graph& graph) {
     const Value held = values_.at(&value);
     const bool made_here = std::ranges::any_of(

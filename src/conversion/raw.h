@@ -12,7 +12,7 @@ namespace compatcheck::conversion {
 // Throws Refusal for a node that no file holds: a constant of a class, a quantized tensor.
 void demand_raw(const ir::Node& node);
 
-// Of a graph whose nodes all pass demand_raw. Throws UsageError for names that don't fit.
+// Converts a graph whose nodes all pass demand_raw. Throws UsageError for names that don't fit.
 onnx::Model raw_model(const ir::Graph& graph, const Context& context, const LowerOptions& options);
 
 }  // namespace compatcheck::conversion

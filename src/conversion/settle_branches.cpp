@@ -72,7 +72,7 @@ class Branch {
     return reads;
   }
 
-  // What reads a value of open rank, and hands it on.
+  // Finds the readers of a value of open rank, and those that pass it on.
   void find_readers() {
     std::unordered_set<const ir::Value*> depend(branch_->outputs().begin(), branch_->outputs().end());
     for (ir::Node* node = branch_->next(); node; node = node->next()) {
@@ -90,7 +90,7 @@ class Branch {
     }
   }
 
-  // What they need of that depends on the If moves with them, and the rest before the If.
+  // Moves operands that depend on the If with their readers, and the other operands before the If.
   void close() {
     std::unordered_set<const ir::Value*> needed;
     for (auto node = later_.rbegin(); node != later_.rend(); ++node) {

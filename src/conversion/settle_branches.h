@@ -9,8 +9,8 @@
 
 namespace compatcheck::conversion {
 
-// What reads such a tensor moves into both ways of the If, up to the operators whose results have one rank whatever they are
-// given. Of a graph without writes. Returns how many nodes moved.
+// Readers of such a tensor move into both blocks of the If, up to the operators whose results have one rank whatever their
+// arguments are. For a graph without writes. Returns how many nodes moved.
 std::size_t settle_branches(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Watch& watch);
 
 }  // namespace compatcheck::conversion

@@ -160,7 +160,7 @@ class Settler {
     return any;
   }
 
-  // Of elements of the tensor itself, each once.
+  // Settles as_strided that reads elements of the tensor itself, each once.
   bool settle_strided(ir::Node* node) {
     if (is_marked(*node, passes::view_mark) || memory_.resized(node->input(0))) return false;
     const Call call(*node, facts_);

@@ -11,7 +11,7 @@
 
 namespace compatcheck::conversion {
 
-// Of a graph that writes. What gives its argument is replaced by it; other calls are marked for the alias analysis and the
+// For a graph that writes. Calls that return their argument are replaced by it; others are marked for the alias analysis and the
 // functionalization of writes (passes/memory_marks.h). Returns how many calls changed.
 std::size_t settle_memory(ir::Graph& graph, const symbolic::FactTable& facts, const ir::Program* program, const ir::Watch& watch);
 

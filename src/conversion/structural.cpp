@@ -27,7 +27,7 @@ bool is_needed(const ir::Value* value, const mapping::Table& table) {
   });
 }
 
-// What settles the node's inputs settles its result: the dtype and shape of a tensor, or whether there is one.
+// The verdict waits for the inputs that decide the node's result: the dtype and shape of a tensor, or whether there is one.
 Verdict wanting(const ir::Node& node, std::string message, const symbolic::FactTable& facts) {
   Verdict verdict{.truth = Truth::unknown, .message = std::move(message)};
   const auto model_inputs = node.graph()->inputs();

@@ -1,4 +1,4 @@
-// What a value's type says by itself.
+// The facts that a value's type states.
 #pragma once
 
 #include "ir/type.h"

@@ -56,7 +56,7 @@ void WrittenMemory::forget_part(const ir::Value* value, Fact& fact) const {
   }
 }
 
-// Of a list that stays as long as it is.
+// Forgets facts of a member of a list whose length doesn't change.
 void WrittenMemory::forget_member(const ir::Value* list, Fact& member) const {
   if (member.tensor())
     forget_part(list, member);

@@ -1,4 +1,4 @@
-// What facts can't say of memory that something writes, at whatever place.
+// The limits of facts about memory that something writes, at any place.
 #pragma once
 
 #include <memory>

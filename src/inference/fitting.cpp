@@ -15,7 +15,7 @@ namespace compatcheck::inference {
 using symbolic::Fact;
 using symbolic::FactTable;
 
-// What an input reaches, as far as it is looked at.
+// The nodes that an input reaches, as far as they are examined.
 struct Fitting::Cone {
   conversion::NodeSelection nodes;
   std::unordered_set<const ir::Value*> values;
@@ -42,7 +42,7 @@ struct Fitting::Cone {
     return use.user->is("prim::TupleUnpack") ||
            (use.user->is("prim::TupleIndex") && use.operand == 0 && ir::constant_of(use.user->input(1)));
   }
-  // What stands for a member of the tuple; null where the node takes another one.
+  // Returns the value that stands for a member of the tuple; null where the node reads another one.
   static const ir::Value* member_of(const ir::Node& node, std::size_t place) {
     if (node.is("prim::TupleUnpack")) return place < node.outputs().size() ? node.output(place) : nullptr;
     const auto* index = ir::constant_of(node.input(1))->get<std::int64_t>();
@@ -192,7 +192,7 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
   return true;
 }
 
-// What a loop carries may lose its rank or its dtype after the first trip.
+// Carried values may lose their rank or dtype after the first trip.
 bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
   const ir::Block& body = *loop.blocks()[0];
   bool fits = true;
@@ -223,7 +223,7 @@ void Fitting::suppose(const Leaf& leaf, std::span<const Leaf> alike, const Cone&
 
 namespace {
 
-// What speaks for all of them speaks for none.
+// Drops hints that all candidates share.
 void drop_shared_hints(std::vector<Candidate>& candidates) {
   std::unordered_map<const ir::Node*, std::size_t> count;
   std::size_t left = 0;

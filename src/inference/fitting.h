@@ -59,7 +59,7 @@ class Fitting {
   // that are supposed to be the same. False where that is too much work.
   bool try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike = {});
 
-  // What isn't settled by then is asked for.
+  // Whether the work is used up: the report asks for facts that are still open.
   bool exhausted() const { return trials_.work() > most_work; }
 
  private:

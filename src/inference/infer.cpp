@@ -46,7 +46,7 @@ struct Choice {
 
 bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
 
-// What readers refuse that may not run counts where it leaves something.
+// Ignores refusals of readers that may not run, if no candidate remains otherwise.
 void forget_unsure(std::vector<Candidate>& candidates) {
   if (std::ranges::any_of(candidates, is_left)) return;
   for (Candidate& candidate : candidates)
@@ -87,8 +87,8 @@ std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Str
   return Choice{.candidate = chosen, .reader = all ? nullptr : reader};
 }
 
-// What the first of the hints says. An operand of fewer dimensions may lead to the same rank: the highest is as its neighbours
-// are.
+// Returns the choice of the first hint. An operand of fewer dimensions may lead to the same rank: the highest is as its
+// neighbours are.
 std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kind kind) {
   std::optional<Choice> choice;
   std::size_t first = 0;
@@ -287,7 +287,7 @@ class Inferring {
       --choice.candidate;
   }
 
-  // What refuses the sizes that it would be given.
+  // Returns the node that refuses the sizes that the leaf would get.
   const ir::Node* misfit_of(const Leaf& leaf, const TensorFact& tensor, const std::vector<const ir::Node*>& anyway) {
     const ir::Node* misfit = nullptr;
     with_sizes(leaf, tensor, [&] {
@@ -338,7 +338,7 @@ class Inferring {
     }
   }
 
-  // What reads both, were it so.
+  // Returns the node that would read both.
   const ir::Node* partner_of(const Leaf& leaf, const TensorFact& tensor, const std::vector<Leaf>& others) {
     const Inferred before = inferred_;
     const bool found = found_;

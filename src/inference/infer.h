@@ -1,4 +1,4 @@
-// What a model's inputs must be that neither the file nor the caller states, by what reads them.
+// Infers facts of a model's inputs that neither the file nor the caller states, from their readers.
 //
 // Nothing here says what an operator demands: facts and the tables' conditions do. An input is supposed to have each dtype and
 // each rank in turn; what its readers refuse is out (fitting.h). Sizes that nobody states get names, and what facts and
@@ -20,7 +20,7 @@
 
 namespace compatcheck::inference {
 
-// What it is given must outlive it.
+// All members must outlive the object.
 struct Sources {
   const mapping::Table& table;
   const schema::Registry& schemas;
@@ -28,13 +28,13 @@ struct Sources {
   const ir::Watch& watch;
 };
 
-// What follows from a reader: "f32", "rank 4", "3 in dimension 1". Null: from no reader, as all take it.
+// A conclusion from a reader: "f32", "rank 4", "3 in dimension 1". A null reader: all readers accept it.
 struct Reason {
   std::string what;
   const ir::Node* reader = nullptr;
 };
 
-// Of an input, or of a member of one that is a tuple; of a list, what holds for each member.
+// The assumption about an input, or about a member of a tuple; for a list, it holds for each member.
 struct Assumption {
   Leaf leaf;
   symbolic::Fact fact;  // what was stated, and what is assumed beyond it
@@ -60,7 +60,7 @@ struct Inferred {
 bool infer(const ir::Graph& graph, conversion::FactTrials& facts, const std::vector<conversion::InputFact>& given,
            const Sources& sources, Inferred& inferred);
 
-// Of a dimension that has no name yet: "x0" of x.
+// Names a dimension that has no name yet: "x0" of x.
 std::string dimension_name(const std::string& input, std::size_t dim);
 
 // As --input says it: "f32:x0,3,224"; sizes that aren't known have no name.

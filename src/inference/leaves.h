@@ -16,7 +16,7 @@ struct Leaf {
   std::vector<std::size_t> path;  // places in tuples inside of tuples
   bool of_list = false;           // each member of a list whose length isn't known
 
-  // Of what the whole input's fact says. Nothing: it isn't of this form, as the caller gave None.
+  // Finds the leaf's fact in that of the whole input. Null if the input isn't of this form, as the caller gave None.
   const symbolic::Fact* in(const symbolic::Fact& whole) const;
   symbolic::Fact with(symbolic::Fact whole, symbolic::Fact leaf) const;
 };

@@ -13,7 +13,7 @@
 
 namespace compatcheck::inference {
 
-// What a name turned out to be, and which reader demands it.
+// The size of a name, and the reader that demands it.
 struct Settled {
   std::string name;
   symbolic::Dim size;
@@ -33,7 +33,7 @@ class SizeSolver {
 
   // Demands of one node.
   void hear(const symbolic::SizeDemand& demand, const ir::Node& reader, bool for_sure);
-  // What the demands heard settle: those that hold for sure first, operands that may stretch last. Empty: nothing more.
+  // Solves the demands heard: those that certainly hold first, operands that may stretch last. Empty if nothing more follows.
   std::vector<Settled> solve() const;
 
   const std::vector<Heard>& heard() const { return heard_; }

@@ -23,7 +23,7 @@ Verdict not_known(const Fact& fact, std::string message) {
   return {.truth = Truth::unknown, .message = std::move(message), .wants = fact.wants, .blame = fact.blame};
 }
 
-// What settles either.
+// Joins the inputs that settle either verdict.
 void want(Verdict& total, const Verdict& other) {
   std::vector<std::uint32_t> merged;
   std::ranges::set_union(total.wants, other.wants, std::back_inserter(merged));

@@ -12,7 +12,7 @@ namespace compatcheck::symbolic {
 // the called overload lacks is taken at its default in the overloads that have it, as if the call had left it out.
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas);
 
-// What PyTorch itself demands.
+// Checks the conditions that PyTorch itself sets.
 Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, const Call& call, const Registry& registry,
                 const schema::Registry& schemas);
 

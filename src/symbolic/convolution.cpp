@@ -119,7 +119,7 @@ Facts col2im(const Call& call) {
 
 // ---- Demands
 
-// Of the last `dims` dimensions of the result, or of a list of sizes.
+// Demands windows in the last `dims` dimensions of the result, or in a list of sizes.
 void demand_windows(Demands& demands, const Shape& sizes, std::size_t dims) {
   for (std::size_t i = sizes.size() - std::min(dims, sizes.size()); i < sizes.size(); ++i)
     demands.at_least(sizes[i], 1, "dimension " + std::to_string(i) + " of the result");

@@ -123,8 +123,8 @@ Facts affine_grid(const Call& call) {
   return {tensor_fact(call.dtype_of("theta"), std::move(shape))};
 }
 
-// Of one place between corners ONNX takes -1, PyTorch the middle. ONNX Runtime's AffineGrid fails where a size is 0, as
-// torch.nn.functional.affine_grid does: named sizes are taken to be 1 at least.
+// For one place between corners ONNX uses -1, PyTorch the middle. ONNX Runtime's AffineGrid fails where a size is 0, as
+// torch.nn.functional.affine_grid does: named sizes are assumed to be at least 1.
 Verdict affine_grid_is_exact(const Call& call) {
   const auto size = call.dims("size");
   const Verdict no{.truth = Truth::no, .message = "a size may be 0, or 1 with align_corners"};

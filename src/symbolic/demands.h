@@ -24,11 +24,11 @@ class Demands {
   void equal(const Dim& size, const Dim& wanted, std::string_view what);  // "WHAT must be 8, but is 4"
   void multiple(const Dim& size, const Dim& of, std::string_view what);   // "WHAT must be a multiple of 3, but is 4"
   void broken(std::string_view what);                                     // "WHAT"
-  // Of a tensor argument, if its rank is known.
+  // Demands a rank of a tensor argument, if the rank is known.
   void rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
   // A list of `count` members, or of one that stands for all.
   void length(const Call& call, std::string_view argument, std::size_t count);
-  // Of tensor arguments and of those in lists, as far as they are given.
+  // Demands one dtype of tensor arguments and of tensors in lists, as far as they are given.
   void one_dtype(const Call& call, std::initializer_list<std::string_view> arguments);
   void one_dtype(const Fact& fact, std::string_view name);
   void broadcasts(const Shape& from, const Shape& to, std::string_view what);  // "WHAT doesn't broadcast to [2, 3]"

@@ -17,7 +17,7 @@ Dim diagonal_length(const Dim& rows, const Dim& columns, std::int64_t offset) {
   return offset == 0 && provably_equal(rows, columns) ? rows : Dim::unknown();
 }
 
-// Of a diagonal from the main one.
+// Returns the distance of a diagonal from the main one.
 Dim distance(std::int64_t offset) { return offset < 0 ? Dim(-1) * Dim(offset) : Dim(offset); }
 
 }  // namespace
@@ -52,7 +52,7 @@ Facts diag_embed(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-// Of a vector the matrix, of a matrix the diagonal.
+// Returns the matrix of a vector, the diagonal of a matrix.
 Facts diag(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto offset = call.integer("diagonal");

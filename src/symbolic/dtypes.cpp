@@ -1,4 +1,4 @@
-// What PyTorch demands of the dtypes of a call's tensors together, where it doesn't promote them. Learnt from its CPU kernels.
+// PyTorch's demands on the dtypes of a call's tensors together, where it doesn't promote them. Learnt from its CPU kernels.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,7 +37,7 @@ Verdict one_dtype_but_mask(const Call& call) {
   return demands.verdict();
 }
 
-// What is written is of the dtype of what it is written to.
+// The values written must have the dtype of the tensor that they are written to.
 Verdict source_has_dtype(const Call& call) { return of_one_dtype(call, {"self", "src", "source", "values"}); }
 
 // The rest, a bias for example, may differ.
@@ -90,7 +90,7 @@ bool is_bool(const Fact& fact) {
   return fact.tensor() && fact.tensor()->dtype == DType::boolean;
 }
 
-// Of add, sub and rsub: bools aren't subtracted, and `alpha` is of the result's kind.
+// Checks add, sub and rsub: bools aren't subtracted, and `alpha` is of the result's kind.
 Verdict terms_fit(const Call& call) {
   Demands demands;
   const Fact &self = call.fact("self"), &other = call.fact("other");
@@ -107,7 +107,7 @@ Verdict terms_fit(const Call& call) {
   return demands.verdict();
 }
 
-// Of addr: `beta` and `alpha` are floats of floats alone.
+// Checks addr: `beta` and `alpha` may be floats only for floating tensors.
 Verdict factors_fit(const Call& call) {
   Demands demands;
   bool whole = true;

@@ -20,8 +20,8 @@ std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes);
 // The names that it is spelled with, in order, each once.
 std::vector<std::string> names_in(const Dim& dim);
 
-// What the only name in the dim stands for where the dim is `size`: 3 for 2*n and 6. nullopt: the dim has no name or several, or
-// nothing fits. Sizes up to most_solved are tried; a dim that grows evenly is solved for all.
+// Returns the value of the only name in the dim where the dim is `size`: 3 for 2*n and 6. nullopt if the dim has no name or
+// several, or if nothing fits. Sizes up to most_solved are tried; a dim that grows evenly is solved for all.
 inline constexpr std::int64_t most_solved = 1 << 16;
 std::optional<std::int64_t> solve(const Dim& dim, std::int64_t size);
 

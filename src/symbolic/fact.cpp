@@ -32,7 +32,7 @@ std::optional<std::int64_t> stored_element(const ir::TensorView& view, std::int6
   }
 }
 
-// Of tensors whose bytes came along; others are weights.
+// Returns the elements of tensors whose bytes are there; other tensors are weights.
 std::optional<std::vector<Dim>> small_contents(const ir::TensorView& view) {
   const std::int64_t count = view.elements();
   if (!view.storage || count > small_elements) return std::nullopt;

@@ -1,4 +1,4 @@
-// What is known of a value before it is computed, whatever the opset.
+// The facts known of a value before it is computed, whatever the opset.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ using Shape = ir::CheckedVector<Dim>;
 
 inline constexpr std::size_t most_contents = 64;
 inline constexpr std::size_t most_wants = 64;
-// What one fact may take, in bytes (footprint): a list of a few thousand tensors. Of what would take more nothing is known.
+// The largest fact in bytes (footprint): a list of a few thousand tensors. A larger one is dropped.
 inline constexpr std::size_t most_fact = 1 << 20;
 
 struct TensorFact {
@@ -82,7 +82,7 @@ Fact fact_of(const ir::Constant& constant, const ir::Program& program);
 const Fact& part_of(const Fact& object, std::string_view name);
 // Those of both.
 std::vector<std::uint32_t> merge_wants(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b);
-// What holds in both: at the joins of If and Loop.
+// Returns the fact that holds for both: at the joins of If and Loop.
 Fact join(const Fact& a, const Fact& b);
 // Both say the same and leave the same open.
 bool same(const Fact& a, const Fact& b);

@@ -51,7 +51,7 @@ Facts reduce_sum(const Call& call) {
 Facts reduce_float(const Call& call) {
   return {tensor_fact(dtype_or(call, as_float(dtype_of(first_tensor(call)))), reduced_sizes(call))};
 }
-// Of u8, which stood for bool before there was one, it is u8.
+// The result of u8 is u8, which stood for bool before there was one.
 Facts reduce_bool(const Call& call) {
   const auto dtype = dtype_of(first_tensor(call));
   return {

@@ -17,7 +17,7 @@ Facts histogram(const Call& call) {
   return {tensor_fact(dtype, Shape{count}), tensor_fact(dtype, Shape{count + Dim(1)})};
 }
 
-// Of points in several dimensions: (histogram, list of edges). `bins` may be one number for all.
+// Returns the facts of a histogram of points in several dimensions: (histogram, list of edges). `bins` may be one number for all.
 Facts joint_histogram(const Call& call) {
   constexpr std::int64_t most_dimensions = 64;
   const auto dtype = self_of(call).dtype;

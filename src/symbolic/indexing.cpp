@@ -15,8 +15,8 @@ bool is_mask(DType dtype) { return dtype == DType::boolean || dtype == DType::u8
 
 namespace {
 
-// What a list of index tensors, some of them None, reads of a tensor. A mask counts as one vector of positions for
-// each of its dimensions, of a length that nobody knows.
+// The part of a tensor that a list of index tensors reads; some of these may be None. A mask counts as one vector of positions
+// for each of its dimensions, of unknown length.
 struct Indices {
   std::size_t read = 0;              // dimensions of self that are consumed, skipped ones too
   std::optional<std::size_t> first;  // the first that an index replaces

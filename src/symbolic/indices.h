@@ -25,7 +25,8 @@ std::vector<IndexArgument> index_arguments(const Call& call);
 // PyTorch takes no floats there, and numbers for no mask.
 Verdict indices_have_dtypes(const Call& call);
 
-// Of a tensor, its dimension counted from the end where `dim` is negative; nullopt where it isn't known or isn't there.
+// Returns the size of a tensor's dimension, counted from the end where `dim` is negative; nullopt where it isn't known or doesn't
+// exist.
 std::optional<Dim> size_of(const Fact& fact, std::optional<std::int64_t> dim);
 
 }  // namespace compatcheck::symbolic

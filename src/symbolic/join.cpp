@@ -31,7 +31,7 @@ std::optional<DType> promoted(const Tensors& tensors) {
   return promotion.result();
 }
 
-// What each member of a list of unknown length is known to be.
+// Returns the fact that holds for each member of a list of unknown length.
 TensorFact common_member(const Call& call, std::string_view argument) {
   const auto* list = call.fact(argument).list();
   const auto* tensor = list && list->element ? list->element->tensor() : nullptr;

@@ -1,4 +1,4 @@
-// What joining tensors along a dimension gives.
+// The result of joining tensors along a dimension.
 #pragma once
 
 #include "symbolic/shapes.h"

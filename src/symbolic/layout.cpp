@@ -64,8 +64,8 @@ Placement Layouts::state(const ir::Value* value) {
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
 }
 
-// What branches return, and what loops carry: whichever it is, it may lie in order. Its memory counts as new: where it begins
-// isn't known.
+// Returns the placement of values that branches return or loops carry: each candidate may be in order. The memory counts as new:
+// where it begins isn't known.
 std::optional<Placement> Layouts::joined(const ir::Value* value) {
   const ir::Node* node = value->producer();
   const Shape* to = sizes(value);
@@ -119,8 +119,8 @@ Placement Layouts::part(const ir::Value* value, const ir::Node& list, std::size_
   return {Layout{layout.memory, part->offset, part->strides, lies_in_order({part->sizes, part->strides}) == Truth::yes}};
 }
 
-// What was written in place (functionalize_writes) lies where it lay before. Of new memory that is written as a whole that can be
-// told.
+// Returns the placement of a value written in place (functionalize_writes): the one before the write. For new memory written as a
+// whole it can be known.
 Placement Layouts::written(const ir::Value* value) {
   const ir::Value* before = value->producer()->input(0);
   const Placement& placement = of(before);

@@ -14,7 +14,7 @@ struct Viewed {
 };
 
 bool takes_view(std::string_view op);
-// What the call's output is of `self`; nullopt where it isn't known.
+// Returns the view of `self` that the call's output is; nullopt where it isn't known.
 std::optional<Viewed> view_of(const Call& call, const Viewed& self);
 // A part of the list that `split` makes.
 std::optional<Viewed> part_of_split(const Call& split, const Viewed& self, std::size_t part);

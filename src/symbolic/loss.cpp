@@ -17,7 +17,8 @@ Facts reduced_loss(const Call& call, std::optional<DType> dtype, std::optional<S
   return {tensor_fact(dtype, *reduction == 0 ? std::move(unreduced) : std::optional(Shape{}))};
 }
 
-// Of several tensor arguments that broadcast; with a margin, a float, integers become floats.
+// Returns the facts of a function of several tensor arguments that broadcast; with a margin, which is a float, integers become
+// floats.
 Facts elementwise(const Call& call, std::initializer_list<const char*> arguments, bool margin = false) {
   Promotion promotion;
   std::optional<Shape> shape = Shape{};
@@ -29,7 +30,7 @@ Facts elementwise(const Call& call, std::initializer_list<const char*> arguments
   return reduced_loss(call, margin ? as_float(promotion.result()) : promotion.result(), std::move(shape));
 }
 
-// Of integers there is no mean, and their sum is i64.
+// Returns the dtype of a reduced loss: integers have no mean, and their sum is i64.
 std::optional<DType> reduced_dtype(const Call& call, std::optional<DType> dtype) {
   if (!dtype || !ir::is_integral(*dtype) || call.integer("reduction").value_or(0) == 0) return dtype;
   if (call.integer("reduction") == 1) throw Impossible{"there is no mean of integers"};
@@ -52,7 +53,7 @@ Facts l1(const Call& call) {
   return facts;
 }
 
-// What is computed keeps the dtype of one argument, whatever the others promote to.
+// Returns facts with the dtype of one argument, whatever the others promote to.
 Facts as_argument(const Call& call, std::initializer_list<const char*> arguments, const char* like) {
   Facts facts = elementwise(call, arguments);
   std::get_if<TensorFact>(&facts.front().value)->dtype = call.dtype_of(like);
@@ -101,8 +102,8 @@ Facts margin_ranking(const Call& call) {
 
 Facts of_self(const Call& call) { return reduced_loss(call, self_of(call).dtype, self_of(call).shape); }
 
-// Of (classes), (batch, classes) or (batch, classes, ...), an index of a class for each element; cross_entropy_loss takes a
-// target of the scores' own shape for probabilities.
+// Demands an index of a class for each element of (classes), (batch, classes) or (batch, classes, ...); cross_entropy_loss
+// accepts a target of the scores' own shape for probabilities.
 void demand_classes(const Call& call) {
   const auto &self = self_of(call).shape, &target = tensor_of(call, "target").shape;
   const bool pictures = call.op().starts_with("aten::nll_loss2d"), entropy = call.op() == "aten::cross_entropy_loss";
@@ -116,7 +117,7 @@ void demand_classes(const Call& call) {
     demands.equal(product(*weight), (*self)[classes], "the number of weights");
   const auto dtype = call.dtype_of("target");
   const bool floating = dtype && ir::is_floating(*dtype);
-  // Of one vector, the dtype tells probabilities from one index.
+  // For one vector, the dtype distinguishes probabilities from one index.
   const bool scores = entropy && (rank == 1 ? floating : target && target->size() == rank);
   if (dtype && scores && !floating) demands.broken("'target' must hold the probabilities of classes, which are floating");
   if (dtype && !scores && (target || !entropy) && *dtype != DType::i64 && (*dtype != DType::u8 || rank > 2))
@@ -150,7 +151,8 @@ Facts by_class(const Call& call) {
   return facts;
 }
 
-// Of (batch, features) by a weight of (classes, features); the gradients are results, too.
+// Returns the facts of a linear layer and cross entropy: (batch, features) by (classes, features); the gradients are results,
+// too.
 Facts linear_entropy(const Call& call) {
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "linear_weight");
   Demands demands;

@@ -59,7 +59,7 @@ Facts native_batch_norm(const Call& call) {
   return facts;
 }
 
-// Of size 1 in all dimensions but one; with -1 a number.
+// Returns the fact of a norm except in one dimension: size 1 in all other dimensions; a number with -1.
 Fact length_except(const Call& call) {
   const TensorFact& v = tensor_of(call, "v");
   const auto dim = call.integer("dim");

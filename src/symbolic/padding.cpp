@@ -22,7 +22,7 @@ Facts pad(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-// What a circular pad repeats comes from what its negative widths leave; PyTorch copies the margins from each other, or from
+// A circular pad repeats elements that its negative widths leave; PyTorch copies the margins from each other, or from
 // memory that nothing filled, if that is less.
 void circle_fits(const std::vector<const Fact*>& widths, const Shape& shape, Demands& demands) {
   for (std::size_t i = 0; i + 1 < widths.size(); i += 2) {

@@ -13,7 +13,7 @@ struct Operands {
 // Tensor and Scalar arguments take part; `alpha` and `value` scale what is there and must be of its kind already.
 Operands pointwise_operands(const Call& call);
 
-// Of the result; with its elements, where small integer tensors of known elements are added, multiplied …
+// Returns the fact of the result, with its elements where small integer tensors of known elements are added, multiplied …
 Fact pointwise_fact(const Call& call, Operands operands);
 
 }  // namespace compatcheck::symbolic

@@ -213,7 +213,7 @@ void demand_indices(Demands& demands, const Call& call) {
     demands.equal((*indices.shape)[i], (*self.shape)[i], "dimension " + std::to_string(i) + " of indices");
 }
 
-// Of pools to a size, and of unpooling.
+// Checks the sizes of pools to a size, and of unpooling.
 Verdict pooled_size_fits(const Call& call) {
   Demands demands;
   const auto dims = pooled_dims(call);

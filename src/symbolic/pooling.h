@@ -1,4 +1,4 @@
-// What windows leave of the pooled dimensions.
+// The sizes of pooled dimensions.
 #pragma once
 
 #include "symbolic/shapes.h"

@@ -19,13 +19,13 @@ ir::DType to_float(ir::DType dtype);
 // The dtype of the real and imaginary parts.
 ir::DType real_part(ir::DType dtype);
 
-// Of a dtype that may not be known: to_float and real_part, and the complex dtype whose parts are so precise.
+// to_float and real_part of a dtype that may not be known, and the complex dtype whose parts have this precision.
 std::optional<ir::DType> as_float(std::optional<ir::DType> dtype);
 std::optional<ir::DType> as_real(std::optional<ir::DType> dtype);
 std::optional<ir::DType> as_complex(std::optional<ir::DType> dtype);
 
 Fact real_fact(const TensorFact& tensor);  // of its shape, in the dtype of its parts
-// Of complex tensors, also in lists, the real or imaginary parts: nothing else is known of these.
+// Returns the fact of the real or imaginary parts of complex tensors, also in lists: nothing else is known of these.
 Fact part_of(Fact fact);
 
 // torch.result_type of any number of operands: tensors with dimensions decide before 0-d tensors, and those before

@@ -1,4 +1,4 @@
-// What tensors are asked for besides their sizes: dtypes, places, storage: facts.
+// Facts of tensors' properties beside their sizes: dtypes, devices, storage.
 #include <algorithm>
 #include <iterator>
 
@@ -69,7 +69,7 @@ Facts can_cast(const Call& call) {
   return {boolean_fact(kind(*from) <= kind(*to))};
 }
 
-// What TorchScript calls the value's type, where a word says it; empty otherwise.
+// Returns TorchScript's name of the value's type, where it is one word; empty otherwise.
 std::string_view type_word(const Fact& fact) {
   if (fact.tensor()) return "Tensor";
   if (fact.is_none()) return "NoneType";

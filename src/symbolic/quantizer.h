@@ -23,10 +23,10 @@ const ir::Quantizer* known_quantizer(const Fact& fact);
 // A quantized tensor of which no quantizer is known.
 bool lacks_scale(const Fact& fact);
 
-// What some functions give whatever they are given: "aten::sigmoid".
+// Returns the quantizer of operators whose result has a fixed one: "aten::sigmoid".
 std::optional<ir::Quantizer> fixed_quantizer(std::string_view op, ir::DType dtype);
 
-// What the sum or product of a quantized tensor and a number becomes.
+// The quantization of the sum or product of a quantized tensor and a number.
 struct WithNumber {
   // The integers of the tensor stay, are mirrored within the dtype's range, are all 0, or are moved and scaled.
   enum class Integers : std::uint8_t { same, mirrored, zero, moved } integers = Integers::same;
@@ -36,7 +36,7 @@ struct WithNumber {
 // Null where the tensor's scale or the number isn't known.
 std::optional<WithNumber> with_number(const Call& call);
 
-// Of a quantized result of the call. Null: not known.
+// Returns the quantizer of a quantized result of the call; null if it isn't known.
 std::shared_ptr<const ir::Quantizer> quantizer_of(const Call& call, ir::DType dtype);
 
 }  // namespace compatcheck::symbolic

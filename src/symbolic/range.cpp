@@ -31,7 +31,7 @@ std::optional<double> range_end(const Call& call, std::string_view argument, dou
 // A count that PyTorch can give.
 Dim length_of(double count) { return count >= 0 && count < 9e15 ? Dim(static_cast<std::int64_t>(count)) : Dim::unknown(); }
 
-// Of integers, which may have more digits than a double.
+// Returns the length of a range of integers, which may have more digits than a double.
 std::optional<Dim> whole_length(const Call& call) {
   if (!is_whole_end(call.fact("end")) || !is_whole_end(start_fact(call)) || !is_whole_end(step_fact(call))) return std::nullopt;
   const auto first = call.has("start") ? call.dim("start") : Dim(0), last = call.dim("end"),
@@ -49,7 +49,7 @@ Dim range_length(const Call& call, std::optional<DType> dtype) {
   return start && end && step && *step != 0 ? length_of(std::ceil((*end - *start) / *step)) : Dim::unknown();
 }
 
-// What a short range of integers holds.
+// Returns the elements of a short range of integers.
 std::optional<std::vector<Dim>> range_contents(const Call& call, const Dim& length) {
   const auto first = call.has("start") ? call.dim("start") : Dim(0), by = call.has("step") ? call.dim("step") : Dim(1);
   if (!first || !by || !length.is_number() || *length.number() > static_cast<std::int64_t>(most_contents)) return std::nullopt;

@@ -1,4 +1,4 @@
-// What reductions leave of their first tensor.
+// The dimensions that reductions keep of their first tensor.
 #pragma once
 
 #include "symbolic/shapes.h"

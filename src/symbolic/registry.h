@@ -1,4 +1,4 @@
-// What the families register: functions that state facts, and conditions that data can't say. Handlers join them
+// The registry of the families: functions that state facts, and conditions that data can't express. Handlers join them
 // when the converter does.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What runs along a dimension: facts.
+// Facts of operators that run along a dimension.
 #include <algorithm>
 
 #include "symbolic/demands.h"

@@ -21,13 +21,13 @@ const std::optional<Facts>& items_of(const Call& call, std::size_t i) {
   return list ? list->items : unknown;
 }
 
-// What holds for every item of a list of unknown length.
+// Returns the fact of every item of a list of unknown length.
 Fact common_item(const Call& call, std::size_t i) {
   const auto* list = call.input(i).list();
   return list && list->element ? *list->element : Fact{};
 }
 
-// What holds for every item, of known number or not.
+// Returns the fact of every item of a list of known or unknown length.
 Fact item_of_any(const Call& call, std::size_t i) {
   const auto& items = items_of(call, i);
   if (!items || items->empty()) return common_item(call, i);

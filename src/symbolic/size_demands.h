@@ -1,5 +1,5 @@
-// What facts and conditions demand of sizes: mostly that they are equal. They state it once, where they use it; whoever wants to
-// know it listens while they are asked.
+// The demands of facts and conditions on sizes: mostly that they are equal. They state each once, where they use it; to
+// know it, listen while they are evaluated.
 #pragma once
 
 #include <cstdint>

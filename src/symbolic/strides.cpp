@@ -19,7 +19,7 @@ std::optional<Ints> known_numbers(const Shape& dims) {
   return all;
 }
 
-// What depends on a comparison that names leave open.
+// Thrown where a comparison of named sizes is open.
 struct Open {};
 
 bool proved_equal(const Dim& a, const Dim& b) {
@@ -58,7 +58,8 @@ std::optional<Shape> view_strides(const Strided& tensor, const Shape& sizes) {
   return at == -1 ? std::optional(strides) : std::nullopt;
 }
 
-// Of two dimensions, which comes first from the inside: below 0 a, above 0 b, 0 if nothing tells. Stretched ones tell nothing.
+// Compares two dimensions: below 0 if `a` is the inner one, above 0 if `b` is, 0 if no operand decides it. Stretched ones decide
+// nothing.
 int compare(std::size_t a, std::size_t b, const Ints& sizes, const std::vector<Ints>& operands) {
   for (const Ints& strides : operands) {
     if (strides[a] == 0 || strides[b] == 0) continue;

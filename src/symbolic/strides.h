@@ -25,9 +25,9 @@ struct Reshaped {
   Shape strides{};
 };
 Reshaped reshaped_strides(const Strided& tensor, const Shape& sizes);
-// Of new memory in the order in which a tensor lies: infer_dense_strides, which is what preserve_format asks for.
+// Returns the strides of new memory in the order of the tensor's elements: infer_dense_strides, which preserve_format uses.
 std::optional<Shape> preserved_strides(const Strided& tensor);
-// Of what TensorIterator makes of operands that broadcast to `sizes`.
+// Returns the strides that TensorIterator gives to the result of operands that broadcast to `sizes`.
 std::optional<Shape> iterated_strides(const Shape& sizes, std::span<const Strided> operands);
 // The dimensions from the outermost to the innermost, if the elements fill their memory without gaps; nullopt if that isn't
 // known.
