@@ -15,7 +15,7 @@ inline constexpr std::uint64_t small_storage_bytes = 512;
 std::optional<std::int64_t> reach(std::int64_t offset, std::span<const std::int64_t> sizes,
                                   std::span<const std::int64_t> strides);
 
-// That many elements of `element` bytes in `storage` bytes; nullopt never fits.
+// Whether so many elements of `element` bytes fit in `storage` bytes; nullopt never fits.
 bool fits(std::optional<std::int64_t> elements, std::size_t element, std::uint64_t storage);
 
 }  // namespace compatcheck::files

@@ -27,7 +27,7 @@ class InputFile {
   // Throws ModelError for one that is read by ranges.
   int descriptor() const;
   bool is_ranged() const { return ranges_ != nullptr; }
-  // Of one that is read by ranges: what will be read soon, in one request. Else nothing happens.
+  // Fetches ranges that will be read soon in one request, if the file is read by ranges.
   void fetch(std::span<const ByteRange> ranges) const;
 
   // Throws ModelError if the file ends before; `bytes` is not limited by the file's size, so check it first.

@@ -1,4 +1,4 @@
-// What a pickle names, found without making anything: enough to tell weights from pickled Python objects.
+// The names in a pickle, found without making anything: enough to distinguish weights from pickled Python objects.
 #pragma once
 
 #include <cstdint>

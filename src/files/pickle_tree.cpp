@@ -61,7 +61,7 @@ class PickleReader {
     stack_.pop_back();
     return id;
   }
-  // What lies above the last mark is the innermost container's.
+  // Items above the last mark belong to the innermost container.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   // Where on the stack the last `count` values begin, or those above the last mark, which is taken off.
   std::size_t last(std::size_t count) const {
@@ -197,7 +197,7 @@ class PickleReader {
     }
   }
 
-  // What may stand in a pickle, but means nothing to us.
+  // Skips instructions that a pickle may have, but that don't matter here.
   void take_other(const PickleStep& step) {
     switch (step.opcode) {
       case op::binbytes:

@@ -1,4 +1,4 @@
-// What a pickle holds, without making or calling anything: calls and objects stay what they are.
+// The contents of a pickle, without making or calling anything: calls and objects stay as they are.
 #pragma once
 
 #include <cstddef>

@@ -71,7 +71,7 @@ class ObjectReader {
     return {std::move(made)};
   }
 
-  // What torch.save makes of what isn't plain: by a function's name and arguments.
+  // Reads values that torch.save writes as a function's name and arguments.
   ir::Constant called(const PickleItem& call, int depth) {
     const PickleItem &function = at(call.members[0]), &arguments = at(call.members[1]);
     if (function.kind != Kind::name || arguments.kind != Kind::tuple) damaged();

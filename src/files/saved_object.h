@@ -1,4 +1,4 @@
-// What torch.save wrote: a zip archive with a pickle, and a record for each storage.
+// Reads files of torch.save: a zip archive with a pickle, and a record for each storage.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What torch wrote of a quantized tensor beside its elements.
+// The quantizer that torch saves with a quantized tensor.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace compatcheck::files {
 // The bytes of a storage by its key, "3". Empty if there is none.
 using StorageBytes = std::function<std::vector<std::uint8_t>(const std::string& key)>;
 
-// Of (qscheme, scale, zero point), or of (qscheme, scales, zero points, axis) with tensors as the second and third. Null for
+// Reads (qscheme, scale, zero point), or (qscheme, scales, zero points, axis) with tensors as the second and third. Null for
 // anything else.
 std::shared_ptr<const ir::Quantizer> saved_quantizer(const PickleTree& tree, const PickleItem& parameters,
                                                      const StorageBytes& bytes);

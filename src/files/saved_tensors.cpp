@@ -51,7 +51,7 @@ std::string name_of(const PickleItem& item) { return std::string(item.module) + 
 
 [[noreturn]] void damaged_tensor() { throw ModelError("holds a tensor that torch doesn't write so: the file is damaged"); }
 
-// What one number of an element takes: complex ones are two.
+// Returns the bytes of one number of an element; a complex element has two.
 std::size_t number_bytes(ir::DType dtype) {
   const bool complex = dtype == ir::DType::c32 || dtype == ir::DType::c64 || dtype == ir::DType::c128;
   return ir::element_bytes(dtype) / (complex ? 2 : 1);
@@ -214,7 +214,7 @@ const SavedTensors::Place& SavedTensors::stored_at(const NamedStorage& named) {
   return place;
 }
 
-// What a few bytes unpack to would take all memory.
+// Bounds the size, as a few bytes could unpack to all memory.
 void SavedTensors::unpack(const ZipRecord& record) {
   if (record.unpacked > most_unpacked_record || record.unpacked / most_packing > record.stored)
     throw ModelError("record " + record.name + " unpacks to " + std::to_string(record.unpacked) +

@@ -32,7 +32,7 @@ bool starts_as_zip(std::span<const std::uint8_t> head);
 
 // Throws ModelError: truncated, damaged, spread over several disks, a record outside the file.
 ZipDirectory read_zip_directory(const InputFile& file);
-// Of an archive that lies in the file, a stored record of another one. Places are those in the file.
+// Reads the directory of an archive inside the file, a stored record of another archive. Offsets are those in the file.
 ZipDirectory read_zip_directory(const InputFile& file, std::uint64_t start, std::uint64_t bytes);
 
 // The contents of a record that is stored or deflated, at most `at_most` bytes of it. Throws ModelError.
@@ -45,8 +45,8 @@ std::uint64_t contents_offset(const InputFile& file, const ZipRecord& record);
 // for each record: of all but small storages the place is that of the record's header, which tells records apart, too.
 std::uint64_t weights_offset(const InputFile& file, const ZipRecord& record);
 
-// Of a file that is read by ranges, brings in one request what a reader of the model will read: code, pickles, JSON, marks, and
-// the records of small tensors.
+// For a file that is read by ranges, fetches in one request the records that a reader of the model needs: code, pickles, JSON,
+// marks, and the records of small tensors.
 void fetch_small_records(const InputFile& file, const ZipDirectory& directory);
 
 // SHA-256 over names, sizes and CRCs: tells models apart without reading the weights.

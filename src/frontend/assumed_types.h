@@ -9,7 +9,7 @@
 
 namespace compatcheck::frontend {
 
-// What the code does with a call's result.
+// The use that code makes of a call's result.
 struct ResultUse {
   std::string type{};        // as the code states it, "List[Tensor]"; empty if it doesn't
   std::size_t targets = 1;   // `a, b = f(x)`; 0: the result is dropped

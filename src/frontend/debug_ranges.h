@@ -20,7 +20,7 @@ namespace compatcheck::frontend {
 // Frames of recorded Python stacks. Those of all code files are one table: every call that was traced begins in the same script.
 class StackFrames {
  public:
-  // Of a line of a stack, "file.py(12): function"; null if it isn't one. The text must outlive the table.
+  // Returns the location of a line of a stack, "file.py(12): function"; null if it isn't one. The text must outlive the table.
   ir::LocationRef find(std::string_view line, const ir::LocationRef& caller);
 
  private:

@@ -133,7 +133,7 @@ Recognition recognise_zip(const files::InputFile& file, const files::ZipDirector
   return {Format::unknown, "is a zip archive that holds neither TorchScript code nor an exported program", {}};
 }
 
-// Of a file that is read by ranges: the mark and the directory of an archive, or all of a small one.
+// Fetches, of a file that is read by ranges, the magic number and the directory of an archive, or all of a small file.
 void fetch_ends(const files::InputFile& file) {
   const std::uint64_t size = file.size();
   if (size <= small_file)

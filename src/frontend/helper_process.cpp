@@ -131,7 +131,7 @@ struct Memory {
   std::uint64_t anonymous = 0, data = 0;  // bytes; 0 if unknown
 };
 
-// Of /proc/PID/statm, which costs less than the words of /proc/PID/status; its `data` has the stack, too.
+// Reads /proc/PID/statm, which costs less than the words of /proc/PID/status; its `data` includes the stack.
 Memory memory_of(pid_t pid) {
   std::ifstream pages("/proc/" + std::to_string(pid) + "/statm");
   std::uint64_t size = 0, resident = 0, of_files = 0, code = 0, libraries = 0, data = 0;

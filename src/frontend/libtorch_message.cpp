@@ -17,7 +17,7 @@ std::string_view without_frames(std::string_view text) {
   return trimmed(text);
 }
 
-// What failed stands below TorchScript's own traceback.
+// The failure is below TorchScript's own traceback.
 std::string_view without_traceback(std::string_view text) {
   constexpr std::string_view raised = "RuntimeError: ";
   if (!text.starts_with("The following operation failed")) return text;

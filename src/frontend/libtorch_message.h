@@ -1,4 +1,4 @@
-// What of libtorch's error messages a user is told.
+// The part of libtorch's error messages that users see.
 #pragma once
 
 #include <string>

@@ -94,7 +94,7 @@ class Frontend {
   Loaded load_ranges(std::shared_ptr<const files::InputFile> file, const std::string& display_name);
   Loaded load_bytes(std::span<const std::uint8_t> bytes, const std::string& display_name);  // stdin
 
-  // What the helper runs libtorch for, beside loading:
+  // Further work that the helper does with libtorch:
   // Runs forward of the loaded file on seeded random inputs, and `graph` by the interpreter on the same inputs;
   // returns the differences as text, empty if all outputs, shapes, dtypes and, if asked for, written inputs agree.
   struct Execution {
@@ -127,8 +127,8 @@ class Frontend {
                        const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0,
                        const std::vector<std::string>& state = {});
 
-  // What one call of a graph, by the interpreter, holds inside; the graph's constants may lie in the file. Of the block's
-  // executions `first` to `end` the values asked for, which stand in it or around it, in that order: tensors carry their bytes.
+  // Returns inner values of one call of a graph by the interpreter; the graph's constants may be in the file. For the block's
+  // executions `first` to `end` it returns the requested values in or around the block, in that order: tensors carry their bytes.
   struct Wanted {
     const ir::Block* block = nullptr;
     std::uint64_t first = 0, end = 0;

@@ -5,7 +5,7 @@
 
 namespace compatcheck::frontend {
 
-// Of all tensors that the root object reaches or the code holds; views of one storage count once, as the whole of it.
+// Counts all tensors that the root object reaches or the code holds. Views of one storage count once, as the whole storage.
 Parameters count_parameters(const ir::Program& program);
 Parameters count_parameters(const ir::Graph& graph);
 

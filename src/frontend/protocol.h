@@ -1,4 +1,4 @@
-// What the tool and its TorchScript helper program say to each other over one stream socket: a request, then its
+// The protocol between the tool and its TorchScript helper program over one stream socket: a request, then its
 // reply, one at a time. No libtorch here: both sides compile this file.
 #pragma once
 
@@ -51,7 +51,7 @@ struct RunRequest {
   std::uint64_t nudge = 0;              // not 0: the module's weights are rounded differently, by this draw
   std::vector<std::string> state;       // attributes whose values are asked for: "layers.0.k_cache"
 };
-// Of a block's executions, counted from 0, those from `first` to `end`.
+// A request for values in a block's executions `first` to `end`, counted from 0.
 struct BlockValues {
   std::uint32_t block = 0;  // see snapshot.h, `blocks_in_order`
   std::uint64_t first = 0, end = 0;
@@ -133,7 +133,7 @@ struct Frame {
 // Blocking, until all is written; false if the other side is gone. Never raises SIGPIPE.
 bool send_frame(int socket, std::span<const std::uint8_t> bytes, int descriptor = -1);
 
-// What ended the wait for a frame.
+// The event that ended the wait for a frame.
 enum class Receipt : std::uint8_t { frame, closed, damaged, idle };
 // `while_waiting` is called several times a second and may end the wait by returning false (then `idle`).
 Receipt receive_frame(int socket, Frame& frame, const std::function<bool()>& while_waiting = {});

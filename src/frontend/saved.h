@@ -1,4 +1,4 @@
-// What torch.save wrote, as PyTorch's users call it, by the top of its pickle.
+// Names the kind of a file of torch.save in the words of PyTorch's users, by the top of its pickle.
 #pragma once
 
 #include <cstdint>

@@ -319,7 +319,7 @@ template <class Archive, is<ir::LoadNote> T>
 void transfer(Archive& archive, T& n) {
   all(archive, n.kind, n.subject, n.message);
 }
-// What passes index without asking.
+// Checks the references that passes follow unchecked.
 void check(const ir::Program& program, std::uint64_t objects) {
   if (objects > program.objects.size() || program.root >= std::max<std::size_t>(program.objects.size(), 1))
     throw Damaged("it refers to an object that isn't there");
@@ -400,7 +400,7 @@ SnapshotReader::SnapshotReader(std::span<const std::uint8_t> bytes, Content cont
   table(storages);
 }
 
-// What readers of a type index without asking.
+// Whether the type has the elements that its readers index unchecked.
 bool has_its_elements(const ir::Type& type) {
   using enum ir::TypeKind;
   if (std::ranges::find(type.elements, nullptr) != type.elements.end()) return false;

@@ -10,8 +10,8 @@
 
 namespace compatcheck::frontend {
 
-// Of forward's arguments, in order; null where the pickle doesn't tell (sparse tensors, objects). Throws ModelError for what is
-// no pickle of such a record.
+// Returns the types of forward's arguments, in order; null where the pickle has none (sparse tensors, objects). Throws ModelError
+// for other pickles.
 std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle);
 
 }  // namespace compatcheck::frontend

@@ -1,4 +1,4 @@
-// What the TorchScript helper program answers, read.
+// Reads answers of the TorchScript helper program.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace compatcheck::frontend {
 
-// What `read` gives. Throws ModelError for damaged bytes: the helper may have died.
+// Returns the result of `read`. Throws ModelError for damaged bytes: the helper may have died.
 template <class Read>
 auto undamaged(Read&& read) {
   try {

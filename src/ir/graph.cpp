@@ -252,7 +252,7 @@ Graph::Graph(Graph&& other) noexcept
 
 Graph& Graph::operator=(Graph&& other) noexcept {
   if (this == &other) return *this;
-  // What this graph held is dropped with `other`, its memory, too.
+  // The old contents and their memory are dropped with `other`.
   std::swap(memory_, other.memory_);
   nodes_ = std::move(other.nodes_);
   values_ = std::move(other.values_);

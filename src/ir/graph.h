@@ -78,7 +78,7 @@ class Value {
   List<Use> uses_;
 };
 
-// What a pass has found of a graph, for the next one that asks.
+// The result of analysing a graph, kept for the next pass that needs it.
 struct Analysis {
   virtual ~Analysis() = default;
 };
@@ -250,7 +250,7 @@ class Graph {
   // Returns the values that stand for the source block's outputs.
   std::vector<Value*> copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before);
   Node* copy_node(const Node& source);  // of this graph, with its blocks; not inserted
-  // Of any graph: `values` says what stands for its inputs, and learns what stands for its outputs. Not inserted.
+  // Copies a node of any graph: `values` maps its inputs, and gets its outputs. The copy isn't inserted.
   Node* copy_node(const Node& source, std::unordered_map<const Value*, Value*>& values);
   Graph clone() const;  // value ids and names are kept
 
@@ -285,7 +285,7 @@ class Graph {
 // Roughly the memory that a copy of the node takes without its blocks, in bytes.
 std::size_t footprint(const Node& node);
 
-// What is wrong with how many inputs, outputs and blocks an If, Loop or Constant has; empty if nothing is.
+// Describes a wrong number of inputs, outputs or blocks of an If, Loop or Constant; empty if there is none.
 std::string_view arity_fault(const Node& node);
 
 // Visits every node, those in nested blocks too, in order.

@@ -8,9 +8,9 @@ namespace compatcheck::ir {
 // Copies nodes into one graph and remembers which value stands for which.
 class Copier {
  public:
-  // Of parts of graphs.
+  // Copies parts of graphs.
   explicit Copier(Graph& target) : target_(target) {}
-  // Of a whole graph, whose values keep their ids.
+  // Copies a whole graph, whose values keep their ids.
   Copier(Graph& target, std::uint32_t value_limit) : target_(target), by_id_(value_limit) {}
 
   void map(const Value* from, Value* to) {

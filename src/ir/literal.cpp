@@ -242,7 +242,7 @@ std::string join_items(const Constants& items, const TypeRef& element, const Typ
   return out;
 }
 
-// What a reader without `known` would take the list for.
+// Whether a reader without `known` would read the list as it is.
 bool tells_itself(const Constant& value) {
   if (const auto* list = value.get<ListConstant>()) {
     const TypeRef element = list->element ? list->element : simple_type(TypeKind::any);

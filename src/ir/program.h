@@ -53,7 +53,7 @@ struct RecordedInput {
   TypeRef type;
 };
 
-// What was assumed or changed while loading; shown in the report.
+// An assumption or change made while loading; shown in the report.
 struct LoadNote {
   enum class Kind : std::uint8_t {
     stub_operator,

@@ -16,7 +16,7 @@ DType stored_dtype(DType quantized);
 struct IntegerRange {
   std::int64_t least, greatest;
 };
-// Of qi8, qu8 and qi32; nullopt for others.
+// Returns the integers of qi8, qu8 and qi32; nullopt for others.
 std::optional<IntegerRange> integer_range(DType quantized);
 
 bool quantizes_to_8_bits(DType dtype);  // qi8 and qu8, the ones that ONNX has operators for

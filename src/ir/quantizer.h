@@ -1,4 +1,4 @@
-// What the integers of a quantized tensor stand for.
+// The values of a quantized tensor's integers.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace compatcheck::ir {
 
-// Of the whole tensor, or of each position along `axis`.
+// The scale and zero point of the whole tensor, or of each position along `axis`.
 struct Quantizer {
   bool per_channel = false;
   double scale = 1;

@@ -10,7 +10,7 @@
 
 namespace compatcheck::ir {
 
-// What stands in the way of reading on.
+// The error that stops reading.
 struct Fault {
   std::string reason;        // "expected ')' after the inputs, found 'x'"
   std::size_t position = 0;  // in the text

@@ -8,7 +8,7 @@
 
 namespace compatcheck::ir {
 
-// Of a list of `size` items; nullopt stands for None. `step` isn't 0.
+// Returns the places that a slice of a list of `size` items reads; nullopt stands for None. `step` isn't 0.
 inline std::vector<std::int64_t> slice_places(std::int64_t size, std::optional<std::int64_t> start,
                                               std::optional<std::int64_t> end, std::int64_t step) {
   const bool forward = step > 0;

@@ -50,7 +50,7 @@ void store(std::vector<std::uint8_t>& to, T value) {
   to.insert(to.end(), bytes, bytes + sizeof value);
 }
 
-// What the type can't hold becomes its nearest end: printed text may say anything.
+// Clamps a number to the type's range: printed text may hold any number.
 template <class T>
 void store_integer(std::vector<std::uint8_t>& to, long double value) {
   using Limits = std::numeric_limits<T>;

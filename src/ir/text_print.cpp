@@ -135,7 +135,7 @@ class Printer {
     return name && name->get<std::string>() ? name : nullptr;
   }
 
-  // What the head of the node or a constant's type says already isn't repeated.
+  // Whether the node's head or a constant's type already states the attribute.
   static bool implied(const Node& node, const Attribute& attribute) {
     if (node.is("prim::Constant"))
       return attribute.name == "value" &&

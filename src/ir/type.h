@@ -15,7 +15,7 @@ namespace compatcheck::ir {
 struct Type;
 using TypeRef = std::shared_ptr<const Type>;
 
-// What a graph itself says of a tensor. An absent `sizes` is an unknown rank; an absent member an unknown size.
+// The type of a tensor as the graph states it. An absent `sizes` is an unknown rank; an absent member an unknown size.
 struct TensorType {
   std::optional<DType> dtype;
   std::optional<std::vector<std::optional<std::int64_t>>> sizes;
@@ -90,7 +90,7 @@ TypeRef module_type(std::string qualified_name);
 
 inline bool is(const TypeRef& type, TypeKind kind) { return type && type->kind == kind; }
 bool is_tensor_list(const TypeRef& type);
-// Of an Optional what it holds; else the type itself.
+// Returns the type that an Optional holds, or the type itself.
 inline const TypeRef& without_optional(const TypeRef& type) {
   return is(type, TypeKind::optional) ? type->elements.front() : type;
 }

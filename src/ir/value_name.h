@@ -1,4 +1,4 @@
-// What a person calls a value.
+// Names of values as people use them.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace compatcheck::ir {
 // user's names, and its own are bare numbers ("9216", "_12").
 std::string_view source_name(const Value& value);
 
-// What users call an input of the graph, in --input and in the ONNX model: its own name, else "input_0".
+// Returns the name of a graph's input in --input and in the ONNX model: its own name, or "input_0".
 std::string input_name(const Value& input);
 
 // A dictionary's key as part of a name: its text or number; empty for other keys.

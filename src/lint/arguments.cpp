@@ -147,7 +147,7 @@ struct Arguments {
     if (exists(condition.argument)) return check_argument(condition);
     context.report(condition.place, "`tensors`: each " + why);
   }
-  // What a call must give and the row never speaks of; of tensors alone where `tensors`.
+  // Returns a required argument that the row never names; only tensors where `tensors`.
   const schema::Argument* unspoken(const mapping::Row& row, const Schema& overload, bool tensors) const {
     for (const schema::Argument& argument : overload.arguments) {
       if (argument.default_value || argument.written || argument.type->kind == TypeKind::optional ||

@@ -20,7 +20,7 @@ bool maps_anywhere(const OperatorRows& rows) {
   });
 }
 
-// Of the name, or, as a handler of the base name serves overloads with rows of their own, of an overload.
+// Whether there are rows of the name or of one of its overloads, which a handler of the base name serves, too.
 bool speak_for(const OperatorRows& rows, std::string_view name) {
   return rows.name == name || mapping::split_overload(rows.name).first == name;
 }

@@ -1,4 +1,4 @@
-// What is in force with plugins, and users' files over them, over what is shipped, once their rows have been checked.
+// The tables in force: users' files over plugins over the shipped ones, with checked rows.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ InForce read_over_shipped(std::span<const std::filesystem::path> mappings, std::
 // Throws TableError with every defect, as describe() tells it.
 InForce in_force(std::span<const std::filesystem::path> mappings, std::span<const std::filesystem::path> plugins = {});
 
-// What isn't wrong, but may keep calls from converting: users' rows without `facts` for operators of which nothing else states
+// Warnings about rows that may keep calls from converting: users' rows without `facts` for operators of which nothing else states
 // them. By place.
 std::vector<mapping::Defect> notes_on(const InForce& tables);
 

@@ -13,7 +13,7 @@
 
 namespace compatcheck::lint {
 
-// What the tables are held against. What is absent isn't checked.
+// The sources that tables are checked against. Absent ones aren't checked.
 struct Known {
   const schema::Registry& schemas;                              // with those that the tables state (Table::schemas)
   std::optional<std::span<const std::string_view>> conditions;  // names that `requires` may use

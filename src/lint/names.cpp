@@ -72,7 +72,7 @@ void check_rule(const Context& context, const OperatorRows& rows) {
   if (same) context.report(rows.place, quote(rows.name) + " has the rows of " + quote(other->name) + " by rule; leave it out");
 }
 
-// What the rows of `target` must read, a call of `alias` has.
+// Whether a call of `alias` has the arguments that the rows of `target` must read.
 bool has_required_arguments(const Schema& alias, const Schema& target) {
   return std::ranges::all_of(target.arguments, [&](const schema::Argument& argument) {
     return argument.default_value || alias.argument_index(argument.name);

@@ -11,7 +11,7 @@ using mapping::OnnxChange;
 
 namespace {
 
-// What the later version lacks of what a row may have said of the earlier one; empty if nothing.
+// Names the parts of a row for the earlier version that the later version lacks; empty if there are none.
 std::string lost(const onnx::Schema& before, const onnx::Schema& after, const OnnxChange& change) {
   if (after.deprecated) return "the operator is deprecated";
   for (const onnx::Attribute& attribute : before.attributes) {

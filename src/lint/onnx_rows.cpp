@@ -1,4 +1,4 @@
-// What rows say of ONNX: operators, attributes and numbers of inputs, at every opset at which the entry holds.
+// Checks the ONNX operators, attributes and numbers of inputs in rows, at every opset of the entry.
 #include <algorithm>
 
 #include "handlers/row_arguments.h"

@@ -177,7 +177,7 @@ std::vector<std::pair<const Compared*, const Compared*>> pair_models(const DiffS
   return pairs;
 }
 
-// What isn't told by counts and reports.
+// Finds differences that counts and reports don't show.
 void look_inside(const DiffSide& was, const DiffSide& is, const std::filesystem::path& before, const std::filesystem::path& after,
                  const ir::Watch& watch, ModelDifference& made) {
   if (was.model && is.model) model_tools::compare_torchscript(was.model->state(), is.model->state(), watch, made);

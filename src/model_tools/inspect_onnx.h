@@ -1,4 +1,4 @@
-// What an ONNX file holds.
+// The contents of an ONNX file.
 #pragma once
 
 #include <filesystem>

@@ -103,7 +103,7 @@ std::string part_of_torchscript(const std::string& name) {
   return name.starts_with("code/") ? "code" : "the rest";
 }
 
-// Of a zip archive, by the folders that torch gives its records.
+// Adds the sizes of a zip archive by the folders of its records.
 void add_sizes(const Model::State& state, Inspection& found) {
   const bool exported = state.format == frontend::Format::exported_program;
   if ((state.format != frontend::Format::torchscript && !exported) || !state.file) return;

@@ -1,4 +1,4 @@
-// What a loaded TorchScript model holds.
+// The contents of a loaded TorchScript model.
 #pragma once
 
 #include "compatcheck/inspect.h"
@@ -6,7 +6,7 @@
 
 namespace compatcheck::model_tools {
 
-// Of a loaded model: a TorchScript file or a graph as text.
+// Inspects a loaded model: a TorchScript file or a graph as text.
 Inspection inspect_torchscript(const Model& model, const InspectOptions& options);
 
 }  // namespace compatcheck::model_tools

@@ -13,9 +13,10 @@ class NodeFilter {
   explicit NodeFilter(const InspectOptions& options);
 
   bool on() const { return !options_.operators.empty() || !options_.nodes.empty(); }
-  // Of "ai.onnx::Conv", "com.microsoft::Gelu", "aten::add" with overload "Tensor"; the names are the node's and its outputs'.
+  // Whether the filter accepts "ai.onnx::Conv", "com.microsoft::Gelu", "aten::add" with overload "Tensor"; the names are the
+  // node's and its outputs'.
   bool takes(const std::string& op, const std::string& overload, const std::vector<std::string>& names);
-  // What matched no node: "no node is an operator Cnov; did you mean Conv?". One sentence, or nothing.
+  // Names the filters that matched no node: "no node is an operator Cnov; did you mean Conv?". One sentence, or nothing.
   std::string unmatched(const std::vector<std::string>& operators, const std::vector<std::string>& names) const;
 
  private:

@@ -36,7 +36,7 @@ struct ComparedFile {
   ExternalFiles externals;
 };
 
-// Of two lists, what belongs together: by the first key that both have and that is each side's only one, or because they are the
+// Pairs the items of two lists: by the first key that both have and that is each side's only one, or because they are the
 // same.
 template <class Items, class Keys>
 auto pair_by_keys(const Items& before, const Items& after, const Keys& keys) {
@@ -113,7 +113,7 @@ class Comparing {
       made_.weights.push_back(std::move(change));
   }
 
-  // Of one dtype and shape.
+  // Compares elements of tensors of one dtype and shape.
   void elements(const TensorProto& was, const TensorProto& is, WeightChange& change) {
     if (change.elements == 0) change.elements = element_count(is).value_or(0);
     try {

@@ -1,4 +1,4 @@
-// What differs inside of two ONNX models: nodes with their attributes, and weights element by element.
+// The differences inside two ONNX models: nodes with their attributes, and weights element by element.
 #pragma once
 
 #include <filesystem>

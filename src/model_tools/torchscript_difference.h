@@ -1,4 +1,4 @@
-// What differs inside of two TorchScript models: weights element by element, and the code.
+// The differences inside two TorchScript models: weights element by element, and the code.
 #pragma once
 
 #include "analysis/model_state.h"

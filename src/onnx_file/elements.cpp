@@ -69,7 +69,7 @@ class Sums {
   double count_ = 0, mean_ = 0, squares_ = 0, min_ = std::numeric_limits<double>::infinity(), max_ = -min_;
 };
 
-// What a minifloat's highest exponent means.
+// The meaning of a minifloat's highest exponent.
 enum class Top : std::uint8_t { ieee, nan_at_end, finite, nan_is_minus_zero };
 
 double minifloat(unsigned bits, int exponent_bits, int mantissa_bits, int bias, Top top) {

@@ -16,11 +16,11 @@ namespace compatcheck::onnx_file {
 // The first ones of a tensor that carries them itself.
 std::vector<Scalar> first_elements(const ::onnx::TensorProto& tensor, std::uint64_t most);
 
-// Of what the tensor carries, or of `far`. Nullopt for strings, complex numbers and types without a decoding here. Reads in
-// pieces; throws ModelError where the file ends.
+// Statistics of the tensor's own elements, or of `far`. Nullopt for strings, complex numbers and types without a decoding here.
+// Reads in pieces; throws ModelError where the file ends.
 std::optional<TensorStatistics> statistics_of(const ::onnx::TensorProto& tensor, const FarElements* far, const ir::Watch& watch);
 
-// Of a parameter, or of a value. `file`: what its storage lies in, if that doesn't carry its bytes.
+// Statistics of a parameter, or of a value. `file` holds its storage, if the storage doesn't carry its bytes.
 std::optional<TensorStatistics> statistics_of(const ir::TensorView& tensor, const files::InputFile* file, const ir::Watch& watch);
 
 }  // namespace compatcheck::onnx_file

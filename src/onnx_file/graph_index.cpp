@@ -9,7 +9,7 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-// What a body and those around it define.
+// The names that a body and those around it define.
 struct BodyScope {
   const BodyScope* outer = nullptr;
   Names names{};

@@ -23,7 +23,7 @@ void for_each_body(const ::onnx::NodeProto& node, Visit&& visit) {
   }
 }
 
-// What a node reads, each once: its inputs, and what its bodies read of the graphs around them.
+// Returns the names that a node reads, each once: its inputs, and values of outer graphs that its bodies read.
 std::vector<std::string> reads_of(const ::onnx::NodeProto& node);
 
 class GraphIndex {

@@ -15,7 +15,7 @@ constexpr std::size_t piece_bytes = 1 << 20;
 
 void append(std::string& bytes, const void* value, std::size_t size) { bytes.append(static_cast<const char*>(value), size); }
 
-// What fields of numbers hold, one number after the other.
+// Returns the numbers in the tensor's fields, one after the other.
 std::string carried(const ::onnx::TensorProto& tensor, unsigned element_bytes) {
   if (tensor.has_raw_data()) return tensor.raw_data();
   std::string bytes;

@@ -24,9 +24,9 @@ void visit_offsets(const ir::TensorView& tensor, std::size_t dim, std::int64_t a
 
 class RawElements {
  public:
-  // Of what the tensor carries, or of `far`; both must outlive it. Strings have no such form.
+  // Elements of the tensor itself, or of `far`; both must outlive the object. Strings have no such form.
   RawElements(const ::onnx::TensorProto& tensor, const FarElements* far);
-  // Of a parameter. `file`: what its storage lies in. Throws ModelError where it has no elements, or is too large a part of
+  // Elements of a parameter. `file` holds its storage. Throws ModelError where it has no elements, or is too large a part of
   // another tensor.
   RawElements(const ir::TensorView& tensor, const std::shared_ptr<const files::InputFile>& file);
 

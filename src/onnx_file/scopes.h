@@ -38,7 +38,7 @@ class Scopes {
   Scopes& operator=(const Scopes&) = delete;
 
   const std::deque<Scope>& all() const { return scopes_; }  // each before those in it
-  // What the name means in that scope; null if nothing.
+  // Returns the origin of a name in that scope; null if it has none.
   static const Origin* find(const Scope& scope, const std::string& name);
   // By the name alone: of the model's graph, or of the only body that has it; null where several do, or none.
   const Origin* find(const std::string& name) const;

@@ -29,7 +29,7 @@ constexpr int deepest_nesting = 90;  // messages in messages; protobuf reads 100
 // A field that no TensorProto has: the number of its FarElements. What a file has there is dropped.
 constexpr std::uint32_t marker = 536870911;
 
-// What a field of a message of this type holds, if that is a message.
+// Returns the message type of a field, if the field holds a message.
 const Descriptor* child_of(const Descriptor& type, const WireField& field) {
   if (field.wire != wire_bytes) return nullptr;
   const FieldDescriptor* known = type.FindFieldByNumber(static_cast<int>(field.field));
@@ -41,7 +41,7 @@ bool holds_elements(std::uint32_t field) {
          field == uint64_data;
 }
 
-// What messages take when they are read, about: an empty node is two bytes in the file and 200 in memory.
+// Estimates the memory of messages as they are read: an empty node is two bytes in the file and 200 in memory.
 class Memory {
  public:
   void add(std::uint64_t bytes) {
@@ -85,7 +85,7 @@ class Collapse {
     if (depth > deepest_nesting) throw ModelError("is nested more than " + std::to_string(deepest_nesting) + " messages deep");
     memory_.add_message(&type);
     if (&type == ::onnx::TensorProto::descriptor()) return tensor(at, end, depth, into);
-    // Of a sparse tensor the parts stay: onnx's checker looks at the indices.
+    // The parts of a sparse tensor stay: onnx's checker looks at the indices.
     const bool whole = std::exchange(whole_, whole_ || &type == ::onnx::SparseTensorProto::descriptor());
     while (at < end) {
       const WireField field = reader_.field(at, end);

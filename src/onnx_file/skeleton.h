@@ -44,7 +44,7 @@ class Skeleton {
   // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or takes too much memory
   // without its weights.
   static Skeleton read(std::shared_ptr<const files::InputFile> file, const ir::Watch& watch);
-  // Of messages copied from this one's: their elements lie where they did.
+  // Returns a skeleton of messages copied from this one's; their elements stay where they are.
   Skeleton with(::onnx::ModelProto copied) const;
 
   ::onnx::ModelProto model;

@@ -17,7 +17,8 @@ class ValueTypes {
  public:
   // The model must outlive it, unchanged while it is asked.
   explicit ValueTypes(const ::onnx::ModelProto& model);
-  // Of a value that this graph, the model's or a body of it, gives; null if there is none. Tensors may lack a shape.
+  // Returns the type of a value that this graph, the model's or a body of it, makes; null if there is none. Tensors may lack a
+  // shape.
   const ::onnx::TypeProto* find(const ::onnx::GraphProto& graph, const std::string& value);
 
  private:
@@ -34,7 +35,7 @@ class ValueTypes {
 // A copy of the model with the types that ONNX's inference finds, in bodies too; where it fails, with those that are stated.
 ::onnx::ModelProto with_types(const ::onnx::ModelProto& model);
 
-// What the checker wants of a type: of a tensor dtype and rank.
+// Whether the type is complete for the checker: a tensor needs dtype and rank.
 bool is_whole(const ::onnx::TypeProto& type);
 
 }  // namespace compatcheck::onnx_file

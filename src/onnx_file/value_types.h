@@ -9,7 +9,7 @@
 
 namespace compatcheck::onnx_file {
 
-// Of a tensor its dtype and sizes; of others the type as text: "seq(f32[2,3])", "map(i64, f32)".
+// Returns dtype and sizes of a tensor, or the type as text: "seq(f32[2,3])", "map(i64, f32)".
 TensorInfo info_of(const std::string& name, const ::onnx::TypeProto& type);
 TensorInfo info_of(const ::onnx::ValueInfoProto& value);
 std::string spell(const ::onnx::TypeProto& type);

@@ -95,7 +95,7 @@ class Writing {
   }
 
  private:
-  // What lies in other files of the model: into the new one's file of data, or into the model itself.
+  // Copies elements from other files of the model into the new file of data, or into the model itself.
   void bring_in() {
     for_each_tensor(skeleton_.model, [&](::onnx::TensorProto& tensor) {
       if (!is_external(tensor)) return;

@@ -8,8 +8,8 @@
 
 namespace compatcheck::process {
 
-// What a caller's function threw, on its way to the caller. It is no std::exception: nobody between takes it for an error of the
-// library and rewords it. The edge of the library (analysis/boundary.h) throws again what is in it.
+// An exception of a caller's function on its way to the caller. It is no std::exception, so that no code between treats it as an
+// error of the library and rewords it. The edge of the library (analysis/boundary.h) throws again what is in it.
 struct CallbackFailed {
   std::exception_ptr thrown;
 };

@@ -1,4 +1,4 @@
-// What main() of a build step does: it writes one C++ file, its last argument.
+// The main() of a build step that writes one C++ file, its last argument.
 #pragma once
 
 #include <exception>

@@ -1,4 +1,4 @@
-// What must not outlive this process when a signal ends it: files and folders that are being made, processes that work for it.
+// Files, folders and processes that must not outlive this process when a signal ends it.
 // The library only notes them; who handles signals calls clear_away().
 #pragma once
 

@@ -36,7 +36,7 @@ struct Entry {
   std::string message;  // the first
 };
 
-// What the configuration itself is found wrong with is to be mended in it.
+// Errors of the configuration itself can't be allowed.
 bool is_to_be_allowed(const Report& report, const Finding& finding) {
   if (finding.suppressed || finding.id.starts_with("CC9")) return false;
   if (finding.severity != Severity::note) return true;

@@ -1,4 +1,4 @@
-// What diff() found, as a page and as JSON.
+// The result of diff() as a page and as JSON.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@
 namespace compatcheck::report {
 namespace {
 
-// What the page's policy (CSP) lets run: the script and style whose hash it names.
+// Returns the hash of a script or style that the page's policy (CSP) allows to run.
 std::string policy_hash(std::string_view text) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   files::Sha256 hash;
@@ -61,7 +61,7 @@ Json sources(std::span<const Report> reports, const std::filesystem::path& root)
   return files;
 }
 
-// What the text report says in words, for each report: the page has none of its own.
+// Returns the sentences of the text report for each report, which the page reuses.
 Json words(const Report& report) {
   if (report.error) return nullptr;
   Json targets = Json::array();

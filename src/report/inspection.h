@@ -1,4 +1,4 @@
-// What inspect() found, as a page and as JSON.
+// The result of inspect() as a page and as JSON.
 #pragma once
 
 #include <string>

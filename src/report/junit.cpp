@@ -62,7 +62,7 @@ class Suite {
     return cases_[known->second];
   }
 
-  // Of an engine, what the ONNX model holds; else the model's operators.
+  // Adds the ONNX model's operators for an engine, or the model's own operators.
   void add_operators() {
     if (part_.target) {
       for (const auto& op : part_.target->operators)

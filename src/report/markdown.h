@@ -8,7 +8,7 @@
 
 namespace compatcheck::report {
 
-// Of several reports first a table of all and what is missing in most; then each model, at the opset that comes closest.
+// For several reports, writes a table of all and the operators missing in most, then each model at its best opset.
 std::string markdown(std::span<const Report> reports);
 
 }  // namespace compatcheck::report

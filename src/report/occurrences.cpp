@@ -13,7 +13,7 @@ std::string Part::title() const {
   return name + " opset " + std::to_string(report->opset) + (target ? " " + target->target : "");
 }
 
-// What names an engine that the report has no summary of is kept with the model.
+// Findings for an engine without a summary in the report are kept with the model.
 bool Part::has(const Finding& finding) const {
   if (target) return finding.target == target->target;
   return !finding.target ||

@@ -10,7 +10,7 @@
 
 namespace compatcheck::report {
 
-// What a report says of one engine, or, without a target, of the model by itself.
+// The part of a report about one engine, or, without a target, about the model itself.
 struct Part {
   const Report* report = nullptr;
   const TargetSummary* target = nullptr;
@@ -22,10 +22,10 @@ struct Part {
   bool has(const Finding& finding) const;
 };
 
-// Of a model for which one opset of several is enough, the report that decides alone.
+// Returns the deciding report alone for a model for which one opset of several is enough.
 std::vector<Part> parts_of(std::span<const Report> reports);
 
-// What a finding says of one module: these come and go as a model is edited, node numbers and lines change all the time.
+// The part of a finding about one module: it persists while node numbers and lines change with each edit of the model.
 struct Occurrence {
   const Finding* finding = nullptr;
   std::size_t number = 0;  // of the finding, in its report

@@ -27,7 +27,7 @@ struct Page {
   std::vector<Table> tables;
 };
 
-// What is in it must be printable.
+// All texts in it must be printable.
 std::string text(const Page& page, const RenderOptions& options);
 std::string markdown(const Page& page);  // nothing of it is markup
 

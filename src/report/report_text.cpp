@@ -66,7 +66,7 @@ std::string opset(const std::optional<int>& lowest, bool known) {
   return lowest ? std::to_string(*lowest) : known ? "none" : "not known";
 }
 
-// That no opset will do: what fails at every one says so, whatever hangs on it or on inputs.
+// Whether no opset helps: a call that fails at every opset decides it, whatever depends on the call or on inputs.
 bool is_decided(const Report& report) {
   const auto lasts = [](const Finding& finding) {
     return finding.severity == Severity::error && finding.id != "CC006" && !finding.target && !finding.available_from;

@@ -1,4 +1,4 @@
-// What several formats say of a report.
+// Texts about a report that several formats share.
 #pragma once
 
 #include <span>

@@ -14,7 +14,7 @@
 namespace compatcheck::report {
 namespace {
 
-// What GitHub takes of a run; of a result it shows 100 places.
+// GitHub's limits for a run; it shows 100 locations of a result.
 constexpr std::size_t most_results = 25'000, most_locations = 100, most_bytes = 10'000'000;
 
 bool unreserved(unsigned char c) {

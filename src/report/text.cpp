@@ -86,7 +86,7 @@ std::string kept_words(const OperatorSummary& op) {
   return op.kept == op.nodes ? "  (kept)" : "  (kept in " + count(op.kept, "call") + ")";
 }
 
-// Of an operator that isn't missing: what doesn't convert is refused.
+// Describes the refused calls of an operator that isn't missing.
 std::string refused_words(const OperatorSummary& op, const Style& style) {
   if (op.operator_class == OperatorClass::missing || !op.blocked) return {};
   return style(Color::red, op.blocked == op.nodes ? "  (refused)" : "  (" + count(op.blocked, "call") + " refused)");
@@ -106,7 +106,7 @@ std::string operator_table(const Report& report, const RenderOptions& options, c
   return lines;
 }
 
-// What users' files decided.
+// Lists the rows that users' files decided.
 std::string users_rows(const Report& report, const Style& style) {
   std::string lines;
   for (const auto& op : report.operators)
@@ -133,7 +133,7 @@ std::string assumed_lines(const Report& report, const RenderOptions& options, co
   return lines;
 }
 
-// What a caller passes from call to call.
+// Lists the values that a caller passes from call to call.
 std::string state_lines(const Report& report, const Style& style) {
   if (report.model.state.empty()) return {};
   std::string lines = "\n" + style(Color::bold, "state") +
@@ -154,7 +154,7 @@ std::string spelled_quantization(const Quantization& held) {
   return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
 }
 
-// What a caller passes and gets where PyTorch has quantized tensors.
+// Lists the inputs and outputs where PyTorch has quantized tensors.
 std::string quantized_lines(const Report& report, const Style& style) {
   std::string lines;
   const auto add = [&](const char* kind, const std::vector<TensorInfo>& tensors) {

@@ -11,7 +11,7 @@ namespace compatcheck::report {
 // One report's page; opsets of one model as a table, then what blocks it at the opset that comes closest; several models one
 // after the other.
 std::string text(std::span<const Report> reports, const RenderOptions& options);
-// What text() ends with where there are several models. Of findings it reads no sites.
+// Returns the end of text() for several models. It reads no sites of findings.
 std::string totals(std::span<const Report> reports, const RenderOptions& options);
 
 }  // namespace compatcheck::report

@@ -100,7 +100,7 @@ bool passes(const Model& model) {
   return model.front()->gate.one_opset_is_enough ? std::ranges::any_of(model, passed) : std::ranges::all_of(model, passed);
 }
 
-// Of the opsets that count for the gate, what is in the way.
+// Lists the obstacles at the opsets that count for the gate.
 std::string details_of_model(const Model& model, const RenderOptions& options, const Style& style) {
   const bool one = model.front()->gate.one_opset_is_enough;
   std::string pages;

@@ -11,7 +11,7 @@ namespace compatcheck::report {
 
 constexpr std::size_t finding_indent = 9;  // of what stands below a finding's first line
 
-// What is in them must be printable.
+// All texts in them must be printable.
 std::string report_page(const Report& report, const ModelNames& names, const RenderOptions& options);
 std::string report_title(const Report& report, const ModelNames& names, const Style& style);  // "net.pt · TorchScript (traced)"
 std::string export_type(const Report& report);                                                // " · raw"; empty for ONNX

@@ -1,4 +1,4 @@
-// What the text report says of the engines asked for.
+// The part of the text report about the requested engines.
 #pragma once
 
 #include <string>

@@ -14,13 +14,14 @@ namespace compatcheck::report {
 // appearance.
 std::vector<std::vector<const Report*>> models_of(std::span<const Report> reports);
 
-// Of one model's reports, the one with the least in the way; of equal ones the first.
+// Returns the report of a model with the fewest obstacles; the first on a tie.
 const Report& best_of(std::span<const Report* const> model);
 
 // By which the gate judges a model for which one opset is enough: one that passes, and of these the best.
 const Report& deciding(std::span<const Report* const> model);
 
-// Of a scan, whose reports no process holds together, python/compatcheck/registry/results.py adds up the same counts.
+// The totals of a run. For a scan, whose reports no process holds together, python/compatcheck/registry/results.py adds up the
+// same counts.
 struct Totals {
   int models = 0, yes = 0, no = 0, needs_input = 0, not_checked = 0;  // a model counts by its best report
   struct Missing {

@@ -1,4 +1,4 @@
-// What convert() wrote, in words.
+// Describes the model that convert() wrote.
 #pragma once
 
 #include <string>

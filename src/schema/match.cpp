@@ -10,7 +10,7 @@ using ir::Type;
 using ir::TypeKind;
 using ir::TypeRef;
 
-// What type variables stand for in one call.
+// The types of type variables in one call.
 using Bindings = std::map<std::string, TypeRef, std::less<>>;
 
 // Strict: without a conversion. Lenient: with TorchScript's implicit ones, and what tracing leaves in the types.

@@ -1,4 +1,4 @@
-// What is compiled in.
+// The schemas that are compiled in.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What is true of an operator's calls at every opset and in all overloads: the key `traits` of the tables, compiled in.
+// Properties of an operator's calls at every opset and in all overloads: the key `traits` of the tables, compiled in.
 // docs/mappings.md says what each trait means. An in-place form and an alias have
 // only the traits that they state themselves, but readers of `random` and `keeps_scale` ask for `relu` where they see `relu_`.
 #pragma once

@@ -24,7 +24,7 @@ struct Arguments {
 std::optional<Typed> converted(Typed value, const ir::TypeRef& to, bool allowed, GraphBuilder* builder,
                                const Interfaces& interfaces);
 
-// Of a call by a schema: the inputs in the schema's order, and the results' types.
+// A call that matches a schema: the inputs in the schema's order, and the results' types.
 struct Matched {
   const schema::Schema* schema = nullptr;
   std::vector<Typed> inputs;

@@ -136,7 +136,7 @@ class CallScan {
     return type.empty() ? type : type + "." + std::string(callee.text);
   }
 
-  // Of a variable, an attribute, getattr(object, "name"); empty if it can't be told.
+  // Returns the type of a variable, an attribute, getattr(object, "name"); empty if it isn't known.
   std::string type_of(const Expression& each) const {
     if (const auto name = variable_name(each)) {
       const auto known = types_.find(*name);

@@ -23,7 +23,7 @@ struct Unsupported : ModelError {
   using ModelError::ModelError;
 };
 
-// What emitted functions share.
+// The data that emitted functions share.
 struct Code {
   Definitions& definitions;
   const schema::Registry& schemas;

@@ -68,7 +68,7 @@ class FunctionEmitter {
   Typed literal(const Expression& each, const ir::TypeRef& hint);
   ir::TypeRef constant_type(const ir::Constant& value) const;
 
-  // What all are; stated where the code says so.
+  // Returns the type of all values, or `type` where the code states it.
   ir::TypeRef common(const Results& values, std::size_t first, std::size_t step, ir::TypeRef type);
   Typed list(const Expression& each, const ir::TypeRef& hint);
   Typed dict(const Expression& each, const ir::TypeRef& hint);
@@ -96,7 +96,7 @@ class FunctionEmitter {
   Typed as_argument(const Typed& value, const ir::TypeRef& type);
   Results method(const Expression& each, const Typed& object, const std::string& name);
 
-  // Of a class that no archive defines. A method yields one value.
+  // Calls a method of a class that no archive defines. A method returns one value.
   Results custom_method(const Expression& each, const Typed& object, const ClassDefinition& cls, const std::string& name);
   const ClassDefinition* class_of(const ir::TypeRef& type);
   Results operation(const Expression& each, const std::string& op);

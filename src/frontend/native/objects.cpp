@@ -236,7 +236,7 @@ class Objects::Reader {
     }
   }
 
-  // Of a small tensor of i16 to i64, in order.
+  // Returns the elements of a small tensor of i16 to i64, in order.
   std::vector<std::int64_t> integers(const ir::TensorView& tensor) const {
     const std::size_t width = ir::element_bytes(tensor.dtype);
     if (!tensor.storage || !tensor.contiguous() || width == 0 || width > 8) damaged();

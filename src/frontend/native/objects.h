@@ -20,7 +20,7 @@ class Objects {
   Objects(const files::InputFile& file, const files::ZipDirectory& directory, Code& code, ir::Program& program)
       : file_(file), directory_(directory), code_(code), program_(program) {}
 
-  // What data.pkl or constants.pkl holds, with the types of the values. Throws ModelError.
+  // Reads data.pkl or constants.pkl, with the types of the values. Throws ModelError.
   ir::Constant read(const std::string& name);  // "data"
 
   // The graph of a method, to run a __setstate__.

@@ -15,7 +15,7 @@ namespace compatcheck::frontend::native {
 // Classes that libtorch registers: "__torch__.torch.classes.quantized.Conv2dPackedParamsBase". Others' objects are opaque.
 bool is_packed_parameters(std::string_view class_name);
 
-// What a method of such a class returns; null for one that it lacks.
+// Returns the result type of a method of such a class; null if it has no such method.
 ir::TypeRef method_of_packed(std::string_view class_name, std::string_view method);
 
 // The parts by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight, bias
@@ -29,11 +29,11 @@ struct PackedParameters {
 // The elements of a tensor of integers.
 using ReadIntegers = std::function<std::vector<std::int64_t>(const ir::TensorView&)>;
 
-// Of a saved object's state. Throws ModelError for a damaged one.
+// Reads a saved object's state. Throws ModelError for a damaged one.
 PackedParameters packed_from_state(const std::string& class_name, const ir::Constant& state, const ReadIntegers& integers);
 // The class of what `quantized::conv2d_prepack` and its like make; empty for any other operator.
 std::string class_made_by(std::string_view op);
-// What such an operator would have made; nullopt for any other.
+// Returns the parameters that such an operator would make; nullopt for any other.
 std::optional<PackedParameters> packed_from_call(const std::string& op, const ir::Constants& arguments);
 
 }  // namespace compatcheck::frontend::native

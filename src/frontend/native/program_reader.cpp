@@ -158,7 +158,7 @@ class ArchiveReader {
       program_.recorded_inputs.push_back({parameters[i + 1].name, types[i]});
   }
 
-  // Of operators that can be converted, but not run: neither PyTorch nor a library that is loaded registers them.
+  // States schemas of operators that can be converted, but not run: neither PyTorch nor a loaded library registers them.
   void state_schemas(const OtherSchemas& others) {
     static constexpr std::string_view helpers_own[] = {"torchvision::nms", "torchvision::roi_align", "torchvision::roi_pool"};
     const auto names = [](const std::vector<std::string>& schemas) {

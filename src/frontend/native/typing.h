@@ -26,7 +26,7 @@ ir::TypeRef unified(const ir::TypeRef& a, const ir::TypeRef& b, const Interfaces
 // Union[a, b] where nothing simpler fits.
 ir::TypeRef unified_or_union(const ir::TypeRef& a, const ir::TypeRef& b, const Interfaces& interfaces);
 
-// What a schema's type variables stand for in one call.
+// The types of a schema's type variables in one call.
 using TypeVariables = std::map<std::string, ir::TypeRef>;
 // Whether `formal` can stand for `actual`; learns what its variables are.
 bool bind_variables(const ir::TypeRef& formal, const ir::TypeRef& actual, TypeVariables& variables, const Interfaces& interfaces);

@@ -33,7 +33,7 @@ Typed is_float(GraphBuilder& builder, const Typed& number) {
   return {made->add_output(ir::simple_type(TypeKind::boolean)), ir::simple_type(TypeKind::boolean)};
 }
 
-// Of integers, the quotient towards zero.
+// Returns the quotient of integers towards zero.
 Typed old_quotient(const Matched& call, GraphBuilder& builder) {
   const schema::Schema& schema = *call.schema;
   const bool scalar = schema.overload == "Scalar", out = schema.overload == "out", in_place = schema.name.ends_with('_');

@@ -13,7 +13,7 @@ namespace compatcheck::frontend::native {
 // Adds the arguments that were optional then: linspace() had a hundred steps.
 void complete(std::string_view op, std::uint64_t version, Arguments& given, GraphBuilder& builder);
 
-// What the call computes in a file of that version; nullopt where that is what the operator computes today.
+// Returns the call's result in a file of that version; nullopt where the operator still computes the same.
 std::optional<Typed> upgrade(const Matched& call, std::uint64_t version, GraphBuilder& builder);
 
 }  // namespace compatcheck::frontend::native

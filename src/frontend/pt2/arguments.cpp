@@ -12,7 +12,7 @@ namespace {
 
 using ir::TypeKind;
 
-// What a reader of a kind of argument is given.
+// An argument as its reader gets it.
 struct CallArgument {
   Arguments& arguments;
   NodeWriter& nodes;

@@ -54,7 +54,7 @@ bool is_list_made_here(const ir::Value* value) {
   return ir::is_tensor_list(value->type()) && value->producer() && value->producer()->is("prim::ListConstruct");
 }
 
-// Of a list the first member stands for all.
+// The first member of a list stands for all.
 template <class Wanted>
 bool reads(const ir::Node& node, Wanted&& wanted) {
   return std::ranges::any_of(node.inputs(), [&](const ir::Value* operand) {

@@ -27,7 +27,7 @@ struct Expression {
 // Throws ModelError if the text is not such an expression.
 Expression parse_expression(std::string_view text);
 
-// What a symbol or source stands for; nullopt: unknown.
+// Returns the value of a symbol or source; nullopt if it is unknown.
 using ValueOf = std::function<std::optional<Expression::Number>(const Expression&)>;
 // Nullopt if a value in it is unknown, a result overflows, or a function is not supported.
 std::optional<Expression::Number> evaluate(const Expression& expression, const ValueOf& value_of);

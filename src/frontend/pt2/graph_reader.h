@@ -62,7 +62,7 @@ class GraphReader {
 struct OperatorName {
   std::string op, overload;  // "aten::add", "Tensor"; the default overload has no name
 };
-// Of "torch.ops.aten.add.Tensor"; nullopt for other targets.
+// Parses "torch.ops.aten.add.Tensor"; nullopt for other targets.
 std::optional<OperatorName> operator_name(std::string_view target);
 
 }  // namespace compatcheck::frontend::pt2

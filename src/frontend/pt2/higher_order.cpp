@@ -29,7 +29,7 @@ std::vector<ir::TypeRef> types_of(const Values& values) {
 
 ir::Value* whole(NodeWriter& nodes, std::int64_t number) { return nodes.constant({number}); }
 
-// Of a tensor with one element.
+// Returns the bool of a tensor with one element.
 ir::Value* truth(NodeWriter& nodes, ir::Value* condition) {
   return ir::is(condition->type(), ir::TypeKind::boolean) ? condition : nodes.add("aten::Bool", {condition}, boolean_type());
 }
@@ -38,7 +38,7 @@ ir::Value* length(NodeWriter& nodes, ir::Value* tensor) {
   return nodes.add("aten::size", {tensor, whole(nodes, 0)}, integer_type());
 }
 
-// Of each tensor the part at `index` of the first dimension.
+// Returns the part of each tensor at `index` of the first dimension.
 Values parts(NodeWriter& nodes, const Values& tensors, ir::Value* index) {
   Values parts;
   for (ir::Value* tensor : tensors) {

@@ -49,7 +49,7 @@ class HigherOrder {
   Loop loop(ir::Value* trips, ir::Value* start, const Values& carried) const;
   Values stacked(const Values& lists) const;  // each list as one tensor
 
-  // Of the operator that an argument names ("torch.ops.aten.mm.default"); null if nobody ships it.
+  // Returns the schema of the operator that an argument names ("torch.ops.aten.mm.default"); null if it isn't known.
   const schema::Schema* wrapped_schema(std::size_t i) const;
   std::string wrapped_target(std::size_t i) const;  // as the file names it
   // The operator's results, or one None if it has none.

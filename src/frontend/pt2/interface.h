@@ -1,4 +1,4 @@
-// What an exported program states about its inputs. TorchScript files don't state it.
+// The statements of an exported program about its inputs. TorchScript files have none.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct SymbolRange {
 };
 std::string to_string(const SymbolRange& range);  // "from 2 to 64", "from 2", "up to 64", "any number"
 
-// What the file states of an input beyond its type: sizes, or the number itself, as expressions over the program's symbols.
+// The statements about an input beyond its type: sizes, or the number itself, as expressions over the program's symbols.
 struct ExportedInput {
   std::string name;
   std::vector<Expression> sizes{};

@@ -46,7 +46,7 @@ std::string quote_bare_numbers(std::string_view text, bool& found) {
 
 }  // namespace
 
-// What nlohmann's parser calls; it keeps no document of its own.
+// The callbacks of nlohmann's parser, which keeps no document of its own.
 class JsonDocument::Builder {
  public:
   explicit Builder(JsonDocument& document) : document_(document) {}

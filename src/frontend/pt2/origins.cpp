@@ -77,7 +77,7 @@ ir::LocationRef location_of(std::string_view stack_trace) {
   return last;
 }
 
-// What `compute` makes of a text, once for each text.
+// Returns `compute` of a text, computed once for each text.
 template <class Value, class Compute>
 const Value& remembered(std::unordered_map<std::string_view, Value>& known, std::string_view text, Compute&& compute) {
   const auto [place, added] = known.try_emplace(text);

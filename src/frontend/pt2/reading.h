@@ -1,4 +1,4 @@
-// What all graphs of one exported program share while they are read.
+// The data that all graphs of one exported program share while they are read.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What the inputs and outputs of an exported program's graph are: parameters, state, the user's own, by name.
+// The kinds of inputs and outputs of an exported program's graph: parameters, state, the user's own, by name.
 #pragma once
 
 #include <cstdint>

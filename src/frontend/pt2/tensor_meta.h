@@ -1,4 +1,4 @@
-// What the program's JSON says of a tensor: TensorMeta of torch/_export/serde/schema.py.
+// The description of a tensor in the program's JSON: TensorMeta of torch/_export/serde/schema.py.
 #pragma once
 
 #include "frontend/pt2/json.h"

@@ -12,7 +12,7 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-// Of the library that is loaded, which may be another than the one we were built with.
+// Returns the version of the loaded library, which may differ from the one at build time.
 std::string libtorch_version() {
   const std::uint64_t version = aoti_torch_abi_version();
   return std::to_string(version >> 56) + "." + std::to_string((version >> 48) & 0xff) + "." +

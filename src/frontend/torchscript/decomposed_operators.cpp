@@ -29,7 +29,7 @@ Tensor in_single_precision(const IValue& value) {
   return half ? input.to(at::kFloat) : input;
 }
 
-// Of a vector over `axis` that broadcasts against a tensor.
+// Returns a vector over `axis` in a shape that broadcasts against a tensor.
 Tensor along(const Tensor& vector, const Tensor& tensor, std::int64_t axis) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(tensor.dim()), 1);
   sizes.at(static_cast<std::size_t>(axis < 0 ? axis + tensor.dim() : axis)) = -1;

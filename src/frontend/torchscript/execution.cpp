@@ -90,7 +90,8 @@ class Session {
     throw ModelError("can't be run on random inputs: " + reason);
   }
 
-  // Of the method's arguments: the graph's inputs where they are the same, else what the file records or declares.
+  // Returns the types of the method's arguments: those of the graph's inputs where they are the same, or those that the file
+  // records or declares.
   std::vector<ir::TypeRef> argument_types(const std::string& method) {
     const auto from_graph = input_types(graph_);
     const auto& parameters = declared(method);
@@ -102,7 +103,7 @@ class Session {
     return types;
   }
 
-  // Of the graph's own inputs.
+  // Returns the types of the graph's own inputs.
   std::vector<ir::TypeRef> graph_types() {
     std::vector<ir::TypeRef> types = input_types(graph_);
     const auto& recorded = live().program().recorded_inputs;
@@ -181,7 +182,7 @@ std::uint64_t bytes_of(const IValue& value) {
   return bytes;
 }
 
-// What a run leaves of the values that are asked for, execution by execution of their block.
+// Collects the requested values of a run, execution by execution of their block.
 class Collecting {
  public:
   Collecting(const protocol::ValuesRequest& request, const ir::Graph& graph)

@@ -9,8 +9,8 @@ namespace compatcheck::frontend::torchscript {
 // inputs counts as output. Throws ModelError if the module itself can't be run on any inputs that can be made.
 protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request);
 
-// What every tensor value of the graph was in a run on random inputs; several entries of one value in a loop whose
-// turns differ. Throws ModelError if it can't be run.
+// Returns every tensor value of the graph in a run on random inputs; several entries for a value in a loop whose
+// trips differ. Throws ModelError if it can't be run.
 protocol::ObserveReply observe(const protocol::ObserveRequest& request);
 
 // The method on given arguments, call by call; a call that fails gives its reason.

@@ -16,7 +16,7 @@ using c10::IValue;
 using ir::TypeKind;
 using InputSizes = std::vector<std::int64_t>;
 
-// What tensors hold; floats are from one to two where integers are below two, else normally distributed.
+// The values of random tensors. Floats are from one to two where integers are below two, otherwise normally distributed.
 enum class Integers : std::uint8_t { below_ten, below_two, falling_from_four, ones, zeros };
 constexpr std::array all_integers = {Integers::below_ten, Integers::below_two, Integers::falling_from_four, Integers::ones,
                                      Integers::zeros};

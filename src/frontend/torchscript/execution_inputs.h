@@ -25,7 +25,7 @@ class RandomInputs {
   std::uint64_t seed_;
 };
 
-// What is known of an input from several sources, the more telling ones first; null ones are passed over.
+// Returns the first type that states most about an input. Null types are skipped.
 ir::TypeRef most_telling(const std::vector<ir::TypeRef>& types);
 
 }  // namespace compatcheck::frontend::torchscript

@@ -19,7 +19,7 @@
 
 namespace compatcheck::frontend::torchscript {
 
-// What constants refer to beyond themselves.
+// The sources of data that constants refer to.
 struct ConstantSources {
   std::string file;                                          // storages' places are in it
   std::function<c10::IValue(std::uint32_t)> object;          // of Program::objects

@@ -57,7 +57,7 @@ bool fits(const FunctionSchema& schema, const std::vector<IValue>& arguments, Fi
   return true;
 }
 
-// What a lenient fit let through, in the form the kernel unboxes.
+// Converts a value that a lenient match accepted to the form that the kernel unboxes.
 IValue adapt(const IValue& value, const TypePtr& formal) {
   if (value.isNone() || formal->hasFreeVariables()) return value;
   if (const auto optional = formal->cast<c10::OptionalType>()) return adapt(value, optional->getElementType());

@@ -6,7 +6,7 @@
 
 namespace compatcheck::frontend::torchscript {
 
-// Of every operator that libtorch knows now, sorted.
+// Returns the schemas of every operator that libtorch knows now, sorted.
 std::vector<std::string> registered_schemas();
 
 // Each once in the life of the process. Gives the schemas of the operators that these registered. Throws UsageError with what the

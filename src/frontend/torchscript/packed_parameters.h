@@ -21,7 +21,7 @@ using native::custom_class_prefix;
 
 // An object of such a class as the file has it.
 c10::IValue packed_from_state(const c10::StrongTypePtr& type, c10::IValue state);
-// What `quantized::conv2d_prepack` and its like would have made; nullopt for any other operator.
+// Returns the result of `quantized::conv2d_prepack` and similar operators; nullopt for any other operator.
 std::optional<c10::IValue> packed_from_call(const std::string& op, const std::vector<c10::IValue>& arguments);
 
 // Where such an object comes from, and what it holds.

@@ -1,4 +1,4 @@
-// What a call gave, as constants that carry their bytes.
+// The results of a call, as constants that carry their bytes.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -27,7 +27,7 @@ std::size_t element_bytes(std::string_view storage_type) {
   throw ModelError(tensor + " reaches outside its storage of " + std::to_string(storage) + " bytes");
 }
 
-// What one number of an element takes: complex ones are two.
+// Returns the bytes of one number of an element; a complex element has two.
 std::size_t number_bytes(std::string_view storage_type) {
   return element_bytes(storage_type) / (storage_type.starts_with("Complex") ? 2 : 1);
 }
