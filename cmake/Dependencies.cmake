@@ -1,4 +1,4 @@
-# What we link with: Debian's packages, and the onnx that tools/setup.sh built. libtorch: cmake/Torch.cmake.
+# The libraries that we link: Debian's packages, and the onnx that tools/setup.sh built. libtorch: cmake/Torch.cmake.
 # Libraries are linked statically, so that the program and the Python module run where none of them is installed.
 include(Versions)
 

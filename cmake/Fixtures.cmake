@@ -1,4 +1,4 @@
-# What tests read and scripts make, once, into the cache that all clones share:
+# Scripts make the files that tests read, once, into the cache that all clones share:
 #   models   COMPATCHECK_MODELS   real architectures, traced and scripted (tests/models/make_models.py)
 #   broken   COMPATCHECK_BROKEN   malformed and foreign files (tests/models/make_broken.py)
 #   exported COMPATCHECK_EXPORTED exported programs (tests/models/make_exported.py)

@@ -25,7 +25,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/compatcheckConfigVe
 install(FILES ${PROJECT_BINARY_DIR}/cmake/compatcheckConfig.cmake ${PROJECT_BINARY_DIR}/cmake/compatcheckConfigVersion.cmake
         DESTINATION ${config_dir})
 
-# What `make` builds, without the tests.
+# The targets that `make` builds, without the tests.
 add_custom_target(product DEPENDS libcompatcheck)
 if(TARGET compatcheck)
   install(TARGETS compatcheck RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

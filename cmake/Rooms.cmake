@@ -38,7 +38,7 @@ function(compatcheck_generate file program data)
   set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# Of `target`, a program or a shared library: the C++ runtime is linked in, and it shows none of what is linked in. It then runs
+# Links the C++ runtime into `target`, a program or a shared library, and hides the symbols of linked libraries. It then runs
 # where that runtime is older, and beside other versions of the same libraries.
 function(compatcheck_standalone target)
   if(NOT COMPATCHECK_ASAN AND NOT COMPATCHECK_TSAN AND NOT COMPATCHECK_FUZZ)

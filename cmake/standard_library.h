@@ -1,4 +1,4 @@
-// What most files include of the standard library. Each file includes what it uses all the same: the presets
+// The headers of the standard library that most files include. Each file includes what it uses all the same: the presets
 // debug and asan build without this header.
 #include <algorithm>
 #include <array>

@@ -157,7 +157,7 @@ Model load_ranges(const RangedFile& file, LoadOptions options, nb::object progre
   return work.run([&] { return Loader(options).load(file); });
 }
 
-// What is wrong with the options, whatever the model.
+// Throws for options that are wrong for any model.
 void check_settings(const LoadOptions& load, const std::vector<int>& opsets, const CheckOptions& options) {
   check_targets(options.targets);
   const Loader loader(load);
@@ -167,7 +167,8 @@ void check_settings(const LoadOptions& load, const std::vector<int>& opsets, con
                        " to " + std::to_string(highest_opset));
 }
 
-// What a batch writes of a model, whatever is wrong with it: JSON lines. Throws only what the file's reader throws.
+// Returns the lines of JSON that a batch writes for a model, whatever is wrong with it. Throws only what the file's reader
+// throws.
 nb::bytes reports_of_file(const RangedFile& file, const LoadOptions& load, const std::vector<int>& opsets, bool one_is_enough,
                           const CheckOptions& options) {
   std::string lines;

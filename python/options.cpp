@@ -30,7 +30,7 @@ void bind(nb::class_<Options>& type, const char* name, Value Bound::*member) {
     type.def_rw(name, member);
 }
 
-// What check and convert have in common.
+// The options that check and convert share.
 template <class Options>
 void bind_common(nb::class_<Options>& type) {
   bind(type, "inputs", &Options::inputs);

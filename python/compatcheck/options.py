@@ -27,7 +27,7 @@ class LoadOptions(TypedDict, total=False):
     timeout_seconds: float  # for reading, and again for each step after it
     memory_mb: int
     progress: Progress  # True: a bar of tqdm; else called with (stage, done, total), where a total of 0 is unknown
-    # Of an nn.Module, which torch.export makes a program of.
+    # The inputs of an nn.Module with which torch.export makes a program.
     example_inputs: Sequence[Any]
     example_kwargs: Mapping[str, Any]
     dynamic_shapes: Any

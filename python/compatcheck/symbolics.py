@@ -10,7 +10,7 @@ from .report import Report
 
 # How PyTorch's exporter marks the kind of an attribute: alpha_f.
 _KINDS = {"f": "float", "i": "int", "s": "string"}
-# What parse_args says of an argument, as a schema's type.
+# The schema's type for each letter of parse_args.
 _TYPES = {"v": "Tensor", "t": "Tensor", "i": "int", "f": "float", "b": "bool", "s": "str", "is": "int[]", "fs": "float[]"}
 
 

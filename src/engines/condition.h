@@ -11,7 +11,7 @@
 
 namespace compatcheck::engines {
 
-// What a run would have to be told to know what it doesn't.
+// The statement that would settle an open condition.
 enum class SettledBy : std::uint8_t {
   nothing,
   inputs,  // the dtypes and sizes of the model's inputs

@@ -85,7 +85,7 @@ std::string what_is_read(const Node& node, const Dtypes& others) {
   return {};
 }
 
-// Of a node that reads the dtype; one that only gives it is left as it is.
+// Returns a node that reads the dtype in its cast form; one that only makes it stays.
 std::optional<Node> cast(const Node& node, const Dtypes& casts) {
   if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return other_of(operand, casts).has_value(); }))
     return std::nullopt;
@@ -280,8 +280,8 @@ Verdict Judge::by_translator(const OperatorEntries& entries, const Node& node) c
   return progress(gap) < progress(said) ? gap : said;
 }
 
-// Of an operator that the translator was written for at another version: whether the node says anything that the two versions
-// differ in.
+// For an operator that the translator was written for at another version: whether the node uses anything in which the two
+// versions differ.
 Verdict Judge::across(const Node& node, int translator) const {
   const onnx::Schema* lowest = onnx::find(node.op, lowest_opset, node.domain);
   const int written = lowest ? std::max(translator, lowest->since) : translator;

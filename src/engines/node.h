@@ -48,7 +48,7 @@ struct Node {
   const Attribute* attribute(std::string_view name) const;  // null if it isn't set
 };
 
-// What is known of a model's values beside their types.
+// The facts about a model's values beside their types.
 struct Values {
   std::map<onnx::ValueId, const onnx::TensorData*> constants;  // initializers that are no inputs
   std::vector<bool> used, folds;                               // something reads it; it is made of constants alone

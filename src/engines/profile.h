@@ -1,4 +1,4 @@
-// What an engine takes, as data. The language is described in docs/engines.md.
+// The operators that an engine supports, as data. docs/engines.md describes the language.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ Profile complete(Profile profile) {
   return profile;
 }
 
-// Of two targets that give a profile of the same name.
+// Whether two targets that name a profile of the same name are one.
 bool are_one(const std::string& a, const std::string& b) {
   if (!names_file(a) && !names_file(b)) return true;  // of each engine one version is shipped
   std::error_code error;

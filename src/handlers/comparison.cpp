@@ -29,7 +29,7 @@ void give_logical_not(Emission& e) { e.give(logical_not(e, truth(e, e.tensor("se
 
 using Test = Value (*)(Emission&, const Value&);
 
-// Of floats; of integers and bool the same everywhere.
+// Tests floats; the answer for integers and bool is the same everywhere.
 template <Test test, bool of_integers>
 void float_test(Emission& e) {
   const Value x = e.tensor("self");

@@ -211,7 +211,7 @@ void view_as_complex(Emission& e) {
   e.give(parted(e.tensor("self"), e.rank("self") - 1, e.build));
 }
 
-// Of one shape.
+// Broadcasts both parts to one shape.
 Complex broadcast(Emission& e, const Value& real, const Value& imag, std::string_view first, std::string_view second) {
   const auto alike = [&](std::string_view argument) {
     const Shape &own = e.shape(argument), &whole = e.output_shape();

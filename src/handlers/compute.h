@@ -16,7 +16,7 @@ Ints all_axes(std::int64_t rank);
 Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& axes, bool keep);
 // NaN of no elements, as PyTorch has it; `shape` is that of `value`.
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep);
-// Of a layer: input · weightᵀ + bias, which may be absent.
+// Returns input · weightᵀ + bias; the bias may be absent.
 Value linear_layer(Emission& e, const Value& input, const Value& weight, const Value& bias);
 // A constant of one dimension, of size 0.
 Value no_elements(Emission& e, DType dtype);

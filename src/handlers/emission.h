@@ -76,7 +76,7 @@ class Emission {
   std::int64_t wrap(std::int64_t dim, std::int64_t rank) const;                  // Refusal if out of range
   // How often something is written out: Refusal if it is below 0 or more than a model should hold.
   static std::int64_t few(std::int64_t count);
-  // Of the call's outputs.
+  // Returns the dtype of one of the call's outputs.
   DType output_dtype(std::size_t output = 0) const;
   const Shape& output_shape(std::size_t output = 0) const;
   std::int64_t output_rank(std::size_t output = 0) const;

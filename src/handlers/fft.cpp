@@ -162,7 +162,7 @@ Complex signal_of(Emission& e) {
   return {e.tensor("self", part_dtype_of_result(e)), {}};
 }
 
-// Of one or two real points nothing is imaginary.
+// One or two real points have no imaginary part.
 void give_spectrum(Emission& e, Complex made) {
   const auto marked = e.build.plumbing();
   if (!made.imag) made.imag = filled_like(e, made.real, made.real.dtype, 0);

@@ -163,7 +163,7 @@ void margin_ranking_loss(Emission& e) {
   e.give(reduce_loss(e, e.node("Relu", {made}), joint_shape(e, {"input1", "input2", "target"})));
 }
 
-// What holds for targets of 1 and of -1; both for others.
+// Chooses a value for targets of 1 and another for -1; both for other targets.
 Value by_target(Emission& e, const Value& one, const Value& minus_one, bool others) {
   const Value target = e.tensor("target");
   const bool flags = target.dtype == DType::boolean;

@@ -259,7 +259,7 @@ void addbmm(Emission& e) {
 void addr(Emission& e) {
   const Value column = e.build.unsqueeze(operand(e, "vec1"), {1}), row = operand(e, "vec2");
   if (e.output_dtype() != DType::boolean) return give_sum(e, e.node("Mul", {column, row}));
-  // Of bools: or and and.
+  // Bools are joined by or and and.
   const auto factor = [&](const Value& value, std::string_view name) {
     return e.number(name) == 0 ? e.node("And", {value, e.scalar(DType::boolean, 0)}) : value;
   };

@@ -241,7 +241,8 @@ Value multiplied_matrices(Emission& e, const Factor& a, const Factor& b, const s
   });
 }
 
-// What neither `kept` nor the other operand has is summed first, what both have and `kept` hasn't with the product.
+// Indices that neither `kept` nor the other operand has are summed first; those that both have and `kept` lacks, with the
+// product.
 Factor contracted(Emission& e, Factor a, Factor b, const std::string& kept) {
   std::string stretched;
   for (const char label : common(a.labels, b.labels)) {
@@ -338,7 +339,7 @@ void einsum(Emission& e) {
   const bool dots = text.find("...") != std::string::npos;
   Values operands = e.tensors("tensors");
   if (operands.empty()) throw Refusal{"PyTorch refuses an equation without tensors"};
-  // Of bools nothing is summed.
+  // Bools have no sum.
   const DType dtype = e.output_dtype() == DType::boolean ? DType::i32 : e.output_dtype();
   for (Value& operand : operands) operand = e.cast(operand, dtype);
   const auto give = [&](const std::string& equation) {

@@ -1,4 +1,4 @@
-// What stands for a TorchScript value while nodes are emitted. Which form a value has follows from its type and facts alone,
+// The ONNX form of a TorchScript value while nodes are emitted. Which form a value has follows from its type and facts alone,
 // never from how its producer was converted: so a single call can be tried at any opset without the rest of its graph.
 #pragma once
 
@@ -83,7 +83,7 @@ struct DictEntry {
 using FreshValue = std::function<Value(ir::DType, bool sequence)>;
 Operand operand_of(const symbolic::Fact& fact, const ir::TypeRef& type, const FreshValue& fresh);
 
-// What a constant of the graph becomes: a tensor is an initializer. `program` (may be null) holds the objects.
+// Returns the operand of a constant of the graph: a tensor becomes an initializer. `program` (may be null) holds the objects.
 Operand operand_of(const ir::Constant& constant, const ir::Program* program, onnx::Builder& builder);
 
 // The elements of a tensor: whole where the bytes came along, else a place in the file.

@@ -220,7 +220,7 @@ void pad_from_inside(Emission& e, std::string_view mode) {
   if (e.variant("joined")) return e.give(wrapped_around(e, self, *pads));
   if (!ir::is_floating(self.dtype) && !e.at_least(11)) return e.give(read_inside(e, self, *pads, place));
   const Ints sides = pads_of(not_negative(pads->before), not_negative(pads->after));
-  // What is cut off doesn't stand on the other side.
+  // Elements that are cut off don't appear on the other side.
   if (mode == "circular" && !all_zero(sides))
     return e.give(e.node("Pad", {cut_negative(e, self, pads->before, pads->after)}, {{"pads", sides}, {"mode", onnx_mode}}));
   const Value made = all_zero(sides) ? self : e.node("Pad", {self}, {{"pads", sides}, {"mode", onnx_mode}});

@@ -67,7 +67,7 @@ Value power(Emission& e, const Value& base, const Value& exponent) {
 
 namespace {
 
-// What PyTorch computes otherwise than by pow: of numbers as exponents of float tensors.
+// Returns the powers of float tensors that PyTorch doesn't compute by pow.
 std::optional<Value> special_power(Emission& e, const Value& x, double exponent) {
   const auto reciprocal = [&](const Value& value) { return e.node("Reciprocal", {value}); };
   if (exponent == 0) return ones_like(e, x);

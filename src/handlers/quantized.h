@@ -19,7 +19,7 @@ void give_quantized(Emission& e, const Value& floats, std::string_view scale, st
 // A part of packed parameters; None if it has none of that name.
 Operand packed_part(Emission& e, const Operand& packed, std::string_view name);
 Ints packed_ints(Emission& e, const Operand& packed, std::string_view name);
-// Of a packed table of 8 bits, whose zero points are floats: the rows that indices of that rank name.
+// Returns the rows of a packed table of 8 bits, whose zero points are floats, that indices of that rank name.
 Value quantized_rows(Emission& e, const Operand& packed, const Value& indices, std::int64_t rank);
 // A layer's weight as its steps (floats) and the scale of each: (out, in) and one number or (out). ONNX Runtime rounds what a
 // DequantizeLinear gives to a MatMul once more, so these go without it.

@@ -12,7 +12,7 @@ namespace {
 // ONNX draws only floats; others are cast.
 DType drawn_dtype(DType wanted) { return wanted == DType::f64 ? DType::f64 : DType::f32; }
 
-// Of the sizes asked for, or as large as `self`. `op`: RandomUniform or RandomNormal.
+// Draws numbers of the given sizes, or as many as `self` has. `op` is RandomUniform or RandomNormal.
 Value drawn(Emission& e, const std::string& op, const Arguments& parameters, DType dtype) {
   Arguments attributes = parameters;
   attributes.push_back({"dtype", onnx::data_type(dtype)});

@@ -152,7 +152,7 @@ Value rolled_places(Emission& e, const Value& value, std::int64_t axis, const Va
   return e.build.gather(value, rest(sum(e, places_of(e, count), sum(e, rest(first), some))), axis);
 }
 
-// What the shift leaves behind stands in front. `size` is a number or computed.
+// Elements shifted out at the end come back in front. `size` is a number or computed.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size, std::int64_t shift, const Value& count) {
   if (const auto known = size.number()) {
     const std::int64_t first = *known == 0 ? 0 : ((-shift % *known) + *known) % *known;

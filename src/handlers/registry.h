@@ -13,7 +13,7 @@ namespace compatcheck::handlers {
 
 using Handler = std::function<void(Emission&)>;
 
-// Of a plugin; its rows are those whose place begins with its name and "(".
+// The handlers of a plugin; its rows are those whose place begins with its name and "(".
 struct Overlaid {
   std::string op, plugin;
   onnx::OpsetRange opsets;
@@ -32,7 +32,8 @@ class Registry {
   void complex_handler(std::string_view op, Handler function);
   // A plugin's, at these opsets, over all that was registered before; a base name speaks for its overloads.
   void overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin);
-  // Of these rows; null if none. `rows` is the canonical name: after aliases, in-place and out= forms.
+  // Returns the handler of these rows; null if there is none. `rows` is the canonical name: after aliases, in-place and out=
+  // forms.
   const Handler* find(std::string_view rows) const;
   const Handler* find_exact(std::string_view rows) const;  // not that of the base name
   const Handler* find_number(std::string_view op) const;

@@ -1,4 +1,4 @@
-// What a row says of the arguments of a call that it turns into its node alone.
+// A row's bindings of the call's arguments to its one node.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,7 @@ Values unless_empty(Emission& e, const Value& x, const std::vector<DType>& dtype
                          std::vector<bool>(dtypes.size(), false));
 }
 
-// What the first step starts from: a number in every place of a slice.
+// Returns the first step's state: a number in every place of a slice.
 Value start(Emission& e, const Value& x, std::int64_t axis, DType dtype, double number) {
   Ints dims;
   for (const Dim& dim : e.shape("self")) dims.push_back(dim.number().value_or(-1));
@@ -99,7 +99,7 @@ void cumprod(Emission& e) {
   e.give(step_by_step(e, widened(e, x), "Mul", 1));
 }
 
-// Of equal ones the last; the first NaN stays until the next NaN.
+// Chooses the last of equal values; the first NaN stays until the next NaN.
 template <bool greatest>
 void cumulative_extreme(Emission& e) {
   Value x = e.tensor("self");

@@ -12,7 +12,7 @@ namespace {
 
 bool is_extreme(Reduction reduction) { return reduction == Reduction::greatest || reduction == Reduction::least; }
 
-// What changes nothing: the least number for a maximum.
+// Returns the neutral element of the reduction: the least number for a maximum.
 Value neutral(Emission& e, DType dtype, Reduction reduction) {
   if (reduction == Reduction::product) return e.scalar(dtype, 1);
   if (!is_extreme(reduction)) return e.scalar(dtype, 0);
@@ -207,7 +207,7 @@ Writing writing_of(Emission& e) {
           .index_shape = shape_with_dimensions(e, "index")};
 }
 
-// Of a larger source the part that the index is as large as.
+// Returns the part of the source that has the index's sizes.
 Value source_of(Emission& e, const Writing& w, std::string_view argument) {
   const Value source = at_least_a_vector(e, e.tensor(argument, w.data.dtype), e.rank(argument));
   const Shape shape = shape_with_dimensions(e, argument);

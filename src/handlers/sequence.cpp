@@ -118,7 +118,7 @@ bool give_known_slice(Emission& e) {
   return true;
 }
 
-// What is left out depends on the direction: l[::-1] goes from the last item to before the first.
+// The default ends depend on the direction: l[::-1] goes from the last item to before the first.
 void slice_of_list(Emission& e) {
   if (give_known_slice(e)) return;
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
@@ -198,7 +198,8 @@ Value equal_numbers(Emission& e, const Value& x, const Value& y) {
   return e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
 }
 
-// Of unknown lengths: a + b and b + a are of one length, and if a and b are, equal only where these are.
+// Compares lists of unknown lengths: a + b and b + a have one length, and if a and b have one, they are equal only where a and b
+// are.
 Value equal_open_lists(Emission& e) {
   const Value a = vector_at(e, 0), b = vector_at(e, 1);
   const Value as_long = e.node("Equal", {e.node("Size", {a}), e.node("Size", {b})});

@@ -173,7 +173,7 @@ void slice_scatter(Emission& e) {
 
 // ---- At positions known while converting
 
-// Of the flattened tensor.
+// Reads elements of the flattened tensor.
 void give_at(Emission& e, const Ints& positions, std::string_view source) {
   const Value self = e.build.reshape(e.tensor("self"), {-1}), updates = e.build.reshape(e.tensor(source, self.dtype), {-1});
   if (positions.empty()) return e.give(e.tensor("self"));
@@ -187,7 +187,7 @@ void give_at(Emission& e, const Ints& positions, std::string_view source) {
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 
-// Of sizes that aren't known: each row (above the main diagonal; else each column) holds its element of the diagonal everywhere,
+// For unknown sizes: each row (above the main diagonal; below it each column) holds its element of the diagonal everywhere,
 // and a mask chooses the place.
 void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t offset) {
   const std::int64_t rank = e.rank("self");

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 
-// What is left of the nearest integer: between -1/2 and 1/2.
+// Returns the distance from the nearest integer: between -1/2 and 1/2.
 Value off_integer(Emission& e, const Value& x) { return subtract(e, x, node(e, "Floor", plus(e, x, 0.5))); }
 
 // Stirling's series of numbers from 8 on, and numbers below are moved by 8: Γ(x) = Γ(x + 8) / (x (x + 1) … (x + 7)). Negative

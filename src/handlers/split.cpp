@@ -122,7 +122,7 @@ void split(Emission& e) {
       e, e.tensor("self"), axis, [&] { return int_value(e, argument); }, [&] { return e.integers({1}); });
 }
 
-// Of a size that isn't known: rounded up, so that the last piece is the short one.
+// Pieces of an unknown size are rounded up, so that the last piece is the short one.
 void chunk(Emission& e) {
   const std::int64_t axis = e.axis("dim");
   const auto chunks = [&] { return int_value(e, "chunks"); };

@@ -17,7 +17,7 @@ struct Chosen {
   Value value, index;
 };
 
-// Of every row the element at a place that may differ from row to row: [..., 1, ...] along `axis`.
+// Returns the element of every row at a place that may differ from row to row: [..., 1, ...] along `axis`.
 Chosen at_place(Emission& e, const Ordered& all, const Value& place, std::int64_t axis) {
   const auto take = [&](const Value& from) { return e.node("GatherElements", {from, place}, {{"axis", axis}}); };
   return {take(all.values), take(all.indices)};
@@ -222,7 +222,7 @@ void bincount(Emission& e) {
 
 // ---- Covariances of rows
 
-// Of [variables, observations], and how much a row is scaled by.
+// Returns the covariance of [variables, observations].
 Value covariance(Emission& e) {
   const DType dtype = e.output_dtype();
   Value x = e.tensor("self", dtype);

@@ -1,4 +1,4 @@
-// What strides count from.
+// The tensor that strides count from.
 #pragma once
 
 #include "handlers/emission.h"

@@ -447,7 +447,7 @@ class Inferring {
 
   // ---- What is found
 
-  // What stays open is for --input to say.
+  // Facts that stay open are for --input to state.
   void give(const Leaf& leaf, TensorFact tensor) {
     const auto index = static_cast<std::uint32_t>(leaf.input->index());
     Fact fact{.value = std::move(tensor)};

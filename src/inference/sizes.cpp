@@ -85,7 +85,7 @@ std::optional<std::int64_t> whole_root(const Dim& difference, const std::string&
   return linear_root(difference, {}, name);
 }
 
-// Of sizes alone, as zeros(h, w) is: its rows are the model's, not an input's.
+// Whether the value is made of sizes alone, as zeros(h, w) is: its rows are the model's, not an input's.
 bool is_made_of_sizes(const ir::Value* value) {
   while (const ir::Node* producer = value->producer()) {
     const auto tensor = std::ranges::find_if(producer->inputs(), [](const ir::Value* input) {

@@ -24,7 +24,7 @@ struct Place {
   int line = 0, column = 0;  // from 1
 };
 
-// What is wrong at a place of a table.
+// An error at a place of a table.
 struct Defect {
   Place place;
   std::string message;
@@ -58,7 +58,7 @@ using Conditions = std::vector<Condition>;  // all must hold
 
 enum class ArgumentKind : std::uint8_t { automatic, value, integer, floating, integers, floats, string, boolean, dtype, none };
 
-// What an ONNX attribute or input is made of: an argument, or a constant.
+// The source of an ONNX attribute or input: an argument, or a constant.
 struct Binding {
   ArgumentKind kind = ArgumentKind::automatic;
   std::string argument;  // empty: `constant`
@@ -103,7 +103,7 @@ struct Entry {
   Place place;
 };
 
-// What PyTorch itself demands of a call, at every opset.
+// The conditions that PyTorch itself sets for a call, at every opset.
 struct Validity {
   std::vector<Conditions> when;       // any of these; empty: always
   std::vector<std::string> required;  // `requires`

@@ -42,7 +42,7 @@ void take_variant(Row& row, const OperatorRows& before) {
       if (std::ranges::is_permutation(row.to, other.to)) row.variant = other.variant;
 }
 
-// What a user's file says of an operator holds from its lowest opset up; below, what was there before.
+// A user's rows for an operator hold from their lowest opset up; below it, the rows before them.
 OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   for (Entry& entry : user.history) entry.user = true;
   if (!before || user.history.empty()) return user;

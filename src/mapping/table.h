@@ -33,7 +33,7 @@ struct OnnxChange {
 // A name that a custom ONNX domain can have.
 bool is_custom_domain(std::string_view name);
 
-// What becomes of a structural operator.
+// The treatment of a structural operator.
 enum class Structure : std::uint8_t {
   resolved,  // where its results are used
   known,     // into constants: its results must be known while converting, where something needs them
@@ -53,7 +53,7 @@ struct Listed {
 // ones. Absent for other overloads.
 std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas);
 
-// What the table says of one operator at one opset, conditions not yet looked at.
+// The table's rows for one operator at one opset, before conditions are checked.
 struct Lookup {
   enum class Status : std::uint8_t {
     rows,        // `rows` apply, in order
@@ -94,7 +94,7 @@ class Table {
   // Above `opset`, the lowest at which some row maps it (conditions not looked at).
   std::optional<int> available_from(std::string_view op, std::string_view overload, int opset,
                                     const schema::Registry& schemas) const;
-  // What PyTorch demands of a call; an overload's own rows may leave it to the base name.
+  // Returns PyTorch's conditions for a call; an overload's own rows may leave them to the base name.
   const Validity& valid(const OperatorRows& rows) const;
   // How its rows compute with complex tensors. Overloads with rows of their own state it for themselves.
   const ComplexForm& complex_form(const OperatorRows& rows) const;

@@ -30,7 +30,7 @@ struct Value {
   explicit operator bool() const { return id != absent; }
 };
 
-// What this opset can't express. Handlers throw it too: the call is then refused (CC005).
+// Thrown for calls that this opset can't express, by handlers too: the call is refused (CC005).
 struct Refusal {
   std::string reason;
   std::string hint{};
@@ -39,7 +39,7 @@ struct Refusal {
 using Ints = ir::CheckedVector<std::int64_t>;
 using Doubles = ir::CheckedVector<double>;
 
-// What an attribute is set to; a Value where it may be an input by now.
+// The value of an attribute; a Value where it may be an input.
 class Argument {
  public:
   using Variant = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>, std::vector<std::string>, TensorData,
@@ -77,8 +77,8 @@ struct OpsetRange {
   int from = 0, to = 0;
 };
 
-// What a node is for. Plumbing holds values as the nodes around it take them: dtypes, dimensions, sizes computed when the model
-// runs.
+// The role of a node. Plumbing brings values into the form that the nodes around it need: dtypes, dimensions, sizes computed when
+// the model runs.
 struct Emitted {
   std::string op;  // "Conv", or "domain::Name"
   bool plumbing = false;
@@ -194,7 +194,7 @@ class Builder {
 
   // Whether shorter nodes are asked for that differ from PyTorch only as `difference` says, which is then reported.
   bool compact(std::string_view difference);
-  // What compact() was given since the last call, each once.
+  // Returns the arguments of compact() since the last call, each once.
   std::vector<std::string> take_differences();
 
  private:

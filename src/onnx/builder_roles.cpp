@@ -1,4 +1,4 @@
-// What the nodes of a call are for: its meaning, or plumbing.
+// The roles of a call's nodes: its meaning, or plumbing.
 #include <algorithm>
 #include <array>
 

@@ -15,7 +15,7 @@
 
 namespace compatcheck::onnx {
 
-// What is wrong in a text, at a line and column of it, from 1.
+// An error in a text, at a line and column of it, from 1.
 struct TextFault {
   int line = 1, column = 1;
   std::string message;

@@ -56,7 +56,7 @@ class FusionGuard {
     return found != makers_.end() && found->second->domain.empty() && found->second->op == op ? found->second : nullptr;
   }
 
-  // Of x / Sqrt(ReduceMean(Pow(…)) + epsilon): its Sqrt. Null for other quotients.
+  // Returns the Sqrt of x / Sqrt(ReduceMean(Pow(…)) + epsilon); null for other quotients.
   const Node* root_of(const Node& quotient) const {
     const Node* root = maker(quotient.inputs[1], "Sqrt");
     const Node* sum = root ? maker(root->inputs[0], "Add") : nullptr;
@@ -121,7 +121,7 @@ class FusionGuard {
     if (perm && perm->size() > 2 && perm->front() != 0) moved_.emplace(node.outputs[0], perm->size());
   }
 
-  // Of a constant of one element.
+  // Returns the number of a constant of one element.
   std::optional<double> number_of(ValueId value) const {
     const auto found = constants_.find(value);
     if (found == constants_.end() || found->second->elements() != 1) return std::nullopt;
@@ -134,7 +134,7 @@ class FusionGuard {
     return number && std::isnan(*number);
   }
 
-  // Of two factors in a row, the first of which another product reads too, MatMulScaleFusion drops what that one reads.
+  // MatMulScaleFusion drops an operand of another product that reads the first of two factors in a row.
   void scaled_twice(const Node& node) {
     for (const std::size_t at : {0u, 1u})
       for (const char* op : {"Mul", "Div"}) {

@@ -8,7 +8,7 @@
 namespace compatcheck::onnx {
 namespace {
 
-// Of a pool's input, by its own pads.
+// Pads a pool's input by the pool's own pads.
 Node padding_of(const Node& pool, const std::vector<std::int64_t>& sizes, Model& model) {
   std::vector<std::int64_t> pads(sizes.size() + 4, 0);
   std::ranges::copy(sizes.begin(), sizes.begin() + std::ssize(sizes) / 2, pads.begin() + 2);

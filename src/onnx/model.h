@@ -33,7 +33,7 @@ struct TensorData {
   std::vector<std::uint8_t> bytes;  // the elements, unless `view`
   // Elements where they lie in the file, perhaps strided; of another dtype than `dtype` they are cast as they are written.
   std::optional<ir::TensorView> view{};
-  // Of each part along the first dimension, by which its elements are multiplied as they are written; empty: 1.
+  // The factors of the parts along the first dimension, by which their elements are multiplied as they are written; empty for 1.
   std::vector<double> factors{};
 
   std::int64_t elements() const;

@@ -1,4 +1,4 @@
-// What ONNX's operator schemas say, of every version, as static data made from the linked onnx at build time: onnx's
+// ONNX's operator schemas of every version, as static data made from the linked onnx at build time: onnx's
 // own registry takes 20 ms to come up.
 #pragma once
 

@@ -55,7 +55,7 @@ class Source {
   WeightFile file_;
 };
 
-// What of a storage lies between a view's first element and its last.
+// The part of a storage between a view's first element and its last.
 struct Reach {
   std::int64_t lowest, elements = 1;
   std::uint64_t width;

@@ -54,7 +54,7 @@ compatcheck_dtype number_of(ir::DType dtype);                            // thro
 std::optional<ir::DType> dtype_at(compatcheck_dtype number);             // throws Misuse
 void give_dims(compatcheck_call& call, const symbolic::Shape& shape, const compatcheck_dim** answer, std::size_t* count);
 
-// What is thrown on this side becomes a status; it is thrown again where the plugin hands that on.
+// An exception on this side becomes a status; it is thrown again where the plugin returns that status.
 void remember(compatcheck_call& call, compatcheck_status status, std::string problem, std::exception_ptr thrown);
 compatcheck_status remember_current(compatcheck_call& call);
 template <class Work>
@@ -67,7 +67,7 @@ compatcheck_status guarded(compatcheck_call* call, Work&& work) {
   }
 }
 
-// Of a function that answers without a status: the call fails all the same.
+// Runs a function that returns no status: an error fails the call all the same.
 template <class Work>
 void guarded_without_status(compatcheck_call* call, Work&& work) {
   if (guarded(call, work) == compatcheck_failed) call->lost = call->problem;

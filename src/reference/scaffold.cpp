@@ -21,7 +21,7 @@ struct ScaffoldSubject {
 
 constexpr std::string_view python_function = "prim::PythonOp.";
 
-// Of a Python function, its own name.
+// Returns a Python function's own name.
 std::string bare_name(const std::string& key) {
   if (key.starts_with(python_function)) return key.substr(python_function.size());
   const std::string name = key.substr(0, key.find('.'));

@@ -1,5 +1,5 @@
-// What a profile names, held against ONNX's own schemas: a misspelt operator, version, type or attribute would be a limit that
-// never holds. Operators of other domains have no schema, so all is free there.
+// Checks the names in a profile against ONNX's own schemas: a misspelt operator, version, type or attribute would be a limit that
+// never applies. Operators of other domains have no schema, so they aren't checked.
 #pragma once
 
 #include <span>

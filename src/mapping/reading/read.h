@@ -11,7 +11,7 @@
 
 namespace compatcheck::mapping {
 
-// What a file says, and what is wrong in it; an operator with a defect is left out.
+// The contents of a file and its defects; an operator with a defect is omitted.
 template <class Item>
 struct FileContents {
   std::vector<Item> items;

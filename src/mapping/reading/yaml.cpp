@@ -194,7 +194,7 @@ class Builder : public YAML::EventHandler {
   Node root_;
 };
 
-// What yaml-cpp would stumble over, or read otherwise than an editor shows it.
+// Rejects characters that yaml-cpp can't read, or reads otherwise than an editor shows them.
 void check_characters(const Source& source) {
   const std::string_view text = source.text();
   if (text.size() > max_bytes)
