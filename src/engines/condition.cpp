@@ -47,7 +47,7 @@ void combine(Fit& total, Fit next) {
   if (next.support == Support::no || total.support == Support::yes) total = std::move(next);
 }
 
-// What a condition's name stands for: an attribute's value, an input or an output.
+// The subject of a condition: the value of an attribute, an input or an output.
 struct Subject {
   std::string name;
   bool given = true;
@@ -218,7 +218,7 @@ const Operand* at(const std::vector<Operand>& operands, std::size_t index) {
   return index < operands.size() ? &operands[index] : nullptr;
 }
 
-// Of a variadic one each is held.
+// A condition on a variadic formal must hold for each of its operands.
 Fit side_fits(const mapping::Condition& condition, std::span<const onnx::Formal> formals, const std::vector<Operand>& operands) {
   Fit total;
   for (std::size_t i = 0; i < formals.size(); ++i) {

@@ -8,8 +8,8 @@
 
 namespace compatcheck::engines {
 
-// Of a function that the model carries, or one that ONNX's schema defines at the node's opset; nullopt if it is neither, or its
-// types can't be inferred.
+// Returns the nodes of a function that the model carries, or that ONNX's schema defines at the node's opset; nullopt if the
+// node calls neither, or its types can't be inferred.
 std::optional<std::vector<Node>> expand(const Node& node);
 
 }  // namespace compatcheck::engines

@@ -60,7 +60,7 @@ const onnx::Formal* formal_at(std::span<const onnx::Formal> formals, std::size_t
   return !formals.empty() && formals.back().option == onnx::Formal::Option::variadic ? &formals.back() : nullptr;
 }
 
-using Dtypes = std::vector<std::pair<std::string, std::string>>;  // what becomes of them
+using Dtypes = std::vector<std::pair<std::string, std::string>>;  // each dtype and the one read instead
 
 std::optional<ir::DType> other_of(const Operand& operand, const Dtypes& others) {
   if (!operand.dtype || operand.sequence) return std::nullopt;
@@ -85,7 +85,7 @@ std::string what_is_read(const Node& node, const Dtypes& others) {
   return {};
 }
 
-// Of a node that reads the dtype; one that only gives it is left as it is.
+// Casts the dtypes of a node that reads them; nullopt for a node that only returns them.
 std::optional<Node> cast(const Node& node, const Dtypes& casts) {
   if (std::ranges::none_of(node.inputs, [&](const Operand& operand) { return other_of(operand, casts).has_value(); }))
     return std::nullopt;
@@ -280,7 +280,7 @@ Verdict Judge::by_translator(const OperatorEntries& entries, const Node& node) c
   return progress(gap) < progress(said) ? gap : said;
 }
 
-// Of an operator that the translator was written for at another version: whether the node says anything that the two versions
+// Judges an operator whose translator was written for another version: whether the node uses anything that the two versions
 // differ in.
 Verdict Judge::across(const Node& node, int translator) const {
   const onnx::Schema* lowest = onnx::find(node.op, lowest_opset, node.domain);

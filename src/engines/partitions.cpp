@@ -86,7 +86,7 @@ class Partitions {
   int count() const { return count_; }
 
  private:
-  // What a node reads, bodies included.
+  // Visits the values that a node reads, bodies included.
   static void for_each_read(const CountedNode& node, auto&& visit) {
     for (const std::uint64_t input : node.inputs) visit(input);
     for (const CountedGraph& body : node.bodies) {

@@ -51,9 +51,9 @@ Profile complete(Profile profile) {
   return profile;
 }
 
-// Of two targets that give a profile of the same name.
+// Whether two targets with profiles of the same name are the same target.
 bool are_one(const std::string& a, const std::string& b) {
-  if (!names_file(a) && !names_file(b)) return true;  // of each engine one version is shipped
+  if (!names_file(a) && !names_file(b)) return true;  // one version of each engine is shipped
   std::error_code error;
   return names_file(a) && names_file(b) && fs::equivalent(a, b, error);
 }

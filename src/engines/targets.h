@@ -1,4 +1,4 @@
-// What --target names.
+// The targets that --target names.
 #pragma once
 
 #include <span>
@@ -19,13 +19,13 @@ bool names_file(std::string_view target);  // not an engine
 // begins.
 bool is_asked(std::string_view target, std::string_view asked);
 
-// Of each, in order; one that is named twice comes once. Throws UsageError for two of the same engine@version, by which reports
-// tell them apart.
+// Returns the profile of each target, in order; a target named twice comes once. Throws UsageError for two of the same
+// engine@version, which reports couldn't tell apart.
 std::vector<Profile> profiles_of(std::span<const std::string> targets);
 
 std::vector<Profile> all_shipped();
 
-// As read_profile(), of one that isn't shipped: `behind` names one that is.
+// Reads a profile that isn't shipped, as read_profile() does; its `behind` names a shipped one.
 Profile read_own_profile(const mapping::yaml::Source& source);
 
 }  // namespace compatcheck::engines

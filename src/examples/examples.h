@@ -8,10 +8,10 @@
 
 namespace compatcheck::examples {
 
-// Tensors are views of the file, of whose elements no byte is read unless asked for: Storage tells the record and, unless that is
-// deflated, the place in the file. Of .pb files the place in input_K.pb; none where the elements stand one by one.
+// Tensors are views of the file, whose elements are read only on request: Storage states the record and, unless that is
+// deflated, the place in the file. For .pb files it is the place in input_K.pb; none if elements are stored one by one.
 struct Examples {
-  // What torch.save was given; or a dict of arrays by their names.
+  // The object that torch.save wrote, or a dict of arrays by their names.
   ir::Constant value;
   // Arrays of .npz and .pb files: they may have been named by whoever saved them, or by nobody.
   bool names_may_be_order = false;
@@ -20,7 +20,7 @@ struct Examples {
 // Whether the elements are read, too: tensors are then contiguous and carry their bytes.
 enum class Elements : bool { leave, read };
 
-// Of an open file, a .pt or .npz. Throws ModelError, without the file's name.
+// Reads an open .pt or .npz file. Throws ModelError, without the file's name.
 Examples read(const files::InputFile& file, Elements elements = Elements::leave);
 
 // A .pt file (torch.save of tensors, numbers, None, and tuples, lists and dicts of them), an .npz file, or a folder of

@@ -144,7 +144,7 @@ ir::DType dtype_in(const Header& header) {
   throw ModelError(objects ? "holds Python objects, not numbers" : "is of a dtype that no tensor has: " + std::string(descr));
 }
 
-// Of contiguous elements: the last dimension's follow each other, or, in Fortran's order, the first's. Sizes may overflow.
+// Strides of contiguous elements: the last dimension is adjacent, or, in Fortran's order, the first. Sizes may overflow.
 std::vector<std::int64_t> strides_of(const Header& header) {
   const auto& sizes = header.shape;
   std::vector<std::int64_t> strides(sizes.size());

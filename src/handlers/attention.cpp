@@ -26,7 +26,7 @@ struct Bias {
   bool whole_rows = false;  // a row may look at no key at all
 };
 
-// Of a constant whose elements are at hand; absent if they aren't.
+// Whether a constant mask hides all keys from some row; nullopt if its elements aren't at hand.
 std::optional<bool> has_whole_rows(const onnx::TensorData& mask) {
   const auto numbers = onnx::as_floats(mask);
   if (mask.view || !numbers || mask.dims.empty() || mask.dims.back() == 0) return std::nullopt;
@@ -164,7 +164,7 @@ Value attention_node(Emission& e) {
   return e.node("Attention", inputs, attributes);
 }
 
-// Of PyTorch's kernels only the first result is the attention; the others are for their gradients.
+// Only the first result of PyTorch's kernels is the attention; the others are for their gradients.
 void scaled_dot_product(Emission& e) {
   for (std::size_t i = 1; i < e.call.node().outputs().size(); ++i)
     if (e.output_used(i)) throw Refusal{"only the first result has an ONNX form", "use scaled_dot_product_attention"};
@@ -257,7 +257,7 @@ Attended attend(Emission& e, const Heads& heads, bool weights_used = false) {
   return {linear_layer(e, e.build.reshape(mixed, {0, 0, heads.features}), heads.weight, heads.bias), weights};
 }
 
-// With the layer's weights as both operators call them. `count`: the argument that says how many heads there are.
+// Reads the layer's weights by the names that both operators have. `count`: the argument that states the number of heads.
 Heads heads_of(Emission& e, const Value& query, const Value& key, const Value& value, std::string_view count) {
   return {.query = query,
           .key = key,

@@ -27,7 +27,7 @@ Value digits(Emission& e, const Value& x, std::int64_t rank, std::int64_t count,
   return has_sign ? add(e, found, multiply(e, e.build.unsqueeze(negative, {rank}), e.integers(sign))) : found;
 }
 
-// Of eight digits from `first` on: ONNX Runtime sums integers in doubles, which hold no more than 53 bits.
+// Returns the value of eight digits from `first` on: ONNX Runtime sums integers in doubles, which hold no more than 53 bits.
 Value value_of_digits(Emission& e, const Value& digits, std::int64_t axis, std::int64_t count, std::int64_t first) {
   Ints powers(static_cast<std::size_t>(count), 0);
   for (std::int64_t i = first; i < std::min(count, first + 8); ++i)

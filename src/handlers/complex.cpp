@@ -51,7 +51,7 @@ Complex complex_operand(Emission& e, std::size_t argument = 0) {
 // Squares of f32 neither overflow nor vanish in f64.
 Complex wide(Emission& e, const Complex& x) { return {e.cast(x.real, DType::f64), e.cast(x.imag, DType::f64)}; }
 
-// As the dtype of the result has them.
+// Casts the parts to the dtype of the result.
 void give_complex(Emission& e, const Complex& x) {
   const DType dtype = symbolic::real_part(e.output_dtype());
   e.give(Complex{e.cast(x.real, dtype), e.cast(x.imag, dtype)});
@@ -211,7 +211,7 @@ void view_as_complex(Emission& e) {
   e.give(parted(e.tensor("self"), e.rank("self") - 1, e.build));
 }
 
-// Of one shape.
+// Broadcasts both parts to one shape.
 Complex broadcast(Emission& e, const Value& real, const Value& imag, std::string_view first, std::string_view second) {
   const auto alike = [&](std::string_view argument) {
     const Shape &own = e.shape(argument), &whole = e.output_shape();

@@ -276,7 +276,7 @@ void triangular_solve(Emission& e) {
   }
 }
 
-// Of the factors L and its transpose, or U: two substitutions.
+// Solves with L and its transpose, or with U and its transpose, by two substitutions.
 Value solve_by_cholesky(Emission& e, const Matrices& factor, const Matrices& b, bool upper) {
   const Value half = substitute_of(e, factor, b, {upper, false}, upper);
   return substitute_of(e, factor, b.with(half), {upper, false}, !upper);

@@ -17,8 +17,8 @@ Values sizes_before(Emission& e, const Value& value, const Shape& shape, std::si
 
 // ---- The diagonal of two dimensions, which go to the end
 
-// Of the last two dimensions. By position where the sizes are known; else every (columns + 1)-th element of what the
-// diagonal's square and more holds.
+// Returns the diagonal of the last two dimensions: read by position where the sizes are known, else as every (columns + 1)-th
+// element of the rows of the diagonal's square, flattened.
 Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t offset) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto rows = shape[shape.size() - 2].number(), columns = shape.back().number();
@@ -40,7 +40,7 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
   if (offset < 0) value = e.build.slice(value, {-offset}, {to_end}, {rank - 2});
   const Value width = size_at(e, value, rank - 1);
   value = sliced(e, value, rank - 2, e.integers({0}), width);
-  // Sizes are told, as one may be 0.
+  // Reshape gets computed sizes, as one may be 0.
   Values sizes = sizes_before(e, value, shape, static_cast<std::size_t>(rank) - 2);
   sizes.push_back(product(e, size_at(e, value, rank - 2), width));
   const Value all = reshape_to(e, value, nullptr, nullptr, [&] { return joined(e, sizes); });

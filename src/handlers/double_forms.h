@@ -23,7 +23,7 @@ Value leaky(Emission& e, const Value& x, double slope);  // x · slope where x i
 Value exponential_linear(Emission& e, const Value& x, double alpha);
 Value negative_part(Emission& e, const Value& x);  // min(x, 0)
 
-// Of matrices in the last two dimensions, from opset 11 on; in double by elimination, whose steps a fixed size counts.
+// Determinants of matrices in the last two dimensions, from opset 11 on; doubles by elimination, which needs a known size.
 Value determinant(Emission& e, const Value& matrices, const Shape& shape);
 
 }  // namespace compatcheck::handlers

@@ -258,7 +258,7 @@ Value sign(Emission& e, const Value& value) {
   if (is_bool(value)) return value;
   if (e.at_least(9)) {
     const Value made = e.node("Sign", {value});
-    // What ONNX's is of NaN nobody says.
+    // ONNX doesn't state the Sign of NaN.
     return minds_nan(e, value) ? where(e, is_nan(e, value), e.scalar(value.dtype, 0), made) : made;
   }
   const Value zero = e.scalar(value.dtype, 0);

@@ -109,7 +109,7 @@ Value greatest_of_bags(Emission& e, const Bags& bags, const Value& inside) {
 // PyTorch sums packed rows in every mode.
 std::int64_t mode_of(Emission& e) { return e.call.op() == "quantized::embedding_bag_byte" ? 0 : e.integer("mode"); }
 
-// Of every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
+// Reduces every bag over a table of bags and positions. Rows of other bags count as 0, whatever they hold; an empty bag is 0.
 void embedding_bag(Emission& e) {
   const Bags bags = bags_of(e);
   const auto counted = [&](bool to_the_end) {

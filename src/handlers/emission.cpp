@@ -28,8 +28,8 @@ std::int64_t usual(std::int64_t number, std::string_view argument) {
   return number;
 }
 
-// What a call computes with that is given quantized tensors: their integers, the steps above the zero point, or the floats that
-// they stand for. An in-place form computes the same.
+// The form in which a call computes with quantized tensors: their integers, the steps above the zero point, or the floats that
+// they represent. An in-place form computes the same.
 enum class OfQuantized : std::uint8_t { refused, integers, steps, floats };
 
 OfQuantized of_quantized_tensors(std::string_view op) {

@@ -15,7 +15,7 @@ struct Frames {
   std::int64_t points, hop, bins;
 };
 
-// Of n_fft points, the window in the middle; ones if there is none.
+// The window in the middle of n_fft points; ones if none is given.
 Value window_of(Emission& e, const Frames& frames, DType dtype) {
   const std::int64_t length = e.integer("win_length", frames.points);
   if (length < 1 || length > frames.points)

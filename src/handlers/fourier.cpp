@@ -15,7 +15,7 @@ constexpr std::int64_t most_points = 4096;  // in one matrix: 128 megabytes
 
 enum class Wave : std::uint8_t { cosine, sine };
 
-// What stands in row t and column k of a matrix: a wave of t·k/n turns.
+// A matrix that holds a wave of t·k/n turns in row t and column k.
 struct Matrix {
   Points rows, columns, points;
   Wave wave = Wave::cosine;
@@ -103,7 +103,7 @@ Value normed(Emission& e, const Value& value, const Transform& transform) {
   return e.node("Div", {value, transform.norm == Norm::by_root ? e.node("Sqrt", {points}) : points});
 }
 
-// Of one or two points all sines are 0, which would make NaN of infinity.
+// True for one or two points: all sines are 0, which would turn infinity into NaN.
 bool is_real(const Points& points) { return points.known && *points.known <= 2; }
 
 Complex by_matrices(Emission& e, const Complex& signal, const Transform& transform, const Points& columns) {
@@ -132,7 +132,7 @@ std::int64_t smaller_factor(std::int64_t points) {
 
 bool is_split(const Points& points) { return points.known && *points.known > most_direct && smaller_factor(*points.known) > 1; }
 
-// Of place t·k/n in row t and column k.
+// Turns the number in row t and column k by t·k/n of a full turn.
 Complex turned_by_places(Emission& e, const Complex& x, std::int64_t rows, std::int64_t columns, std::int64_t points,
                          Direction direction) {
   const Matrix cosines{.rows = {rows, {}}, .columns = {columns, {}}, .points = {points, {}}};

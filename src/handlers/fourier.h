@@ -18,11 +18,11 @@ struct Points {
 Points half_of(Emission& e, const Points& points);
 
 enum class Direction : std::uint8_t { forward, inverse };
-// What a transform is multiplied by, if anything.
+// The factor of a transform, if any.
 enum class Norm : std::uint8_t { none, by_root, by_points };
 
-// The spectrum counts `rank` dimensions. Its imaginary part may be absent: of a real signal. All along `axis`, which isn't
-// negative.
+// The spectrum counts `rank` dimensions. The imaginary part of a real signal may be absent. The transform goes along `axis`,
+// which isn't negative.
 struct Transform {
   std::int64_t axis = 0, rank = 1;
   Points points;
@@ -33,9 +33,9 @@ struct Transform {
 Complex transformed(Emission& e, const Complex& signal, const Transform& transform);
 // The first n/2 + 1 values of the spectrum of a real signal.
 Complex half_spectrum(Emission& e, const Value& signal, const Transform& transform);
-// A real signal of so many points from n/2 + 1 values; what the others would be follows.
+// Returns a real signal of that many points from n/2 + 1 values, from which the others follow.
 Value from_half_spectrum(Emission& e, const Complex& spectrum, const Transform& transform);
-// What multiplies n/2 + 1 real parts, then as many imaginary ones, for a signal of n points: [2 · (n/2 + 1), n].
+// The matrix that multiplies n/2 + 1 real parts, then as many imaginary ones, for a signal of n points: [2 · (n/2 + 1), n].
 Value half_spectrum_matrix(Emission& e, std::int64_t points, Norm norm, DType dtype);
 
 }  // namespace compatcheck::handlers

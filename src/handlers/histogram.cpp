@@ -18,7 +18,7 @@ Value bin_numbers(Emission& e, std::int64_t count) {
   return e.integers(places);
 }
 
-// Of the elements of a vector; `most` less on both sides where all are equal, and 0 to 1 where there are none.
+// The range of a vector's elements: `most` wider on both sides where all are equal, and 0 to 1 where there are none.
 Range range_of(Emission& e, const Value& x, double most) {
   const auto end = [&](const char* op, double beyond) {
     const Value padded = e.build.concat({x, e.build.constant(onnx::make_tensor(x.dtype, {1}, Doubles{beyond}))}, 0);
@@ -36,7 +36,7 @@ Range given_range(Emission& e, DType dtype, double left, double right, double mo
   return {e.scalar(dtype, left), e.scalar(dtype, right)};
 }
 
-// By division, as PyTorch computes it in the dtype of the elements.
+// Finds the bin by division, as PyTorch computes it in the dtype of the elements.
 void histc(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value x = e.build.reshape(widened(e, e.tensor("self")), {-1});

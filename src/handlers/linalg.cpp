@@ -66,7 +66,7 @@ void vander(Emission& e) {
 
 // ---- Distances
 
-// Of norm 0 PyTorch counts what differs here so that NaN stays.
+// For p = 0 PyTorch counts the elements that differ, in a way that keeps NaN.
 Value row_norm(Emission& e, const Value& off, std::int64_t axis) {
   const double p = e.number("p");
   if (p != 0) return vector_norm(e, off, p, {axis}, false);
@@ -89,7 +89,7 @@ Value lost_in_products(Emission& e, const Value& x1, const Value& x2, std::int64
                 {e.node("Reciprocal", {e.node("Add", {e.node("Abs", {sum}), number(1)})}), number(0)});  // infinity gives 0
 }
 
-// Of every row of x1 and every row of x2.
+// The distance of every row of x1 from every row of x2.
 void cdist(Emission& e) {
   const DType dtype = e.output_dtype();
   const std::int64_t left = e.rank("x1"), right = e.rank("x2"), rank = std::max(left, right) + 1;
@@ -105,7 +105,7 @@ void dist(Emission& e) {
   e.give(vector_norm(e, off, e.number("p", 2), all_axes(std::max(e.rank("self"), e.rank("other"))), false));
 }
 
-// Of every pair of rows, each once.
+// The distance of every pair of rows, each pair once.
 void pdist(Emission& e) {
   const std::int64_t count = e.known_size("self", 0);
   Ints first, second;

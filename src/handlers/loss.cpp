@@ -58,7 +58,7 @@ void l1_loss(Emission& e) {
   e.give(reduced_in(e, absolute(e, subtract(e, self, target)), shape, e.output_dtype()));
 }
 
-// With c the distance d cut at the bound: c · (d - c/2), over `beta` where it is one.
+// Returns c · (d - c/2), over `beta` where there is one, with c the distance d cut at the bound.
 void cut_loss(Emission& e, double bound, bool over) {
   const auto [self, target, shape] = promoted_pair(e);
   const Value distance = e.node("Abs", {subtract(e, self, target)});
@@ -163,7 +163,7 @@ void margin_ranking_loss(Emission& e) {
   e.give(reduce_loss(e, e.node("Relu", {made}), joint_shape(e, {"input1", "input2", "target"})));
 }
 
-// What holds for targets of 1 and of -1; both for others.
+// Returns `one` for targets of 1, `minus_one` for targets of -1, and for other targets their sum if `others`, else 0.
 Value by_target(Emission& e, const Value& one, const Value& minus_one, bool others) {
   const Value target = e.tensor("target");
   const bool flags = target.dtype == DType::boolean;

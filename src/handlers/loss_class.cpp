@@ -71,7 +71,7 @@ Value reduced_by_weight(Emission& e, const Value& losses, const Value& weights, 
   return reduction == 2 ? sum : e.node("Div", {sum, reduce(e, "ReduceSum", weights, axes, false)});
 }
 
-// Of log-probabilities, written out.
+// The negative log-likelihood of log-probabilities, written out.
 Value likelihood(Emission& e, const Value& x, std::int64_t rank, const Targets& targets) {
   const Value none = e.scalar(x.dtype, 0);
   const Value weights = weights_of(e, targets, x.dtype, rank);
@@ -98,7 +98,7 @@ void nll_loss(Emission& e) {
 
 // ---- Cross entropy
 
-// Of probabilities: -Σ target · log softmax
+// The loss for targets that are probabilities: -Σ target · log softmax.
 void of_probabilities(Emission& e, std::int64_t rank) {
   const std::int64_t axis = class_axis(rank);
   const Value logs = log_softmax(e, e.tensor("self"), rank, axis);
@@ -142,7 +142,7 @@ void cross_entropy_loss(Emission& e) {
   e.give(likelihood(e, log_softmax(e, e.tensor("self"), rank, class_axis(rank)), rank, targets_of(e, rank)));
 }
 
-// Of a layer's scores. A row that is ignored counts 0 times its loss: NaN stays.
+// The loss of a layer's scores. A row that is ignored counts 0 times its loss: NaN stays.
 void linear_cross_entropy(Emission& e) {
   const DType dtype = e.dtype("input") == DType::f64 ? DType::f64 : DType::f32;
   Value scores = e.node("MatMul", {e.tensor("input", dtype), e.build.transpose(e.tensor("linear_weight", dtype), {1, 0})});

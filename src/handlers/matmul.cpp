@@ -162,7 +162,7 @@ void vecdot(Emission& e) {
   e.give(rank == 0 ? products : reduce(e, "ReduceSum", products, {e.wrap(e.integer("dim"), rank)}, false));
 }
 
-// Over the last dimension of both.
+// The products over the last dimension of both.
 void inner(Emission& e) {
   const std::int64_t left = e.rank("self"), right = e.rank("other");
   const Value a = operand(e, "self"), b = operand(e, "other");
@@ -259,7 +259,7 @@ void addbmm(Emission& e) {
 void addr(Emission& e) {
   const Value column = e.build.unsqueeze(operand(e, "vec1"), {1}), row = operand(e, "vec2");
   if (e.output_dtype() != DType::boolean) return give_sum(e, e.node("Mul", {column, row}));
-  // Of bools: or and and.
+  // Or is the sum of bools, and And the product.
   const auto factor = [&](const Value& value, std::string_view name) {
     return e.number(name) == 0 ? e.node("And", {value, e.scalar(DType::boolean, 0)}) : value;
   };

@@ -90,7 +90,7 @@ std::string without(const std::string& labels, const std::string& gone) {
   return left;
 }
 
-// With letters for what ellipses stand for: ONNX wants them in the result, and as many dimensions in each operand.
+// Replaces ellipses by letters: ONNX requires them in the result, and as many dimensions in each operand.
 std::string spelt(const Equation& equation) {
   std::string text;
   for (const auto& labels : equation.operands) text += (text.empty() ? "" : ",") + labels;
@@ -173,7 +173,7 @@ Dim product_of_sizes(const Factor& x, const std::string& labels) {
   return product;
 }
 
-// With the labels in this order, those of each group in one dimension; a group without labels has size 1.
+// Orders the labels so, those of each group in one dimension; a group without labels has size 1.
 Value grouped(Emission& e, const Factor& x, const std::vector<std::string>& groups, bool sums_nothing) {
   std::string order, all;
   bool alike = true;  // each group is a dimension
@@ -241,7 +241,7 @@ Value multiplied_matrices(Emission& e, const Factor& a, const Factor& b, const s
   });
 }
 
-// What neither `kept` nor the other operand has is summed first, what both have and `kept` hasn't with the product.
+// Sums labels that neither `kept` nor the other operand has first; sums shared labels that `kept` lacks with the product.
 Factor contracted(Emission& e, Factor a, Factor b, const std::string& kept) {
   std::string stretched;
   for (const char label : common(a.labels, b.labels)) {
@@ -338,7 +338,7 @@ void einsum(Emission& e) {
   const bool dots = text.find("...") != std::string::npos;
   Values operands = e.tensors("tensors");
   if (operands.empty()) throw Refusal{"PyTorch refuses an equation without tensors"};
-  // Of bools nothing is summed.
+  // Bools can't be summed.
   const DType dtype = e.output_dtype() == DType::boolean ? DType::i32 : e.output_dtype();
   for (Value& operand : operands) operand = e.cast(operand, dtype);
   const auto give = [&](const std::string& equation) {

@@ -41,7 +41,7 @@ Value times_weight_plus_bias(Emission& e, Value x, Place&& place) {
   return x;
 }
 
-// Of mixed dtypes the wider one computes: f16 inputs with f32 parameters.
+// Returns the wider one of mixed dtypes: f16 inputs with f32 parameters.
 DType compute_dtype(Emission& e) {
   const DType input = e.dtype("input");
   for (const char* parameter : {"weight", "bias", "running_mean", "running_var"})
@@ -130,7 +130,7 @@ void give_running_statistics(Emission& e, std::size_t output, const Statistics* 
   e.give(output + 1, moved(e.node("Mul", {batch->variance, unbiased}), "running_var"));
 }
 
-// With the batch's statistics; whatever else is given is empty.
+// Normalizes with the batch's statistics; all other arguments are empty.
 void native_batch_norm(Emission& e) {
   require_channels(e);
   const bool functional = e.call.op().ends_with("_functional");
@@ -290,7 +290,7 @@ void native_group_norm(Emission& e) { group_norm_of(e, e.integer("group")); }
 
 // ---- Weights as a direction and a length
 
-// Of all dimensions but one, kept as 1; with dim -1 of all.
+// Returns the norm over all dimensions but `dim`, kept as 1; with `dim` -1 the norm over all.
 Value length_except(Emission& e, std::string_view tensor, double p) {
   const std::int64_t rank = e.rank(tensor), dim = e.integer("dim");
   if (dim == -1) return vector_norm(e, e.tensor(tensor), p, all_axes(rank), false);

@@ -215,7 +215,7 @@ Value sequence_of(const List& list, DType dtype, onnx::Builder& builder) {
   return builder.node("SequenceConstruct", members);
 }
 
-// Of that form, for whom nobody reads.
+// Appends values of that form, which nothing reads.
 void spill_anything(const Operand& form, onnx::Builder& builder, Values& into) {
   const auto zero = [&](const Value& like) { into.push_back(builder.scalar(like.dtype, 0)); };
   if (const Value* tensor = form.tensor()) return zero(*tensor);

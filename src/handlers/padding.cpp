@@ -126,7 +126,7 @@ const std::map<std::string_view, std::pair<const char*, Place>>& modes() {
   return all;
 }
 
-// By position along each dimension, where Pad doesn't take the dtype.
+// Pads by position along each dimension, where Pad doesn't support the dtype.
 Value read_inside(Emission& e, Value value, const Pads& pads, Place place) {
   for (std::size_t i = 0; i < pads.before.size(); ++i) {
     if (pads.before[i] == 0 && pads.after[i] == 0) continue;
@@ -169,7 +169,7 @@ Value continued_places(Emission& e, const Value& places, const Value& size, cons
   return difference(e, e.node("Sub", {from_left, turns}), cut);
 }
 
-// With one more cell behind it, for there may be none to gather.
+// Appends one more cell, for there may be none to gather.
 Value with_cell(Emission& e, const Value& value, std::int64_t axis, const Value& fill) {
   Values sizes;
   for (std::int64_t dim = 0; dim < e.rank("self"); ++dim) sizes.push_back(dim == axis ? e.integers({1}) : size_at(e, value, dim));
@@ -220,7 +220,7 @@ void pad_from_inside(Emission& e, std::string_view mode) {
   if (e.variant("joined")) return e.give(wrapped_around(e, self, *pads));
   if (!ir::is_floating(self.dtype) && !e.at_least(11)) return e.give(read_inside(e, self, *pads, place));
   const Ints sides = pads_of(not_negative(pads->before), not_negative(pads->after));
-  // What is cut off doesn't stand on the other side.
+  // Elements that are cut off aren't wrapped to the other side.
   if (mode == "circular" && !all_zero(sides))
     return e.give(e.node("Pad", {cut_negative(e, self, pads->before, pads->after)}, {{"pads", sides}, {"mode", onnx_mode}}));
   const Value made = all_zero(sides) ? self : e.node("Pad", {self}, {{"pads", sides}, {"mode", onnx_mode}});

@@ -154,7 +154,7 @@ onnx::Argument literal(const Binding& binding, onnx::AttributeType type) {
   return floating ? onnx::Argument(floats) : onnx::Argument(ints);
 }
 
-// What the ONNX operator, or the row's own function, says of an attribute; undefined: nothing.
+// The type that the ONNX operator, or the row's own function, states for an attribute; undefined: none.
 onnx::AttributeType stated_type(const mapping::Row& row, std::string_view attribute) {
   onnx::AttributeType type = onnx::AttributeType::undefined;
   if (row.body) {
@@ -228,10 +228,10 @@ bool is_default(const symbolic::Call& call, const schema::Argument& argument) {
   return symbolic::to_string(given) == symbolic::to_string(symbolic::fact_of(*argument.default_value));
 }
 
-// What the row's node gives: of complex numbers pairs of their parts.
+// The dtype of the result of the row's node; complex numbers are pairs of their parts.
 DType made_dtype(const Emission& e, std::size_t output = 0) { return symbolic::real_part(e.output_dtype(output)); }
 
-// Of an operator that ONNX doesn't know each result has the dtype that the facts state.
+// Each result of an operator that ONNX doesn't have gets the dtype that the facts state.
 Values one_node(Emission& e, const Values& inputs, const Arguments& attributes, std::size_t count) {
   const std::string& op = e.row().to.front();
   if (onnx::is_onnx_domain(mapping::split_domain(op).first)) return e.build.nodes(op, inputs, count, attributes, made_dtype(e));

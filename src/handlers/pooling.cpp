@@ -210,7 +210,7 @@ void max_pool_call(Emission& e) {
 
 // ---- Averages
 
-// What each window's sum is divided by, as (o0, o1, …); `counted`: the padding counts too.
+// The divisor of each window's sum, as (o0, o1, …); `counted`: the padding counts too.
 Value divisors(Emission& e, const Windows& windows, const Ints& sizes, const Ints& padding, bool counted, DType dtype) {
   const Ints counts = counts_of(windows, sizes);
   Ints product{1};

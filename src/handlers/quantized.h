@@ -13,13 +13,13 @@ const Quantized& quantized(const Emission& e, std::string_view argument);
 bool known_zero(Emission& e, const Value& value);
 // Floats as a quantized tensor of one scale and zero point, which `stored` (u8 or i8) holds.
 Quantized quantize(Emission& e, const Value& floats, double scale, std::int64_t zero_point, DType stored);
-// With the call's scale and zero point, in the dtype that its result has.
+// Quantizes by the call's scale and zero point, to the dtype of the call's result.
 void give_quantized(Emission& e, const Value& floats, std::string_view scale, std::string_view zero_point);
 
 // A part of packed parameters; None if it has none of that name.
 Operand packed_part(Emission& e, const Operand& packed, std::string_view name);
 Ints packed_ints(Emission& e, const Operand& packed, std::string_view name);
-// Of a packed table of 8 bits, whose zero points are floats: the rows that indices of that rank name.
+// The rows at `indices`, which have that rank, of a packed table of 8 bits, whose zero points are floats.
 Value quantized_rows(Emission& e, const Operand& packed, const Value& indices, std::int64_t rank);
 // A layer's weight as its steps (floats) and the scale of each: (out, in) and one number or (out). ONNX Runtime rounds what a
 // DequantizeLinear gives to a MatMul once more, so these go without it.

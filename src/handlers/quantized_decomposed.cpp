@@ -11,7 +11,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-// What PyTorch's promotion makes of two tensors that have dimensions.
+// Casts two tensors that have dimensions to their dtype by PyTorch's promotion.
 std::pair<Value, Value> promoted(Emission& e, const Value& a, const Value& b) {
   const auto dtype = symbolic::promote_types(a.dtype, b.dtype);
   if (!dtype) throw Refusal{"PyTorch doesn't compute with these dtypes together"};

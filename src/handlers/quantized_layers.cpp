@@ -135,8 +135,8 @@ Value convolution(Emission& e, const Value& floats) {
       e, scaled_after ? Quantized{integers->integers, e.scalar(DType::f32, 1.0), e.scalar(integers->integers.dtype, 0), {}}
                       : *integers);
   const Value shift = bias.is_none() ? Value{} : e.cast(e.as_tensor(bias, "bias"), DType::f32);
-  // Of a Conv between quantized tensors ONNX Runtime rounds the bias, by Round, which came with opset 11; it takes an Add for a
-  // bias.
+  // ONNX Runtime rounds the bias of a Conv between quantized tensors by Round, which came with opset 11; it fuses an Add into
+  // the bias.
   const bool apart = shift && !e.at_least(11);
   if (!apart && !scaled_after) c.bias = shift;
   Ints dims = e.constant_of(integers->integers)->dims;

@@ -152,7 +152,7 @@ Value rolled_places(Emission& e, const Value& value, std::int64_t axis, const Va
   return e.build.gather(value, rest(sum(e, places_of(e, count), sum(e, rest(first), some))), axis);
 }
 
-// What the shift leaves behind stands in front. `size` is a number or computed.
+// The elements that are shifted past the end move to the front. `size` is a number or computed.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size, std::int64_t shift, const Value& count) {
   if (const auto known = size.number()) {
     const std::int64_t first = *known == 0 ? 0 : ((-shift % *known) + *known) % *known;
@@ -170,7 +170,7 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
                         axis);
 }
 
-// By as many places as is known when the model runs.
+// Rolls by a number of places that is known when the model runs.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Value& shift, const Value& count) {
   if (!e.at_least(10)) return rolled_places(e, value, axis, difference(e, e.integers({0}), shift), count);
   const Value some = e.node("Max", {e.cast(count, DType::f64), e.scalar(DType::f64, 1.0)});  // Max of i64 came later

@@ -63,7 +63,7 @@ Values unless_empty(Emission& e, const Value& x, const std::vector<DType>& dtype
                          std::vector<bool>(dtypes.size(), false));
 }
 
-// What the first step starts from: a number in every place of a slice.
+// The state before the first step: a slice filled with one number.
 Value start(Emission& e, const Value& x, std::int64_t axis, DType dtype, double number) {
   Ints dims;
   for (const Dim& dim : e.shape("self")) dims.push_back(dim.number().value_or(-1));
@@ -99,7 +99,7 @@ void cumprod(Emission& e) {
   e.give(step_by_step(e, widened(e, x), "Mul", 1));
 }
 
-// Of equal ones the last; the first NaN stays until the next NaN.
+// The last of equal elements counts; the first NaN stays until the next NaN.
 template <bool greatest>
 void cumulative_extreme(Emission& e) {
   Value x = e.tensor("self");
@@ -203,7 +203,7 @@ void trapezoid(Emission& e) {
     const Value sums = e.cast(e.node("Add", {before(e, y, axis), after(e, y, axis)}), of_both);
     return e.give(e.node("Mul", {sum(e.node("Mul", {sums, e.cast(width, of_both)})), half}));
   }
-  // Sums, too, are taken of the ends: of no elements they are zeros.
+  // The ends go through sums, too, which are zeros where there are no elements.
   const auto end = [&](std::int64_t from, std::int64_t to) {
     return reduce(e, "ReduceSum", part(e, y, axis, from, to), {axis}, false);
   };

@@ -133,7 +133,7 @@ void unsafe_masked_put(Emission& e) {
 
 // ---- Diagonals
 
-// Of every dimension; a matrix may have more rows than columns.
+// Fills the diagonal of a matrix, which may have more rows than columns.
 void fill_diagonal(Emission& e) {
   const Value self = e.tensor("self"), value = e.number_value("fill_value", self.dtype);
   const std::int64_t rank = e.rank("self");

@@ -96,7 +96,7 @@ void length(Emission& e) {
 void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})); }
 void same_list(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
 
-// As many members as the facts say, if they do.
+// Gives as many members as the facts state, if they do.
 void give_sequence(Emission& e, const Value& sequence) {
   const auto* facts = e.output_fact(0).list();
   if (!facts || !facts->items) return e.give_operand(0, {Sequence{sequence}});
@@ -118,7 +118,7 @@ bool give_known_slice(Emission& e) {
   return true;
 }
 
-// What is left out depends on the direction: l[::-1] goes from the last item to before the first.
+// The defaults of the bounds depend on the direction: l[::-1] goes from the last item to before the first.
 void slice_of_list(Emission& e) {
   if (give_known_slice(e)) return;
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
@@ -189,7 +189,7 @@ void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
 
 // ---- Comparing and ordering
 
-// NaN is unequal to all. Of doubles nothing compares for equality before opset 11.
+// NaN is unequal to all. Before opset 11 Equal doesn't support doubles.
 Value equal_numbers(Emission& e, const Value& x, const Value& y) {
   if (x.dtype != DType::f64 || e.at_least(11)) return e.node("Equal", {x, y});
   const Value apart = e.node("Or", {e.node("Less", {x, y}), e.node("Greater", {x, y})});
@@ -198,7 +198,7 @@ Value equal_numbers(Emission& e, const Value& x, const Value& y) {
   return e.node("Not", {e.node("Or", {apart, e.node("Not", {ordered})})});
 }
 
-// Of unknown lengths: a + b and b + a are of one length, and if a and b are, equal only where these are.
+// Compares a + b with b + a, which have the same length: if a and b do, too, they are equal only where a and b are.
 Value equal_open_lists(Emission& e) {
   const Value a = vector_at(e, 0), b = vector_at(e, 1);
   const Value as_long = e.node("Equal", {e.node("Size", {a}), e.node("Size", {b})});

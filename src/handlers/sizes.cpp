@@ -13,7 +13,7 @@ const Shape* shape_in(const symbolic::Fact& fact) {
   return tensor && tensor->shape ? &*tensor->shape : nullptr;
 }
 
-// Of constants of one dimension at most, of equal length or one of them of one element.
+// Computes with constants of at most one dimension, of equal length or one of them of one element.
 template <class Compute>
 std::optional<Value> folded(Emission& e, const Value& a, const Value& b, Compute&& compute) {
   const auto *x = e.constant_of(a), *y = e.constant_of(b);
@@ -222,7 +222,7 @@ Value reshape_parts(Emission& e, const Value& value, const Values& parts) {
 
 namespace {
 
-// What Tile repeats of each dimension; a size that may be 1 and may not isn't settled while converting.
+// The repeats of each dimension, for Tile. Whether a size is 1 must be known while converting.
 Value repeats(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes,
               Value& widened) {
   const Refusal unsettled{"which dimensions are stretched isn't known before opset 8",

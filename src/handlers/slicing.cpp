@@ -173,7 +173,7 @@ void slice_scatter(Emission& e) {
 
 // ---- At positions known while converting
 
-// Of the flattened tensor.
+// Writes the source to positions of the flattened tensor.
 void give_at(Emission& e, const Ints& positions, std::string_view source) {
   const Value self = e.build.reshape(e.tensor("self"), {-1}), updates = e.build.reshape(e.tensor(source, self.dtype), {-1});
   if (positions.empty()) return e.give(e.tensor("self"));
@@ -187,7 +187,7 @@ void give_at(Emission& e, const Ints& positions, std::string_view source) {
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 
-// Of sizes that aren't known: each row (above the main diagonal; else each column) holds its element of the diagonal everywhere,
+// Where sizes aren't known, each row (above the main diagonal; else each column) holds its element of the diagonal everywhere,
 // and a mask chooses the place.
 void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t offset) {
   const std::int64_t rank = e.rank("self");
@@ -199,7 +199,7 @@ void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t o
   const Value rows = places_of(e, size_at(e, self, rank - 2)), columns = places_of(e, size_at(e, self, rank - 1));
   const Value mask =
       e.node("Equal", {difference(e, e.build.unsqueeze(columns, {0}), e.build.unsqueeze(rows, {1})), e.integers({offset})});
-  // Behind the diagonal's end the zero after it is read, of which the mask takes none.
+  // The zero after the diagonal's end is read, too, but the mask selects none of it.
   const Value& along = offset >= 0 ? rows : columns;
   const Value length = size_at(e, source, rank - 2);
   const Value index = e.node("Where", {e.node("Less", {along, length}), along, length});

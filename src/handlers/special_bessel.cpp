@@ -78,7 +78,7 @@ Value ratio(Emission& e, const Value& x, std::span<const double> above, std::spa
   return divide(e, polynomial(e, x, above), polynomial(e, x, below));
 }
 
-// Of numbers from 5 on: a wave that shrinks.
+// The function of numbers from 5 on: a wave that shrinks.
 Value above_five(Emission& e, const Value& x, const Order& order, bool second) {
   const Value part = divide(e, constant(e, x, 5), x), z = multiply(e, part, part);
   const Value p = ratio(e, z, order.pp, order.pq), q = multiply(e, part, ratio(e, z, order.qp, order.qq));
@@ -89,7 +89,7 @@ Value above_five(Emission& e, const Value& x, const Order& order, bool second) {
   return divide(e, times(e, sum, root_of_two_by_pi), node(e, "Sqrt", x));
 }
 
-// Of numbers from 0 to 5, of the first kind.
+// The function of the first kind, of numbers from 0 to 5.
 Value up_to_five(Emission& e, const Value& x, const Order& order) {
   const Value z = multiply(e, x, x);
   const Value first = plus(e, z, -order.first_root), second = plus(e, z, -order.second_root);

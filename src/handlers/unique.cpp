@@ -50,7 +50,7 @@ Value like_self(Emission& e, const Value& flat) {
   return e.rank("self") == 1 ? flat : reshape_to(e, flat, nullptr, known_shape(e, "self"), [&] { return e.shape_of("self"); });
 }
 
-// What Unique compares as whole numbers.
+// Casts bools to whole numbers for Unique.
 Value comparable(Emission& e, const Value& x) { return x.dtype == DType::boolean ? e.cast(x, DType::i64) : x; }
 
 // Sorted, then run by run. `all`: the inverse and the counts are given unasked.

@@ -71,7 +71,7 @@ std::int64_t block_of(const Window& window, const Run& run, const Dim& count) {
   return provably_equal(modulo(count, block), 0) ? block : 1;
 }
 
-// Of what is read, counted in blocks.
+// The positions that are read, counted in blocks.
 Ints block_positions(const Window& window, const Run& run, std::int64_t block) {
   Ints sizes, strides;
   std::int64_t count = 1;

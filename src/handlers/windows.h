@@ -7,7 +7,7 @@ namespace compatcheck::handlers {
 
 // A list of one stands for every dimension.
 Ints spread(Ints list, std::size_t dims);
-// Of the operator's name: 2 for "max_pool2d".
+// The dimensions in the operator's name: 2 for "max_pool2d".
 std::size_t dims_of_name(const Emission& e);
 bool all_known(const Shape& shape);
 

@@ -24,7 +24,7 @@ struct Place {
   int line = 0, column = 0;  // from 1
 };
 
-// What is wrong at a place of a table.
+// A fault at a place of a table.
 struct Defect {
   Place place;
   std::string message;
@@ -58,7 +58,7 @@ using Conditions = std::vector<Condition>;  // all must hold
 
 enum class ArgumentKind : std::uint8_t { automatic, value, integer, floating, integers, floats, string, boolean, dtype, none };
 
-// What an ONNX attribute or input is made of: an argument, or a constant.
+// The source of an ONNX attribute or input: an argument, or a constant.
 struct Binding {
   ArgumentKind kind = ArgumentKind::automatic;
   std::string argument;  // empty: `constant`
@@ -87,7 +87,7 @@ struct Row {
   std::vector<std::pair<std::string, Binding>> attributes;
   std::vector<Conditions> when;       // any of these; empty: always
   std::vector<std::string> required;  // `requires`
-  std::string reason;                 // of missing and refuse
+  std::string reason;                 // for missing and refuse
   std::string hint, lifted, approximate;
   bool random = false;
   bool complex = false;  // for calls with complex tensors alone
@@ -103,7 +103,7 @@ struct Entry {
   Place place;
 };
 
-// What PyTorch itself demands of a call, at every opset.
+// The requirements of PyTorch itself on a call, at every opset.
 struct Validity {
   std::vector<Conditions> when;       // any of these; empty: always
   std::vector<std::string> required;  // `requires`
@@ -114,7 +114,7 @@ struct Validity {
 // How the rows of an operator, which are written for real tensors, compute with complex ones.
 struct ComplexForm {
   enum class Kind : std::uint8_t { parts, product } kind = Kind::parts;
-  std::vector<std::string> arguments;  // that have real and imaginary parts; empty: the rows take no complex tensors
+  std::vector<std::string> arguments;  // those with real and imaginary parts; empty: the rows don't support complex tensors
 
   bool empty() const { return arguments.empty(); }
 };

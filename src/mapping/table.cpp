@@ -42,7 +42,7 @@ void take_variant(Row& row, const OperatorRows& before) {
       if (std::ranges::is_permutation(row.to, other.to)) row.variant = other.variant;
 }
 
-// What a user's file says of an operator holds from its lowest opset up; below, what was there before.
+// A user's rows of an operator apply from their lowest opset up; below, the earlier rows stay.
 OperatorRows overlay_rows(OperatorRows user, const OperatorRows* before) {
   for (Entry& entry : user.history) entry.user = true;
   if (!before || user.history.empty()) return user;
@@ -98,7 +98,7 @@ std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string
   return overlay_text(yaml, file_name, highest_opset);
 }
 
-// Appends what `before` says above an opset. What held there begins anew, unless a change of meaning has ended it.
+// Appends the entries of `before` above an opset. The one in force there begins anew unless a change of meaning has ended it.
 void Table::resume(std::vector<Entry>& history, const OperatorRows* before, int last) const {
   const int next = last + 1;
   if (next > highest_opset || history.empty()) return;

@@ -33,11 +33,11 @@ struct OnnxChange {
 // A name that a custom ONNX domain can have.
 bool is_custom_domain(std::string_view name);
 
-// What becomes of a structural operator.
+// The conversion of a structural operator.
 enum class Structure : std::uint8_t {
-  resolved,  // where its results are used
+  resolved,  // at the places where its results are used
   known,     // into constants: its results must be known while converting, where something needs them
-  dropped,   // nothing, and it needs nothing
+  dropped,   // no node, and it needs nothing
 };
 
 // A member of mappings/structural.yaml.
@@ -53,7 +53,7 @@ struct Listed {
 // ones. Absent for other overloads.
 std::optional<std::string> functional_overload(std::string_view op, std::string_view overload, const schema::Registry& schemas);
 
-// What the table says of one operator at one opset, conditions not yet looked at.
+// The table's answer for one operator at one opset, before conditions are evaluated.
 struct Lookup {
   enum class Status : std::uint8_t {
     rows,        // `rows` apply, in order
@@ -94,7 +94,7 @@ class Table {
   // Above `opset`, the lowest at which some row maps it (conditions not looked at).
   std::optional<int> available_from(std::string_view op, std::string_view overload, int opset,
                                     const schema::Registry& schemas) const;
-  // What PyTorch demands of a call; an overload's own rows may leave it to the base name.
+  // PyTorch's requirements on a call; an overload's own rows may leave them to the base name.
   const Validity& valid(const OperatorRows& rows) const;
   // How its rows compute with complex tensors. Overloads with rows of their own state it for themselves.
   const ComplexForm& complex_form(const OperatorRows& rows) const;
@@ -111,8 +111,8 @@ class Table {
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
   const std::map<std::string, int, std::less<>>& domains() const;  // versions of custom ONNX domains that users' files state
   std::span<const Listed> structural() const;                      // sorted by name
-  std::vector<std::string> schemas() const;                        // that rows state, users' last
-  std::string_view source_line(const Place& place) const;          // of a table file; empty if there is no such line
+  std::vector<std::string> schemas() const;                        // the schemas that rows state, users' last
+  std::string_view source_line(const Place& place) const;          // a line of a table file; empty if there is no such line
 
  private:
   struct State;

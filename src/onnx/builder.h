@@ -24,13 +24,13 @@ namespace compatcheck::onnx {
 // A value of the model that is made; false: absent.
 struct Value {
   ValueId id = absent;
-  ir::DType dtype = ir::DType::f32;  // of a sequence: of its tensors
+  ir::DType dtype = ir::DType::f32;  // a sequence has the dtype of its tensors
   bool sequence = false;
 
   explicit operator bool() const { return id != absent; }
 };
 
-// What this opset can't express. Handlers throw it too: the call is then refused (CC005).
+// Thrown for nodes that this opset can't express. Handlers throw it too: the call is then refused (CC005).
 struct Refusal {
   std::string reason;
   std::string hint{};
@@ -39,7 +39,7 @@ struct Refusal {
 using Ints = ir::CheckedVector<std::int64_t>;
 using Doubles = ir::CheckedVector<double>;
 
-// What an attribute is set to; a Value where it may be an input by now.
+// The value of an attribute; a Value where newer versions of an operator may have an input instead.
 class Argument {
  public:
   using Variant = std::variant<std::int64_t, double, std::string, Ints, std::vector<double>, std::vector<std::string>, TensorData,
@@ -77,8 +77,8 @@ struct OpsetRange {
   int from = 0, to = 0;
 };
 
-// What a node is for. Plumbing holds values as the nodes around it take them: dtypes, dimensions, sizes computed when the model
-// runs.
+// An emitted operator. Plumbing brings values into the form that the nodes around it require: dtypes, dimensions, sizes
+// computed when the model runs.
 struct Emitted {
   std::string op;  // "Conv", or "domain::Name"
   bool plumbing = false;
@@ -176,8 +176,8 @@ class Builder {
   std::shared_ptr<Graph> begin_body();
   Value body_input(ir::DType dtype, bool sequence = false, std::optional<std::vector<Dimension>> shape = {});
   void end_body(const Values& outputs);
-  // "If", "Loop" or "Scan", whose outputs have the dtypes of what leaves the body. What it doesn't take at this opset goes in and
-  // out of it and of its bodies in a wider dtype.
+  // `op`: "If", "Loop" or "Scan"; its outputs have the dtypes of the values that leave the body. Where it doesn't support a
+  // dtype at this opset, values enter and leave it and its bodies in a wider dtype.
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
                  const std::vector<bool>& sequences);
 
@@ -192,9 +192,9 @@ class Builder {
   // Operators added since the last call, in order; those in bodies of If, Loop and Scan before the node that holds the body.
   std::vector<Emitted> take_emitted();
 
-  // Whether shorter nodes are asked for that differ from PyTorch only as `difference` says, which is then reported.
+  // Whether shorter nodes are requested that differ from PyTorch only by `difference`, which is then reported.
   bool compact(std::string_view difference);
-  // What compact() was given since the last call, each once.
+  // Returns the differences passed to compact() since the last call, each once.
   std::vector<std::string> take_differences();
 
  private:

@@ -24,7 +24,7 @@ AttributeValue to_attribute(const Argument& argument);
 // A type such as "tensor(int64)", as opposed to a parameter.
 inline bool is_type(std::string_view type) { return type.find('(') != std::string_view::npos; }
 
-// Of the formal at that place; a variadic one stands for all from there on.
+// Returns the formal at that place, or null; a variadic one stands for all from there on.
 const Formal* formal_at(std::span<const Formal> formals, std::size_t i);
 bool accepts(const Formal& formal, const Value& value);
 bool is_sequence(const Formal& formal);

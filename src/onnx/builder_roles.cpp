@@ -1,4 +1,4 @@
-// What the nodes of a call are for: its meaning, or plumbing.
+// The roles of the nodes of a call: its meaning, or plumbing.
 #include <algorithm>
 #include <array>
 

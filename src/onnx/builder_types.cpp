@@ -9,7 +9,6 @@ namespace compatcheck::onnx {
 
 using ir::DType;
 
-// Of the formal at that place; a variadic one stands for all from there on.
 const Formal* formal_at(std::span<const Formal> formals, std::size_t i) {
   if (i < formals.size()) return &formals[i];
   return !formals.empty() && formals.back().option == Formal::Option::variadic ? &formals.back() : nullptr;
@@ -67,7 +66,7 @@ bool moves_elements(std::string_view op) {
   return std::ranges::find(names, op) != std::end(names);
 }
 
-// What lists hold keeps its dtype: there is no cast of a list.
+// Whether the operator reads or makes lists, whose members keep their dtype: there is no cast of a list.
 bool holds_sequences(const Schema& schema) {
   return std::ranges::any_of(schema.inputs, is_sequence) || std::ranges::any_of(schema.outputs, is_sequence);
 }

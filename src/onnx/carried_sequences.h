@@ -8,8 +8,8 @@
 
 namespace compatcheck::onnx {
 
-// What a Loop carries as a sequence, and what follows from it, in all bodies. onnx's inference gives every member of such a
-// sequence the sizes of those that it has before the first trip; ONNX Runtime relies on what the file says.
+// Returns the sequences that Loops carry, and values that follow from them, in all bodies. onnx's inference gives every member
+// of such a sequence the sizes of the members before the first trip; ONNX Runtime relies on the file's sizes.
 std::unordered_set<std::string> of_carried_sequences(const ::onnx::GraphProto& graph);
 
 }  // namespace compatcheck::onnx

@@ -101,7 +101,7 @@ std::string key_of(const Node& node) {
   return key;
 }
 
-// What leaves a graph keeps its node: two outputs can't be one value.
+// A value that leaves a graph keeps its node: two outputs can't be one value.
 std::set<ValueId> outputs_of_all(Model& model) {
   std::set<ValueId> outputs(model.graph.outputs.begin(), model.graph.outputs.end());
   for_each_node(model.graph, [&](Node& node) {

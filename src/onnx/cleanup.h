@@ -21,7 +21,7 @@ void remove_dead(Model& model);
 void remove_identities(Model& model);
 // LSTM, GRU and RNN begin with zeros where no state is given.
 void drop_zero_states(Model& model);
-// Of equal nodes with equal inputs in one graph the first stays; random ones all stay.
+// Keeps the first of equal nodes with equal inputs in one graph, and all random ones.
 void merge_equal(Model& model);
 // A BatchNormalization behind a Conv that nothing else reads goes into the Conv's weight and bias. `weights`: where they lie.
 void fuse_batch_norm(Model& model, const WeightFile& weights);

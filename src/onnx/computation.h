@@ -1,4 +1,4 @@
-// What nodes give whose operands are all known while converting: weights and constants.
+// The results of nodes whose operands are all known while converting: weights and constants.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What follows from weights, or from weights and constants, is computed once: weight norms, standardised weights, reordered
+// Computes values that follow from weights, or from weights and constants, once: weight norms, standardised weights, reordered
 // gates.
 #include <algorithm>
 #include <deque>
@@ -27,7 +27,7 @@ std::uint64_t bytes_of(ir::DType dtype, const std::vector<std::int64_t>& dims) {
   return static_cast<std::uint64_t>(elements) * ir::element_bytes(dtype);
 }
 
-// What reading a weight takes: an expanded one has few bytes in the file, a part of a large one few elements.
+// The bytes needed to read a weight: an expanded one has few bytes in the file, a part of a large one few elements.
 std::uint64_t bytes_read(const TensorData& data) { return std::max(bytes_to_read(data), bytes_of(data.dtype, data.dims)); }
 
 // Which nodes can be folded. Small tensors that need no file are computed at once, because dims of others may depend on them.
@@ -72,7 +72,7 @@ class Foldable {
     }
   }
 
-  // Of a node that for_each has visited, if it is held.
+  // Returns the value of an output of a node that for_each has visited, or null if the value isn't held.
   const TensorData* value(ValueId id) const {
     const auto found = known_.find(id);
     return found == known_.end() ? nullptr : found->second.value;

@@ -8,7 +8,7 @@
 namespace compatcheck::onnx {
 namespace {
 
-// Of a pool's input, by its own pads.
+// The Pad of a pool's input by the pool's own pads.
 Node padding_of(const Node& pool, const std::vector<std::int64_t>& sizes, Model& model) {
   std::vector<std::int64_t> pads(sizes.size() + 4, 0);
   std::ranges::copy(sizes.begin(), sizes.begin() + std::ssize(sizes) / 2, pads.begin() + 2);
@@ -54,7 +54,7 @@ bool insert_before(Graph& graph, ValueId value, Node node) {
 
 void guard_padding(Model& model) {
   std::map<ValueId, const Node*> makers;
-  std::vector<std::pair<ValueId, Node>> before;  // what a value is made of first
+  std::vector<std::pair<ValueId, Node>> before;  // nodes that go before the node of a value
   for_each_node(model.graph, [&](Node& node) {
     for (const ValueId output : node.outputs) makers[output] = &node;
     const auto pads = std::ranges::find(node.attributes, "pads", &NodeAttribute::name);

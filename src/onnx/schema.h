@@ -1,5 +1,5 @@
-// What ONNX's operator schemas say, of every version, as static data made from the linked onnx at build time: onnx's
-// own registry takes 20 ms to come up.
+// ONNX's operator schemas of every version, as static data made from the linked onnx at build time: onnx's own registry takes
+// 20 ms to come up.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct Formal {
   std::string_view name;
   Option option = Option::single;
   std::string_view type;                    // "T", a type parameter, or a type
-  std::span<const std::string_view> types;  // that it allows: "tensor(float)", "seq(tensor(int64))" …
+  std::span<const std::string_view> types;  // the allowed types: "tensor(float)", "seq(tensor(int64))" …
 
   bool accepts(ir::DType dtype) const;  // as a tensor's element type
 };

@@ -19,7 +19,7 @@ enum class ExternalData : std::uint8_t { automatic, always, never };  // automat
 
 struct WriteOptions {
   ExternalData external_data = ExternalData::automatic;
-  // Of values whose sizes ONNX's own inference may not find: the file states them.
+  // The shapes of values whose sizes ONNX's own inference may not find; the file states them.
   std::unordered_map<ValueId, std::vector<Dimension>> shapes{};
   std::vector<std::pair<std::string, std::string>> metadata{};  // metadata_props
   // Called as bytes are written, and may throw to end it: done, total.

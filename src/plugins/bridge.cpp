@@ -68,7 +68,7 @@ void emit(const Function& function, handlers::Emission& e) {
       throw onnx::Refusal{failure(function, doing, "it gave no output " + std::to_string(i)), hint};
 }
 
-// Of what isn't known nothing is stated; a refusal is one of PyTorch's.
+// Returns the facts that the plugin states; none where it needs a fact that isn't known. A refusal counts as PyTorch's.
 std::vector<symbolic::Fact> stated_by_plugin(const Function& function, const std::string& op, const symbolic::Registry& words,
                                              const symbolic::Call& call) {
   Reading reading(call);

@@ -21,17 +21,17 @@ struct compatcheck_call {
   compatcheck::handlers::Emission& emission;
   bool emits;                                              // a handler's: nodes may be made
   bool states = false;                                     // facts may be stated
-  const compatcheck::symbolic::Registry* words = nullptr;  // of facts, where facts are stated
+  const compatcheck::symbolic::Registry* words = nullptr;  // the words for facts, where facts are stated
   std::vector<compatcheck::symbolic::Fact> stated;
 
-  std::string problem;                        // of the last function that wasn't ok
+  std::string problem;                        // the problem of the last function that wasn't ok
   std::array<std::exception_ptr, 4> pending;  // by status: what was thrown on this side
-  std::string lost;                           // of one that has no status
-  // By the plugin's numbers, of which no two calls share one.
+  std::string lost;                           // the problem of a function that has no status
+  // The plugin's numbers are keys, and no two calls share one.
   std::unordered_map<compatcheck_value, compatcheck::onnx::Value> values;
   std::unordered_map<compatcheck_dim, compatcheck::symbolic::Dim> dims;
-  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;  // of values, where it is known
-  std::deque<std::string> texts;                                      // what the plugin was given to read
+  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;  // ranks of values, where known
+  std::deque<std::string> texts;                                      // the texts that the plugin may read
   std::deque<std::vector<std::int64_t>> integers;
   std::deque<std::vector<double>> numbers;
   std::deque<std::vector<std::uint32_t>> ids;
@@ -54,7 +54,7 @@ compatcheck_dtype number_of(ir::DType dtype);                            // thro
 std::optional<ir::DType> dtype_at(compatcheck_dtype number);             // throws Misuse
 void give_dims(compatcheck_call& call, const symbolic::Shape& shape, const compatcheck_dim** answer, std::size_t* count);
 
-// What is thrown on this side becomes a status; it is thrown again where the plugin hands that on.
+// An exception on this side becomes a status; it is thrown again where the plugin returns that status.
 void remember(compatcheck_call& call, compatcheck_status status, std::string problem, std::exception_ptr thrown);
 compatcheck_status remember_current(compatcheck_call& call);
 template <class Work>
@@ -67,7 +67,7 @@ compatcheck_status guarded(compatcheck_call* call, Work&& work) {
   }
 }
 
-// Of a function that answers without a status: the call fails all the same.
+// Guards a function that returns no status: the call fails all the same.
 template <class Work>
 void guarded_without_status(compatcheck_call* call, Work&& work) {
   if (guarded(call, work) == compatcheck_failed) call->lost = call->problem;

@@ -212,7 +212,7 @@ std::optional<std::size_t> rank_of(const compatcheck_call& call, const onnx::Val
   return found == call.ranks.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Of a tensor with that many dimensions, where that is known.
+// Checks that a tensor of that rank, if it is known, has these dimensions and that each is named once.
 void demand_axes(const onnx::Ints& axes, std::optional<std::size_t> rank) {
   for (const std::int64_t axis : axes) {
     if (axis < 0 || (rank && axis >= static_cast<std::int64_t>(*rank)))

@@ -1,4 +1,4 @@
-// What a plugin asks of a call's arguments and results.
+// The functions by which a plugin reads a call's arguments and results.
 #include "plugins/host_call.h"
 
 namespace compatcheck::plugins {

@@ -44,7 +44,7 @@ std::string implied_row(const Handler& handler, const mapping::Table& table) {
 
 std::string text_of(const Plugin& plugin, const std::string& part) { return plugin.path + "(" + part + ")"; }
 
-// What its own rows demand of calls would be gone: the handler's row takes their place.
+// Rejects a handler whose row would replace the plugin's own rows and lose their requirements on calls.
 void demand_one_statement(const Plugin& plugin, const Handler& handler, const mapping::Table& table) {
   const auto* rows = table.stated(handler.op);
   for (std::size_t i = 0; rows && i < rows->history.size(); ++i) {

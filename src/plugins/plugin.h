@@ -39,7 +39,7 @@ class Function {
   Function(const Function&) = delete;
 
   const std::string& plugin() const { return library_->path(); }
-  // What it threw although nothing may be thrown is a status, too; `thrown` says what.
+  // An exception, which a plugin must not throw, becomes a status, too; `thrown` describes it.
   compatcheck_status operator()(compatcheck_call& call, std::string& thrown) const;
 
  private:
@@ -70,7 +70,7 @@ struct Plugin {
 // Opens the library and lets it register. Throws TableError with its path and the reason.
 Plugin load(const std::filesystem::path& file);
 
-// What plugins call.
+// The functions that plugins call.
 const compatcheck_host& host();
 
 }  // namespace compatcheck::plugins

@@ -105,7 +105,7 @@ Plugin load(const std::filesystem::path& file) {
     registry.problem = "something that is no std::exception was thrown";
   }
   if (status != compatcheck_ok && registry.problem.empty()) registry.problem = "it gives no reason";
-  // What went wrong counts even where the plugin doesn't say so.
+  // A problem counts even where the plugin returns ok.
   if (!registry.problem.empty()) throw TableError("plugin " + registry.made.path + ": it can't be entered: " + registry.problem);
   return std::move(registry.made);
 }

@@ -1,4 +1,4 @@
-// What a plugin registers while it is entered.
+// The registrations of a plugin while it is entered.
 #pragma once
 
 #include <string>

@@ -118,7 +118,7 @@ std::string rule_pattern(const Source& source, const Node& node) {
   fail(source, node, "there is no rule " + rule + mapping::did_you_mean(rule, known));
 }
 
-// What keeps a model from converting can be allowed, with a reason, but not be called something less.
+// A finding that keeps a model from converting can be allowed, with a reason, but its severity can't be lowered.
 void check_may_be_lowered(const Source& source, const Node& node, const RuleSetting& setting) {
   if (setting.severity == Severity::error) return;
   for (const auto& rule : analysis::rules())

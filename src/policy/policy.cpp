@@ -1,4 +1,4 @@
-// What counts of a run's findings.
+// Decides which of a run's findings count.
 #include "compatcheck/policy.h"
 
 #include <algorithm>
@@ -128,7 +128,7 @@ void Policy::State::set_severities(std::vector<Finding>& findings) const {
   });
 }
 
-// What entries take of a finding, each part with its reason, and last what is left.
+// Returns the parts of a finding that entries allow, each with its reason, and last the rest.
 std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report& report, std::set<std::size_t>& expired) {
   const auto& entries = options.configuration.allow;
   std::vector<Finding> parts;

@@ -21,14 +21,14 @@ struct ScaffoldSubject {
 
 constexpr std::string_view python_function = "prim::PythonOp.";
 
-// Of a Python function, its own name.
+// The operator's name without namespace and overload, or a Python function's own name.
 std::string bare_name(const std::string& key) {
   if (key.starts_with(python_function)) return key.substr(python_function.size());
   const std::string name = key.substr(0, key.find('.'));
   return name.substr(name.rfind(':') + 1);
 }
 
-// As a row states it: docs/mappings.md.
+// The schema as a row states it: docs/mappings.md.
 std::string stated(const schema::Schema& schema) {
   const std::string text = schema::to_string(schema);
   return text.starts_with(python_function) ? text.substr(python_function.size()) : text;

@@ -1,4 +1,4 @@
-// What `explain OP --scaffold` prints: a mapping file, or a plugin, to start from.
+// The output of `explain OP --scaffold`: a mapping file, or a plugin, to start from.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 
 namespace compatcheck::mapping {
 
-// What a file says, and what is wrong in it; an operator with a defect is left out.
+// The items and the defects of a file; an operator with a defect is left out.
 template <class Item>
 struct FileContents {
   std::vector<Item> items;

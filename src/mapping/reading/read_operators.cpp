@@ -167,7 +167,7 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
       made.facts = facts(source, said);
     } else if (word.text == "schema") {
       made.schema = reading::text(source, said, "`schema`");
-      // Of a Python function its own name will do: "MyAdd(Tensor a, Tensor b) -> Tensor".
+      // A Python function may go by its own name: "MyAdd(Tensor a, Tensor b) -> Tensor".
       if (made.name.starts_with("prim::PythonOp.") &&
           made.schema.substr(0, made.schema.find('(')).find("::") == std::string::npos)
         made.schema.insert(0, "prim::PythonOp.");

@@ -179,7 +179,7 @@ std::vector<std::pair<std::string, Binding>> attributes(const Source& source, co
   return made;
 }
 
-// Of a text's first character: of a block (`|`) the first line after the key, of a quoted text what follows the quote.
+// The place of a text's first character: in the first line after the key for a block (`|`), behind the quote for a quoted text.
 Place text_place(const Source& source, const Node& node) {
   const std::string first = node.text.substr(0, node.text.find('\n'));
   for (const int line : {node.line + 1, node.line}) {
@@ -206,7 +206,7 @@ Body body(const Source& source, const Node& key, const Node& value) {
   return made;
 }
 
-// What a row of one kind may not say.
+// Rejects keys that a row of this kind may not have.
 void check_combination(const Source& source, const Node& node, const Row& row) {
   const auto refuse = [&](std::initializer_list<std::string_view> keys, const std::string& why) {
     for (const auto& [key, value] : node.pairs)

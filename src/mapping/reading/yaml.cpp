@@ -194,7 +194,7 @@ class Builder : public YAML::EventHandler {
   Node root_;
 };
 
-// What yaml-cpp would stumble over, or read otherwise than an editor shows it.
+// Rejects text on which yaml-cpp would fail, or which it would read otherwise than an editor shows it.
 void check_characters(const Source& source) {
   const std::string_view text = source.text();
   if (text.size() > max_bytes)
