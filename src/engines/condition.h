@@ -15,14 +15,14 @@ namespace compatcheck::engines {
 enum class SettledBy : std::uint8_t {
   nothing,
   inputs,  // the dtypes and sizes of the model's inputs
-  values,  // those, where the value that a condition asks for follows from them
+  values,  // the same, where the value that a condition tests follows from them
 };
 
 // `message` says what no and unknown are about: "the rank of X must be 4, but is 3".
 struct Fit {
   Support support = Support::yes;
   std::string message{};
-  SettledBy settled_by = SettledBy::nothing;  // of unknown
+  SettledBy settled_by = SettledBy::nothing;  // for unknown
 };
 
 // One of several suffices; none: always. A name that the operator's version lacks, or that isn't given, breaks nothing but {none:

@@ -19,8 +19,8 @@ int opset_of_domain(const ::onnx::ModelProto& model, const std::string& domain) 
   return 1;
 }
 
-// As ONNX Runtime asks: a body is none at an opset at which one of its operators is of another version than the body was written
-// for.
+// Follows ONNX Runtime: a function has no body at an opset at which one of the body's operators has another version than the
+// body was written for.
 bool has_function(const ::onnx::ModelProto& model, const Node& node) {
   const auto* schema = node.schema ? ::onnx::OpSchemaRegistry::Schema(node.op, node.version, node.domain) : nullptr;
   if (!schema) return false;

@@ -60,7 +60,7 @@ const onnx::Formal* formal_at(std::span<const onnx::Formal> formals, std::size_t
   return !formals.empty() && formals.back().option == onnx::Formal::Option::variadic ? &formals.back() : nullptr;
 }
 
-using Dtypes = std::vector<std::pair<std::string, std::string>>;  // what becomes of them
+using Dtypes = std::vector<std::pair<std::string, std::string>>;  // each dtype and the one read instead
 
 std::optional<ir::DType> other_of(const Operand& operand, const Dtypes& others) {
   if (!operand.dtype || operand.sequence) return std::nullopt;

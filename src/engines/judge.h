@@ -16,10 +16,10 @@ namespace compatcheck::engines {
 
 struct Verdict {
   Support support = Support::yes;
-  std::string rule{};                         // "CC101" … where it isn't plainly taken
-  std::string message{};                      // of no and unknown
-  std::string note{};                         // of yes: what is to be known
-  SettledBy settled_by = SettledBy::nothing;  // of unknown
+  std::string rule{};                         // "CC101" … unless it is plainly supported
+  std::string message{};                      // for no and unknown
+  std::string note{};                         // for yes: a note for the user
+  SettledBy settled_by = SettledBy::nothing;  // for unknown
 };
 
 class Judge {
@@ -31,7 +31,7 @@ class Judge {
   Verdict operator()(const Node& node, int opset) const { return judge(node, opset, 0); }
   // Nodes that become initializers when the model is loaded aren't counted.
   bool is_initializer(const Node& node) const;
-  // Whether every node of the body of the node's function is taken; false if it has none.
+  // Whether every node of the body of the node's function is supported; false if it has none.
   bool takes_body(const Node& node, int opset) const;
 
  private:

@@ -19,13 +19,13 @@ struct Looked {
   const onnx::Node* node = nullptr;
   std::string name;  // "Conv", "com.microsoft::Gelu"
   Verdict verdict{};
-  bool foreign = false;                      // not ONNX: what the export type kept
-  bool body_taken = false;                   // of no and unknown: the engine takes the body of its ONNX function
+  bool foreign = false;                      // not ONNX: an operator that the export type kept
+  bool body_taken = false;                   // for no and unknown: the engine supports the body of its ONNX function
   const ::onnx::NodeProto* proto = nullptr;  // instead of `node` where a file was looked at
 };
 
 struct Look {
-  std::string out_of_range;   // why the engine takes no such model at all; empty: it may
+  std::string out_of_range;   // why the engine supports no such model at all; empty: it may
   std::vector<Looked> nodes;  // bodies included, in order
   int partitions = 0;
 

@@ -10,7 +10,7 @@
 namespace compatcheck::engines {
 namespace {
 
-constexpr std::int64_t most_elements = 4096;  // what conditions look at
+constexpr std::int64_t most_elements = 4096;  // that conditions read
 
 std::optional<std::vector<double>> small_elements(const onnx::TensorData& data) {
   if (data.elements() > most_elements) return std::nullopt;
@@ -112,13 +112,13 @@ std::optional<std::vector<double>> small_elements(const ::onnx::TensorProto& pro
   return small_elements(data);
 }
 
-constexpr int first_version_of_constants = 4;  // of the IR: before it every initializer was an input, too
+constexpr int first_version_of_constants = 4;  // IR version: before it every initializer was an input, too
 
 // A graph, or a body in it, which sees the names around it.
 struct ProtoScope {
   const ProtoScope* around = nullptr;
   std::map<std::string, const ::onnx::TypeProto*> types{};
-  std::map<std::string, const ::onnx::TensorProto*> constants{};  // null: of a kind that isn't looked into
+  std::map<std::string, const ::onnx::TensorProto*> constants{};  // null: its kind isn't read
   std::set<std::string> folds{};
 
   const ::onnx::TypeProto* type(const std::string& name) const {

@@ -57,8 +57,8 @@ Values values_of(const onnx::Model& model);
 
 Node node_of(const onnx::Node& node, const onnx::Model& model, const Values& values);
 
-// The nodes of a model whose types were inferred, in order; bodies of If and Loop included. Of a function's body the inputs are
-// arguments; of a file's graph constants are looked into.
+// The nodes of a model whose types were inferred, in order; bodies of If and Loop included. The inputs of a function's body are
+// arguments; the constants of a file's graph are read.
 enum class ModelIs : std::uint8_t { body_of_function, file };
 std::vector<Node> nodes_of(const ::onnx::ModelProto& model, ModelIs what = ModelIs::body_of_function);
 

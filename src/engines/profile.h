@@ -40,9 +40,9 @@ struct Entry {
   std::vector<Versions> versions;  // empty: all
   std::vector<TypeList> types;
   std::vector<mapping::Conditions> when;  // any of these; empty: always
-  Support support = Support::yes;         // of a node that fits all this
-  std::string words;                      // of no and unknown: why
-  std::string note;                       // what is to be known of a node that is taken
+  Support support = Support::yes;         // for a node that fits all this
+  std::string words;                      // the reason for no and unknown
+  std::string note;                       // a note on a supported node
   mapping::Place place;
 };
 
@@ -59,19 +59,19 @@ struct Behind {
 
 struct Profile {
   std::string engine, title, version, source, date;
-  std::optional<Versions> opsets;  // of models; absent: the source doesn't tell
+  std::optional<Versions> opsets;  // opsets of models; absent: the source doesn't state them
   std::optional<int> ir;           // the highest IR version
   Match match = Match::model;
-  Support unlisted = Support::unknown;            // what an operator without entries is
+  Support unlisted = Support::unknown;            // for an operator without entries
   bool functions = false;                         // ONNX's functions become their bodies where no entry takes the node
   Behind behind;                                  // and this engine doesn't, either: it is asked first, as by ONNX Runtime
-  std::shared_ptr<const Profile> profile_behind;  // of profile_of() and read_own_profile(): that engine
+  std::shared_ptr<const Profile> profile_behind;  // that engine; set by profile_of() and read_own_profile()
   std::vector<std::string> initializers;          // operators that become initializers when a model is loaded: nothing to take
   std::vector<std::string> own;                   // names in ONNX's domain that no version of ONNX has
-  std::vector<std::string> dtypes;                // that go without saying where an entry states no types; empty: all
+  std::vector<std::string> dtypes;                // the default where an entry states no types; empty: all
   std::vector<std::pair<std::string, std::string>> reads;  // dtypes that are others to it, wherever they stand
-  std::vector<std::pair<std::string, std::string>> casts;  // that it makes itself where it doesn't take a dtype that is read
-  std::string fallback;                                    // what becomes of nodes that it doesn't take
+  std::vector<std::pair<std::string, std::string>> casts;  // its own casts of an unsupported dtype that a node reads
+  std::string fallback;                                    // the handling of unsupported nodes
   std::vector<OperatorEntries> operators;                  // by name
 
   const OperatorEntries* find(std::string_view name) const;  // null if it isn't there

@@ -53,7 +53,7 @@ Profile complete(Profile profile) {
 
 // Whether two targets that name a profile of the same name are one.
 bool are_one(const std::string& a, const std::string& b) {
-  if (!names_file(a) && !names_file(b)) return true;  // of each engine one version is shipped
+  if (!names_file(a) && !names_file(b)) return true;  // one version of each engine is shipped
   std::error_code error;
   return names_file(a) && names_file(b) && fs::equivalent(a, b, error);
 }

@@ -25,7 +25,7 @@ std::vector<Profile> profiles_of(std::span<const std::string> targets);
 
 std::vector<Profile> all_shipped();
 
-// As read_profile(), of one that isn't shipped: `behind` names one that is.
+// Reads a profile that isn't shipped, as read_profile() does; its `behind` names a shipped one.
 Profile read_own_profile(const mapping::yaml::Source& source);
 
 }  // namespace compatcheck::engines

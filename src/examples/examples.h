@@ -8,8 +8,8 @@
 
 namespace compatcheck::examples {
 
-// Tensors are views of the file, of whose elements no byte is read unless asked for: Storage tells the record and, unless that is
-// deflated, the place in the file. Of .pb files the place in input_K.pb; none where the elements stand one by one.
+// Tensors are views of the file, whose elements are read only on request: Storage states the record and, unless that is
+// deflated, the place in the file. For .pb files it is the place in input_K.pb; none if elements are stored one by one.
 struct Examples {
   // The argument of torch.save, or a dict of arrays by their names.
   ir::Constant value;

@@ -6,7 +6,7 @@
 
 namespace compatcheck::examples {
 
-// A dict of arrays by name, in the file's order. Of each array only the head is read. Throws ModelError.
+// Returns a dict of arrays by name, in the file's order. Only the head of each array is read. Throws ModelError.
 ir::Constant read_npz(const files::InputFile& file, const files::ZipDirectory& directory);
 
 }  // namespace compatcheck::examples

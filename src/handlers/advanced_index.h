@@ -8,7 +8,7 @@ namespace compatcheck::handlers {
 struct IndexPlan {
   Value data{};                  // the tensor, with a dimension of size 1 for each mask without dimensions
   std::optional<Shape> shape{};  // of `data`; absent: not even its rank is known
-  Ints axes{};                   // of `data`, which the indices replace
+  Ints axes{};                   // axes of `data` that the indices replace
   Values positions{};            // one for each axis: i64, not yet broadcast
   std::vector<Shape> position_shapes{};
   std::int64_t masks = 0;  // indices that are masks

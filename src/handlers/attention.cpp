@@ -257,7 +257,7 @@ Attended attend(Emission& e, const Heads& heads, bool weights_used = false) {
   return {linear_layer(e, e.build.reshape(mixed, {0, 0, heads.features}), heads.weight, heads.bias), weights};
 }
 
-// With the layer's weights as both operators call them. `count`: the argument that says how many heads there are.
+// Reads the layer's weights by the names that both operators have. `count`: the argument that states the number of heads.
 Heads heads_of(Emission& e, const Value& query, const Value& key, const Value& value, std::string_view count) {
   return {.query = query,
           .key = key,

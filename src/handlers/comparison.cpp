@@ -121,7 +121,7 @@ void isin(Emission& e) {
   const Value found = equal(e, e.build.unsqueeze(x, {rank}), listed);
   const DType counted = e.at_least(9) ? DType::i32 : DType::f32;  // which Greater takes
   const Value most = e.node("ReduceMax", {e.cast(found, counted)}, {{"axes", Ints{rank}}, {"keepdims", 0}});
-  const Value any = e.node("Greater", {most, e.scalar(counted, 0)});  // of no elements the maximum is below 0
+  const Value any = e.node("Greater", {most, e.scalar(counted, 0)});  // the maximum of no elements is below 0
   e.give(e.boolean("invert") ? logical_not(e, any) : any);
 }
 

@@ -51,7 +51,7 @@ Complex complex_operand(Emission& e, std::size_t argument = 0) {
 // Squares of f32 neither overflow nor vanish in f64.
 Complex wide(Emission& e, const Complex& x) { return {e.cast(x.real, DType::f64), e.cast(x.imag, DType::f64)}; }
 
-// As the dtype of the result has them.
+// Casts the parts to the dtype of the result.
 void give_complex(Emission& e, const Complex& x) {
   const DType dtype = symbolic::real_part(e.output_dtype());
   e.give(Complex{e.cast(x.real, dtype), e.cast(x.imag, dtype)});

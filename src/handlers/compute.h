@@ -12,9 +12,9 @@ namespace compatcheck::handlers {
 
 Ints all_axes(std::int64_t rank);
 
-// A reduction over axes that aren't negative. Over none, of a value without dimensions: the value, of a norm its magnitude.
+// A reduction over axes, none of them negative. A value without dimensions is its own reduction, its magnitude its norm.
 Value reduce(Emission& e, std::string_view op, const Value& value, const Ints& axes, bool keep);
-// NaN of no elements, as PyTorch has it; `shape` is that of `value`.
+// Returns NaN for no elements, as PyTorch does; `shape` is that of `value`.
 Value mean(Emission& e, const Value& value, const Shape& shape, const Ints& axes, bool keep);
 // Returns input · weightᵀ + bias; the bias may be absent.
 Value linear_layer(Emission& e, const Value& input, const Value& weight, const Value& bias);
@@ -38,7 +38,7 @@ Value rounded(Emission& e, const Value& value, DType narrow);
 enum class Extreme : bool { least, greatest };
 // The extreme element; NaN where there is one, which ONNX leaves open.
 Value extreme(Emission& e, Extreme which, const Value& value, const Ints& axes, bool keep);
-// Where the first of it is; the first NaN where there is one.
+// The place of the first extreme element, or of the first NaN if there is one.
 Value place_of_extreme(Emission& e, Extreme which, const Value& value, std::int64_t axis, bool keep);
 
 // A part of `value` along an axis: Slice's bounds.

@@ -40,7 +40,7 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
   if (offset < 0) value = e.build.slice(value, {-offset}, {to_end}, {rank - 2});
   const Value width = size_at(e, value, rank - 1);
   value = sliced(e, value, rank - 2, e.integers({0}), width);
-  // Sizes are told, as one may be 0.
+  // Reshape gets computed sizes, as one may be 0.
   Values sizes = sizes_before(e, value, shape, static_cast<std::size_t>(rank) - 2);
   sizes.push_back(product(e, size_at(e, value, rank - 2), width));
   const Value all = reshape_to(e, value, nullptr, nullptr, [&] { return joined(e, sizes); });

@@ -25,7 +25,7 @@ Value sum_of_powers(Emission& e, const Value& x, const Doubles& coefficients) {
   const std::int64_t rank = result_rank(e);
   const Value apart = e.build.unsqueeze(x, {rank});
   const Value raised = e.node("Pow", {apart, e.build.constant(onnx::make_tensor(x.dtype, {count}, powers))});
-  // With a vector ONNX Runtime's MatMul fails where there are no elements.
+  // ONNX Runtime's MatMul with a vector fails where there are no elements.
   const Value column = e.build.constant(onnx::make_tensor(x.dtype, {count, 1}, coefficients));
   const Value made = e.node("MatMul", {raised, column});
   return e.build.squeeze(made, {rank});

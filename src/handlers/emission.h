@@ -1,8 +1,8 @@
 // One call while it becomes ONNX nodes: what a handler reads and writes.
 //
-// Reads that need a fact throw Wanting where it isn't known: the call then needs input, or hangs on the node to blame. What the
-// call can't become is `throw onnx::Refusal{reason, hint}`. Handlers give every output that is used, with the dtype that the
-// facts state.
+// Reads that need a fact throw Wanting where it isn't known: the call then needs input, or depends on the node to blame.
+// Handlers throw onnx::Refusal{reason, hint} for a call that has no ONNX form. They give every output that is used, with the
+// dtype that the facts state.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ using onnx::Refusal;
 using symbolic::Dim;
 using symbolic::Shape;
 
-// As the end of a slice: all that is left.
+// The end of a slice that goes to the last element.
 inline constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 struct Wanting {
@@ -53,7 +53,7 @@ class Emission {
   const mapping::Row& row() const { return *row_; }
   bool variant(std::string_view name) const;                   // the row asks for it by `variant:`
   bool row_has(std::string_view onnx_op) const;                // the row's `to` names it; for plugins
-  std::string_view facts_word() const { return facts_word_; }  // of the operator's `facts:`, or empty
+  std::string_view facts_word() const { return facts_word_; }  // the operator's `facts:`, or empty
 
   // ---- Facts; Wanting where one isn't known
   bool given(std::string_view argument) const;  // the overload has it and it isn't None
@@ -85,14 +85,14 @@ class Emission {
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
   const Operand& operand_of(const ir::Value* value) const { return operands_(value); }
-  const Operand& input(std::size_t i) const;             // of a call whose schema names no arguments
+  const Operand& input(std::size_t i) const;             // for a call whose schema names no arguments
   Value tensor(std::string_view argument);               // numbers become tensors without dimensions
   Value tensor(std::string_view argument, DType dtype);  // cast
-  Value tensor_of(const ir::Value* value);               // of one that was made before the call
+  Value tensor_of(const ir::Value* value);               // the tensor of a value that was made before the call
   Value optional_tensor(std::string_view argument);      // absent if None
-  // In that dtype. A real tensor or number has an imaginary part of 0, without dimensions.
+  // Parts in that dtype. A real tensor or number has an imaginary part of 0, without dimensions.
   Complex complex(std::string_view argument, DType part);
-  Values tensors(std::string_view argument);                   // of a list; Refusal for one of unknown length
+  Values tensors(std::string_view argument);                   // the tensors of a list; Refusal if its length is unknown
   Value number_value(std::string_view argument, DType dtype);  // a Scalar, int, float or bool, or a tensor without dimensions
   Value int_vector(std::string_view argument);                 // int[] as one i64 vector
   const onnx::TensorData* constant_of(const Value& value) const { return build.constant_of(value); }

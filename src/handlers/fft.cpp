@@ -68,7 +68,7 @@ Points points_of(Emission& e, const Operand& number) {
   return {std::nullopt, e.as_vector(number, "n")};
 }
 
-// By `dim`, else the last ones for which sizes are given, else all.
+// The axes in `dim`, else the last ones for which sizes are given, else all.
 Ints transform_axes(Emission& e, std::size_t sizes) {
   const std::int64_t rank = e.rank("self");
   Ints made;
@@ -86,7 +86,7 @@ Ints transform_axes(Emission& e, std::size_t sizes) {
   return made;
 }
 
-// The points given are those that the dimension has. Of a real transform's result it has half as many.
+// Whether the dimension has the given number of points, or, for the result of a real transform, half as many.
 bool has_size(const Emission& e, const Asked& asked, bool from_half) {
   const symbolic::Dim& own = e.shape("self")[static_cast<std::size_t>(asked.axis)];
   const symbolic::Dim& given = e.output_shape()[static_cast<std::size_t>(asked.axis)];

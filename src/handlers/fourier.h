@@ -21,8 +21,8 @@ enum class Direction : std::uint8_t { forward, inverse };
 // The factor of a transform, if any.
 enum class Norm : std::uint8_t { none, by_root, by_points };
 
-// The spectrum counts `rank` dimensions. Its imaginary part may be absent: of a real signal. All along `axis`, which isn't
-// negative.
+// The spectrum counts `rank` dimensions. The imaginary part of a real signal may be absent. The transform goes along `axis`,
+// which isn't negative.
 struct Transform {
   std::int64_t axis = 0, rank = 1;
   Points points;
@@ -33,7 +33,7 @@ struct Transform {
 Complex transformed(Emission& e, const Complex& signal, const Transform& transform);
 // The first n/2 + 1 values of the spectrum of a real signal.
 Complex half_spectrum(Emission& e, const Value& signal, const Transform& transform);
-// A real signal of so many points from n/2 + 1 values; what the others would be follows.
+// Returns a real signal of that many points from n/2 + 1 values, from which the others follow.
 Value from_half_spectrum(Emission& e, const Complex& spectrum, const Transform& transform);
 // Returns the matrix that multiplies n/2 + 1 real parts, then as many imaginary ones, for a signal of n points: [2 · (n/2 + 1),
 // n].

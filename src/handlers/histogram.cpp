@@ -36,7 +36,7 @@ Range given_range(Emission& e, DType dtype, double left, double right, double mo
   return {e.scalar(dtype, left), e.scalar(dtype, right)};
 }
 
-// By division, as PyTorch computes it in the dtype of the elements.
+// Finds the bin by division, as PyTorch computes it in the dtype of the elements.
 void histc(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value x = e.build.reshape(widened(e, e.tensor("self")), {-1});

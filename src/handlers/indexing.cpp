@@ -137,7 +137,7 @@ Value nonzero_rows(Emission& e) {
 
 void nonzero(Emission& e) { e.give(nonzero_rows(e)); }
 
-// As many rows as asked for: those behind the last hold the number.
+// Returns `size` rows: those behind the last hold `fill_value`.
 void nonzero_static(Emission& e) {
   const std::int64_t rank = e.rank("self");
   const Value size = int_value(e, "size"), width = e.integers({rank});

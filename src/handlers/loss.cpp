@@ -58,7 +58,7 @@ void l1_loss(Emission& e) {
   e.give(reduced_in(e, absolute(e, subtract(e, self, target)), shape, e.output_dtype()));
 }
 
-// With c the distance d cut at the bound: c · (d - c/2), over `beta` where it is one.
+// Returns c · (d - c/2), over `beta` where there is one, with c the distance d cut at the bound.
 void cut_loss(Emission& e, double bound, bool over) {
   const auto [self, target, shape] = promoted_pair(e);
   const Value distance = e.node("Abs", {subtract(e, self, target)});

@@ -162,7 +162,7 @@ void vecdot(Emission& e) {
   e.give(rank == 0 ? products : reduce(e, "ReduceSum", products, {e.wrap(e.integer("dim"), rank)}, false));
 }
 
-// Over the last dimension of both.
+// The products over the last dimension of both.
 void inner(Emission& e) {
   const std::int64_t left = e.rank("self"), right = e.rank("other");
   const Value a = operand(e, "self"), b = operand(e, "other");

@@ -90,7 +90,7 @@ std::string without(const std::string& labels, const std::string& gone) {
   return left;
 }
 
-// With letters for what ellipses stand for: ONNX wants them in the result, and as many dimensions in each operand.
+// Replaces ellipses by letters: ONNX requires them in the result, and as many dimensions in each operand.
 std::string spelt(const Equation& equation) {
   std::string text;
   for (const auto& labels : equation.operands) text += (text.empty() ? "" : ",") + labels;
@@ -173,7 +173,7 @@ Dim product_of_sizes(const Factor& x, const std::string& labels) {
   return product;
 }
 
-// With the labels in this order, those of each group in one dimension; a group without labels has size 1.
+// Orders the labels so, those of each group in one dimension; a group without labels has size 1.
 Value grouped(Emission& e, const Factor& x, const std::vector<std::string>& groups, bool sums_nothing) {
   std::string order, all;
   bool alike = true;  // each group is a dimension

@@ -16,7 +16,7 @@ struct Matrices {
   std::int64_t row_axis() const { return rank - 2; }
   std::int64_t column_axis() const { return rank - 1; }
   Matrices with(const Value& other) const;  // of the same sizes
-  const Dim& fewer() const;                 // of rows and columns; Refusal if the sizes don't tell
+  const Dim& fewer() const;                 // the fewer of rows and columns; Refusal if that isn't known
   bool is_wide() const;                     // no more rows than columns; Refusal as above
 };
 

@@ -130,7 +130,7 @@ void give_running_statistics(Emission& e, std::size_t output, const Statistics* 
   e.give(output + 1, moved(e.node("Mul", {batch->variance, unbiased}), "running_var"));
 }
 
-// With the batch's statistics; whatever else is given is empty.
+// Normalizes with the batch's statistics; all other arguments are empty.
 void native_batch_norm(Emission& e) {
   require_channels(e);
   const bool functional = e.call.op().ends_with("_functional");

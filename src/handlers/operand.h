@@ -92,12 +92,12 @@ onnx::TensorData data_of(const ir::TensorView& view);
 // "a number", "a Dict(str, Tensor)"
 std::string kind_of(const Operand& operand);
 
-// The operand's own, but for a number that is known: it is to be a value all the same.
+// Returns the operand's own form, except that a known number becomes a value.
 Operand value_form(const Operand& operand);
 // The ONNX values of `given` in the form of `form`: numbers become values, lists become sequences. Throws Refusal where that
 // can't be.
 void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Values& into);
-// The other way: an operand of that form whose values are taken from `values`, in order.
+// The inverse of spill(): an operand of that form, with the next values of `values` in order.
 Operand refill(const Operand& form, const Values& values, std::size_t& at);
 // Real and imaginary parts in a last dimension of 2, as ONNX's DFT holds them, and PyTorch's view_as_real; and back.
 Value paired(const Complex& complex, std::int64_t rank, onnx::Builder& builder);

@@ -126,7 +126,7 @@ const std::map<std::string_view, std::pair<const char*, Place>>& modes() {
   return all;
 }
 
-// By position along each dimension, where Pad doesn't take the dtype.
+// Pads by position along each dimension, where Pad doesn't support the dtype.
 Value read_inside(Emission& e, Value value, const Pads& pads, Place place) {
   for (std::size_t i = 0; i < pads.before.size(); ++i) {
     if (pads.before[i] == 0 && pads.after[i] == 0) continue;
@@ -169,7 +169,7 @@ Value continued_places(Emission& e, const Value& places, const Value& size, cons
   return difference(e, e.node("Sub", {from_left, turns}), cut);
 }
 
-// With one more cell behind it, for there may be none to gather.
+// Appends one more cell, for there may be none to gather.
 Value with_cell(Emission& e, const Value& value, std::int64_t axis, const Value& fill) {
   Values sizes;
   for (std::int64_t dim = 0; dim < e.rank("self"); ++dim) sizes.push_back(dim == axis ? e.integers({1}) : size_at(e, value, dim));

@@ -16,7 +16,7 @@ struct MaxPooled {
 
 // The greatest of each window: MaxPool, or gathered windows for what it doesn't take. `spatial`: sizes behind (batch, channels).
 MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, bool positions);
-// Over cells of each dimension, as many as the dimensions that the windows slide over; every window has one at least.
+// The maxima over cells of each dimension that the windows slide over; every window has at least one cell.
 MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::vector<Cells> cells, bool positions);
 // Sums over cells of one dimension.
 Value sum_of_cells(Emission& e, const Value& input, std::int64_t rank, std::int64_t axis, std::int64_t size, const Cells& cells);

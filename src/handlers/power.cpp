@@ -11,7 +11,7 @@ namespace {
 
 Value ones_like(Emission& e, const Value& value) { return filled_like(e, value, value.dtype, 1); }
 
-// By squaring, for an exponent that is known; it isn't negative.
+// Squares repeatedly, for an exponent that is known and not negative.
 Value whole_power(Emission& e, Value base, std::int64_t exponent) {
   if (exponent == 0) return ones_like(e, base);
   Value product;
@@ -60,7 +60,7 @@ Value power(Emission& e, const Value& base, const Value& exponent) {
   if (known && data->dims.empty() && *known >= 0) return whole_power(e, base, static_cast<std::int64_t>(*known));
   const DType dtype = base.dtype;
   const bool narrow = dtype == DType::i8 || dtype == DType::i16 || dtype == DType::u8 ||
-                      dtype == DType::u16;  // what wraps at 32 bits wraps there
+                      dtype == DType::u16;  // numbers that wrap at 32 bits wrap there
   if (narrow) return e.cast(looped_power(e, e.cast(base, DType::i32), e.cast(exponent, DType::i32)), dtype);
   return looped_power(e, base, exponent);
 }
@@ -74,7 +74,7 @@ std::optional<Value> special_power(Emission& e, const Value& x, double exponent)
   if (exponent == 1) return x;
   if (exponent == 2) return multiply(e, x, x);
   if (exponent == 3) return multiply(e, multiply(e, x, x), x);
-  const bool roots = x.dtype == DType::f32 || x.dtype == DType::f64;  // of -inf they are NaN
+  const bool roots = x.dtype == DType::f32 || x.dtype == DType::f64;  // roots of -inf are NaN
   if (exponent == 0.5 && roots) return e.node("Sqrt", {x});
   if (exponent == -0.5 && roots) return reciprocal(e.node("Sqrt", {x}));
   if (exponent == -1) return reciprocal(x);
@@ -90,7 +90,7 @@ void pow(Emission& e) {
   e.give(power(e, e.number_value("self", dtype), e.number_value("exponent", dtype)));
 }
 
-// By an exponent that is known when the model runs. PyTorch computes two of them as roots, which of -inf are NaN.
+// Raises to an exponent known when the model runs. PyTorch computes two exponents as roots, which are NaN for -inf.
 Value open_power(Emission& e, const Value& base) {
   const Value exponent = e.number_value("exponent", base.dtype), made = e.node("Pow", {base, exponent});
   if (!e.variant("roots")) return made;

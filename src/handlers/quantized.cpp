@@ -210,7 +210,7 @@ struct Rounding {
 // ONNX's range is that of the integers; a narrower one is clamped to.
 bool by_operator(const Emission& e) { return e.variant("quantized") || e.variant("clamped"); }
 
-// As integers, before any bounds.
+// Returns the steps as integers, before any bounds.
 Value steps_of(Emission& e, const Value& input, const Rounding& r) {
   const Value steps = e.node("Mul", {input, e.node("Div", {e.scalar(DType::f32, 1.0), r.scale})});
   if (r.added_first) return e.node("Round", {e.node("Add", {steps, r.zero_point})});
@@ -243,7 +243,7 @@ Value rounded_by_operator(Emission& e, const Value& input, const Rounding& r) {
                 DType::f32);
 }
 
-// Absent where it is certainly on: a number, of which PyTorch reads the whole part.
+// Absent where the switch is certainly on: a number, whose whole part PyTorch reads.
 Value switch_of(Emission& e) {
   if (!e.call.has("fake_quant_enabled")) return {};
   const auto* tensor = e.call.tensor("fake_quant_enabled");

@@ -13,7 +13,7 @@ const Quantized& quantized(const Emission& e, std::string_view argument);
 bool known_zero(Emission& e, const Value& value);
 // Floats as a quantized tensor of one scale and zero point, which `stored` (u8 or i8) holds.
 Quantized quantize(Emission& e, const Value& floats, double scale, std::int64_t zero_point, DType stored);
-// With the call's scale and zero point, in the dtype that its result has.
+// Quantizes by the call's scale and zero point, to the dtype of the call's result.
 void give_quantized(Emission& e, const Value& floats, std::string_view scale, std::string_view zero_point);
 
 // A part of packed parameters; None if it has none of that name.

@@ -29,7 +29,7 @@ Value drawn(Emission& e, const std::string& op, const Arguments& parameters, DTy
   return e.node(op + "Like", {like}, attributes, dtype);
 }
 
-// 0 up to 1, without 1: where a logarithm follows it is taken of 1 − u.
+// Numbers from 0 up to 1, without 1: a logarithm that follows reads 1 − u.
 Value uniform_numbers(Emission& e, DType dtype) { return drawn(e, "RandomUniform", {}, dtype); }
 DType result_dtype(Emission& e) { return drawn_dtype(e.output_dtype()); }
 
@@ -54,7 +54,7 @@ void randint(Emission& e) {
   give_whole(e, low, e.number_value("high", DType::i64));
 }
 
-// As far as each number of the dtype is itself.
+// The number up to which the dtype represents every integer.
 std::int64_t most_of(DType dtype) {
   switch (dtype) {
     case DType::boolean: return 1;
@@ -65,7 +65,7 @@ std::int64_t most_of(DType dtype) {
     case DType::f16: return 2048;
     case DType::bf16: return 256;
     case DType::f32: return std::int64_t{1} << 24;
-    default: return std::int64_t{1} << 53;  // and of i64 what f64 holds
+    default: return std::int64_t{1} << 53;  // for i64, too: the integers that f64 holds
   }
 }
 
@@ -124,8 +124,8 @@ void cauchy(Emission& e) {
 
 // ---- Choices
 
-// With replacement by Multinomial, of unnormalized logarithms. Without, the largest of log(u)/weight: each is drawn as its weight
-// says.
+// Draws with replacement by Multinomial, from unnormalized logarithms; without, by the largest log(u)/weight, which draws each
+// element in proportion to its weight.
 void multinomial(Emission& e) {
   const bool vector = e.rank("self") == 1;
   const Value given = e.tensor("self", DType::f32), weights = vector ? e.build.unsqueeze(given, {0}) : given;

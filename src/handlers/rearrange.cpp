@@ -170,7 +170,7 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
                         axis);
 }
 
-// By as many places as is known when the model runs.
+// Rolls by a number of places that is known when the model runs.
 Value rolled(Emission& e, const Value& value, std::int64_t axis, const Value& shift, const Value& count) {
   if (!e.at_least(10)) return rolled_places(e, value, axis, difference(e, e.integers({0}), shift), count);
   const Value some = e.node("Max", {e.cast(count, DType::f64), e.scalar(DType::f64, 1.0)});  // Max of i64 came later

@@ -107,8 +107,8 @@ void pack(Emission& e) {
   e.give(1, count_true(e, below(e, lengths, counted_up(e, at_front(e, lengths))), 0));
 }
 
-// As many steps as the longest sequence has: no total length is given, or the number of batch sizes, as PyTorch's own Python
-// does.
+// Whether there are as many steps as the longest sequence has: no total length is given, or the number of batch sizes is, as in
+// PyTorch's own Python.
 bool as_long_as_longest(const Emission& e) {
   if (const auto known = e.call.integer("total_length"); known && *known <= 0) return true;
   const ir::Value* from = e.call.value("total_length");

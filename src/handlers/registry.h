@@ -22,15 +22,15 @@ struct Overlaid {
 
 class Registry {
  public:
-  // By the name of the operator's rows: "aten::cat", or "aten::max.dim" for an overload with rows of its own. Throws
-  // InternalError when the name is registered already.
-  // `variants` are those that its rows may ask for by name, beside its usual way.
+  // Registers by the name of the operator's rows: "aten::cat", or "aten::max.dim" for an overload with rows of its own. Throws
+  // InternalError when the name is registered already. `variants`: the names that rows may request by `variant:`, beside the
+  // usual way.
   void handler(std::string_view op, Handler function, std::vector<std::string> variants = {});
-  // For the overloads on Python's numbers, which share rows with the operator on tensors: "aten::add" of two ints.
+  // Registers for the overloads on Python's numbers, which share rows with the operator on tensors: "aten::add" of two ints.
   void number_handler(std::string_view op, Handler function);
-  // For complex tensors: rows with `complex: true`, of the operator and of its overloads.
+  // Registers for complex tensors: rows with `complex: true`, of the operator and of its overloads.
   void complex_handler(std::string_view op, Handler function);
-  // A plugin's, at these opsets, over all that was registered before; a base name speaks for its overloads.
+  // Registers a plugin's handler at these opsets, over all that was registered before; a base name covers its overloads.
   void overlay(std::string_view op, onnx::OpsetRange opsets, Handler function, std::string_view plugin);
   // Returns the handler of these rows; null if there is none. `rows` is the canonical name: after aliases, in-place and out=
   // forms.
@@ -38,7 +38,7 @@ class Registry {
   const Handler* find_exact(std::string_view rows) const;  // not that of the base name
   const Handler* find_number(std::string_view op) const;
   const Handler* find_complex(std::string_view rows) const;
-  // The last plugin's; `around` is narrowed to the opsets around this one with the same answer.
+  // Returns the last plugin's handler; `around` is narrowed to the opsets around this one with the same answer.
   const Overlaid* find_overlaid(std::string_view rows, int opset, onnx::OpsetRange& around) const;
   std::vector<std::string_view> names() const;
   const std::vector<std::string>& variants(std::string_view rows) const;

@@ -81,7 +81,7 @@ Value by_places(Emission& e, const Job& job) {
 
 // ---- Resize
 
-// As many sizes as are tried where the size is known only when the model runs.
+// The number of sizes that are tried where the size is known only when the model runs.
 constexpr std::int64_t most_tried = 1 << 13;
 
 // Whether Resize by this factor gives the size, in single and in double precision: ONNX doesn't say which.
@@ -164,7 +164,7 @@ Value resize(Emission& e, const Job& job) {
   return e.node("Resize", {job.input, none, none, sizes}, attributes);
 }
 
-// By whole factors, before Resize knew coordinates.
+// Resizes by whole factors, at opsets before Resize had coordinates.
 Value by_whole_factors(Emission& e, const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) scales.push_back(side.scale.value());
@@ -232,7 +232,7 @@ std::vector<GivenFactor> factors(Emission& e, std::size_t dims) {
   return made;
 }
 
-// Where one factor is known when the model runs, all count as that. A size that is told needs no factor.
+// Where one factor is known when the model runs, all become values. A side with a given size needs no factor.
 void settle_factors(Emission& e, Job& job) {
   const auto open = [](const Side& side) { return bool(side.factor); };
   if (std::ranges::none_of(job.sides, open)) return;

@@ -34,7 +34,7 @@ Arguments resize_attributes(const Job& job);
 constexpr std::int64_t small_image_places = 128;
 std::optional<bool> is_small_image(const Job& job);
 
-// By factors that are known when the model runs.
+// Resizes by factors that are known when the model runs.
 bool can_go_by_factors(const Job& job);
 Value by_factors(Emission& e, const Job& job);
 

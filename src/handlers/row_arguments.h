@@ -9,11 +9,11 @@
 
 namespace compatcheck::handlers {
 
-// A tensor, or several, of which results are made: neither where they are written to nor what only says how.
+// Whether the argument is a tensor, or several, of which results are made, unlike an `out` tensor or an option.
 bool is_operand(const schema::Argument& argument);
 // How many of `inputs` the node gets: those at the end that {none: argument} leaves out don't count.
 std::size_t given_inputs(const mapping::Row& row);
-// The row names it in `inputs` or `attributes`, or asks for its value in each alternative of `when`.
+// Whether the row names the argument in `inputs` or `attributes`, or tests its value in each alternative of `when`.
 bool speaks_of(const mapping::Row& row, std::string_view argument);
 
 }  // namespace compatcheck::handlers

@@ -97,7 +97,7 @@ void divmod(Emission& e) {
   e.give(1, remainder_of(e, a, b));
 }
 
-// As integers divide.
+// Divides as integers.
 void round_to_zero_floordiv(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(divide(e, a, b));

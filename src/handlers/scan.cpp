@@ -203,7 +203,7 @@ void trapezoid(Emission& e) {
     const Value sums = e.cast(e.node("Add", {before(e, y, axis), after(e, y, axis)}), of_both);
     return e.give(e.node("Mul", {sum(e.node("Mul", {sums, e.cast(width, of_both)})), half}));
   }
-  // Sums, too, are taken of the ends: of no elements they are zeros.
+  // The ends go through sums, too, which are zeros where there are no elements.
   const auto end = [&](std::int64_t from, std::int64_t to) {
     return reduce(e, "ReduceSum", part(e, y, axis, from, to), {axis}, false);
   };

@@ -86,7 +86,7 @@ Value reduced(Emission& e, const Writing& w, Reduction reduction, bool include_d
 
 // ---- By comparing every place with every index, before ScatterElements reduces
 
-// As large as the data in the dimensions that the index doesn't fill.
+// Pads to the data's size in the dimensions that the index doesn't fill.
 Value filled_up(Emission& e, const Writing& w, const Value& value, const Value& fill) {
   if (w.fills) return value;
   Shape from = w.index_shape;
@@ -121,7 +121,7 @@ Value gathered(Emission& e, const char* op, const Value& values, const Table& ta
 
 Value any_hit(Emission& e, const Writing& w, const Value& hits, const Table& table) {
   const Value none = e.scalar(DType::i32, 0), found = gathered(e, "ReduceMax", e.cast(hits, DType::i32), table);
-  return e.node("Greater", {filled_up(e, w, found, none), none});  // of no places the maximum is below 0
+  return e.node("Greater", {filled_up(e, w, found, none), none});  // the maximum of no places is below 0
 }
 
 Value extreme_by_table(Emission& e, const Writing& w, Table table, bool include_data, Reduction reduction) {

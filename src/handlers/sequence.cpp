@@ -96,7 +96,7 @@ void length(Emission& e) {
 void tensor_length(Emission& e) { e.give(e.build.squeeze(e.size_of("t", 0), {0})); }
 void same_list(Emission& e) { e.give_operand(0, operand_at(e, 0)); }
 
-// As many members as the facts say, if they do.
+// Gives as many members as the facts state, if they do.
 void give_sequence(Emission& e, const Value& sequence) {
   const auto* facts = e.output_fact(0).list();
   if (!facts || !facts->items) return e.give_operand(0, {Sequence{sequence}});
@@ -189,7 +189,7 @@ void repeat_right(Emission& e) { give_repeated(e, 1, "n"); }
 
 // ---- Comparing and ordering
 
-// NaN is unequal to all. Of doubles nothing compares for equality before opset 11.
+// NaN is unequal to all. Before opset 11 Equal doesn't support doubles.
 Value equal_numbers(Emission& e, const Value& x, const Value& y) {
   if (x.dtype != DType::f64 || e.at_least(11)) return e.node("Equal", {x, y});
   const Value apart = e.node("Or", {e.node("Less", {x, y}), e.node("Greater", {x, y})});

@@ -7,9 +7,9 @@
 
 namespace compatcheck::handlers {
 
-// By Horner's rule; the coefficient of the highest power first.
+// Horner's rule; the coefficient of the highest power comes first.
 Value polynomial(Emission& e, const Value& x, std::span<const double> coefficients);
-// By Clenshaw's rule, halved as Cephes has it; terms that single precision can't hold are left out of it.
+// Clenshaw's rule, halved as in Cephes, without the terms that single precision can't hold.
 Value chebyshev_sum(Emission& e, const Value& x, std::span<const double> coefficients);
 
 }  // namespace compatcheck::handlers

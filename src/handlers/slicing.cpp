@@ -199,7 +199,7 @@ void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t o
   const Value rows = places_of(e, size_at(e, self, rank - 2)), columns = places_of(e, size_at(e, self, rank - 1));
   const Value mask =
       e.node("Equal", {difference(e, e.build.unsqueeze(columns, {0}), e.build.unsqueeze(rows, {1})), e.integers({offset})});
-  // Behind the diagonal's end the zero after it is read, of which the mask takes none.
+  // The zero after the diagonal's end is read, too, but the mask selects none of it.
   const Value& along = offset >= 0 ? rows : columns;
   const Value length = size_at(e, source, rank - 2);
   const Value index = e.node("Where", {e.node("Less", {along, length}), along, length});

@@ -42,7 +42,7 @@ void log10(Emission& e) {
 void logit(Emission& e) {
   Value x = single_operand(e);
   if (e.given("eps")) {
-    // With bounds that cross the lower one is looked at first, not last as by clamp.
+    // If the bounds cross, the lower one is compared first, not last as by clamp.
     const double eps = e.number("eps");
     const Value low = constant(e, x, eps), high = constant(e, x, 1 - eps);
     x = !(eps <= 0.5) ? where(e, less(e, x, low), low, where(e, greater(e, x, high), high, x)) : clamped(e, x, low, high);

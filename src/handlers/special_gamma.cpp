@@ -19,8 +19,8 @@ constexpr double pi = std::numbers::pi;
 // Returns the distance from the nearest integer: between -1/2 and 1/2.
 Value off_integer(Emission& e, const Value& x) { return subtract(e, x, node(e, "Floor", plus(e, x, 0.5))); }
 
-// Stirling's series of numbers from 8 on, and numbers below are moved by 8: Γ(x) = Γ(x + 8) / (x (x + 1) … (x + 7)). Negative
-// numbers by reflection.
+// Stirling's series for numbers from 8 on; numbers below are moved by 8: Γ(x) = Γ(x + 8) / (x (x + 1) … (x + 7)). Negative
+// numbers go by reflection.
 Value log_gamma(Emission& e, const Value& x) {
   constexpr double series[] = {1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
   const Value negative = less(e, x, constant(e, x, 0));
@@ -59,7 +59,7 @@ Value digamma_of(Emission& e, const Value& x) {
   const Value below = sum_from(e, y, 1, 9, [&](const Value& each) { return node(e, "Reciprocal", each); });
   const Value inverse = node(e, "Reciprocal", far), z = multiply(e, inverse, inverse);
   const Value rest = add(e, times(e, inverse, 0.5), multiply(e, z, polynomial(e, z, series)));
-  const Value sum = add(e, below, node(e, "Reciprocal", y));  // of -0, too
+  const Value sum = add(e, below, node(e, "Reciprocal", y));  // for -0, too
   const Value positive = subtract(e, subtract(e, node(e, "Log", far), rest), sum);
   const Value off = off_integer(e, x), angle = times(e, off, pi);
   const Value cotangent = divide(e, node(e, "Cos", angle), node(e, "Sin", angle));

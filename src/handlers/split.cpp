@@ -24,7 +24,7 @@ std::optional<std::vector<Dim>> piece_sizes(const Emission& e, std::int64_t axis
   return sizes;
 }
 
-// By Split, where the sizes are known or all the same.
+// Uses Split, where the sizes are known or all the same.
 std::optional<Values> split_pieces(Emission& e, const Value& value, std::int64_t axis, const std::vector<Dim>& sizes) {
   if (sizes.size() == 1) return Values{value};
   Arguments attributes{{"axis", axis}};
@@ -43,7 +43,7 @@ std::optional<Values> split_pieces(Emission& e, const Value& value, std::int64_t
   return e.nodes("Split", {value}, sizes.size(), attributes);
 }
 
-// By their bounds, which ONNX counts as Python does.
+// Slices between the bounds, which ONNX counts as Python does.
 Values pieces_between(Emission& e, const Value& value, std::int64_t axis, const Values& bounds) {
   Values pieces;
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) pieces.push_back(sliced(e, value, axis, bounds[i], bounds[i + 1]));

@@ -7,7 +7,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-// Where column − row ≤ diagonal; for the upper triangle ≥. Of matrices of `rows` × `columns`.
+// The mask column − row ≤ diagonal, for the upper triangle ≥, of matrices of `rows` × `columns`.
 Value triangle(Emission& e, const Value& rows, const Value& columns, const Value& diagonal, bool upper) {
   const auto row_count = e.build.ints_of(rows), column_count = e.build.ints_of(columns), offset = e.build.ints_of(diagonal);
   if (row_count && column_count && offset && row_count->front() * column_count->front() <= 1 << 16) {
@@ -21,7 +21,7 @@ Value triangle(Emission& e, const Value& rows, const Value& columns, const Value
   return e.node("Not", {e.node(upper ? "Less" : "Greater", {across, diagonal})});
 }
 
-// By position in the flattened matrices with a zero behind them, where nothing selects by condition.
+// Gathers from the flattened matrices with a zero behind them, for opsets at which nothing selects by condition.
 Value picked(Emission& e, const Value& self, std::int64_t diagonal, bool upper) {
   const std::int64_t rank = e.rank("self"), rows = e.known_size("self", rank - 2), columns = e.known_size("self", rank - 1);
   Ints places;

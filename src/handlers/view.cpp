@@ -233,7 +233,7 @@ void unfold(Emission& e) {
 
 // ---- Broadcasts
 
-// The sizes asked for, 1 where −1 keeps what is there: ONNX stretches to the greater.
+// The requested sizes, with 1 where −1 keeps the size: ONNX stretches to the greater.
 Value expanded_sizes(Emission& e) {
   const auto dims = e.call.dims("size");
   const List* items = e.operand("size").list();

@@ -117,7 +117,7 @@ class Sampling {
     return dims_ == 2 ? made : where(e_, is_nan(e_, times(e_, made, 0)), constant(e_, made, -100), made);
   }
 
-  // By the rule for places outside. What isn't a number is an edge.
+  // Moves a place by the rule for places outside. NaN becomes an edge.
   Value within(const Value& place, const Axis& axis) {
     if (padding_ == Padding::zeros) return place;
     const Value last = plus(e_, axis.cells, -1);

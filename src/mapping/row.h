@@ -87,7 +87,7 @@ struct Row {
   std::vector<std::pair<std::string, Binding>> attributes;
   std::vector<Conditions> when;       // any of these; empty: always
   std::vector<std::string> required;  // `requires`
-  std::string reason;                 // of missing and refuse
+  std::string reason;                 // for missing and refuse
   std::string hint, lifted, approximate;
   bool random = false;
   bool complex = false;  // for calls with complex tensors alone
@@ -114,7 +114,7 @@ struct Validity {
 // How the rows of an operator, which are written for real tensors, compute with complex ones.
 struct ComplexForm {
   enum class Kind : std::uint8_t { parts, product } kind = Kind::parts;
-  std::vector<std::string> arguments;  // that have real and imaginary parts; empty: the rows take no complex tensors
+  std::vector<std::string> arguments;  // those with real and imaginary parts; empty: the rows don't support complex tensors
 
   bool empty() const { return arguments.empty(); }
 };

@@ -98,7 +98,7 @@ std::vector<Defect> Table::overlay_text(std::string_view yaml, const std::string
   return overlay_text(yaml, file_name, highest_opset);
 }
 
-// Appends what `before` says above an opset. What held there begins anew, unless a change of meaning has ended it.
+// Appends the entries of `before` above an opset. The one in force there begins anew unless a change of meaning has ended it.
 void Table::resume(std::vector<Entry>& history, const OperatorRows* before, int last) const {
   const int next = last + 1;
   if (next > highest_opset || history.empty()) return;

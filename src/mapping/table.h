@@ -35,9 +35,9 @@ bool is_custom_domain(std::string_view name);
 
 // The treatment of a structural operator.
 enum class Structure : std::uint8_t {
-  resolved,  // where its results are used
+  resolved,  // at the places where its results are used
   known,     // into constants: its results must be known while converting, where something needs them
-  dropped,   // nothing, and it needs nothing
+  dropped,   // no node, and it needs nothing
 };
 
 // A member of mappings/structural.yaml.
@@ -111,8 +111,8 @@ class Table {
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;
   const std::map<std::string, int, std::less<>>& domains() const;  // versions of custom ONNX domains that users' files state
   std::span<const Listed> structural() const;                      // sorted by name
-  std::vector<std::string> schemas() const;                        // that rows state, users' last
-  std::string_view source_line(const Place& place) const;          // of a table file; empty if there is no such line
+  std::vector<std::string> schemas() const;                        // the schemas that rows state, users' last
+  std::string_view source_line(const Place& place) const;          // a line of a table file; empty if there is no such line
 
  private:
   struct State;

@@ -24,7 +24,7 @@ namespace compatcheck::onnx {
 // A value of the model that is made; false: absent.
 struct Value {
   ValueId id = absent;
-  ir::DType dtype = ir::DType::f32;  // of a sequence: of its tensors
+  ir::DType dtype = ir::DType::f32;  // a sequence has the dtype of its tensors
   bool sequence = false;
 
   explicit operator bool() const { return id != absent; }
@@ -176,8 +176,8 @@ class Builder {
   std::shared_ptr<Graph> begin_body();
   Value body_input(ir::DType dtype, bool sequence = false, std::optional<std::vector<Dimension>> shape = {});
   void end_body(const Values& outputs);
-  // "If", "Loop" or "Scan", whose outputs have the dtypes of what leaves the body. What it doesn't take at this opset goes in and
-  // out of it and of its bodies in a wider dtype.
+  // `op`: "If", "Loop" or "Scan"; its outputs have the dtypes of the values that leave the body. Where it doesn't support a
+  // dtype at this opset, values enter and leave it and its bodies in a wider dtype.
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
                  const std::vector<bool>& sequences);
 
@@ -192,7 +192,7 @@ class Builder {
   // Operators added since the last call, in order; those in bodies of If, Loop and Scan before the node that holds the body.
   std::vector<Emitted> take_emitted();
 
-  // Whether shorter nodes are asked for that differ from PyTorch only as `difference` says, which is then reported.
+  // Whether shorter nodes are requested that differ from PyTorch only by `difference`, which is then reported.
   bool compact(std::string_view difference);
   // Returns the arguments of compact() since the last call, each once.
   std::vector<std::string> take_differences();

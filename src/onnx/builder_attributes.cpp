@@ -22,7 +22,7 @@ AttributeValue to_attribute(const Argument& argument) {
 
 namespace {
 
-// As the text of a schema's default: to tell that a newer attribute is given as it was before there was one.
+// Whether the argument is the schema's default: a newer attribute then keeps the behaviour from before it existed.
 bool is_default(const Argument& argument, const Attribute& attribute) {
   if (!attribute.default_value) {
     const auto* ints = std::get_if<Ints>(&argument.variant());
@@ -105,7 +105,7 @@ void Builder::place_attributes(Call& call, const Arguments& attributes) {
   }
 }
 
-// As the input wants it: a vector for INTS, one element for what was an INT (TopK's k), no dimensions for a FLOAT.
+// Passes the value in the input's form: a vector for INTS, one element for a former INT (TopK's k), no dimensions for a FLOAT.
 void Builder::place_moved(Call& call, const std::string& input, const Argument& argument) {
   const std::size_t index = *call.schema->input_index(input);
   const Formal& formal = call.schema->inputs[index];

@@ -130,7 +130,7 @@ struct BinaryOperator {
   bool gives_bool = false, takes_bool = false;
 };
 
-// With the sign of the divisor.
+// The modulo with the sign of the divisor.
 std::int64_t modulo(std::int64_t a, std::int64_t b) {
   const std::int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -240,7 +240,7 @@ Result casting(const Call& call) {
   return Computation{*to, call.dims(), [from, to = *to](Tensors all) -> std::optional<TensorData> {
                        if (!ir::is_floating(from)) return make_tensor(to, all[0]->dims, numbers<std::int64_t>(*all[0]));
                        const std::vector<double> made = numbers<double>(*all[0]);
-                       const auto fits = [](double x) { return std::abs(x) < 128; };  // of larger ones machines may give another
+                       const auto fits = [](double x) { return std::abs(x) < 128; };  // machines may differ on larger ones
                        if (is_whole(to) && to != DType::i64 && !std::ranges::all_of(made, fits)) return std::nullopt;
                        if (to == DType::i64 && !std::ranges::all_of(made, [](double x) { return std::abs(x) < 0x1p62; }))
                          return std::nullopt;

@@ -37,7 +37,7 @@ class FunctionText {
   const std::vector<::onnx::FunctionProto>& functions() const { return functions_; }
   const ::onnx::FunctionProto& called() const { return functions_.back(); }
   const ::onnx::FunctionProto* find(std::string_view domain, std::string_view name) const;  // null if there is none
-  std::string name() const;  // of what is called: "acme::Selu", or "Selu"
+  std::string name() const;  // the called function's: "acme::Selu", or "Selu"
 
   std::vector<Attribute> attributes(const ::onnx::FunctionProto& function) const;
   // The opset that a function says it is written for; nullopt if it doesn't say.

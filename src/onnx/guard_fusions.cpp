@@ -96,8 +96,8 @@ class FusionGuard {
     node.inputs.push_back(add_constant(model_.values[node.outputs[0]].dtype, 0.5));
   }
 
-  // FuseReluClip reads the lower bound as f32 or f16: a model with another dtype doesn't load, and NaN loses the Relu. Of a Clip
-  // before opset 11, whose upper bound is below 0, it makes one that doesn't load.
+  // FuseReluClip reads the lower bound as f32 or f16: a model with another dtype doesn't load, and NaN loses the Relu. It turns
+  // a Clip before opset 11 whose upper bound is below 0 into one that doesn't load.
   void clip_of_relu(const Node& node) {
     const Node* relu = maker(node.inputs[0], "Relu");
     if (!relu) return;
@@ -324,8 +324,8 @@ class FusionGuard {
   std::unordered_map<ValueId, const TensorData*> constants_;
   std::unordered_map<ValueId, const Node*> makers_;
   std::unordered_set<ValueId> roots_, clipped_, scaled_, products_, ranges_, jumping_, quotients_;
-  std::unordered_set<ValueId> folded_;          // what ONNX Runtime may compute of constants and sizes while it loads the model
-  std::unordered_map<ValueId, bool> is_plain_;  // of a Range: known while converting, so the runtime folds it
+  std::unordered_set<ValueId> folded_;              // values that ONNX Runtime may fold from constants and sizes at load time
+  std::unordered_map<ValueId, bool> is_plain_;      // whether a Range is known while converting, so the runtime folds it
   std::unordered_map<ValueId, std::size_t> moved_;  // products whose left operand has moved dimensions → its rank
   ValueId rows_ = absent;
   bool dynamic_ = false;  // sizes are known when the model runs

@@ -54,7 +54,7 @@ bool insert_before(Graph& graph, ValueId value, Node node) {
 
 void guard_padding(Model& model) {
   std::map<ValueId, const Node*> makers;
-  std::vector<std::pair<ValueId, Node>> before;  // what a value is made of first
+  std::vector<std::pair<ValueId, Node>> before;  // nodes that go before the node of a value
   for_each_node(model.graph, [&](Node& node) {
     for (const ValueId output : node.outputs) makers[output] = &node;
     const auto pads = std::ranges::find(node.attributes, "pads", &NodeAttribute::name);

@@ -43,7 +43,7 @@ class QuantizedGuard {
   }
 
  private:
-  // With one scale, so that it doesn't matter where the elements are.
+  // True only for one scale, with which it doesn't matter where the elements are.
   bool is_of_int8(const Node& node) const {
     if (node.op != "DequantizeLinear" || !node.domain.empty() || node.inputs.size() < 3) return false;
     const auto scale = constants_.find(node.inputs[1]), zero = constants_.find(node.inputs[2]);

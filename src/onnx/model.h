@@ -48,8 +48,8 @@ struct Dimension {
 struct ValueInfo {
   enum class Kind : std::uint8_t { tensor, sequence };
   Kind kind = Kind::tensor;
-  ir::DType dtype = ir::DType::f32;  // of a sequence: of its tensors
-  bool untyped = false;              // of a dtype that nobody states: it comes from an operator that isn't ONNX's
+  ir::DType dtype = ir::DType::f32;  // a sequence has the dtype of its tensors
+  bool untyped = false;              // its dtype isn't stated: it comes from an operator that isn't ONNX's
   bool stated = false;               // the type is written although the value stays inside: nothing else tells it
   std::optional<std::vector<Dimension>> shape;
   std::string name;  // empty: named when the model is finished
@@ -93,7 +93,7 @@ struct Model {
   int opset = 0;
   std::vector<std::pair<std::string, int>> domains;  // beside ONNX's own
   std::map<std::string, int, std::less<>> versions;  // of domains beside ONNX's own, used or not; others are at version 1
-  std::vector<std::shared_ptr<const FunctionText>> functions;  // that nodes call
+  std::vector<std::shared_ptr<const FunctionText>> functions;  // the functions that nodes call
   bool compact = false;                                        // --prefer compact
   bool inline_functions = false;                               // calls of functions become the nodes of their bodies
   std::vector<ValueInfo> values{ValueInfo{}};                  // by ValueId; the first stands for `absent`
@@ -104,7 +104,7 @@ struct Model {
   // Inputs, and places among the outputs, that stand for quantized tensors, with what those are: "qu8(0.5,128)".
   std::vector<std::pair<ValueId, std::string>> quantized_inputs;
   std::vector<std::pair<std::size_t, std::string>> quantized_outputs;
-  std::unordered_map<ValueId, ValueId> replaced;  // what clean-up took away, and the equal value that is left
+  std::unordered_map<ValueId, ValueId> replaced;  // values that clean-up removed, and the equal value that is left
 
   ValueId left_of(ValueId value) const;  // the value itself, if nothing replaced it
 

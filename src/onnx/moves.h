@@ -17,11 +17,11 @@ std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& dims);
 TensorData window(const TensorData& data, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides,
                   std::int64_t offset);
 
-// As Gather: dims `shape` take the place of the axis. `places`: from 0 up to its size.
+// Gathers as Gather does: dims `shape` replace the axis. `places`: from 0 up to its size.
 TensorData gathered(const TensorData& data, const std::vector<std::int64_t>& places, const std::vector<std::int64_t>& shape,
                     std::int64_t axis);
 
-// As Concat; null if dtypes or other dims than the axis differ.
+// Joins as Concat does; null if dtypes or other dims than the axis differ.
 std::optional<TensorData> joined(std::span<const TensorData* const> parts, std::int64_t axis);
 
 // Reshape's dims for `data` with 0 and -1 replaced by sizes; null if they don't fit.

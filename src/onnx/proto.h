@@ -16,7 +16,7 @@ namespace compatcheck::onnx {
 // A model of one node alone: what it reads is its inputs, with their types, and the functions that it calls are there.
 ::onnx::ModelProto to_proto(const Node& node, const Model& model);
 
-int ir_version(const Model& model);  // that its file has
+int ir_version(const Model& model);  // the IR version of its file
 
 // The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
 // Throws InternalError with what onnx says; TableError where the model holds functions, which are users'. Gives the stand-in with

@@ -46,7 +46,7 @@ struct Formal {
   std::string_view name;
   Option option = Option::single;
   std::string_view type;                    // "T", a type parameter, or a type
-  std::span<const std::string_view> types;  // that it allows: "tensor(float)", "seq(tensor(int64))" …
+  std::span<const std::string_view> types;  // the allowed types: "tensor(float)", "seq(tensor(int64))" …
 
   bool accepts(ir::DType dtype) const;  // as a tensor's element type
 };

@@ -222,7 +222,7 @@ class Copy {
     }
   }
 
-  // As many rows at a time as may be held of all columns.
+  // Copies as many rows at a time, with all columns, as may be held.
   void in_bands() {
     const auto height = static_cast<std::size_t>(view_.sizes[0]), columns = static_cast<std::size_t>(view_.sizes[1]);
     const bool dense = static_cast<std::size_t>(view_.strides[1]) == height;

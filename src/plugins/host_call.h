@@ -21,17 +21,17 @@ struct compatcheck_call {
   compatcheck::handlers::Emission& emission;
   bool emits;                                              // a handler's: nodes may be made
   bool states = false;                                     // facts may be stated
-  const compatcheck::symbolic::Registry* words = nullptr;  // of facts, where facts are stated
+  const compatcheck::symbolic::Registry* words = nullptr;  // the words for facts, where facts are stated
   std::vector<compatcheck::symbolic::Fact> stated;
 
-  std::string problem;                        // of the last function that wasn't ok
+  std::string problem;                        // the problem of the last function that wasn't ok
   std::array<std::exception_ptr, 4> pending;  // by status: what was thrown on this side
-  std::string lost;                           // of one that has no status
-  // By the plugin's numbers, of which no two calls share one.
+  std::string lost;                           // the problem of a function that has no status
+  // The plugin's numbers are keys, and no two calls share one.
   std::unordered_map<compatcheck_value, compatcheck::onnx::Value> values;
   std::unordered_map<compatcheck_dim, compatcheck::symbolic::Dim> dims;
-  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;  // of values, where it is known
-  std::deque<std::string> texts;                                      // what the plugin was given to read
+  std::unordered_map<compatcheck::onnx::ValueId, std::size_t> ranks;  // ranks of values, where known
+  std::deque<std::string> texts;                                      // the texts that the plugin may read
   std::deque<std::vector<std::int64_t>> integers;
   std::deque<std::vector<double>> numbers;
   std::deque<std::vector<std::uint32_t>> ids;

@@ -6,8 +6,8 @@
 
 namespace compatcheck::policy {
 
-bool is_day(std::string_view text);  // of the calendar
-// In UTC. Of SOURCE_DATE_EPOCH, if it is set: the same sources give the same reports.
+bool is_day(std::string_view text);  // whether the calendar has that day
+// The day in UTC, or that of SOURCE_DATE_EPOCH, if it is set: the same sources give the same reports.
 std::string today();
 
 }  // namespace compatcheck::policy

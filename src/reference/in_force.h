@@ -6,8 +6,8 @@
 
 namespace compatcheck::reference {
 
-// With the users' tables and plugins, and with the operators that their libraries register. Throws TableError and UsageError as
-// loading a model with the same options does.
+// The tables in force, with the users' tables and plugins, and with the operators that their libraries register. Throws
+// TableError and UsageError as loading a model with the same options does.
 lint::InForce in_force(const ReferenceOptions& options);
 
 }  // namespace compatcheck::reference

@@ -28,7 +28,7 @@ std::string bare_name(const std::string& key) {
   return name.substr(name.rfind(':') + 1);
 }
 
-// As a row states it: docs/mappings.md.
+// The schema as a row states it: docs/mappings.md.
 std::string stated(const schema::Schema& schema) {
   const std::string text = schema::to_string(schema);
   return text.starts_with(python_function) ? text.substr(python_function.size()) : text;

@@ -19,7 +19,7 @@ void check_operator(const mapping::yaml::Source& source, const mapping::yaml::No
 // The names that some of an operator's versions have.
 class NamesInForce {
  public:
-  // None: not known, everything may be a name.
+  // Without `schemas`, which means that none is known, every name is valid.
   NamesInForce(std::string op, std::vector<const onnx::Schema*> schemas) : op_(std::move(op)), schemas_(std::move(schemas)) {}
 
   void check_type(const mapping::yaml::Source& source, const mapping::yaml::Node& name) const;  // "T", "X", "inputs.0"

@@ -27,7 +27,7 @@ class EncodedTables {
 
   const std::vector<OnnxChange>& changes() const { return lists().changes; }
   const std::vector<Listed>& structural() const { return lists().structural; }
-  const std::vector<std::string>& schemas() const { return lists().schemas; }  // that rows state
+  const std::vector<std::string>& schemas() const { return lists().schemas; }  // the schemas that rows state
   std::string_view source(std::string_view file) const;                        // a file's text; empty if it isn't there
 
  private:
