@@ -115,6 +115,9 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
     made.emplace_back(analysis::quantized_metadata, quantized);
     made.emplace_back(analysis::quantized_io_metadata, prepared.quantized_io == QuantizedIo::integers ? "int" : "float");
   }
+  std::string values;
+  for (const std::string& line : prepared.values) values += (values.empty() ? "" : "\n") + line;
+  if (!values.empty()) made.emplace_back(analysis::values_metadata, values);
   return made;
 }
 

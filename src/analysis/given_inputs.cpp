@@ -1,6 +1,8 @@
 #include "analysis/given_inputs.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "analysis/example_inputs.h"
 #include "analysis/input_spec.h"
@@ -9,9 +11,6 @@
 
 namespace compatcheck::analysis {
 namespace {
-
-// One speaks of the other, or of a member of it.
-bool covers(const std::string& name, const std::string& other) { return name == other || other.starts_with(name + "."); }
 
 std::string spell(const std::optional<ir::DType>& dtype, std::size_t rank) {
   return (dtype ? std::string(ir::name(*dtype)) + " of rank " : "of rank ") + std::to_string(rank);
@@ -30,11 +29,35 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
          held;
 }
 
+// The value that an option may state; nullopt for what the running model is given.
+std::optional<std::string> stated_value(const symbolic::Fact& fact) {
+  if (fact.is_none()) return "none";
+  const auto value = fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
+  if (!value) return std::nullopt;
+  if (const auto* flag = value->get<bool>()) return *flag ? "true" : "false";
+  if (const auto* integer = value->get<std::int64_t>()) return std::to_string(*integer);
+  std::array<char, 32> text{};
+  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), *value->get<double>()).ptr);
+}
+
+std::vector<std::string> values_in(const std::vector<conversion::InputFact>& facts) {
+  std::vector<std::string> lines;
+  bool any = false;
+  for (const auto& [name, fact] : facts) {
+    const auto value = stated_value(fact);
+    any = any || value;
+    lines.push_back(name + (value ? "=" + *value : ""));
+  }
+  return any ? lines : std::vector<std::string>();
+}
+
 }  // namespace
+
+bool covers(const std::string& name, const std::string& other) { return name == other || other.starts_with(name + "."); }
 
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
-  GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .numbers = {}, .warnings = {}};
+  GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .numbers = {}, .values = {}, .warnings = {}};
   for (const auto& fact : given.facts)
     if (auto value = fact.fact.number() ? symbolic::constant_of(*fact.fact.number()) : std::nullopt)
       for (const ir::Value* input : graph.inputs())
@@ -51,6 +74,7 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
       if (!spoken_for) given.facts.push_back(std::move(example));
     }
   }
+  given.values = values_in(given.facts);
   for (const auto& [input, value] : defaults) {
     const std::string& name = graph.inputs()[input]->name();
     if (std::ranges::any_of(given.facts, [&](const auto& fact) { return covers(name, fact.name); })) continue;

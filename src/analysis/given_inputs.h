@@ -17,10 +17,15 @@ using Defaults = std::vector<std::pair<std::size_t, ir::Constant>>;  // of input
 
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
-  Defaults left_out;                  // inputs that take their default
-  Defaults numbers;                   // inputs that are numbers and whose value is stated
+  Defaults left_out;  // inputs that take their default
+  Defaults numbers;   // inputs that are numbers and whose value is stated
+  // If values are stated: every input that is stated, in that order, "w.a=0.5", "mask=none", and a name alone of an ONNX input.
+  std::vector<std::string> values;
   std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
 };
+
+// The second is the first, or a member of it.
+bool covers(const std::string& name, const std::string& other);
 
 // `defaults`: of inputs, by number, unless the caller speaks of them. Throws UsageError for what doesn't fit the model.
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,

@@ -45,15 +45,6 @@ std::vector<std::string> parse_dims(std::string_view dims, std::string_view text
   return result;
 }
 
-void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::uint32_t input, const ir::TypeRef& type) {
-  if (type && type->kind == ir::TypeKind::tuple) {
-    for (std::size_t i = 0; i < type->elements.size(); ++i)
-      add_leaves(leaves, name + "." + std::to_string(i), input, type->elements[i]);
-    return;
-  }
-  leaves.push_back({name, input, type});
-}
-
 symbolic::Fact fact_of_spec(const InputSpec& spec) {
   if (spec.none) return {.value = symbolic::NoneFact{}};
   symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}, .quantizer = spec.quantizer};
@@ -78,6 +69,11 @@ symbolic::Fact fact_of_members(const InputSpec& spec) {
 bool is_plain_type(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
          ir::is(type, ir::TypeKind::string) || ir::is(type, ir::TypeKind::device);
+}
+
+bool can_be_none(const ir::TypeRef& declared) {
+  using enum ir::TypeKind;
+  return !declared || ir::is(declared, optional) || ir::is(declared, none) || ir::is(declared, any) || ir::is(declared, union_of);
 }
 
 std::optional<bool> flag_in(std::string_view text) {
@@ -117,14 +113,6 @@ std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef
   return std::nullopt;
 }
 
-bool is_container_type(const ir::TypeRef& type) {
-  return ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict) || ir::is(type, ir::TypeKind::tuple);
-}
-
-[[noreturn]] void refuse(std::string_view text, const std::string& why) {
-  throw UsageError("CheckOptions::inputs " + std::string(text) + ": " + why);
-}
-
 // Returns the options that state an input that is a number.
 std::string options_of_number(const std::string& name, const ir::TypeRef& type) {
   const char *any = "", *one = "";
@@ -146,18 +134,6 @@ void check_channels(std::string_view text, const ir::Quantizer& quantizer, const
                      std::to_string(quantizer.axis) + " of size " + size);
 }
 
-std::string joined(const std::string& name, const std::vector<std::string>& members) {
-  std::string text;
-  for (const std::string& member : members) text += (text.empty() ? "" : ", ") + name + "." + member;
-  return text;
-}
-
-std::vector<std::string> places_of(const ir::Type& tuple) {
-  std::vector<std::string> places;
-  for (std::size_t i = 0; i < tuple.elements.size(); ++i) places.push_back(std::to_string(i));
-  return places;
-}
-
 // An option that describes a tuple, list or dictionary as one tensor.
 [[noreturn]] void refuse_whole(std::string_view text, const std::string& name, const ir::TypeRef& type,
                                std::optional<std::vector<std::string>> read) {
@@ -171,39 +147,6 @@ std::vector<std::string> places_of(const ir::Type& tuple) {
                    (known  ? ""
                     : dict ? " for each KEY"
                            : " and one such option for each member of the list"));
-}
-
-// The type of a member such as "k.a". If there is none, throws UsageError that lists the members that the model reads.
-ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
-  ir::TypeRef type = ir::without_optional(leaf.type);
-  std::string name = leaf.name;
-  for (std::size_t at = name.size(); at < member.size() && type && !ir::is(type, ir::TypeKind::any);) {
-    const std::size_t dot = std::min(member.find('.', at + 1), member.size());
-    const std::string key = member.substr(at + 1, dot - at - 1);
-    const bool list = ir::is(type, ir::TypeKind::list), tuple = ir::is(type, ir::TypeKind::tuple);
-    const auto place = number_in(key);
-    if (!list && !tuple && !ir::is(type, ir::TypeKind::dict))
-      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
-    if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
-      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ": only members whose keys are texts can be named");
-    if (list && (!place || *place < 0 || *place >= static_cast<std::int64_t>(passes::most_members)))
-      refuse(text, "'" + key + "' is no place in the list '" + name + "'");
-    if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
-      refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
-                       " members: " + joined(name, places_of(*type)));
-    if (name == leaf.name) {
-      const ir::Value* input = graph.inputs()[leaf.input];
-      if (name != input->name() && name.find('.') != std::string::npos)
-        refuse(text, "'" + name + "' is " + ir::to_string(*type) + " in a tuple, of which no option can name members");
-      if (const auto read = passes::read_members(graph, input); read && std::ranges::find(*read, key) == read->end())
-        refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
-                         (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
-    }
-    name = member.substr(0, dot);
-    type = ir::without_optional(tuple ? type->elements[static_cast<std::size_t>(*place)] : type->elements.back());
-    at = dot;
-  }
-  return type;
 }
 
 InputSpec parse_input(std::string_view text) {
@@ -239,66 +182,7 @@ InputSpec parse_input(std::string_view text) {
   return spec;
 }
 
-// Returns the inputs that `count` options without names state: tensors and numbers in the order of the arguments, each member of
-// a list or dictionary one of them. A list gets one option; if it is the only list, it gets all surplus options. Containers that
-// may be None are stated by name. Inputs stated by name get none.
-std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph) {
-  struct Slot {
-    std::string name;
-    bool list = false;
-  };
-  std::vector<Slot> slots;
-  for (const InputLeaf& leaf : input_leaves(graph)) {
-    const ir::Value* input = graph.inputs()[leaf.input];
-    if (ir::is(leaf.type, ir::TypeKind::optional) && is_container_type(ir::without_optional(leaf.type))) continue;
-    const bool whole = leaf.name == ir::input_name(*input);
-    const bool container = whole && (ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict));
-    const auto members = container ? passes::read_members(graph, input) : std::nullopt;
-    for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
-    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type)});
-  }
-  std::erase_if(slots, [&](const Slot& slot) {
-    return std::ranges::any_of(named,
-                               [&](const std::string& name) { return name == slot.name || name.starts_with(slot.name + "."); });
-  });
-  const bool one_list = std::ranges::count_if(slots, &Slot::list) == 1;
-  const std::size_t more = one_list && count > slots.size() ? count - slots.size() : 0;
-  std::vector<std::string> names;
-  for (const Slot& slot : slots) {
-    if (!slot.list) names.push_back(slot.name);
-    for (std::size_t i = 0; slot.list && i <= more; ++i) names.push_back(slot.name + "." + std::to_string(i));
-  }
-  return names;
-}
-
-std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph) {
-  std::vector<std::string> named;
-  for (const std::string& text : texts)
-    if (const auto equals = text.find('='); equals != text.npos) named.push_back(text.substr(0, equals));
-  return names_in_order(texts.size() - named.size(), named, graph);
-}
-
 }  // namespace
-
-std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
-  std::vector<InputLeaf> leaves;
-  for (const ir::Value* input : graph.inputs())
-    add_leaves(leaves, ir::input_name(*input), static_cast<std::uint32_t>(input->index()), input->type());
-  return leaves;
-}
-
-const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
-  const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& leaf) {
-    return name == leaf.name || (!ir::is(leaf.type, ir::TypeKind::tensor) && name.starts_with(leaf.name + "."));
-  });
-  return found == leaves.end() ? nullptr : &*found;
-}
-
-std::string known_names(const std::vector<InputLeaf>& leaves) {
-  std::string names;
-  for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
-  return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
-}
 
 std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t value = 0;
@@ -363,7 +247,9 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       throw UsageError("CheckOptions::inputs " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
     }
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
-    const ir::TypeRef type = member_type(text, spec.name, *leaf, graph);
+    const ir::TypeRef declared = member_type(text, spec.name, *leaf, graph), type = ir::without_optional(declared);
+    if (spec.none && !can_be_none(declared))
+      refuse(text, "input '" + spec.name + "' is " + ir::to_string(*type) + ", and only an Optional input can be None");
     const auto number = number_of(spec, type);
     const auto value = stated_number(spec.value, type);
     const bool whole = !spec.none && is_container_type(type) && leaf->name == spec.name;

@@ -8,24 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/input_names.h"
 #include "compatcheck/report.h"
 #include "conversion/facts.h"
 #include "ir/graph.h"
 
 namespace compatcheck::analysis {
-
-// A graph input, or a member of one that is a tuple: what --input speaks of.
-struct InputLeaf {
-  std::string name;         // "x", "pair.0"
-  std::uint32_t input = 0;  // index among the graph's inputs
-  ir::TypeRef type;
-};
-std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
-
-// The leaf of that name, or what can hold a member of that name: a list's or dict's aren't known to the graph. Null if neither.
-const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves);
-// "the model's inputs are x, pair.0, pair.1"
-std::string known_names(const std::vector<InputLeaf>& leaves);
 
 // An option taken apart. `dims` is empty for None and for what has no dimension.
 struct StatedSizes {

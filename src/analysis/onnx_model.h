@@ -17,6 +17,8 @@ inline constexpr const char* quantized_io_metadata = "compatcheck.quantized_io";
 inline constexpr const char* complex_metadata = "compatcheck.complex";  // inputs that stand for complex tensors, one a line
 // Pairs inputs and outputs of state.
 inline constexpr const char* state_metadata = "compatcheck.state";
+// Inputs that are stated as values, which the file's own inputs lack: GivenInputs::values, one a line.
+inline constexpr const char* values_metadata = "compatcheck.values";
 
 CheckOptions check_options(const ConvertOptions& options);
 

@@ -224,6 +224,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
   Prepared prepared = preparation.take();
+  prepared.values = std::move(given.values);
   prepared.constants = given.left_out;
   prepared.constants.insert(prepared.constants.end(), given.numbers.begin(), given.numbers.end());
   if (const auto more = named_growth(prepared, given.facts); !more.empty()) {

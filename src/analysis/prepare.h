@@ -34,7 +34,8 @@ struct Prepared {
   QuantizedIo quantized_io = QuantizedIo::floats;
   Preference prefer = Preference::exact;
   std::vector<ir::LostWrite> lost_writes{};
-  Defaults constants{};  // inputs that are these constants
+  Defaults constants{};               // inputs that are these constants
+  std::vector<std::string> values{};  // GivenInputs::values
 };
 
 // By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of

@@ -76,19 +76,26 @@ class Maker {
         others_(other_numbers > 0),
         examples_(examples),
         facts_(facts) {
-    for (const ir::Value* input : prepared) prepared_.emplace(ir::input_name(*input), input);
+    for (const ir::Value* input : prepared) {
+      order_.push_back(ir::input_name(*input));
+      prepared_.emplace(order_.back(), input);
+    }
   }
 
   MadeCall make(std::span<ir::Value* const> arguments) {
-    for (const ir::Value* input : arguments) made_.arguments.push_back(argument({}, input->type(), ir::input_name(*input)));
+    for (const ir::Value* input : arguments) {
+      unread_ = input->unused();
+      made_.arguments.push_back(argument({}, input->type(), ir::input_name(*input)));
+    }
     return std::move(made_);
   }
 
  private:
-  // Members of what was taken apart, each once, in order. They may have been taken apart themselves.
+  // Members of what was taken apart, each once, in the order of the prepared graph, which is that of a dictionary's keys. They
+  // may have been taken apart themselves.
   std::vector<std::string> prepared_members(const std::string& name) const {
     std::vector<std::string> members;
-    for (const auto& [input, value] : prepared_) {
+    for (const std::string& input : order_) {
       if (!input.starts_with(name + ".")) continue;
       std::string member = input.substr(name.size() + 1, input.find('.', name.size() + 1) - name.size() - 1);
       if (std::ranges::find(members, member) == members.end()) members.push_back(std::move(member));
@@ -186,9 +193,10 @@ class Maker {
         const std::string key = given.name.substr(name.size() + 1, given.name.find('.', name.size() + 1) - name.size() - 1);
         if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
       }
-    if (keys.empty())
+    if (keys.empty() && !unread_)
       throw UsageError("the input " + name + " is a " + ir::to_string(type) +
-                       ", whose keys aren't known: give one with CheckOptions::inputs_from");
+                       ", whose keys aren't known: state each, as in CheckOptions::inputs " + name +
+                       ".KEY=f32:2,3, or give one with CheckOptions::inputs_from");
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
     ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
     for (const std::string& key : keys)
@@ -330,10 +338,12 @@ class Maker {
   const Sizes& sizes_;
   std::mt19937_64 random_, numbers_;
   int attempt_;
-  bool others_;  // numbers that aren't those of the first run
+  bool unread_ = false;  // the argument that is made
+  bool others_;          // numbers that aren't those of the first run
   const std::vector<analysis::ExampleLeaf>& examples_;
   const symbolic::FactTable& facts_;
   std::map<std::string, const ir::Value*> prepared_;
+  std::vector<std::string> order_;  // of their names
   Domain domain_;
   MadeCall made_;
 };

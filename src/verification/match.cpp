@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "onnx/model.h"
 
@@ -61,7 +62,10 @@ class Matching {
     if (const auto* tuple = expected.get<ir::TupleConstant>()) {
       for (const auto& item : tuple->items) walk(item);
     } else if (const auto* dict = expected.get<ir::DictConstant>()) {
-      for (const auto& [key, item] : dict->items) walk(item);
+      if (is_named(*dict))
+        by_name(*dict);
+      else
+        for (const auto& [key, item] : dict->items) walk(item);
     } else if (const auto* list = expected.get<ir::ListConstant>()) {
       if (next_ < found_.size() && found_[next_].get<ir::ListConstant>() && holds_values(*list))
         sequence(*list, *found_[next_].get<ir::ListConstant>(), names_[next_]), ++next_;
@@ -75,6 +79,28 @@ class Matching {
       pair(expected, found_[next_], names_[next_]);
       ++next_;
     }
+  }
+
+  // Each key is the name of one of the next outputs, in whatever order another exporter wrote them.
+  bool is_named(const ir::DictConstant& expected) const {
+    if (expected.items.size() > found_.size() - next_) return false;
+    std::set<std::string> keys;
+    for (const auto& [key, item] : expected.items)
+      if (const auto* text = key.get<std::string>(); text && as_tensor(item, {}) && !item.get<ir::ListConstant>())
+        keys.insert(*text);
+    const auto first = names_.begin() + static_cast<std::ptrdiff_t>(next_);
+    return keys == std::set<std::string>(first, first + std::ssize(expected.items)) && keys.size() == expected.items.size();
+  }
+
+  void by_name(const ir::DictConstant& expected) {
+    const std::size_t first = next_;
+    for (const auto& [key, item] : expected.items) {
+      next_ = static_cast<std::size_t>(
+          std::ranges::find(names_.begin() + static_cast<std::ptrdiff_t>(first), names_.end(), *key.get<std::string>()) -
+          names_.begin());
+      walk(item);
+    }
+    next_ = first + expected.items.size();
   }
 
   // A list of lists is taken apart: its members are outputs.

@@ -4,8 +4,13 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <sstream>
 
+#include "analysis/given_inputs.h"
 #include "analysis/input_spec.h"
+#include "compatcheck/error.h"
+#include "passes/passes.h"
+#include "symbolic/scalar.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -28,12 +33,59 @@ class DimNames {
   std::set<std::string> taken_;
 };
 
-bool contradicts(const OnnxGraph::Given& given, const ir::TypeRef& type) {
-  if (given.sequence) return !ir::is_tensor_list(type);
-  if (!type || type->kind != ir::TypeKind::tensor) return true;
-  const bool dtype = type->tensor.dtype && given.dtype && *type->tensor.dtype != *given.dtype;
-  const bool rank = type->tensor.sizes && given.shape && type->tensor.sizes->size() != given.shape->size();
-  return dtype || rank;
+bool fits_number(const OnnxGraph::Given& given, const ir::TypeRef& type, std::size_t rank) {
+  using enum ir::TypeKind;
+  if (given.shape->size() != rank) return false;
+  if (ir::is(type, integer)) return given.dtype == ir::DType::i64;
+  if (ir::is(type, boolean)) return given.dtype == ir::DType::boolean;
+  return ir::is(type, floating) && (given.dtype == ir::DType::f32 || given.dtype == ir::DType::f64);
+}
+
+// An argument of this type may be what the file takes.
+bool fits(const OnnxGraph::Given& given, const ir::TypeRef& type) {
+  const ir::TypeRef& held = ir::without_optional(type);
+  if (!held || !given.dtype || !given.shape) return false;
+  if (given.sequence) return ir::is_tensor_list(held);
+  if (!ir::is(held, ir::TypeKind::tensor)) return fits_number(given, held, 0);
+  const bool dtype = held->tensor.dtype && *held->tensor.dtype != *given.dtype;
+  const bool rank = held->tensor.sizes && held->tensor.sizes->size() != given.shape->size();
+  return !dtype && !rank;
+}
+
+// What --input says of it.
+std::string spec_of(const OnnxGraph::Given& given, DimNames& names) {
+  std::string dims;
+  for (std::size_t dim = 0; dim < given.shape->size(); ++dim) {
+    const onnx::Dimension& size = (*given.shape)[dim];
+    const bool is_number = size.size && *size.size > 0;
+    dims += (dims.empty() ? "" : ",") + (is_number
+                                             ? std::to_string(*size.size)
+                                             : names.of(size.name.empty() ? given.name + "_" + std::to_string(dim) : size.name));
+  }
+  return (given.quantized.empty() ? std::string(ir::name(*given.dtype)) : given.quantized) + ":" +
+         (dims.empty() ? "scalar" : dims);
+}
+
+using OfModel = std::vector<std::optional<std::string>>;
+
+// The names in the model of the file's inputs: its own, or, if as many remain, those of the rest in order.
+OfModel names_in_model(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
+  OfModel found;
+  std::vector<std::string> named;
+  for (const OnnxGraph::Given& given : inputs) {
+    found.push_back(analysis::type_named(given.name, graph) ? std::optional(given.name) : std::nullopt);
+    if (found.back()) named.push_back(given.name);
+  }
+  const std::size_t others = inputs.size() - named.size();
+  const auto rest = analysis::names_in_order(others, named, graph);
+  auto next = rest.begin();
+  if (rest.size() != others) return found;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (found[i]) continue;
+    found[i] = *next++;
+    if (inputs[i].sequence && found[i]->ends_with(".0")) found[i]->resize(found[i]->size() - 2);  // the list as a whole
+  }
+  return found;
 }
 
 std::string form(const ir::DType& dtype, std::size_t rank) {
@@ -43,26 +95,157 @@ std::string form(const ir::DType& dtype, std::size_t rank) {
 }  // namespace
 
 std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
-  const auto leaves = analysis::input_leaves(graph);
+  const OfModel found = names_in_model(inputs, graph);
   std::vector<std::string> specs;
   DimNames names;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const OnnxGraph::Given& given = inputs[i];
-    auto leaf = std::ranges::find(leaves, given.name, &analysis::InputLeaf::name);
-    if (leaf == leaves.end() && leaves.size() == inputs.size()) leaf = leaves.begin() + static_cast<std::ptrdiff_t>(i);
-    if (leaf == leaves.end() || !given.dtype || !given.shape || contradicts(given, leaf->type)) continue;
-    std::string dims;
-    for (std::size_t dim = 0; dim < given.shape->size(); ++dim) {
-      const onnx::Dimension& size = (*given.shape)[dim];
-      const bool is_number = size.size && *size.size > 0;
-      dims += (dims.empty() ? "" : ",") +
-              (is_number ? std::to_string(*size.size)
-                         : names.of(size.name.empty() ? given.name + "_" + std::to_string(dim) : size.name));
-    }
-    specs.push_back(leaf->name + "=" + (given.quantized.empty() ? std::string(ir::name(*given.dtype)) : given.quantized) + ":" +
-                    (dims.empty() ? "scalar" : dims));
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (found[i])
+      if (const auto type = analysis::type_named(*found[i], graph); type && fits(inputs[i], *type))
+        specs.push_back(*found[i] + "=" + spec_of(inputs[i], names));
   return specs;
+}
+
+namespace {
+
+std::string name_in(const std::string& spec) { return spec.substr(0, spec.find('=')); }
+
+// A file may hold any text.
+bool states_value(const std::string& line, const ir::Graph& graph) {
+  if (line.find('=') == line.npos) return false;
+  try {
+    const symbolic::Fact fact = analysis::match_inputs({&line, 1}, graph).front().fact;
+    return fact.is_none() || (fact.number() && symbolic::constant_of(*fact.number()));
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+bool is_stated(const std::string& name, const std::vector<analysis::StatedSizes>& stated) {
+  return std::ranges::any_of(stated, [&](const analysis::StatedSizes& one) {
+    return analysis::covers(one.input, name) || analysis::covers(name, one.input);
+  });
+}
+
+// A list, or a dictionary with texts as keys, whose members an option can state.
+bool has_members(const ir::TypeRef& type) {
+  const ir::TypeRef& held = ir::without_optional(type);
+  return ir::is(held, ir::TypeKind::list) ||
+         (ir::is(held, ir::TypeKind::dict) && ir::is(held->elements.front(), ir::TypeKind::string));
+}
+
+bool is_container(const ir::Type& type) {
+  return type.kind == ir::TypeKind::list || type.kind == ir::TypeKind::dict || type.kind == ir::TypeKind::tuple;
+}
+
+// An example of the option that states this input of the file as a member of `leaf`. `place`: of how many there are already.
+std::string option_of_member(const OnnxGraph::Given& given, const analysis::InputLeaf& leaf, std::size_t place, DimNames& names) {
+  std::string key = given.name.starts_with(leaf.name + "_") ? given.name.substr(leaf.name.size() + 1) : given.name;
+  if (ir::is(ir::without_optional(leaf.type), ir::TypeKind::list))
+    key = std::to_string(place);
+  else if (key.find_first_of(".= ") != key.npos)
+    key = "KEY";
+  const auto* held = ir::without_optional(leaf.type).get();
+  for (held = ir::without_optional(held->elements.back()).get(); is_container(*held);
+       held = ir::without_optional(held->elements.back()).get())
+    key += held->kind == ir::TypeKind::dict ? ".KEY" : ".0";
+  return "CheckOptions::inputs " + leaf.name + "." + key + "=" +
+         (given.dtype && given.shape ? spec_of(given, names) : std::string("f32:2,3"));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> with_values(const std::vector<std::string>& specs, const std::string& metadata, const ir::Graph& graph) {
+  std::vector<std::string> all, rest = specs;
+  std::istringstream lines(metadata);
+  for (std::string line; std::getline(lines, line);) {
+    const auto spec = std::ranges::find(rest, name_in(line), name_in);
+    if (spec != rest.end()) {
+      all.push_back(*spec);
+      rest.erase(spec);
+    } else if (states_value(line, graph) && !is_stated(name_in(line), analysis::stated_sizes(specs, graph))) {
+      all.push_back(line);
+    }
+  }
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, const std::vector<std::string>& inputs,
+                                      const ir::Graph& graph) {
+  const auto stated = analysis::stated_sizes(inputs, graph), in_file = analysis::stated_sizes(of_file, graph);
+  std::map<std::string, std::string> called;  // what the options say of the file's names of sizes
+  for (const analysis::StatedSizes& own : stated) {
+    const auto other = std::ranges::find(in_file, own.input, &analysis::StatedSizes::input);
+    if (other == in_file.end() || own.dims.size() != other->dims.size()) continue;
+    for (std::size_t dim = 0; dim < own.dims.size(); ++dim)
+      if (analysis::is_name(other->dims[dim])) called.emplace(other->dims[dim], own.dims[dim]);
+  }
+  std::vector<std::string> others;
+  for (const analysis::StatedSizes& theirs : in_file) {
+    if (is_stated(theirs.input, stated)) continue;
+    std::string& spec =
+        others.emplace_back(theirs.dims.empty() ? of_file[static_cast<std::size_t>(&theirs - in_file.data())] : theirs.lead);
+    for (std::size_t dim = 0; dim < theirs.dims.size(); ++dim) {
+      const auto name = called.find(theirs.dims[dim]);
+      spec += (dim ? "," : "") + (name == called.end() ? theirs.dims[dim] : name->second);
+    }
+  }
+  return others;
+}
+
+std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& options,
+                         const ir::Graph& graph) {
+  const auto stated = analysis::stated_sizes(options, graph);
+  std::vector<analysis::InputLeaf> open;
+  std::vector<std::string> containers, unknown;
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(graph))
+    if (has_members(leaf.type) && !is_stated(leaf.name, stated)) {
+      open.push_back(leaf);
+      containers.push_back(leaf.name);
+    }
+  std::string text;
+  std::map<std::string, std::size_t> places;
+  DimNames names;
+  for (const OnnxGraph::Given& given : inputs) {
+    if (analysis::type_named(given.name, graph)) continue;
+    unknown.push_back(given.name);
+    if (open.empty()) continue;
+    const auto like = std::ranges::find_if(open, [&](const auto& leaf) { return given.name.starts_with(leaf.name + "_"); });
+    const analysis::InputLeaf& leaf = like == open.end() ? open.back() : *like;
+    text += " " + option_of_member(given, leaf, places[leaf.name]++, names);
+  }
+  if (unknown.empty()) return {};
+  const std::string lead = "the TorchScript model has no " + std::string(unknown.size() == 1 ? "input " : "inputs ") +
+                           listed(unknown) + ", which the ONNX model has; ";
+  if (open.empty()) return lead + analysis::known_names(analysis::input_leaves(graph));
+  return lead + "state which members of " + listed(containers) + " these are, in this order, as in" + text;
+}
+
+std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const ir::Graph& graph) {
+  const auto stated = analysis::stated_sizes(options, graph);
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(graph)) {
+    const ir::Value* input = graph.inputs()[leaf.input];
+    if (!ir::is(leaf.type, ir::TypeKind::dict) || input->unused() || is_stated(leaf.name, stated)) continue;
+    if (const auto read = passes::read_members(graph, input); !read || read->empty()) return leaf.name;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> members_in_order(const std::vector<std::string>& of_file, const CheckOptions& options,
+                                          const ir::Graph& graph) {
+  std::vector<std::string> members;
+  const auto holds_dict = [](const ir::Value* input) { return input->type() && ir::holds(*input->type(), ir::TypeKind::dict); };
+  if (std::ranges::none_of(graph.inputs(), holds_dict)) return members;
+  const auto facts = analysis::given_inputs(options, graph, {}).facts;
+  for (const std::string& spec : of_file)
+    if (std::ranges::find(facts, name_in(spec), &conversion::InputFact::name) != facts.end()) members.push_back(name_in(spec));
+  return members;
 }
 
 void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata) {

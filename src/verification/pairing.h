@@ -1,18 +1,42 @@
 // Somebody's ONNX file beside the TorchScript model: which input is which, and whether both can be given the same.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compatcheck/check.h"
 #include "ir/graph.h"
 #include "verification/inputs.h"
 #include "verification/onnx_graph.h"
 
 namespace compatcheck::verification {
 
-// The file's inputs as --input would state them: numbers where it has them, names where a size is dynamic. Only for inputs that
-// are found by name, or by place where both have as many, and not where dtype or rank contradicts what the model records.
+// The file's inputs as --input would state them: numbers where it has them, names where a size is dynamic. Members of lists,
+// tuples and dictionaries, too. Only for inputs that are found by name, or by place if both have as many others, and not where
+// type, dtype or rank contradicts what the model records.
 std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph);
+
+// `specs` and the values that the file's metadata lists (analysis::values_metadata), in its order.
+std::vector<std::string> with_values(const std::vector<std::string>& specs, const std::string& metadata, const ir::Graph& graph);
+
+// Those of `of_file` of which `inputs` say nothing, with the sizes that `inputs` give to the file's names.
+std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, const std::vector<std::string>& inputs,
+                                      const ir::Graph& graph);
+
+// What to do if inputs of the file are none of the model's: the options that state the members which they are. Empty if all are
+// the model's.
+std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& options,
+                         const ir::Graph& graph);
+
+// The first dictionary that the model reads and of which neither its code nor an option tells the keys.
+std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const ir::Graph& graph);
+
+// Of inputs that both state, those that the file lists, in its order: the conversion took a dictionary's keys in it. `of_file`:
+// as
+// --input would state them.
+std::vector<std::string> members_in_order(const std::vector<std::string>& of_file, const CheckOptions& options,
+                                          const ir::Graph& graph);
 
 // Inputs that the file's metadata lists (analysis::complex_metadata) as the complex tensors that they stand for.
 void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata);

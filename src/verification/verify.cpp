@@ -35,11 +35,12 @@ using verification::spell;
 
 class Verifying {
  public:
-  Verifying(const Model::State& model, const VerifyOptions& options)
+  // `members`: of lists and dictionaries, in the order in which an ONNX file of the user's takes them.
+  Verifying(const Model::State& model, const VerifyOptions& options, const std::vector<std::string>& members = {})
       : options_(options),
         watch_(analysis::watch_of(options.convert.run, options.convert.timeout_seconds)),
         model_(analysis::state_of(model, options.convert.state, watch_)),
-        prepared_(analysis::prepare(model_, analysis::check_options(options.convert), watch_)),
+        prepared_(analysis::prepare(model_, analysis::check_options(options.convert), watch_, members)),
         reference_(model_, options, prepared_, watch_),
         runtime_(options.ort_library, options.ort_custom_ops),
         judge_(options, prepared_, reference_, made_) {
@@ -138,18 +139,31 @@ class Verifying {
 
   ir::Constants leaves(const MadeCall& call) const {
     ir::Constants values;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (const auto* found = leaf(call, inputs_[i]))
-        values.push_back(*found);
-      else if (auto members = by_members(call, inputs_[i]))
-        values.push_back(*std::move(members));
-      else if (inputs_.size() == call.leaves.size())
-        values.push_back(call.leaves[i].second);
-      else
-        throw UsageError("the ONNX model's input '" + inputs_[i] +
-                         "' is none of the TorchScript model's, and it has another number of them");
+    std::vector<std::size_t> others;
+    for (const std::string& input : inputs_) {
+      auto found = named(call, input);
+      if (!found) others.push_back(values.size());
+      values.push_back(found ? *std::move(found) : ir::Constant());
     }
+    if (others.empty()) return values;
+    std::vector<const ir::Constant*> rest;  // by place
+    for (const auto& [name, value] : call.leaves)
+      if (!is_taken(name)) rest.push_back(&value);
+    if (rest.size() != others.size()) throw UsageError(verification::how_to_state(given_, options_.convert.inputs, model_.graph));
+    for (std::size_t i = 0; i < rest.size(); ++i) values[others[i]] = *rest[i];
     return values;
+  }
+
+  static std::optional<ir::Constant> named(const MadeCall& call, const std::string& input) {
+    if (const auto* found = leaf(call, input)) return *found;
+    return by_members(call, input);
+  }
+
+  // By an input of its name, or of a member or the list that it is a member of.
+  bool is_taken(const std::string& leaf) const {
+    return std::ranges::any_of(inputs_, [&](const std::string& input) {
+      return input == leaf || input.starts_with(leaf + ".") || leaf.starts_with(input + ".");
+    });
   }
 
   verification::NamedValues named_inputs(const MadeCall& call) const {
@@ -271,7 +285,8 @@ class Verifying {
     verification::NamedValues outputs;
     const auto leaves = verification::leaves_of(expected.result);
     if (leaves.size() == outputs_.size())  // no sequences among them
-      for (std::size_t i = 0; i < leaves.size(); ++i) outputs.emplace_back(outputs_[i], ir::Constant{leaves[i]});
+      for (auto& pair : verification::match(expected.result, {leaves.begin(), leaves.end()}, outputs_).pairs)
+        outputs.emplace_back(pair.name, ir::Constant{std::move(pair.expected)});
     const ir::Constants arguments = reference_.prepared_arguments(expected.call);
     try {
       verification::explain({.model = model_,
@@ -335,8 +350,13 @@ bool states_inputs(const VerifyOptions& options) {
   return !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
 }
 
+struct OfFile {
+  VerifyOptions options;
+  std::vector<std::string> members;
+};
+
 // With the inputs and the state of an ONNX file of the model, where the user states none.
-VerifyOptions as_file_states(const Model::State& model, const std::filesystem::path& onnx, VerifyOptions options) {
+OfFile as_file_states(const Model::State& model, const std::filesystem::path& onnx, VerifyOptions options) {
   const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
   const verification::OnnxGraph file(onnx, watch);
   if (file.metadata(analysis::state_metadata)) options.convert.state = StateMode::inputs_outputs;
@@ -350,12 +370,20 @@ VerifyOptions as_file_states(const Model::State& model, const std::filesystem::p
     options.convert.quantized_io = integers ? QuantizedIo::integers : QuantizedIo::floats;
     verification::requantize(given, *quantized);
   }
-  const auto inputs = analysis::with_fixed_sizes(model, verification::input_specs(given, model.graph));
+  const auto inputs = verification::with_values(analysis::with_fixed_sizes(model, verification::input_specs(given, model.graph)),
+                                                file.metadata(analysis::values_metadata).value_or(""), model.graph);
   if (!states_inputs(options))
     options.convert.inputs = inputs;
   else if (options.bisect || !options.repro.empty())
     verification::keep_names(options.convert.inputs, options.convert.dims, inputs, model.graph);
-  return options;
+  if (options.convert.inputs_from.empty() && !model.exported)
+    for (std::string& other : verification::other_inputs(inputs, options.convert.inputs, model.graph))
+      options.convert.inputs.push_back(std::move(other));
+  if (options.convert.inputs_from.empty() && verification::open_dictionary(options.convert.inputs, model.graph))
+    if (const std::string how = verification::how_to_state(given, options.convert.inputs, model.graph); !how.empty())
+      throw UsageError(how);
+  auto members = verification::members_in_order(inputs, analysis::check_options(options.convert), model.graph);
+  return {std::move(options), std::move(members)};
 }
 
 Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on) {
@@ -387,9 +415,10 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
     must_run(model, options);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
-    const VerifyOptions asked = as_file_states(model.state(), onnx, options);
-    Verification made =
-        files::naming(model.path(), [&] { return Verifying(model.state(), asked).run_given(onnx, !states_inputs(options)); });
+    const OfFile of_file = as_file_states(model.state(), onnx, options);
+    Verification made = files::naming(model.path(), [&] {
+      return Verifying(model.state(), of_file.options, of_file.members).run_given(onnx, !states_inputs(options));
+    });
     made.onnx = onnx.string();
     made.opset.reset();
     return made;

@@ -1,5 +1,5 @@
 """Running compatcheck verify in the script tests of this folder."""
-import json, pathlib, subprocess
+import json, pathlib, re, subprocess
 
 import jsonschema
 import torch
@@ -42,6 +42,11 @@ class Verify:
             self.wrong.append(f"{what}: findings {sorted(found)}, not {sorted(ids)}: {report.get('findings')}")
             return {}
         return report
+
+    def advised(self, *arguments):
+        """The options --input of its error message."""
+        run = subprocess.run([self.program, "verify", *map(str, arguments)], capture_output=True, text=True)
+        return [word for spec in re.findall(r"--input ([^\s;]+)", run.stderr) for word in ("--input", spec)]
 
     def expect(self, what, holds, shown=""):
         if not holds:

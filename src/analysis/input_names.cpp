@@ -1,0 +1,144 @@
+#include "analysis/input_names.h"
+
+#include <algorithm>
+
+#include "analysis/input_spec.h"
+#include "compatcheck/error.h"
+#include "ir/value_name.h"
+#include "passes/passes.h"
+
+namespace compatcheck::analysis {
+namespace {
+
+void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::uint32_t input, const ir::TypeRef& type) {
+  if (type && type->kind == ir::TypeKind::tuple) {
+    for (std::size_t i = 0; i < type->elements.size(); ++i)
+      add_leaves(leaves, name + "." + std::to_string(i), input, type->elements[i]);
+    return;
+  }
+  leaves.push_back({name, input, type});
+}
+
+std::string joined(const std::string& name, const std::vector<std::string>& members) {
+  std::string text;
+  for (const std::string& member : members) text += (text.empty() ? "" : ", ") + name + "." + member;
+  return text;
+}
+
+}  // namespace
+
+void refuse(std::string_view text, const std::string& why) {
+  throw UsageError("CheckOptions::inputs " + std::string(text) + ": " + why);
+}
+
+bool is_container_type(const ir::TypeRef& type) {
+  return ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict) || ir::is(type, ir::TypeKind::tuple);
+}
+
+std::vector<std::string> places_of(const ir::Type& tuple) {
+  std::vector<std::string> places;
+  for (std::size_t i = 0; i < tuple.elements.size(); ++i) places.push_back(std::to_string(i));
+  return places;
+}
+
+std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
+  std::vector<InputLeaf> leaves;
+  for (const ir::Value* input : graph.inputs())
+    add_leaves(leaves, ir::input_name(*input), static_cast<std::uint32_t>(input->index()), input->type());
+  return leaves;
+}
+
+const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
+  const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const InputLeaf& leaf) {
+    return name == leaf.name || (!ir::is(leaf.type, ir::TypeKind::tensor) && name.starts_with(leaf.name + "."));
+  });
+  return found == leaves.end() ? nullptr : &*found;
+}
+
+std::string known_names(const std::vector<InputLeaf>& leaves) {
+  std::string names;
+  for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
+  return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
+}
+
+ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
+  ir::TypeRef declared = leaf.type;
+  std::string name = leaf.name;
+  for (std::size_t at = name.size(); at < member.size() && declared && !ir::is(declared, ir::TypeKind::any);) {
+    const ir::TypeRef type = ir::without_optional(declared);
+    const std::size_t dot = std::min(member.find('.', at + 1), member.size());
+    const std::string key = member.substr(at + 1, dot - at - 1);
+    const bool list = ir::is(type, ir::TypeKind::list), tuple = ir::is(type, ir::TypeKind::tuple);
+    const auto place = number_in(key);
+    if (!list && !tuple && !ir::is(type, ir::TypeKind::dict))
+      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
+    if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
+      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ": only members whose keys are texts can be named");
+    if (list && (!place || *place < 0 || *place >= static_cast<std::int64_t>(passes::most_members)))
+      refuse(text, "'" + key + "' is no place in the list '" + name + "'");
+    if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
+      refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
+                       " members: " + joined(name, places_of(*type)));
+    if (name == leaf.name) {
+      const ir::Value* input = graph.inputs()[leaf.input];
+      if (name != input->name() && name.find('.') != std::string::npos)
+        refuse(text, "'" + name + "' is " + ir::to_string(*type) + " in a tuple, of which no option can name members");
+      if (const auto read = passes::read_members(graph, input); read && std::ranges::find(*read, key) == read->end())
+        refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
+                         (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
+    }
+    name = member.substr(0, dot);
+    declared = tuple ? type->elements[static_cast<std::size_t>(*place)] : type->elements.back();
+    at = dot;
+  }
+  return declared;
+}
+
+std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& graph) {
+  const auto leaves = input_leaves(graph);
+  const InputLeaf* leaf = find_leaf(name, leaves);
+  if (!leaf) return std::nullopt;
+  try {
+    return member_type(name, name, *leaf, graph);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph) {
+  struct Slot {
+    std::string name;
+    bool list = false;
+  };
+  std::vector<Slot> slots;
+  for (const InputLeaf& leaf : input_leaves(graph)) {
+    const ir::Value* input = graph.inputs()[leaf.input];
+    if (ir::is(leaf.type, ir::TypeKind::optional) && is_container_type(ir::without_optional(leaf.type))) continue;
+    const bool whole = leaf.name == ir::input_name(*input);
+    const bool container = whole && (ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict));
+    const auto members = container ? passes::read_members(graph, input) : std::nullopt;
+    for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
+    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type)});
+  }
+  std::erase_if(slots, [&](const Slot& slot) {
+    return std::ranges::any_of(named,
+                               [&](const std::string& name) { return name == slot.name || name.starts_with(slot.name + "."); });
+  });
+  const bool one_list = std::ranges::count_if(slots, &Slot::list) == 1;
+  const std::size_t more = one_list && count > slots.size() ? count - slots.size() : 0;
+  std::vector<std::string> names;
+  for (const Slot& slot : slots) {
+    if (!slot.list) names.push_back(slot.name);
+    for (std::size_t i = 0; slot.list && i <= more; ++i) names.push_back(slot.name + "." + std::to_string(i));
+  }
+  return names;
+}
+
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph) {
+  std::vector<std::string> named;
+  for (const std::string& text : texts)
+    if (const auto equals = text.find('='); equals != text.npos) named.push_back(text.substr(0, equals));
+  return names_in_order(texts.size() - named.size(), named, graph);
+}
+
+}  // namespace compatcheck::analysis

@@ -1,0 +1,47 @@
+// The names of a model's inputs and of their members: what --input may speak of.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace compatcheck::analysis {
+
+// A graph input, or a member of one that is a tuple: what --input speaks of.
+struct InputLeaf {
+  std::string name;         // "x", "pair.0"
+  std::uint32_t input = 0;  // index among the graph's inputs
+  ir::TypeRef type;
+};
+std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
+
+// The leaf of that name, or what can hold a member of that name: a list's or dict's aren't known to the graph. Null if neither.
+const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves);
+// "the model's inputs are x, pair.0, pair.1"
+std::string known_names(const std::vector<InputLeaf>& leaves);
+
+// The type of a member such as "k.a" of this leaf; the leaf's own if that is its name. Throws UsageError for one that there can't
+// be, with those that the model reads. `text`: the option that names it.
+ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph);
+
+// The same of any name, an input's or a member's; nullopt if an option can't name it.
+std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& graph);
+
+// What `count` options without names speak of: tensors and numbers in the order of the arguments, each member of a list or
+// dictionary one of them. A list takes one, and if it is the only list, all that are more than the other arguments. Containers
+// that may be None are stated by name. What is stated by name takes none.
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph);
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph);
+
+bool is_container_type(const ir::TypeRef& type);            // a list, dictionary or tuple
+std::vector<std::string> places_of(const ir::Type& tuple);  // "0", "1", …
+
+// Throws UsageError of an option --input.
+[[noreturn]] void refuse(std::string_view text, const std::string& why);
+
+}  // namespace compatcheck::analysis
