@@ -32,9 +32,9 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
 // The same of any name, an input's or a member's; nullopt if an option can't name it.
 std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& graph);
 
-// What `count` options without names speak of: tensors and numbers in the order of the arguments, each member of a list or
-// dictionary one of them. A list takes one, and if it is the only list, all that are more than the other arguments. Containers
-// that may be None are stated by name. What is stated by name takes none.
+// Returns the inputs that `count` options without names state: tensors and numbers in the order of the arguments, each member of
+// a list or dictionary one of them. A list gets one option; if it is the only list, it gets all surplus options. Containers that
+// may be None are stated by name. Inputs stated by name get none.
 std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph);
 std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph);
 

@@ -52,7 +52,7 @@ bool fits(const OnnxGraph::Given& given, const ir::TypeRef& type) {
   return !dtype && !rank;
 }
 
-// What --input says of it.
+// Returns the input as --input would state it.
 std::string spec_of(const OnnxGraph::Given& given, DimNames& names) {
   std::string dims;
   for (std::size_t dim = 0; dim < given.shape->size(); ++dim) {

@@ -20,21 +20,20 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
 // `specs` and the values that the file's metadata lists (analysis::values_metadata), in its order.
 std::vector<std::string> with_values(const std::vector<std::string>& specs, const std::string& metadata, const ir::Graph& graph);
 
-// Those of `of_file` of which `inputs` say nothing, with the sizes that `inputs` give to the file's names.
+// Returns the entries of `of_file` that `inputs` don't state, with the sizes that `inputs` give to the file's names.
 std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, const std::vector<std::string>& inputs,
                                       const ir::Graph& graph);
 
-// What to do if inputs of the file are none of the model's: the options that state the members which they are. Empty if all are
-// the model's.
+// If inputs of the file aren't the model's, names the options that state the members which they are. Empty if all are the
+// model's.
 std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& options,
                          const ir::Graph& graph);
 
-// The first dictionary that the model reads and of which neither its code nor an option tells the keys.
+// Returns the first dictionary that the model reads and whose keys neither its code nor an option states.
 std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const ir::Graph& graph);
 
-// Of inputs that both state, those that the file lists, in its order: the conversion took a dictionary's keys in it. `of_file`:
-// as
-// --input would state them.
+// Returns the inputs that both state in the file's order, in which the conversion read a dictionary's keys. `of_file` holds them
+// as --input would state them.
 std::vector<std::string> members_in_order(const std::vector<std::string>& of_file, const CheckOptions& options,
                                           const ir::Graph& graph);
 
