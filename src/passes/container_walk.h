@@ -307,6 +307,7 @@ class ContainerWalk {
 
   // ---- container_attributes.cpp
   void load_attributes();
+  void tell_kept_apart(ir::Node* end);
   void keep_snapshot();
   bool is_as_before(const Abstract& before, const Abstract& now) const;
 
@@ -346,6 +347,9 @@ class ContainerWalk {
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };
+
+// The type of an object of which each list and dictionary must be another one at the end, or the object isn't followed.
+inline constexpr std::string_view holder_of_distinct_lists = "compatcheck.kept";
 
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
