@@ -176,6 +176,7 @@ void ContainerWalk::tell_kept_apart(ir::Node*) {
       work();
       if (held.parts)
         for (const Abstract& part : *held.parts) self(self, part);
+      if (!held.followed() && is_container_or_tuple(held.value->type())) leave(object);
       if (!held.cell) return;
       if (!seen.insert(*held.cell).second) leave(object);
       for (const CellId other : heap_.sharing(*held.cell))

@@ -139,7 +139,9 @@ std::string ContainerState::obstacle_of(const StateAccesses& accesses, const Att
   for (const ir::Node* set : cell.sets)
     if (std::string place = obstacle_of_place(*set); !place.empty()) return place;
   std::set<std::string> names;
-  if (std::string why = obstacle_of_structure(*cell.stored, cell.type, cell.path, names); !why.empty()) return why;
+  std::string structure =
+      decided_.lists.contains(key) ? std::string() : obstacle_of_structure(*cell.stored, cell.type, cell.path, names);
+  if (!structure.empty()) return structure;
   if (std::string why = accesses.sharing(key, cell); !why.empty()) return why;
   return obstacle_in_file(cell);
 }
@@ -170,6 +172,8 @@ bool ContainerState::open(ir::Graph& graph) {
   for (const AttributeKey& key : accesses.written()) {
     const Accessed& cell = accesses.cells().at(key);
     if (!is_container(*cell.stored) || decided_.refused.contains(key)) continue;
+    const auto* list = cell.stored->get<ir::ListConstant>();
+    if (list && list->items.size() > most_leaves && can_be_one_list(*cell.stored, cell.type)) decided_.lists.insert(key);
     if (std::string why = obstacle_of(accesses, key, cell); !why.empty()) {
       decided_.refused.emplace(key, std::move(why));
       continue;

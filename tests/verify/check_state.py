@@ -74,6 +74,34 @@ STATEFUL = [
     (containers.Numbers, {"x": ("f32:3", randn(3))}, ["sizes", "means"], 13),
     (containers.AtMost, {"x": ("f32:3", randn(3))}, ["past"], 13),
     (containers.InLoop, {"x": ("f32:3", randn(3)), "n": (None, lambda generator, call: call + 1)}, ["past"], 13),
+    (containers.PrevCur, {"x": ("f32:3", randn(3))}, ["prev.0", "cur.0"], 9),
+    (containers.NestedNoInPlace, {"x": ("f32:3", randn(3))}, ["xs.0.0", "xs.1.0"], 9),
+    (containers.NestedLayer, {"x": ("f32:1,3", randn(1, 3))}, ["kv.0.0", "kv.0.1", "kv.1.0", "kv.1.1"], 9),
+    (containers.NestedReverse, {"x": ("f32:3", randn(3))}, ["xs.0.0", "xs.1.0"], 9),
+    (containers.DictSwap, {"x": ("f32:3", randn(3))}, ["d.k.0", "d.v.0"], 9),
+    (containers.TensorAndBufferClone, {"x": ("f32:3", randn(3))}, ["b", "xs.0"], 9),
+    (containers.ParamInList, {"x": ("f32:3", randn(3))}, ["xs.0"], 9),
+    (containers.HistClear, {"x": ("f32:3", randn(3))}, ["past", "n"], 13),
+    (containers.HistInts, {"x": ("f32:3", randn(3))}, ["past"], 13),
+    (containers.Clash, {"x": ("f32:3", randn(3))}, ["d.a", "d.a.b"], 9),
+    (containers.Modules, {"x": ("f32:3", randn(3))}, ["m.a.cache.k", "m.a.cache.v", "m.a.started", "m.b.cache.k", "m.b.cache.v", "m.b.started"], 9),
+    (containers.OptBranchNone, {"x": ("f32:3", randn(3))}, ["h"], 9),
+    (containers.SameModule, {"x": ("f32:3", randn(3))}, ["a.xs.0", "b.xs.0"], 9),
+    (containers.TwoModulesPlain, {"x": ("f32:3", randn(3))}, ["a.xs.0", "b.xs.0"], 9),
+    (containers.Early, {"x": ("f32:3", randn(3))}, ["xs", "n.0"], 13),
+    (containers.RuntimeKey, {"x": ("f32:3", randn(3))}, ["d.0", "d.1"], 11),
+    (containers.RuntimeIndex, {"x": ("f32:3", randn(3))}, ["xs", "i"], 13),
+    (containers.InPlaceLoop, {"x": ("f32:3", randn(3))}, ["xs.0", "xs.1"], 9),
+    (containers.InPlaceTuple, {"x": ("f32:3", randn(3))}, ["h.0", "h.1"], 11),
+    (containers.ViewsLater, {"x": ("f32:3", randn(3))}, ["xs.0", "xs.1"], 9),
+    (containers.HistCopy, {"x": ("f32:3", randn(3))}, ["p", "q"], 13),
+    (containers.HistVarSize, {"x": ("f32:n,2", rows(2))}, ["past"], 13),
+    (containers.HistKnown, {"x": ("f32:3", randn(3))}, ["past"], 13),
+    (containers.FirstTwo, {"x": ("f32:3", randn(3))}, ["past"], 13),
+    (containers.HistBranch, {"x": ("f32:3", randn(3))}, ["past"], 13),
+    (containers.MaybeAlias, {"x": ("f32:3", randn(3))}, ["a.0", "b.0"], 11),
+    (containers.Flag, {"x": ("f32:3", randn(3))}, ["started", "h"], 9),
+    (containers.CalledBeforeTuple, {"x": ("f32:3", randn(3))}, ["h.0", "h.1"], 9),
 ]
 
 # Neither way is right, and the reason names why.
@@ -98,6 +126,24 @@ REFUSED = [
     (containers.NoneLater, "f32:3", "it may hold None after a call"),
     (containers.Mode, "f32:3", "its type is str"),
     (containers.Modes, "f32:3", "neither a tensor nor a number changes from call to call"),
+    (containers.TwoModules, "f32:3", "it shares memory with attribute"),
+    (containers.SharedDictInFile, "f32:3", "it shares memory with attribute"),
+    (containers.SharedRestored, "f32:3", "it shares memory with attribute"),
+    (containers.SharedInTuple, "f32:3", "it shares memory with attribute"),
+    (containers.SharedNumbers, "f32:3", "it shares memory with attribute"),
+    (containers.RuntimeInPlace, "f32:3", "may or may not share memory with"),
+    (containers.InPlaceReplaced, "f32:3", "it may hold input x itself"),
+    (containers.ViewsLaterWritten, "f32:3", "it shares memory with attribute"),
+    (containers.NestedSame, "f32:3", "can't be followed, or one list or dictionary may stand in two places of it"),
+    (containers.NestedSameInFile, "f32:3", "two of its members are one list or dictionary"),
+    (containers.NestedInner, "f32:3", "it shares memory with attribute"),
+    (containers.NestedMaybe, "f32:3", "can't be followed, or one list or dictionary may stand in two places of it"),
+    (containers.NestedLoop, "f32:3", "can't be followed, or one list or dictionary may stand in two places of it"),
+    (containers.KeyChangedBranch, "f32:3", "can't be followed, or one list or dictionary may stand in two places of it"),
+    (containers.KeptView, "f32:3", "it shares memory with attribute"),
+    (containers.DtypeMember, "f32:3", "attribute a.0 is f32 before the call and f64 after it"),
+    (containers.RankChange, "f32:3", "attribute xs.0 has rank 1 before the call and rank 2 after it"),
+    (containers.ResetToNone, "f32:3", "it may become a value of type NoneType"),
     (containers.OtherObject, "f32:3", "writes an attribute of an object that the model makes as it runs"),
 ]
 
@@ -130,7 +176,7 @@ def value_of(held, path):
     if not path:
         return held
     if isinstance(held, dict):
-        key = next(key for key in held if f"{path}.".startswith(f"{key}."))
+        key = max((key for key in held if f"{path}.".startswith(f"{key}.")), key=lambda key: len(str(key)))
         return value_of(held[key], path[len(str(key)) + 1:])
     name, _, rest = path.partition(".")
     return value_of(held[int(name)] if isinstance(held, (list, tuple)) else getattr(held, name), rest)
