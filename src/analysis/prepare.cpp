@@ -18,6 +18,7 @@
 #include "passes/passes.h"
 #include "passes/stack_in_loops.h"
 #include "passes/write_causes.h"
+#include "symbolic/shapes.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -157,15 +158,23 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 
 namespace {
 
+const symbolic::TensorFact* tensor_or_member(const symbolic::Fact& fact) {
+  const auto* list = fact.list();
+  if (!list) return fact.tensor();
+  return list->element ? list->element->tensor() : nullptr;
+}
+
 // Returns facts of states whose size may change: these dimensions get names, unless the caller states the input. Where nothing
-// is known of the rank after the call, it is the rank before.
+// is known of the rank after the call, it is the rank before. Members of a list may have other sizes than each other.
 std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const std::vector<conversion::InputFact>& given) {
   std::vector<conversion::InputFact> named;
   const std::size_t states = prepared.state.size();
   for (std::size_t i = 0; i < states; ++i) {
-    const ir::Value* input = prepared.graph.inputs()[prepared.graph.inputs().size() - states + i];
-    const auto* before = prepared.facts.of(input).tensor();
-    const auto* after = prepared.facts.of(prepared.graph.outputs()[prepared.graph.outputs().size() - states + i]).tensor();
+    const symbolic::Fact& input = prepared.facts.of(prepared.graph.inputs()[prepared.graph.inputs().size() - states + i]);
+    const bool list = input.list() != nullptr;
+    const auto* before = tensor_or_member(input);
+    const auto* after =
+        tensor_or_member(prepared.facts.of(prepared.graph.outputs()[prepared.graph.outputs().size() - states + i]));
     const std::string& name = prepared.state[i].input;
     const bool told = std::ranges::find(given, name, &conversion::InputFact::name) != given.end();
     if (told || !before || !after || !before->shape || (after->shape && before->shape->size() != after->shape->size())) continue;
@@ -176,12 +185,30 @@ std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const 
       if (!(*before->shape)[dim].is_number() || (*before->shape)[dim].number() == later.number()) continue;
       std::string size = inference::dimension_name(name, dim);
       std::ranges::replace(size, '.', '_');
-      (*tensor.shape)[dim] = symbolic::Dim::symbol(size);
+      (*tensor.shape)[dim] = list ? symbolic::Dim::unknown() : symbolic::Dim::symbol(size);
       changes = true;
     }
-    if (changes) named.push_back({name, {.value = std::move(tensor)}});
+    if (!changes) continue;
+    symbolic::Fact fact{.value = std::move(tensor)};
+    named.push_back({name, list ? symbolic::list_of(std::move(fact)) : std::move(fact)});
   }
   return named;
+}
+
+// Of what the model keeps between calls only sizes of tensors can be stated.
+void check_told(const passes::StateAttribute& state, const std::vector<conversion::InputFact>& given) {
+  const auto is_told = [&](const auto& names) {
+    return std::ranges::any_of(given, [&](const conversion::InputFact& fact) { return names(fact.name); });
+  };
+  const auto* list = state.initial.get<ir::ListConstant>();
+  const auto refuse = [&](const std::string& why) { throw UsageError("CheckOptions::inputs " + state.input + ": " + why); };
+  const bool tensors = state.initial.get<ir::TensorView>() || (list && ir::is(list->element, ir::TypeKind::tensor));
+  if (!tensors && is_told([&](const std::string& name) { return name == state.input; }))
+    refuse(list ? "it is a list of numbers that the model keeps between calls: nothing can be stated of it"
+                : "it is a number that the model keeps between calls, which has no size");
+  if (list && is_told([&](const std::string& name) { return name.starts_with(state.input + "."); }))
+    refuse("it is a list that the model keeps between calls, and its length may change: state what each member is, as " +
+           state.input + "=f32:3");
 }
 
 Prepared prepare_given(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
@@ -192,14 +219,12 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   for (auto& fact : exported_facts(model, options))
     if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
       given.facts.push_back(std::move(fact));
-  for (const passes::StateAttribute& state : model.state)
-    if (!state.initial.get<ir::TensorView>() &&
-        std::ranges::find(given.facts, state.input, &conversion::InputFact::name) != given.facts.end())
-      throw UsageError("CheckOptions::inputs " + state.input +
-                       ": it is a number that the model keeps between calls, which has no size");
+  for (const passes::StateAttribute& state : model.state) check_told(state, given.facts);
+  const std::vector<conversion::InputFact> stated = given.facts;
   given.facts.insert(given.facts.end(), growth.begin(), growth.end());
   std::vector<std::string> told = members;
   for (const auto& fact : given.facts) told.push_back(fact.name);
+  for (const passes::StateAttribute& state : model.state) told.push_back(state.input);  // a list stays whole
   const auto part = [&](ir::Graph& whole) {
     take_values(whole, given.left_out);
     take_values(whole, given.numbers);
@@ -227,8 +252,11 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   prepared.values = std::move(given.values);
   prepared.constants = given.left_out;
   prepared.constants.insert(prepared.constants.end(), given.numbers.begin(), given.numbers.end());
-  if (const auto more = named_growth(prepared, given.facts); !more.empty()) {
-    growth.insert(growth.end(), more.begin(), more.end());
+  if (const auto more = named_growth(prepared, stated); !more.empty()) {
+    for (const conversion::InputFact& fact : more) {
+      std::erase_if(growth, [&](const conversion::InputFact& before) { return before.name == fact.name; });
+      growth.push_back(fact);
+    }
     return prepare_given(model, options, watch, members, std::move(growth));
   }
   if (!model.exported) check_dims(options.dims, options.inputs, prepared.assumed);

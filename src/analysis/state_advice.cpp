@@ -42,14 +42,19 @@ void StateAdvice::make_trial() {
 }
 
 void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
-  const auto is_write = [](const Finding& finding) { return finding.id == "CC007"; };
+  const auto reads = [](const std::string& op) { return op == "prim::GetAttr"; };
+  // What a dictionary holds that calls change isn't known where it is read.
+  const auto is_write = [&](const Finding& finding) {
+    return finding.id == "CC007" || (finding.id == "CC005" && reads(finding.op) && finding.help.empty());
+  };
   if (std::ranges::none_of(findings, is_write)) return;
   if (!made_) make_trial();
   if (!tried_) return;
   std::set<Place> left;
   for (const conversion::Outcome& outcome : tried_->assessor->assess(opset).outcomes) {
     if (outcome.node == tried_->prepared.graph.top()->return_node() && outcome.status != conversion::Status::ok) return;
-    if (outcome.unresolved_write) left.insert(place_at(outcome.node->op(), site_of(*outcome.node, 0)));
+    if (outcome.unresolved_write || (reads(outcome.node->op()) && outcome.status != conversion::Status::ok))
+      left.insert(place_at(outcome.node->op(), site_of(*outcome.node, 0)));
   }
   // All writes of an attribute have one reason: it is settled when the last of them is.
   std::map<Place, std::string> reasons;
@@ -61,6 +66,7 @@ void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
   }
   for (Finding& finding : findings) {
     const auto is_open = [&](const Site& site) {
+      if (reads(finding.op)) return left.contains(place_at(finding.op, site));
       const auto reason = reasons.find(place_at(finding.op, site));
       return reason != reasons.end() && open.contains(reason->second);
     };

@@ -160,6 +160,7 @@ class Collector {
   // Collects the value of an attribute after the call, which is the input of the next call.
   void collect_state(const ir::Value* value, const ir::Value& input, const passes::StateAttribute& state) {
     demand_same_form(input, *value, state);
+    if (ir::is(input.type(), ir::TypeKind::list)) return collect_list(value, input, state.output);
     collect(value, state.output, true);
     if (ir::is(input.type(), ir::TypeKind::tensor)) return;
     onnx::Values number;
@@ -170,10 +171,25 @@ class Collector {
   std::vector<Output> take() { return std::move(outputs_); }
 
  private:
+  // One value, as the input is, also where its length is known.
+  void collect_list(const ir::Value* value, const ir::Value& input, const std::string& name) {
+    onnx::Values values;
+    handlers::spill(operand_of_(value), handlers::value_form(operand_of_(&input)), builder_, values);
+    const Value list = values.front();
+    demand_tensors(list);
+    outputs_.push_back({name, list, list.sequence ? std::nullopt : known_shape(list, context_.facts.of(&input))});
+  }
+
+  static const symbolic::TensorFact* tensor_or_member(const Fact& fact) {
+    const ListFact* list = fact.list();
+    if (!list) return fact.tensor();
+    return list->element ? list->element->tensor() : nullptr;
+  }
+
   void demand_same_form(const ir::Value& input, const ir::Value& value, const passes::StateAttribute& state) const {
-    const auto *before = context_.facts.of(&input).tensor(), *after = context_.facts.of(&value).tensor();
+    const auto *before = tensor_or_member(context_.facts.of(&input)), *after = tensor_or_member(context_.facts.of(&value));
     if (!before || !after) return;
-    if (after->dtype && before->dtype != after->dtype)
+    if (before->dtype && after->dtype && before->dtype != after->dtype)
       throw onnx::Refusal{"attribute " + state.path + " is " + std::string(ir::name(*before->dtype)) + " before the call and " +
                               std::string(ir::name(*after->dtype)) + " after it, but a value of ONNX has one dtype",
                           "keep the attribute's dtype"};

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "passes/state.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::conversion {
@@ -116,6 +117,8 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
     return no(" is of an object that is made while the model runs");
   if (const auto input = input_with(object)) return {.message = "the members of an object aren't known", .wants = {*input}};
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
+  if (const ir::Constant* why = node.attribute(passes::state_obstacle))
+    return {.truth = Truth::no, .message = *why->get<std::string>()};
   const bool known_object = !std::holds_alternative<std::monostate>(context.facts.of(object).value);
   if (known_object && ir::is(ir::without_optional(attribute->type()), ir::TypeKind::dict))
     return no(" is a dictionary that calls of the model change: which keys it holds isn't known while converting");

@@ -254,7 +254,7 @@ void transfer(Archive& archive, T& t) {
 
 template <class Archive, is<ir::ListConstant> T>
 void transfer(Archive& archive, T& l) {
-  all(archive, l.element, l.items);
+  all(archive, l.element, l.items, l.identity);
 }
 template <class Archive, is<ir::TupleConstant> T>
 void transfer(Archive& archive, T& t) {
@@ -262,7 +262,7 @@ void transfer(Archive& archive, T& t) {
 }
 template <class Archive, is<ir::DictConstant> T>
 void transfer(Archive& archive, T& d) {
-  all(archive, d.key, d.value, d.items);
+  all(archive, d.key, d.value, d.items, d.identity);
 }
 template <class Archive, is<ir::ObjectConstant> T>
 void transfer(Archive& archive, T& o) {

@@ -11,7 +11,7 @@
 
 namespace compatcheck::frontend {
 
-inline constexpr std::uint32_t snapshot_version = 5;
+inline constexpr std::uint32_t snapshot_version = 6;
 
 // Blocks, types and constants nested deeper than this are refused with ModelError, on both sides: what comes after
 // walks them by recursion.

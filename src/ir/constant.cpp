@@ -145,6 +145,12 @@ std::size_t footprint(const Constant& constant) {
   return bytes;
 }
 
+ContainerIdentity identity_of(const Constant& constant) {
+  if (const auto* list = constant.get<ListConstant>()) return list->identity;
+  const auto* dict = constant.get<DictConstant>();
+  return dict ? dict->identity : 0;
+}
+
 std::optional<std::vector<std::int64_t>> as_ints(const Constant& constant) {
   const auto* list = constant.get<ListConstant>();
   if (!list) return std::nullopt;

@@ -42,9 +42,14 @@ struct TensorView {
 struct Constant;
 using Constants = std::vector<Constant>;
 
+// The list or dictionary of the file that a value is: two places of one program that have the same number hold one object. 0: it
+// isn't known to be held anywhere else.
+using ContainerIdentity = std::uint32_t;
+
 struct ListConstant {
   TypeRef element;
   Constants items;
+  ContainerIdentity identity = 0;
 };
 struct TupleConstant {
   TypeRef type;
@@ -53,6 +58,7 @@ struct TupleConstant {
 struct DictConstant {
   TypeRef key, value;
   std::vector<std::pair<Constant, Constant>> items;
+  ContainerIdentity identity = 0;
 
   // Defined where Constant is complete: clang wants the pair whole when it meets an implicit destructor.
   DictConstant();
@@ -98,7 +104,8 @@ struct Constant {
   }
 };
 
-// Deep equality; tensors are equal when they are the same view of the same storage. NaN equals NaN.
+// Deep equality, whichever object of the file it is; tensors are equal when they are the same view of the same storage. NaN
+// equals NaN.
 bool equal(const Constant& a, const Constant& b);
 
 // The type that prim::Constant with this value has.
@@ -106,6 +113,9 @@ TypeRef type_of(const Constant& constant);
 
 // Roughly the memory that a copy takes, in bytes: what is shared isn't copied.
 std::size_t footprint(const Constant& constant);
+
+// Of a list or dictionary; 0 of anything else.
+ContainerIdentity identity_of(const Constant& constant);
 
 // A list of ints or bools as plain numbers; nullopt if it is anything else.
 std::optional<std::vector<std::int64_t>> as_ints(const Constant& constant);

@@ -287,6 +287,8 @@ void Aliases::constant(const ir::Value* value, const ir::Constant& constant) {
 LocationId Aliases::location_of(const ir::Constant& constant, const void* identity) {
   if (const auto* object = constant.get<ir::ObjectConstant>()) return object_location(object->object);
   const auto* tensor = constant.get<ir::TensorView>();
+  const ir::ContainerIdentity in_file = ir::identity_of(constant);
+  if (in_file) identity = containers_.emplace(in_file, identity).first->second;
   const void* key = tensor && tensor->storage ? static_cast<const void*>(tensor->storage.get()) : identity;
   if (auto at = constants_.find(key); at != constants_.end()) return at->second;
   const LocationId id = add_location({MemoryLocation::Kind::constant, nullptr, {}, {}, {}, nullptr});

@@ -110,14 +110,15 @@ class Aliases : public ir::Analysis {
   std::vector<Set> sets_;           // by value id
   std::vector<ir::Value*> values_;  // that hold memory
   std::vector<MemoryLocation> locations_;
-  static constexpr std::uint32_t leaf = ~std::uint32_t{0};  // it holds nothing
-  std::vector<Set> closed_;                                 // what can be reached from locations that reach each other
-  std::vector<std::uint32_t> closed_of_;                    // by location: its place there, or `leaf`
-  std::vector<std::vector<ir::Node*>> writers_of_;          // by location
-  std::vector<std::vector<ir::Value*>> observers_;          // by location
-  std::vector<bool> reach_written_;                         // by value id
-  std::unordered_map<const ir::Value*, LocationId> made_;   // by the fresh value
-  std::unordered_map<const void*, LocationId> constants_;   // by storage, or by constant
+  static constexpr std::uint32_t leaf = ~std::uint32_t{0};             // it holds nothing
+  std::vector<Set> closed_;                                            // what can be reached from locations that reach each other
+  std::vector<std::uint32_t> closed_of_;                               // by location: its place there, or `leaf`
+  std::vector<std::vector<ir::Node*>> writers_of_;                     // by location
+  std::vector<std::vector<ir::Value*>> observers_;                     // by location
+  std::vector<bool> reach_written_;                                    // by value id
+  std::unordered_map<const ir::Value*, LocationId> made_;              // by the fresh value
+  std::unordered_map<const void*, LocationId> constants_;              // by storage, or by constant
+  std::unordered_map<ir::ContainerIdentity, const void*> containers_;  // of the file, and the first constant that is one
   std::map<std::uint32_t, LocationId> objects_;
   std::unordered_map<LocationId, std::uint32_t> object_of_;
   std::map<std::pair<std::uint32_t, std::string>, Set> cells_;

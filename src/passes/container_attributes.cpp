@@ -37,6 +37,24 @@ bool holds_written_tensor(const ir::Value* value, const Aliases& aliases) {
   return false;
 }
 
+// Those of which the file holds one list or dictionary in two places.
+std::set<AttributeKey> attributes_of_one_list(const std::map<AttributeKey, std::string>& keys, const ir::Program& program) {
+  std::map<ir::ContainerIdentity, AttributeKey> holders;
+  std::set<AttributeKey> shared;
+  const auto look = [&](const auto& self, const ir::Constant& value, const AttributeKey& key) -> void {
+    if (const ir::ContainerIdentity identity = ir::identity_of(value))
+      if (const auto [other, added] = holders.emplace(identity, key); !added) shared.insert({key, other->second});
+    if (const auto* list = value.get<ir::ListConstant>())
+      for (const ir::Constant& item : list->items) self(self, item, key);
+    if (const auto* tuple = value.get<ir::TupleConstant>())
+      for (const ir::Constant& item : tuple->items) self(self, item, key);
+    if (const auto* dict = value.get<ir::DictConstant>())
+      for (const auto& [name, item] : dict->items) self(self, item, key);
+  };
+  for (const auto& [key, path] : keys) look(look, *stored_attribute(program, key.first, key.second), key);
+  return shared;
+}
+
 // Attributes that calls write, and containers that may be written.
 std::map<AttributeKey, std::string> attributes_to_follow(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
   std::map<AttributeKey, std::string> keys;
@@ -61,6 +79,7 @@ std::map<AttributeKey, std::string> attributes_to_follow(ir::Graph& graph, const
   std::erase_if(keys, [&](const auto& entry) { return leave_out(entry.first); });
   for (const ir::Node* read : reads)
     if (holds_written_tensor(read->output(), *aliases)) keys.erase(*key_of(*read));
+  for (const AttributeKey& key : attributes_of_one_list(keys, *program)) keys.erase(key);
   return keys;
 }
 
@@ -145,6 +164,26 @@ void ContainerWalk::load_attributes() {
     holders_[key] = add_cell({.kind = Cell::Kind::object, .untouched = true, .items = {look(made)}}, made->type(), {});
   }
   keep_snapshot();
+}
+
+void ContainerWalk::tell_kept_apart(ir::Node*) {
+  for (ir::Node* node : *graph_.top()) {
+    if (!node->is("prim::CreateObject") || node->output()->type()->name != holder_of_distinct_lists) continue;
+    const Abstract object = look(node->output());
+    std::set<CellId> seen;
+    const auto visit = [&](const auto& self, const Abstract& held) -> void {
+      work();
+      if (held.parts)
+        for (const Abstract& part : *held.parts) self(self, part);
+      if (!held.followed() && is_container_or_tuple(held.value->type())) leave(object);
+      if (!held.cell) return;
+      if (!seen.insert(*held.cell).second) leave(object);
+      for (const CellId other : heap_.sharing(*held.cell))
+        if (seen.contains(other)) leave(object);
+      for (const Abstract& item : heap_.at(*held.cell).items) self(self, item);
+    };
+    visit(visit, object);
+  }
 }
 
 void ContainerWalk::keep_snapshot() {

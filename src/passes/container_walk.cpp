@@ -107,6 +107,7 @@ void ContainerWalk::run() {
   label(*graph_.top());
   load_attributes();
   walk(*graph_.top());
+  safely(graph_.top()->return_node(), &ContainerWalk::tell_kept_apart);
   safely(graph_.top()->return_node(), &ContainerWalk::put_outputs);
 }
 

@@ -308,6 +308,7 @@ class ContainerWalk {
 
   // ---- container_attributes.cpp
   void load_attributes();
+  void tell_kept_apart(ir::Node* end);
   void keep_snapshot();
   bool is_as_before(const Abstract& before, const Abstract& now) const;
 
@@ -354,6 +355,9 @@ std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  
 bool is_key(const ir::Constant& constant);
 inline ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
 inline const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
+// The type of an object of which each list and dictionary must be another one at the end, or the object isn't followed.
+inline constexpr std::string_view holder_of_distinct_lists = "compatcheck.kept";
+
 // Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
 bool is_plain_element(const ir::TypeRef& type);
 // Whether an item at a place that isn't known can be read from the list as one value, and written to it.

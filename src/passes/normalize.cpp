@@ -4,10 +4,12 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 #include "compatcheck/error.h"
 #include "passes/assertions.h"
 #include "passes/rewrite.h"
+#include "passes/state_containers.h"
 #include "process/log.h"
 
 namespace compatcheck::passes {
@@ -178,12 +180,61 @@ void run_all(Rounds& rounds) {
   rounds.run(false);
 }
 
+// The passes that follow lists and objects, until they find nothing more. What tensors share isn't known here yet, and no write
+// to a tensor is looked at.
+void follow_state(Work& work, const NormalizeOptions& options) {
+  constexpr auto following =
+      std::to_array<std::string_view>({"drop_type_refinements", "simplify_loops", "unroll_loops", "follow_containers",
+                                       "fold_numbers", "prune_branches", "remove_unused"});
+  constexpr int most_walks = 4;
+  for (int round = 0; round < most_walks; ++round) {
+    std::size_t changed = 0;
+    for (const Pass& pass : passes)
+      if (std::ranges::find(following, pass.name) != following.end()) {
+        schema::resolve(work.graph, work.registry);
+        changed += apply(pass, work, options);
+      }
+    if (changed == 0) return;
+  }
+}
+
+// Attributes become state. `containers` holds the program in which members of containers are attributes.
+MadeState take_state(Work& work, std::optional<ContainerState>& containers, ContainerDecisions& decided,
+                     const NormalizeOptions& options) {
+  const ir::Graph before = work.graph.clone();
+  const Budget budget = work.budget;
+  const std::vector<ir::LostWrite> lost = work.lost_writes;
+  for (;;) {
+    containers.emplace(*work.program, decided, work.watch);
+    if (!containers->open(work.graph)) {
+      containers.reset();
+      return attributes_to_state(work.graph, *work.program, decided, work.watch);
+    }
+    follow_state(work, options);
+    if (containers->close(work.graph)) {
+      remove_unused(work.graph, work.watch);
+      MadeState made = attributes_to_state(work.graph, containers->program(), decided, work.watch);
+      if (containers->settle(work.graph, made)) {
+        std::erase_if(work.lost_writes, [&](const ir::LostWrite& write) { return containers->is_input(write.name); });
+        return made;
+      }
+    }
+    work.graph = before.clone();
+    work.budget = budget;
+    work.lost_writes = lost;
+  }
+}
+
 // Makes state of the writes that the passes couldn't remove.
 void make_state(Normalized& normalized, Work& work, const NormalizeOptions& options, Rounds& rounds) {
   if (!options.state_as_inputs || !work.program) return;
   auto& state = normalized.state;
-  state = attributes_to_state(work.graph, *work.program, work.watch);
-  const bool any = !state.empty();
+  const ir::Program* program = work.program;
+  std::optional<ContainerState> containers;
+  ContainerDecisions decided;
+  state = take_state(work, containers, decided, options).attributes;
+  if (containers) work.program = &containers->program();
+  const bool any = !state.empty() || containers;
   bool changed = any;
   while (changed) {
     schema::resolve(work.graph, work.registry);
@@ -192,6 +243,7 @@ void make_state(Normalized& normalized, Work& work, const NormalizeOptions& opti
     rounds.run(false);
     changed = drop_idle_state(work.graph, state) > 0;
   }
+  work.program = program;
   if (any && options.after_pass) options.after_pass(work.graph, "attributes_to_state");
 }
 

@@ -6,80 +6,32 @@
 #include <set>
 #include <utility>
 
-#include "passes/alias.h"
 #include "passes/effects.h"
 #include "passes/rewrite.h"
+#include "passes/state_accesses.h"
 
 namespace compatcheck::passes {
 namespace {
 
 using ir::TypeKind;
-using Key = std::pair<std::uint32_t, std::string>;  // an object and its attribute
+using Key = AttributeKey;
 
-// One attribute that the graph reads or writes.
-struct Accessed {
-  const ir::Constant* stored = nullptr;
-  ir::TypeRef type;  // as declared
-  std::string path;
-  std::size_t place = 0;  // in the order of the module's attributes
-  std::vector<ir::Node*> reads{}, sets{};
-  std::vector<ir::Node*> writes{};  // in place, to memory that it may hold
-  std::string obstacle{};
-};
-
-const ir::ObjectConstant* object_accessed(const ir::Node& access) { return known<ir::ObjectConstant>(access.input(0)); }
-
-// The attributes of all objects that the root leads to, by the first path that leads there.
-std::map<Key, Accessed> attributes_of(const ir::Program& program) {
-  std::map<Key, Accessed> cells;
-  std::set<std::uint32_t> seen;
-  std::size_t places = 0;
-  struct Visit {
-    std::uint32_t object;
-    std::string prefix;
-    std::size_t next = 0;
-  };
-  std::vector<Visit> path;
-  const auto enter = [&](std::uint32_t object, std::string prefix) {
-    if (object < program.objects.size() && program.classes.contains(program.objects[object].class_name) &&
-        seen.insert(object).second)
-      path.push_back({object, std::move(prefix)});
-  };
-  enter(program.root, {});
-  while (!path.empty()) {
-    Visit& visit = path.back();
-    const ir::Object& object = program.objects[visit.object];
-    const auto& attributes = program.classes.at(object.class_name).attributes;
-    if (visit.next >= std::min(attributes.size(), object.attributes.size())) {
-      path.pop_back();
-      continue;
-    }
-    const auto& declared = attributes[visit.next];
-    const ir::Constant& value = object.attributes[visit.next++];
-    const std::string name = visit.prefix + declared.name;
-    if (const auto* inner = value.get<ir::ObjectConstant>())
-      enter(inner->object, name + ".");
-    else
-      cells[{visit.object, declared.name}] = {.stored = &value, .type = declared.type, .path = name, .place = places++};
-  }
-  return cells;
+bool is_kept_list(const ir::TypeRef& type) {
+  return ir::is(type, TypeKind::list) && (is_number(type->elements[0]) || ir::is(type->elements[0], TypeKind::tensor));
 }
 
-// One view of the same memory.
-bool same_view(const ir::Constant& one, const ir::Constant& other) {
-  const auto *a = one.get<ir::TensorView>(), *b = other.get<ir::TensorView>();
-  return a && b && a->storage == b->storage && a->offset == b->offset && a->sizes == b->sizes && a->strides == b->strides &&
-         a->dtype == b->dtype;
-}
-
-// What can't be the value of an input; empty if it can.
-std::string obstacle_of(const ir::Constant& stored, const ir::TypeRef& declared) {
+// What can't be the value of an input; empty if it can. `lists`: a list of tensors or numbers can.
+std::string obstacle_of(const ir::Constant& stored, const ir::TypeRef& declared, bool lists) {
   const ir::TypeRef& type = ir::without_optional(declared);
-  if (stored.is_none()) return "it holds None until a call writes it, and an input of ONNX has a value in every call";
+  if (stored.is_none())
+    return "it holds None until a call writes it, and an input of ONNX has a value in every call (an empty tensor or a bool can "
+           "say that nothing is there yet)";
   if (is_number(declared)) return {};
+  if (lists && is_kept_list(type) && stored.get<ir::ListConstant>()) return {};
   const auto* view = stored.get<ir::TensorView>();
   if (!ir::is(type, TypeKind::tensor) || !view)
-    return "its type is " + ir::to_string(*declared) + ", and only tensors and numbers become inputs and outputs";
+    return "its type is " + ir::to_string(*declared) +
+           ", and only tensors, numbers, and lists, tuples and dictionaries of them become inputs and outputs";
   if (!view->storage) return "the file holds no value of it";
   if (!view->contiguous()) return "its elements don't lie in memory in the order of its sizes, as those of an input do";
   return {};
@@ -87,16 +39,11 @@ std::string obstacle_of(const ir::Constant& stored, const ir::TypeRef& declared)
 
 class State {
  public:
-  State(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch)
-      : graph_(graph), watch_(watch), aliases_(graph, &program, watch), cells_(attributes_of(program)) {}
+  State(ir::Graph& graph, const ir::Program& program, const ContainerDecisions& decided, const ir::Watch& watch)
+      : graph_(graph), watch_(watch), decided_(decided), accesses_(graph, program, watch), cells_(accesses_.cells()) {}
 
-  std::vector<StateAttribute> run() {
-    if (!aliases_.any_writes()) return {};
-    find_accesses();
-    std::vector<Key> written;
-    for (auto& [key, cell] : cells_)
-      if (!cell.sets.empty() || !cell.writes.empty()) written.push_back(key);
-    std::ranges::sort(written, {}, [&](const Key& key) { return cells_.at(key).place; });
+  MadeState run() {
+    const std::vector<Key> written = accesses_.written();
     std::vector<StateAttribute> made;
     for (const Key& key : written) find_obstacles(key);
     spread_obstacles(written);
@@ -107,85 +54,37 @@ class State {
         add(key, made, taken);
       else
         leave(cells_.at(key));
-    if (current_.empty()) return {};
+    MadeState result;
+    for (const Key& key : written)
+      if (const Accessed& cell = cells_.at(key); !cell.obstacle.empty()) result.refused.emplace(key, cell.obstacle);
+    if (current_.empty()) return result;
     walk(*graph_.top());
     for (const Key& key : order_) graph_.top()->add_output(current_.at(key));
-    return made;
+    result.attributes = std::move(made);
+    return result;
   }
 
  private:
-  void find_accesses() {
-    ir::for_each_node(*graph_.top(), [&](ir::Node* node) {
-      watch_.step();
-      if (!is_attribute_access(*node)) return;
-      const auto* object = object_accessed(*node);
-      const auto cell = object ? cells_.find({object->object, std::string(attribute_name(*node))}) : cells_.end();
-      if (cell != cells_.end())
-        (node->is("prim::GetAttr") ? cell->second.reads : cell->second.sets).push_back(node);
-      else if (!object && !(node->input(0)->producer() && node->input(0)->producer()->is("prim::CreateObject")))
-        of_unknown_objects_.insert(std::string(attribute_name(*node)));
-    });
-    for (auto& [key, cell] : cells_)
-      for (const LocationId id : memory_of(cell))
-        for (ir::Node* write : aliases_.writers_of(id))
-          if (!write->is("prim::SetAttr") && std::ranges::find(cell.writes, write) == cell.writes.end())
-            cell.writes.push_back(write);
-  }
-
-  // The tensors that it may hold when it is read.
-  std::vector<LocationId> memory_of(const Accessed& cell) const {
-    if (cell.reads.empty() || !holds_memory(cell.type)) return {};
-    return aliases_.reach(cell.reads.front()->output());
-  }
-
   void find_obstacles(const Key& key) {
     Accessed& cell = cells_.at(key);
-    cell.obstacle = obstacle_of(*cell.stored, cell.type);
-    if (cell.obstacle.empty() && of_unknown_objects_.contains(key.second))
+    if (const auto known = decided_.refused.find(key); known != decided_.refused.end()) cell.obstacle = known->second;
+    if (cell.obstacle.empty()) cell.obstacle = obstacle_of(*cell.stored, cell.type, decided_.lists.contains(key));
+    if (cell.obstacle.empty() && accesses_.may_be_of_unknown_object(key))
       cell.obstacle = "an object that is known only when the model runs may hold it, too";
     for (const ir::Node* set : cell.sets) {
       if (!cell.obstacle.empty()) return;
       cell.obstacle = obstacle_of_set(*set, cell);
     }
-    if (cell.obstacle.empty()) cell.obstacle = sharing(key, cell);
+    if (cell.obstacle.empty()) cell.obstacle = accesses_.sharing(key, cell);
   }
 
   static std::string obstacle_of_set(const ir::Node& set, const Accessed& cell) {
-    for (const ir::Block* block = set.owner(); block->owner(); block = block->parent())
-      if (!block->owner()->is("prim::If") && !block->owner()->is("prim::Loop"))
-        return "it is written inside of " + block->owner()->op();
+    if (std::string place = obstacle_of_place(set); !place.empty()) return place;
     const ir::TypeRef& type = set.input(1)->type();
-    const bool fits = is_number(cell.type) ? type && type->kind == cell.type->kind : ir::is(type, TypeKind::tensor);
+    const bool fits = is_number(cell.type)                   ? type && type->kind == cell.type->kind
+                      : cell.stored->get<ir::ListConstant>() ? type && ir::same_structure(*type, *ir::without_optional(cell.type))
+                                                             : ir::is(type, TypeKind::tensor);
     return fits ? std::string() : "it may become a value of type " + (type ? ir::to_string(*type) : std::string("unknown"));
-  }
-
-  // The next call gets the value alone: nothing that it writes in place may be the memory of something else that the model, or
-  // its caller, still holds.
-  std::string sharing(const Key& key, const Accessed& cell) {
-    for (const LocationId id : memory_of(cell)) {
-      if (aliases_.writers_of(id).empty()) continue;
-      const MemoryLocation& location = aliases_.location(id);
-      if (location.kind == MemoryLocation::Kind::anything) return "more values share its memory than can be followed";
-      if (location.kind == MemoryLocation::Kind::input)
-        return "it may hold input " + location.name + " itself, which a later call would write";
-      for (const ir::Value* observer : aliases_.observers(id)) {
-        watch_.step();
-        const ir::Node* maker = observer->producer();
-        if (!maker) continue;
-        if (maker->is("prim::Constant") && !known<ir::ObjectConstant>(observer)) return "it shares memory with a constant";
-        if (!maker->is("prim::GetAttr")) continue;
-        const auto* object = object_accessed(*maker);
-        const auto other = object ? cells_.find({object->object, std::string(attribute_name(*maker))}) : cells_.end();
-        if (other == cells_.end()) {
-          if (ir::is(observer->type(), TypeKind::named) || ir::is(observer->type(), TypeKind::module)) continue;
-          return "it shares memory with an attribute of an object that is known only when the model runs";
-        }
-        if (other->first == key) continue;
-        const bool one = cell.sets.empty() && other->second.sets.empty() && same_view(*cell.stored, *other->second.stored);
-        if (!one) return "it shares memory with attribute " + other->second.path;
-      }
-    }
-    return {};
   }
 
   // A value that stays an attribute may not hold what became a value, and a write may reach several attributes.
@@ -210,7 +109,7 @@ class State {
   }
 
   static void leave(const Accessed& cell) {
-    for (const auto* nodes : {&cell.sets, &cell.writes})
+    for (const auto* nodes : {&cell.sets, &cell.writes, &cell.reads})
       for (ir::Node* node : *nodes)
         if (!node->attribute(state_obstacle))
           node->set_attribute(std::string(state_obstacle), {"the model writes attribute '" + cell.path +
@@ -240,10 +139,26 @@ class State {
     made.push_back(std::move(attribute));
   }
 
+  static ir::TypeRef type_of_members(const ir::ListConstant& list) {
+    ir::TensorType type;
+    for (const ir::Constant& item : list.items) {
+      const auto* view = item.get<ir::TensorView>();
+      if (!view || (type.dtype && *type.dtype != view->dtype)) return ir::tensor_type();
+      if (!type.dtype) type.sizes.emplace(view->sizes.begin(), view->sizes.end());
+      type.dtype = view->dtype;
+      if (type.sizes && type.sizes->size() != view->sizes.size()) type.sizes.reset();
+      for (std::size_t dim = 0; type.sizes && dim < view->sizes.size(); ++dim)
+        if ((*type.sizes)[dim] != view->sizes[dim]) (*type.sizes)[dim].reset();
+    }
+    return ir::tensor_type(std::move(type));
+  }
+
   // What is set may have any strides, of which nothing is known then in the next call.
   static ir::TypeRef type_of_input(const Accessed& cell) {
     const auto* view = cell.stored->get<ir::TensorView>();
-    if (!view) return cell.type;
+    if (const auto* list = cell.stored->get<ir::ListConstant>())
+      return ir::is(list->element, TypeKind::tensor) ? ir::list_of(type_of_members(*list)) : ir::without_optional(cell.type);
+    if (!view) return ir::without_optional(cell.type);
     ir::TensorType type{.dtype = view->dtype,
                         .sizes = std::vector<std::optional<std::int64_t>>(),
                         .strides = {},
@@ -257,7 +172,7 @@ class State {
   // ---- Values instead of attributes
 
   std::optional<Key> state_of(const ir::Node& node) const {
-    const auto* object = is_attribute_access(node) ? object_accessed(node) : nullptr;
+    const auto* object = is_attribute_access(node) ? known<ir::ObjectConstant>(node.input(0)) : nullptr;
     if (!object) return std::nullopt;
     Key key{object->object, std::string(attribute_name(node))};
     if (const auto other = same_as_.find(key); other != same_as_.end()) key = other->second;
@@ -277,7 +192,8 @@ class State {
 
   ir::TypeRef plain_type(const Key& key) const {
     const ir::TypeRef& type = cells_.at(key).type;
-    return is_number(type) ? type : ir::tensor_type();
+    if (is_number(type)) return type;
+    return cells_.at(key).stored->get<ir::ListConstant>() ? ir::without_optional(type) : ir::tensor_type();
   }
 
   void walk(ir::Block& block) {
@@ -320,9 +236,9 @@ class State {
 
   ir::Graph& graph_;
   const ir::Watch& watch_;
-  Aliases aliases_;
-  std::map<Key, Accessed> cells_;
-  std::set<std::string> of_unknown_objects_;
+  const ContainerDecisions& decided_;
+  StateAccesses accesses_;
+  std::map<Key, Accessed>& cells_;
   std::vector<Key> order_;  // of those that become inputs
   std::map<Key, Key> same_as_;
   std::map<Key, ir::Value*> current_;
@@ -330,8 +246,9 @@ class State {
 
 }  // namespace
 
-std::vector<StateAttribute> attributes_to_state(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch) {
-  return State(graph, program, watch).run();
+MadeState attributes_to_state(ir::Graph& graph, const ir::Program& program, const ContainerDecisions& decided,
+                              const ir::Watch& watch) {
+  return State(graph, program, decided, watch).run();
 }
 
 std::size_t drop_idle_state(ir::Graph& graph, std::vector<StateAttribute>& state) {

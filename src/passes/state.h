@@ -1,7 +1,10 @@
 // What a model keeps between calls, as inputs and outputs of its graph.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/constant.h"
@@ -20,11 +23,23 @@ struct StateAttribute {
   std::string output;    // "layers.0.k_cache.next"
 };
 
+// What has been found out about attributes that hold lists, dictionaries and tuples.
+struct ContainerDecisions {
+  std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // object and attribute, and the reason
+  std::set<std::pair<std::uint32_t, std::string>> lists;                 // become one list, whose length may change
+};
+
+struct MadeState {
+  std::vector<StateAttribute> attributes;
+  std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // and why
+};
+
 // The attributes that the graph still writes become inputs, and what they hold after the call outputs: reads and writes of
 // attributes (prim::SetAttr) become values across branches and loops, in-place writes become writes to an input, which
 // functionalize_writes takes. Where that can't be proved to be the same, the attribute stays, and its writes get the reason as
 // the attribute `state_obstacle`.
-std::vector<StateAttribute> attributes_to_state(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
+MadeState attributes_to_state(ir::Graph& graph, const ir::Program& program, const ContainerDecisions& decided = {},
+                              const ir::Watch& watch = {});
 
 // Of the graph as the other passes left it: what no call reads before it writes it, and what no call changes, is no state. The
 // entries are taken out of `state`, their inputs and outputs out of the graph. Returns how many.

@@ -221,19 +221,6 @@ class Growing(nn.Module):
         return (x @ self.k.transpose(2, 3)).softmax(-1) @ self.k
 
 
-class ListAttr(nn.Module):
-    caches: List[Tensor]
-
-    def __init__(self):
-        super().__init__()
-        self.caches = [torch.zeros(3), torch.zeros(3)]
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.caches[0].add_(x)
-        self.caches[1].add_(2 * x)
-        return self.caches[0] + self.caches[1]
-
-
 class NoneFirst(nn.Module):
     h: Optional[Tensor]
 

@@ -61,9 +61,9 @@ class Objects::Reader {
       case ItemKind::floating: return {held.floating};
       case ItemKind::text: return {std::string(held.text)};
       case ItemKind::tuple: return tuple(held, type);
-      case ItemKind::list: return list(held, type);
-      case ItemKind::dict: return dict(held, type);
-      case ItemKind::call: return called(held, stated);
+      case ItemKind::list: return list(held, type, id);
+      case ItemKind::dict: return dict(held, type, id);
+      case ItemKind::call: return called(id, held, stated);
       case ItemKind::object: return object(id, held);
       case ItemKind::name:
       case ItemKind::persistent:
@@ -84,17 +84,18 @@ class Objects::Reader {
     return {std::move(made)};
   }
 
-  Constant list(const PickleItem& held, const TypeRef& type) {
-    ir::ListConstant made{ir::is(type, TypeKind::list) ? type->elements[0] : nullptr, {}};
+  Constant list(const PickleItem& held, const TypeRef& type, PickleItemId id) {
+    ir::ListConstant made{ir::is(type, TypeKind::list) ? type->elements[0] : nullptr, {}, id + 1};
     made.items.reserve(held.members.size());
     for (const PickleItemId member : held.members) made.items.push_back(value(member, made.element));
     if (!made.element) made.element = made.items.empty() ? ir::simple_type(TypeKind::any) : objects_.type_of(made.items[0]);
     return {std::move(made)};
   }
 
-  Constant dict(const PickleItem& held, const TypeRef& type) {
+  Constant dict(const PickleItem& held, const TypeRef& type, PickleItemId id) {
     const bool known = ir::is(type, TypeKind::dict);
     ir::DictConstant made(known ? type->elements[0] : nullptr, known ? type->elements[1] : nullptr, {});
+    made.identity = id + 1;
     for (std::size_t i = 0; i + 1 < held.members.size(); i += 2)
       made.items.emplace_back(value(held.members[i], made.key), value(held.members[i + 1], made.value));
     const TypeRef any = ir::simple_type(TypeKind::any);
@@ -105,7 +106,7 @@ class Objects::Reader {
 
   [[noreturn]] static void damaged() { throw ModelError("its pickle is damaged"); }
 
-  Constant called(const PickleItem& call, const TypeRef& stated) {
+  Constant called(PickleItemId id, const PickleItem& call, const TypeRef& stated) {
     const PickleItem &function = item(call.members[0]), &arguments = item(call.members[1]);
     if (function.kind != ItemKind::name) damaged();
     const std::string name = class_named(function);
@@ -135,7 +136,7 @@ class Objects::Reader {
     if (name == "torch.device") return {ir::DeviceConstant{std::string(item(argument(0)).text)}};
     if (name == "builtins.complex" || name == "__builtin__.complex")
       return {std::complex<double>(item(argument(0)).floating, item(argument(1)).floating)};
-    if (name == "collections.OrderedDict") return dict(PickleItem{.kind = ItemKind::dict, .members = call.added}, stated);
+    if (name == "collections.OrderedDict") return dict(PickleItem{.kind = ItemKind::dict, .members = call.added}, stated, id);
     if (cls && cls->kind == ClassDefinition::Kind::named_tuple) return tuple(arguments, cls->type);
     throw ModelError("its pickle calls " + name + ", which isn't known");
   }

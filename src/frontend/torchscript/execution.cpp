@@ -158,15 +158,39 @@ ValueList call_arguments(const ir::Constant& call, ExecutionModel& model) {
 }
 
 // "layers.0.k_cache"
-IValue attribute(const torch::jit::Module& module, const std::string& path) {
-  IValue held = module._ivalue();
-  for (std::size_t start = 0; start <= path.size();) {
-    const std::size_t end = std::min(path.find('.', start), path.size());
-    if (!held.isObject()) throw ModelError("has no attribute " + path);
-    held = held.toObject()->getAttr(path.substr(start, end - start));
-    start = end + 1;
+// What `path` leads to from `held`: attributes of objects, members of lists and tuples, keys of dictionaries, which may have
+// dots.
+std::optional<IValue> member_at(const IValue& held, const std::string& path) {
+  const auto found = [&](const std::string& name, const IValue& member) -> std::optional<IValue> {
+    if (path == name) return member;
+    if (!path.starts_with(name + ".")) return std::nullopt;
+    return member_at(member, path.substr(name.size() + 1));
+  };
+  if (held.isObject()) {
+    const auto object = held.toObject();
+    for (std::size_t i = 0; i < object->type()->numAttributes(); ++i)
+      if (auto member = found(object->type()->getAttributeName(i), object->getSlot(i))) return member;
+  } else if (held.isList()) {
+    for (std::size_t i = 0; i < held.toListRef().size(); ++i)
+      if (auto member = found(std::to_string(i), held.toListRef()[i])) return member;
+  } else if (held.isTuple()) {
+    const auto& elements = held.toTupleRef().elements();
+    for (std::size_t i = 0; i < elements.size(); ++i)
+      if (auto member = found(std::to_string(i), elements[i])) return member;
+  } else if (held.isGenericDict()) {
+    for (const auto& entry : held.toGenericDict()) {
+      const std::string key = entry.key().isString() ? entry.key().toStringRef()
+                              : entry.key().isInt()  ? std::to_string(entry.key().toInt())
+                                                     : std::string();
+      if (auto member = found(key, entry.value())) return member;
+    }
   }
-  return held;
+  return std::nullopt;
+}
+
+IValue attribute(const torch::jit::Module& module, const std::string& path) {
+  if (auto held = member_at(module._ivalue(), path)) return *std::move(held);
+  throw ModelError("has no attribute " + path);
 }
 
 std::uint64_t bytes_of(const IValue& value) {

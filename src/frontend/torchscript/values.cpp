@@ -69,9 +69,15 @@ ir::Constant Values::convert(const c10::IValue& value) {
   return {ir::OpaqueConstant{value.type()->str()}};
 }
 
+// The same number for the same list or dictionary.
+ir::ContainerIdentity Values::identity(const c10::IValue& container) {
+  return containers_.emplace(container.internalToPointer(), static_cast<ir::ContainerIdentity>(containers_.size() + 1))
+      .first->second;
+}
+
 ir::Constant Values::convert_list(const c10::IValue& value) {
   const auto list = value.toList();
-  ir::ListConstant made{types_.convert(list.elementType()), {}};
+  ir::ListConstant made{types_.convert(list.elementType()), {}, identity(value)};
   made.items.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) made.items.push_back(convert(list.get(i)));
   return {std::move(made)};
@@ -88,6 +94,7 @@ ir::Constant Values::convert_tuple(const c10::IValue& value) {
 ir::Constant Values::convert_dict(const c10::IValue& value) {
   const auto dict = value.toGenericDict();
   ir::DictConstant made{types_.convert(dict.keyType()), types_.convert(dict.valueType()), {}};
+  made.identity = identity(value);
   made.items.reserve(dict.size());
   for (const auto& entry : dict) made.items.emplace_back(convert(entry.key()), convert(entry.value()));
   return {std::move(made)};

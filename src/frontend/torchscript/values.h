@@ -23,6 +23,7 @@ class Values {
   std::uint32_t object(const c10::intrusive_ptr<c10::ivalue::Object>& object);
 
  private:
+  ir::ContainerIdentity identity(const c10::IValue& container);
   ir::Constant convert_list(const c10::IValue& value);
   ir::Constant convert_tuple(const c10::IValue& value);
   ir::Constant convert_dict(const c10::IValue& value);
@@ -32,6 +33,7 @@ class Values {
   Types& types_;
   Weights& weights_;
   std::unordered_map<const c10::ivalue::Object*, std::uint32_t> objects_;
+  std::unordered_map<const void*, ir::ContainerIdentity> containers_;
   std::size_t depth_ = 0;
   std::size_t converted_ = 0;
 };
