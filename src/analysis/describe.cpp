@@ -61,6 +61,8 @@ void describe_state(const Prepared& prepared, ModelInfo& info) {
     TensorInfo& output = info.outputs[info.outputs.size() - states + i];
     if (const auto dtype = number_dtype(prepared.state[i].initial))
       for (TensorInfo* number : {&input, &output}) number->dtype = ir::name(*dtype), number->shape.emplace();
+    if (const auto* list = prepared.state[i].initial.get<ir::ListConstant>())
+      input.dtype = output.dtype = ir::to_string(*ir::list_of(list->element));
     output.name = prepared.state[i].output;
     info.state.push_back({.attribute = prepared.state[i].path, .input = input, .output = output.name});
   }

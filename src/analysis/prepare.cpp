@@ -196,17 +196,17 @@ std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const 
 }
 
 // Of what the model keeps between calls only sizes of tensors can be stated.
-void check_told(const passes::StateAttribute& state, const std::vector<conversion::InputFact>& given) {
-  const auto is_told = [&](const auto& names) {
-    return std::ranges::any_of(given, [&](const conversion::InputFact& fact) { return names(fact.name); });
-  };
+void check_told(const passes::StateAttribute& state, const std::vector<std::string>& told) {
+  const auto is_told = [&](const auto& names) { return std::ranges::any_of(told, names); };
   const auto* list = state.initial.get<ir::ListConstant>();
   const auto refuse = [&](const std::string& why) { throw UsageError("CheckOptions::inputs " + state.input + ": " + why); };
   const bool tensors = state.initial.get<ir::TensorView>() || (list && ir::is(list->element, ir::TypeKind::tensor));
-  if (!tensors && is_told([&](const std::string& name) { return name == state.input; }))
+  const bool whole = is_told([&](const std::string& name) { return name == state.input; });
+  const bool member = list && is_told([&](const std::string& name) { return name.starts_with(state.input + "."); });
+  if (!tensors && (whole || member))
     refuse(list ? "it is a list of numbers that the model keeps between calls: nothing can be stated of it"
                 : "it is a number that the model keeps between calls, which has no size");
-  if (list && is_told([&](const std::string& name) { return name.starts_with(state.input + "."); }))
+  if (member)
     refuse("it is a list that the model keeps between calls, and its length may change: state what each member is, as " +
            state.input + "=f32:3");
 }
@@ -215,11 +215,16 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
                        const std::vector<std::string>& members, std::vector<conversion::InputFact> growth) {
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
   ir::Graph graph = model.graph.clone();
+  std::vector<std::string> options_of;
+  for (const std::string& text : options.inputs) options_of.push_back(text.substr(0, text.find('=')));
+  for (const passes::StateAttribute& state : model.state) check_told(state, options_of);
   auto given = given_inputs(options, graph, model.defaults);
   for (auto& fact : exported_facts(model, options))
     if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
       given.facts.push_back(std::move(fact));
-  for (const passes::StateAttribute& state : model.state) check_told(state, given.facts);
+  std::vector<std::string> names;
+  for (const conversion::InputFact& fact : given.facts) names.push_back(fact.name);
+  for (const passes::StateAttribute& state : model.state) check_told(state, names);
   const std::vector<conversion::InputFact> stated = given.facts;
   given.facts.insert(given.facts.end(), growth.begin(), growth.end());
   std::vector<std::string> told = members;

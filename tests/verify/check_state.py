@@ -313,6 +313,15 @@ def check_later_calls(verify):
     verify.expect("the output is named", "count.next" in str(report.get("findings")), report.get("findings"))
 
 
+def check_stated(verify):
+    """Of a list that is kept whole, only what each tensor is can be stated."""
+    cases = [(containers.History, "past=f32:3", ""), (containers.History, "past.0=f32:3", "as past=f32:3"), (containers.Numbers, "sizes=i64:3", "a list of numbers"),
+             (containers.Numbers, "sizes.0=i64:3", "a list of numbers"), (models.IntCounter, "n=i64:3", "which has no size")]
+    for cls, option, says in cases:
+        done = subprocess.run([verify.program, "check", save(verify, cls), "--input", "x=f32:3", "--input", option, "--state", "inputs-outputs"], capture_output=True, text=True)
+        verify.expect(f"{cls.__name__}: --input {option}", done.returncode == (2 if says else 0) and says in done.stderr, done.stderr)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -326,6 +335,7 @@ def main():
             check_no_state(verify, *case)
         check_given_file(verify, *files[2])
         check_later_calls(verify)
+        check_stated(verify)
         return verify.end()
 
 
