@@ -195,7 +195,7 @@ std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const 
   return named;
 }
 
-// Of what the model keeps between calls only sizes of tensors can be stated.
+// Throws if an option states more of a kept value than the sizes of a tensor.
 void check_told(const passes::StateAttribute& state, const std::vector<std::string>& told) {
   const auto is_told = [&](const auto& names) { return std::ranges::any_of(told, names); };
   const auto* list = state.initial.get<ir::ListConstant>();

@@ -43,7 +43,7 @@ void StateAdvice::make_trial() {
 
 void StateAdvice::advise(std::vector<Finding>& findings, int opset) {
   const auto reads = [](const std::string& op) { return op == "prim::GetAttr"; };
-  // What a dictionary holds that calls change isn't known where it is read.
+  // The contents of a dictionary that calls change aren't known where it is read.
   const auto is_write = [&](const Finding& finding) {
     return finding.id == "CC007" || (finding.id == "CC005" && reads(finding.op) && finding.help.empty());
   };

@@ -114,7 +114,7 @@ TypeRef type_of(const Constant& constant);
 // Roughly the memory that a copy takes, in bytes: what is shared isn't copied.
 std::size_t footprint(const Constant& constant);
 
-// Of a list or dictionary; 0 of anything else.
+// Returns the identity of a list or dictionary; 0 for anything else.
 ContainerIdentity identity_of(const Constant& constant);
 
 // A list of ints or bools as plain numbers; nullopt if it is anything else.

@@ -20,7 +20,7 @@ bool is_kept_list(const ir::TypeRef& type) {
   return ir::is(type, TypeKind::list) && (is_number(type->elements[0]) || ir::is(type->elements[0], TypeKind::tensor));
 }
 
-// What can't be the value of an input; empty if it can. `lists`: a list of tensors or numbers can.
+// Returns why a value can't be an input; empty if it can. With `lists`, a list of tensors or numbers can.
 std::string obstacle_of(const ir::Constant& stored, const ir::TypeRef& declared, bool lists) {
   const ir::TypeRef& type = ir::without_optional(declared);
   if (stored.is_none())
@@ -153,7 +153,7 @@ class State {
     return ir::tensor_type(std::move(type));
   }
 
-  // What is set may have any strides, of which nothing is known then in the next call.
+  // A value that is set may have any strides, so that nothing is known of them in the next call.
   static ir::TypeRef type_of_input(const Accessed& cell) {
     const auto* view = cell.stored->get<ir::TensorView>();
     if (const auto* list = cell.stored->get<ir::ListConstant>())

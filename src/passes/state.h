@@ -1,4 +1,4 @@
-// What a model keeps between calls, as inputs and outputs of its graph.
+// The values that a model keeps between calls, as inputs and outputs of its graph.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct StateAttribute {
   std::string output;    // "layers.0.k_cache.next"
 };
 
-// What has been found out about attributes that hold lists, dictionaries and tuples.
+// The decisions about attributes that hold lists, dictionaries and tuples.
 struct ContainerDecisions {
   std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // object and attribute, and the reason
   std::set<std::pair<std::uint32_t, std::string>> lists;                 // become one list, whose length may change
@@ -41,8 +41,8 @@ struct MadeState {
 MadeState attributes_to_state(ir::Graph& graph, const ir::Program& program, const ContainerDecisions& decided = {},
                               const ir::Watch& watch = {});
 
-// Of the graph as the other passes left it: what no call reads before it writes it, and what no call changes, is no state. The
-// entries are taken out of `state`, their inputs and outputs out of the graph. Returns how many.
+// For the graph as the other passes left it: values that no call reads before it writes them, or that no call changes, are no
+// state. The entries are taken out of `state`, their inputs and outputs out of the graph. Returns how many.
 std::size_t drop_idle_state(ir::Graph& graph, std::vector<StateAttribute>& state);
 
 inline constexpr std::string_view state_obstacle = "state_obstacle";

@@ -74,7 +74,7 @@ void for_each_member(const ir::Constant& value, const std::string& path, const V
 // One view of the same memory.
 bool same_view(const ir::Constant& one, const ir::Constant& other);
 
-// Of a prim::SetAttr in the body of an operator that isn't a branch or a loop; empty otherwise.
+// Returns why a prim::SetAttr in the body of an operator that isn't a branch or a loop can't become state; empty otherwise.
 std::string obstacle_of_place(const ir::Node& set);
 
 }  // namespace compatcheck::passes

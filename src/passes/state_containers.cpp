@@ -29,7 +29,7 @@ struct Member {
   ir::TypeRef type;
 };
 
-// Of a list, dictionary or tuple of this type.
+// Returns the members of a list, dictionary or tuple of this type.
 std::vector<Member> stored_members(const ir::Constant& stored, const ir::TypeRef& type) {
   std::vector<Member> members;
   const auto element = [&](std::size_t i) { return i < type->elements.size() ? type->elements[i] : nullptr; };
@@ -146,7 +146,7 @@ std::string ContainerState::obstacle_of(const StateAccesses& accesses, const Att
   return obstacle_in_file(cell);
 }
 
-// What two of its members share.
+// Returns the reason if two members share memory.
 std::string ContainerState::obstacle_in_file(const Accessed& cell) {
   const auto writes_tensor = [](const ir::Node* write) {
     return std::ranges::any_of(written_operands(*write), [&](std::size_t i) { return is_tensor(write->input(i)); });

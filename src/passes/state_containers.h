@@ -18,7 +18,7 @@ namespace compatcheck::passes {
 // that returns false has found out more about an attribute (`decided`): the trial starts again with the graph as it was.
 class ContainerState {
  public:
-  // What it is given must outlive it.
+  // The constructor's arguments must outlive the object.
   ContainerState(const ir::Program& program, ContainerDecisions& decided, const ir::Watch& watch)
       : whole_(program), decided_(decided), watch_(watch) {}
 

@@ -158,8 +158,8 @@ ValueList call_arguments(const ir::Constant& call, ExecutionModel& model) {
 }
 
 // "layers.0.k_cache"
-// What `path` leads to from `held`: attributes of objects, members of lists and tuples, keys of dictionaries, which may have
-// dots.
+// Returns the value that `path` leads to from `held`: by attributes of objects, places in lists and tuples, and keys of
+// dictionaries, which may have dots.
 std::optional<IValue> member_at(const IValue& held, const std::string& path) {
   const auto found = [&](const std::string& name, const IValue& member) -> std::optional<IValue> {
     if (path == name) return member;
