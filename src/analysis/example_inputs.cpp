@@ -141,8 +141,12 @@ class Matcher {
       match_members(name, held, value, *all);
     } else if (const auto* dict = value.get<ir::DictConstant>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::dict)) misfit(name, type, value);
-      for (const auto& [key, member] : dict->items)
-        match(name + "." + ir::key_text(key), is_open(held) ? nullptr : held->elements[1], member);
+      for (const auto& [key, member] : dict->items) {
+        const std::string text = ir::key_text(key);
+        if (text.find('.') != text.npos)  // names of members are divided at dots
+          throw UsageError("holds the key '" + text + "' for input '" + name + "', and a key with a dot can't name an input");
+        match(name + "." + text, is_open(held) ? nullptr : held->elements[1], member);
+      }
     } else if (!is_open(held) && !takes(held->kind, value)) {
       misfit(name, type, value);
     } else {

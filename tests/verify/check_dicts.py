@@ -112,6 +112,11 @@ def main():
             verify.run(f"{model.name}", 0, model, *given)
             verify.run(f"{model.name}: a file", 0, model, verify.convert(model, "nested.onnx", *given))
 
+        # A key with a dot can't be told from a member of a member.
+        torch.save({"x": {"a.b": torch.rand(2, 3)}}, f"{folder}/dot.pt")
+        verify.run("a key with a dot", 2, verify.folder / "InOrder.pt", "--inputs-from", f"{folder}/dot.pt", form=None,
+                   says="holds the key 'a.b' for input 'x', and a key with a dot can't name an input")
+
         # Outputs in another order are found by name; inputs whose names are exchanged give a difference.
         model = verify.folder / "Doubled.pt"
         file = onnx.load(str(verify.folder / "Doubled.onnx"))
