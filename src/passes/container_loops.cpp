@@ -150,13 +150,13 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   }
 }
 
-// Null: it is None.
+// Adds what is carried of a value at the end of a trip; `end` is null where it is None.
 void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values) {
   using enum Plan::Kind;
   ir::Node* place = node_->blocks()[0]->return_node();
   if (plan.kind == option) {
-    values.push_back(presence(*end, place));
-    return collect(plan.parts[0], content(*end), ends, values);
+    values.push_back(end ? presence(*end, place) : constant_before(place, {false}));
+    return collect(plan.parts[0], end ? content(*end) : nullptr, ends, values);
   }
   if (plan.kind == choice) values.push_back(code_of(plan, end, place));
   if (plan.kind == value) values.push_back(end ? end->value : undefined(plan.type, place));
