@@ -38,6 +38,9 @@ std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& 
 std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph);
 std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph);
 
+// The members of that list or dictionary, the leaf's or one inside of it, that the model reads; nullopt if it may read others.
+std::optional<std::vector<std::string>> members_read(const std::string& name, const InputLeaf& leaf, const ir::Graph& graph);
+
 bool is_container_type(const ir::TypeRef& type);            // a list, dictionary or tuple
 std::vector<std::string> places_of(const ir::Type& tuple);  // "0", "1", …
 

@@ -28,6 +28,12 @@ struct NamedSize {
 };
 NamedSize named_size(const std::string& text);
 
+// Options for each tensor and number of a list, dictionary or tuple, with KEY for keys: "d.KEY=i64", "d.KEY.0=SPEC". `spec`: what
+// they say of a tensor.
+std::vector<std::string> member_options(const std::string& name, const ir::TypeRef& type, const std::string& spec);
+// " for each KEY", where such options stand for several.
+std::string for_each_member(const ir::TypeRef& type);
+
 bool is_number(std::string_view size);                         // of digits alone
 bool is_name(std::string_view size);                           // of letters, digits and underscores, the first no digit
 std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name, and beyond 64 bits

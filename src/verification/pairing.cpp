@@ -46,6 +46,7 @@ bool fits(const OnnxGraph::Given& given, const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   if (!held || !given.dtype || !given.shape) return false;
   if (given.sequence) return ir::is_tensor_list(held);
+  if (ir::is(held, ir::TypeKind::list)) return fits_number(given, held->elements.front(), 1);
   if (!ir::is(held, ir::TypeKind::tensor)) return fits_number(given, held, 0);
   const bool dtype = held->tensor.dtype && *held->tensor.dtype != *given.dtype;
   const bool rank = held->tensor.sizes && held->tensor.sizes->size() != given.shape->size();
@@ -220,7 +221,11 @@ std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std:
     const analysis::InputLeaf& leaf = like == open.end() ? open.back() : *like;
     text += " " + option_of_member(given, leaf, places[leaf.name]++, names);
   }
-  if (unknown.empty()) return {};
+  if (unknown.empty()) {
+    for (const std::string& spec : input_specs(inputs, graph))
+      if (!is_stated(name_in(spec), stated)) text += " CheckOptions::inputs " + spec;
+    return text.empty() ? text : "the ONNX model has inputs that the TorchScript model isn't given; add" + text;
+  }
   const std::string lead = "the TorchScript model has no " + std::string(unknown.size() == 1 ? "input " : "inputs ") +
                            listed(unknown) + ", which the ONNX model has; ";
   if (open.empty()) return lead + analysis::known_names(analysis::input_leaves(graph));

@@ -149,7 +149,7 @@ class Verifying {
     std::vector<const ir::Constant*> rest;  // by place
     for (const auto& [name, value] : call.leaves)
       if (!is_taken(name)) rest.push_back(&value);
-    if (rest.size() != others.size()) throw UsageError(verification::how_to_state(given_, options_.convert.inputs, model_.graph));
+    if (rest.size() != others.size()) refuse(inputs_[others.front()]);
     for (std::size_t i = 0; i < rest.size(); ++i) values[others[i]] = *rest[i];
     return values;
   }
@@ -157,6 +157,11 @@ class Verifying {
   static std::optional<ir::Constant> named(const MadeCall& call, const std::string& input) {
     if (const auto* found = leaf(call, input)) return *found;
     return by_members(call, input);
+  }
+
+  [[noreturn]] void refuse(const std::string& input) const {
+    const std::string how = verification::how_to_state(given_, options_.convert.inputs, model_.graph);
+    throw UsageError(how.empty() ? "the TorchScript model is given no value for the ONNX model's input '" + input + "'" : how);
   }
 
   // By an input of its name, or of a member or the list that it is a member of.
