@@ -106,10 +106,11 @@ std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& 
   }
 }
 
-std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph) {
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph,
+                                        Defaulted defaults) {
   struct Slot {
     std::string name;
-    bool list = false;
+    bool list = false, defaulted = false;
   };
   std::vector<Slot> slots;
   for (const InputLeaf& leaf : input_leaves(graph)) {
@@ -117,13 +118,19 @@ std::vector<std::string> names_in_order(std::size_t count, const std::vector<std
     const bool container = ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict);
     const auto members = container ? members_read(leaf.name, leaf, graph) : std::nullopt;
     for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
-    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type)});
+    const bool defaulted =
+        std::ranges::find(defaults, leaf.input, &std::pair<std::size_t, ir::Constant>::first) != defaults.end();
+    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type), defaulted});
   }
   std::erase_if(slots, [&](const Slot& slot) {
     return std::ranges::any_of(named,
                                [&](const std::string& name) { return name == slot.name || name.starts_with(slot.name + "."); });
   });
   const bool one_list = std::ranges::count_if(slots, &Slot::list) == 1;
+  if (one_list)
+    slots.erase(std::remove_if(std::ranges::find_if(slots, &Slot::list) + 1, slots.end(),
+                               [](const Slot& slot) { return slot.defaulted; }),
+                slots.end());
   const std::size_t more = one_list && count > slots.size() ? count - slots.size() : 0;
   std::vector<std::string> names;
   for (const Slot& slot : slots) {
@@ -133,11 +140,11 @@ std::vector<std::string> names_in_order(std::size_t count, const std::vector<std
   return names;
 }
 
-std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   std::vector<std::string> named;
   for (const std::string& text : texts)
     if (const auto equals = text.find('='); equals != text.npos) named.push_back(text.substr(0, equals));
-  return names_in_order(texts.size() - named.size(), named, graph);
+  return names_in_order(texts.size() - named.size(), named, graph, defaults);
 }
 
 }  // namespace compatcheck::analysis

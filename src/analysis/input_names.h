@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -32,11 +33,15 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
 // The same of any name, an input's or a member's; nullopt if an option can't name it.
 std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& graph);
 
+// Arguments that a call may leave out, by their number among the graph's inputs.
+using Defaulted = std::span<const std::pair<std::size_t, ir::Constant>>;
+
 // What `count` options without names speak of: tensors and numbers in the order of the arguments, each member of a list or
 // dictionary one of them. A list takes one, and if it is the only list, all that are more than the other arguments. Containers
-// that may be None are stated by name. What is stated by name takes none.
-std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph);
-std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph);
+// that may be None, and arguments with defaults behind the only list, are stated by name. What is stated by name takes none.
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph,
+                                        Defaulted defaults);
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
 
 // The members of that list or dictionary, the leaf's or one inside of it, that the model reads; nullopt if it may read others.
 std::optional<std::vector<std::string>> members_read(const std::string& name, const InputLeaf& leaf, const ir::Graph& graph);

@@ -255,9 +255,9 @@ NamedSize named_size(const std::string& text) {
   return {text.substr(0, equals), equals == text.npos ? "" : text.substr(equals + 1)};
 }
 
-std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const std::vector<InputLeaf> leaves = input_leaves(graph);
-  const std::vector<std::string> in_order = names_in_order(texts, graph);
+  const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
   std::vector<StatedSizes> all;
   std::size_t position = 0;
   for (const std::string& text : texts) {
@@ -284,9 +284,9 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
   return all;
 }
 
-std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const auto leaves = input_leaves(graph);
-  const std::vector<std::string> in_order = names_in_order(texts, graph);
+  const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
   std::vector<conversion::InputFact> facts;
   std::set<std::string> given;
   std::size_t position = 0;

@@ -201,6 +201,22 @@ class Checks:
             code, out, err = self.run(self.model(module), "--input", spec)
             self.expect(f"{type(module).__name__} {spec}: {err}", (code, said in err), (2, True))
 
+    # Options without names: all that follow a list's first one are its members, not arguments with defaults.
+    def in_order(self):
+        model = self.model(Images())
+        for specs, inputs in ((["f32:2,3"] * 2, ["images.0", "images.1"]), (["f32:2,3"] * 3, ["images.0", "images.1", "images.2"]),
+                              (["f32:2,3", "mask=f32:3", "f32:2,3"], ["images.0", "images.1", "mask"])):
+            options = [word for spec in specs for word in ("--input", spec)]
+            file = self.folder / "made.onnx"
+            code, out, err = self.run("convert", model, "-o", file, *options)
+            self.expect(f"images {specs}: {err}", (code, [each.name for each in onnx.load(str(file)).graph.input]), (0, inputs))
+            self.verified(model, *options)
+            self.verified(model, file)
+        code, out, err = self.run("convert", model, "-o", file, "--input-names", "left,right", "--input", "f32:2,3", "--input", "f32:2,3")
+        self.verified(model, file)
+        code, out, err = self.run(self.model(InTuple()), "--input", "f32:2,3", "--input", "f32:2,3", "--input", "f32:2,3", "--input", "f32:2,3", "--input", "f32:2,3", "--format", "json")
+        self.expect(f"in a tuple: {err}", [each["name"] for each in json.loads(out)["model"]["inputs"]], ["x", "p.0", "p.1.0", "p.2.a", "p.2.b"])
+
     # Lists of any length, as a whole and inside of others; members of what stands in tuples.
     def stated(self):
         for module, specs, inputs in (
@@ -233,7 +249,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in checks.advised, checks.refused, checks.stated:
+        for part in checks.advised, checks.refused, checks.in_order, checks.stated:
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0
