@@ -8,6 +8,7 @@
 #include "compatcheck/error.h"
 #include "inference/infer.h"
 #include "ir/value_name.h"
+#include "passes/passes.h"
 #include "symbolic/evaluate.h"
 #include "symbolic/quantizer.h"
 
@@ -69,6 +70,30 @@ std::string number_option(const ir::TypeRef& type) {
 
 void append_option(std::string& options, const std::string& said) {
   options += (options.empty() ? "--input " : " --input ") + said;
+}
+
+// A list of numbers: any number of them, so many, and known ones.
+template <class Add>
+void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, const Add& add) {
+  const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
+  if (member.empty()) return;
+  const std::string whole = name + "=" + member.substr(0, member.find(':') + 1) + inference::dimension_name(name, 0);
+  add({whole}, "--input " + whole);
+  std::vector<std::string> said, known;
+  for (int count = 0; count < most_tried_members; ++count) {
+    said.push_back(name + "." + std::to_string(count) + "=" + member);
+    add(said, "--input " + said.front() +
+                  " and one such option for each member of the list, or --inputs-from FILE with an example of " + name);
+  }
+  for (int count = 0; count < most_tried_members; ++count) {
+    const bool flags = ir::is(type->elements.front(), ir::TypeKind::boolean);
+    known.push_back(name + "." + std::to_string(count) + "=" + (flags ? "true" : std::to_string(count)));
+    add(known, "--input " + known.front() + " and one such option for each member of the list, with your own values");
+  }
+}
+
+bool asks_for(const Outcome& outcome, std::size_t input) {
+  return outcome.status == Status::needs_input && outcome.wants.size() == 1 && outcome.wants.front() == input;
 }
 
 // Whether the tries cover everything that options can state about such an input.
@@ -323,8 +348,13 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
   const std::string name = ir::input_name(input);
   const ir::TypeRef& type = ir::without_optional(input.type());
   std::vector<std::string> members;
-  for (std::size_t i = 0; i < (ir::is(type, ir::TypeKind::tuple) ? type->elements.size() : 1); ++i)
-    members.push_back(name + "." + std::to_string(i));
+  if (ir::is(type, ir::TypeKind::dict)) {
+    for (const std::string& key : passes::read_members_of(model_.graph, name).value_or(std::vector<std::string>{"KEY"}))
+      members.push_back(name + "." + key);
+  } else {
+    for (std::size_t i = 0; i < (ir::is(type, ir::TypeKind::tuple) ? type->elements.size() : 1); ++i)
+      members.push_back(name + "." + std::to_string(i));
+  }
   CheckOptions asked = options_;
   asked.dims.clear();  // the names may be numbers in this try
   try {
@@ -354,19 +384,17 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
   if (may_be_none) add({name + "=none"}, "--input " + name + "=none");
   if (const std::string number = number_option(type); !number.empty())
     add({name + "=" + number}, "--input " + name + "=" + number);
-  if (const bool list = ir::is_tensor_list(type); may_be_none && (list || ir::is(type, ir::TypeKind::tuple)))
+  const bool dict = ir::is(type, ir::TypeKind::dict) && ir::is(type->elements.front(), ir::TypeKind::string);
+  if (const bool list = ir::is_tensor_list(type); may_be_none && (list || dict || ir::is(type, ir::TypeKind::tuple)))
     if (const auto& members = options_of_members(input); !members.empty()) {
       std::string text;
       for (const std::string& option : members) append_option(text, option);
-      add(members, text + (list ? " and one such option for each member of the list" : ""));
+      const bool keys = dict && members.front().starts_with(name + ".KEY=");
+      add(members, text + (list   ? " and one such option for each member of the list"
+                           : keys ? " for each KEY with its dtype and sizes"
+                                  : ""));
     }
-  const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
-  std::vector<std::string> said;
-  for (int count = 0; count < most_tried_members && !member.empty(); ++count) {
-    said.push_back(name + "." + std::to_string(count) + "=" + member);
-    add(said, "--input " + said.front() +
-                  " and one such option for each member of the list, or --inputs-from FILE with an example of " + name);
-  }
+  add_tries_of_numbers(name, type, add);
   return known->second;
 }
 
@@ -375,11 +403,17 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const std::vector<const Try*>& tries = tries_of_value(input);
-    std::vector<std::string> helpful;
-    for (const Try* each : tries)
-      if (!each->failing.at(opset).contains(call_of(*outcome.node)) && std::ranges::find(helpful, each->option) == helpful.end())
-        helpful.push_back(each->option);
     if (tries.empty()) continue;
+    std::vector<std::string> helpful;
+    for (const bool all : {true, false}) {  // rather what helps each call that asks for this input
+      for (const Try* each : tries)
+        if (std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
+              return (&other == &outcome || (all && asks_for(other, input.index()))) &&
+                     each->failing.at(opset).contains(call_of(*other.node));
+            }))
+          if (std::ranges::find(helpful, each->option) == helpful.end()) helpful.push_back(each->option);
+      if (helpful.size() > (ir::is(input.type(), ir::TypeKind::optional) ? 1 : 0)) break;
+    }
     const std::string name = ir::input_name(input);
     if (helpful.empty()) {
       if (!states_all(input.type())) continue;  // sizes or members that weren't tried may decide it
@@ -389,8 +423,8 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
       outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
       continue;
     }
-    outcome.option = helpful.front();
-    for (std::size_t i = 1; i < helpful.size(); ++i) outcome.option += " or " + helpful[i];
+    outcome.option = helpful.front();  // None, and the most general of the others
+    if (helpful.size() > 1 && helpful.front().ends_with("=none")) outcome.option += " or " + helpful[1];
   }
 }
 

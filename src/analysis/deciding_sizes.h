@@ -29,7 +29,7 @@ class DecidingSizes {
         prepared_(prepared),
         opsets_(opsets),
         watch_(watch),
-        given_(options.inputs, model.graph) {}
+        given_(options.inputs, model.graph, model.defaults) {}
 
   // A call that fails for named sizes and converts for numbers needs input, whether the names were assumed or given by the user.
   void leave_to_inputs(conversion::Assessment& assessment, int opset);

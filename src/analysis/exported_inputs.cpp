@@ -90,8 +90,8 @@ class StatedInputs {
 
   CheckOptions options() {
     apply_names();
-    const auto stated = stated_sizes(options_.inputs, model_.graph);
-    const auto facts = match_inputs(options_.inputs, model_.graph);  // refuses what no model takes
+    const auto stated = stated_sizes(options_.inputs, model_.graph, model_.defaults);
+    const auto facts = match_inputs(options_.inputs, model_.graph, model_.defaults);  // refuses what no model takes
     for (std::size_t i = 0; i < stated.size(); ++i) apply_input(options_.inputs[i], stated[i], facts[i].fact);
     refuse_by_guards(with_numbers());
     CheckOptions settled = options_;
@@ -254,7 +254,7 @@ class StatedInputs {
 // Names in the options' texts, by the symbols in their places.
 SymbolNames names_given(const Model::State& model, const CheckOptions& options) {
   SymbolNames names;
-  for (const StatedSizes& stated : stated_sizes(options.inputs, model.graph)) {
+  for (const StatedSizes& stated : stated_sizes(options.inputs, model.graph, model.defaults)) {
     const auto input = std::ranges::find(model.exported->inputs, stated.input, &ExportedInput::name);
     if (input == model.exported->inputs.end()) continue;
     for (std::size_t dim = 0; dim < std::min(stated.dims.size(), input->sizes.size()); ++dim)
@@ -275,7 +275,7 @@ CheckOptions with_exported_inputs(const Model::State& model, CheckOptions option
 std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector<std::string> inputs) {
   if (!model.exported) return inputs;
   std::vector<std::string> kept;
-  const auto all = stated_sizes(inputs, model.graph);
+  const auto all = stated_sizes(inputs, model.graph, model.defaults);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto input = std::ranges::find(model.exported->inputs, all[i].input, &ExportedInput::name);
     if (input == model.exported->inputs.end() || input->sizes.size() != all[i].dims.size() || input->sizes.empty()) {

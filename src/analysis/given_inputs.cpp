@@ -57,7 +57,8 @@ bool covers(const std::string& name, const std::string& other) { return name == 
 
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
-  GivenInputs given{.facts = match_inputs(options.inputs, graph), .left_out = {}, .numbers = {}, .values = {}, .warnings = {}};
+  GivenInputs given{
+      .facts = match_inputs(options.inputs, graph, defaults), .left_out = {}, .numbers = {}, .values = {}, .warnings = {}};
   for (const auto& fact : given.facts)
     if (auto value = fact.fact.number() ? symbolic::constant_of(*fact.fact.number()) : std::nullopt)
       for (const ir::Value* input : graph.inputs())

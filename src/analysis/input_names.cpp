@@ -61,6 +61,11 @@ std::string known_names(const std::vector<InputLeaf>& leaves) {
   return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
 }
 
+std::optional<std::vector<std::string>> members_read(const std::string& name, const InputLeaf& leaf, const ir::Graph& graph) {
+  const ir::Value* input = graph.inputs()[leaf.input];
+  return name == ir::input_name(*input) ? passes::read_members(graph, input) : passes::read_members_of(graph, name);
+}
+
 ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
   ir::TypeRef declared = leaf.type;
   std::string name = leaf.name;
@@ -79,14 +84,10 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
     if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
       refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
                        " members: " + joined(name, places_of(*type)));
-    if (name == leaf.name) {
-      const ir::Value* input = graph.inputs()[leaf.input];
-      if (name != input->name() && name.find('.') != std::string::npos)
-        refuse(text, "'" + name + "' is " + ir::to_string(*type) + " in a tuple, of which no option can name members");
-      if (const auto read = passes::read_members(graph, input); read && std::ranges::find(*read, key) == read->end())
+    if (!tuple)
+      if (const auto read = members_read(name, leaf, graph); read && std::ranges::find(*read, key) == read->end())
         refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
                          (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
-    }
     name = member.substr(0, dot);
     declared = tuple ? type->elements[static_cast<std::size_t>(*place)] : type->elements.back();
     at = dot;
@@ -105,26 +106,31 @@ std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& 
   }
 }
 
-std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph) {
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph,
+                                        Defaulted defaults) {
   struct Slot {
     std::string name;
-    bool list = false;
+    bool list = false, defaulted = false;
   };
   std::vector<Slot> slots;
   for (const InputLeaf& leaf : input_leaves(graph)) {
-    const ir::Value* input = graph.inputs()[leaf.input];
     if (ir::is(leaf.type, ir::TypeKind::optional) && is_container_type(ir::without_optional(leaf.type))) continue;
-    const bool whole = leaf.name == ir::input_name(*input);
-    const bool container = whole && (ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict));
-    const auto members = container ? passes::read_members(graph, input) : std::nullopt;
+    const bool container = ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict);
+    const auto members = container ? members_read(leaf.name, leaf, graph) : std::nullopt;
     for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
-    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type)});
+    const bool defaulted =
+        std::ranges::find(defaults, leaf.input, &std::pair<std::size_t, ir::Constant>::first) != defaults.end();
+    if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type), defaulted});
   }
   std::erase_if(slots, [&](const Slot& slot) {
     return std::ranges::any_of(named,
                                [&](const std::string& name) { return name == slot.name || name.starts_with(slot.name + "."); });
   });
   const bool one_list = std::ranges::count_if(slots, &Slot::list) == 1;
+  if (one_list)
+    slots.erase(std::remove_if(std::ranges::find_if(slots, &Slot::list) + 1, slots.end(),
+                               [](const Slot& slot) { return slot.defaulted; }),
+                slots.end());
   const std::size_t more = one_list && count > slots.size() ? count - slots.size() : 0;
   std::vector<std::string> names;
   for (const Slot& slot : slots) {
@@ -134,11 +140,11 @@ std::vector<std::string> names_in_order(std::size_t count, const std::vector<std
   return names;
 }
 
-std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   std::vector<std::string> named;
   for (const std::string& text : texts)
     if (const auto equals = text.find('='); equals != text.npos) named.push_back(text.substr(0, equals));
-  return names_in_order(texts.size() - named.size(), named, graph);
+  return names_in_order(texts.size() - named.size(), named, graph, defaults);
 }
 
 }  // namespace compatcheck::analysis

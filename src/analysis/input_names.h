@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -32,11 +33,19 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
 // The same of any name, an input's or a member's; nullopt if an option can't name it.
 std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& graph);
 
+// Arguments that a call may leave out, by their number among the graph's inputs.
+using Defaulted = std::span<const std::pair<std::size_t, ir::Constant>>;
+
 // Returns the inputs that `count` options without names state: tensors and numbers in the order of the arguments, each member of
 // a list or dictionary one of them. A list gets one option; if it is the only list, it gets all surplus options. Containers that
-// may be None are stated by name. Inputs stated by name get none.
-std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph);
-std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph);
+// may be None, and arguments with defaults behind the only list, are stated by name. Inputs stated by name get none.
+std::vector<std::string> names_in_order(std::size_t count, const std::vector<std::string>& named, const ir::Graph& graph,
+                                        Defaulted defaults);
+std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
+
+// Returns the members of the named list or dictionary, the leaf's own or one inside of it, that the model reads; nullopt if it
+// may read others.
+std::optional<std::vector<std::string>> members_read(const std::string& name, const InputLeaf& leaf, const ir::Graph& graph);
 
 bool is_container_type(const ir::TypeRef& type);            // a list, dictionary or tuple
 std::vector<std::string> places_of(const ir::Type& tuple);  // "0", "1", …

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "compatcheck/error.h"
+#include "conversion/type_facts.h"
 #include "ir/dtype.h"
 #include "ir/quantizer_text.h"
 #include "ir/value_name.h"
@@ -65,6 +66,27 @@ symbolic::Fact fact_of_members(const InputSpec& spec) {
   return {.value = std::move(list)};
 }
 
+bool holds_number(const InputSpec& spec, const ir::TypeRef& type) {
+  if (ir::is(type, ir::TypeKind::boolean)) return spec.dtype == ir::DType::boolean;
+  if (ir::is(type, ir::TypeKind::integer)) return spec.dtype == ir::DType::i64;
+  return ir::is(type, ir::TypeKind::floating) && (spec.dtype == ir::DType::f32 || spec.dtype == ir::DType::f64);
+}
+
+// A list of numbers of this length, or of any length.
+std::optional<symbolic::Fact> numbers_of(const InputSpec& spec, const ir::TypeRef& type) {
+  if (spec.none || spec.dims.size() != 1 || !ir::is(type, ir::TypeKind::list)) return std::nullopt;
+  const ir::TypeRef& element = type->elements.front();
+  const auto count = number_in(spec.dims.front());
+  if (!holds_number(spec, element) || (count && *count > static_cast<std::int64_t>(passes::most_members))) return std::nullopt;
+  const symbolic::Fact number = conversion::fact_of_type(element);
+  symbolic::ListFact list;
+  if (count)
+    list.items.emplace(static_cast<std::size_t>(*count), number);
+  else
+    list.element = std::make_shared<const symbolic::Fact>(number);
+  return symbolic::Fact{.value = std::move(list)};
+}
+
 // Numbers, texts, devices: no dtype or sizes to state.
 bool is_plain_type(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer) || ir::is(type, ir::TypeKind::floating) || ir::is(type, ir::TypeKind::boolean) ||
@@ -103,23 +125,21 @@ std::optional<ir::Constant> stated_number(const std::string& text, const ir::Typ
 // An input that is a number or flag which only the model's caller knows: bool, i64, f32 or f64.
 std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
   if (spec.none || !spec.dims.empty() || !spec.value.empty()) return std::nullopt;
-  using Kind = symbolic::NumberFact::Kind;
-  if (ir::is(type, ir::TypeKind::boolean) && spec.dtype == ir::DType::boolean)
-    return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::boolean}};
-  if (ir::is(type, ir::TypeKind::integer) && spec.dtype == ir::DType::i64)
-    return symbolic::integer_fact(symbolic::Dim::any_integer(spec.name));
-  if (ir::is(type, ir::TypeKind::floating) && (spec.dtype == ir::DType::f32 || spec.dtype == ir::DType::f64))
-    return symbolic::Fact{.value = symbolic::NumberFact{.kind = Kind::floating}};
-  return std::nullopt;
+  if (!holds_number(spec, type)) return std::nullopt;
+  if (ir::is(type, ir::TypeKind::integer)) return symbolic::integer_fact(symbolic::Dim::any_integer(spec.name));
+  return conversion::fact_of_type(type);
+}
+
+std::string dtype_of_number(const ir::TypeRef& type) {
+  if (ir::is(type, ir::TypeKind::integer)) return "i64";
+  if (ir::is(type, ir::TypeKind::floating)) return "f64";
+  return ir::is(type, ir::TypeKind::boolean) ? "bool" : "";
 }
 
 // Returns the options that state an input that is a number.
 std::string options_of_number(const std::string& name, const ir::TypeRef& type) {
-  const char *any = "", *one = "";
-  if (ir::is(type, ir::TypeKind::integer)) any = "i64", one = "3";
-  if (ir::is(type, ir::TypeKind::floating)) any = "f64", one = "0.5";
-  if (ir::is(type, ir::TypeKind::boolean)) any = "bool", one = "true";
-  if (!*any) return "";
+  const std::string any = dtype_of_number(type), one = any == "i64" ? "3" : any == "f64" ? "0.5" : "true";
+  if (any.empty()) return "";
   const std::string option = "CheckOptions::inputs " + name + "=";
   return "; state its dtype, as in " + option + any + ", or its value, as in " + option + one;
 }
@@ -134,19 +154,38 @@ void check_channels(std::string_view text, const ir::Quantizer& quantizer, const
                      std::to_string(quantizer.axis) + " of size " + size);
 }
 
+void add_options(std::vector<std::string>& options, const std::string& name, const ir::TypeRef& type, const std::string& spec,
+                 const std::optional<std::vector<std::string>>& read) {
+  const ir::TypeRef& held = ir::without_optional(type);
+  if (!is_container_type(held)) {
+    const std::string number = dtype_of_number(held);
+    options.push_back(name + "=" + (number.empty() ? spec : number));
+    return;
+  }
+  std::vector<std::string> members = {ir::is(held, ir::TypeKind::dict) ? "KEY" : "0"};
+  if (ir::is(held, ir::TypeKind::tuple))
+    members = places_of(*held);
+  else if (read && !read->empty())
+    members = *read;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    add_options(options, name + "." + members[i], ir::is(held, ir::TypeKind::tuple) ? held->elements[i] : held->elements.back(),
+                spec, std::nullopt);
+}
+
 // An option that describes a tuple, list or dictionary as one tensor.
 [[noreturn]] void refuse_whole(std::string_view text, const std::string& name, const ir::TypeRef& type,
-                               std::optional<std::vector<std::string>> read) {
-  if (ir::is(type, ir::TypeKind::tuple)) read = places_of(*type);
+                               const std::optional<std::vector<std::string>>& read) {
   const std::string spec(text.substr(text.find('=') + 1));
-  const bool dict = ir::is(type, ir::TypeKind::dict), known = read && !read->empty();
+  const bool known = ir::is(type, ir::TypeKind::tuple) || (read && !read->empty());
+  const std::string number = ir::is(type, ir::TypeKind::list) ? dtype_of_number(type->elements.front()) : std::string();
+  std::vector<std::string> members;
+  add_options(members, name, type, spec, read);
   std::string options;
-  for (const std::string& member : known ? *read : std::vector<std::string>{dict ? "KEY" : "0"})
-    options += (options.empty() ? "" : " ") + ("CheckOptions::inputs " + name) + "." + member + "=" + spec;
-  refuse(text, "input '" + name + "' is no tensor, but " + ir::to_string(*type) + "; state its members, as in " + options +
-                   (known  ? ""
-                    : dict ? " for each KEY"
-                           : " and one such option for each member of the list"));
+  for (const std::string& member : members)
+    options += (options.empty() ? "CheckOptions::inputs " : " CheckOptions::inputs ") + member;
+  refuse(text, "input '" + name + "' is no tensor, but " + ir::to_string(*type) + "; state " +
+                   (number.empty() ? "" : "any number of them, as in CheckOptions::inputs " + name + "=" + number + ":n, or ") +
+                   (number.empty() ? "its members, as in " : "each, as in ") + options + (known ? "" : for_each_member(type)));
 }
 
 InputSpec parse_input(std::string_view text) {
@@ -190,6 +229,20 @@ std::optional<std::int64_t> number_in(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+std::vector<std::string> member_options(const std::string& name, const ir::TypeRef& type, const std::string& spec) {
+  std::vector<std::string> options;
+  add_options(options, name, type, spec, std::nullopt);
+  return options;
+}
+
+std::string for_each_member(const ir::TypeRef& type) {
+  const bool keys = ir::holds(*type, ir::TypeKind::dict), list = ir::holds(*type, ir::TypeKind::list);
+  return keys && list ? " for each KEY and each member of the lists"
+         : keys       ? " for each KEY"
+         : list       ? " and one such option for each member of the list"
+                      : "";
+}
+
 bool is_number(std::string_view size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }
 
 bool is_name(std::string_view text) {
@@ -202,9 +255,9 @@ NamedSize named_size(const std::string& text) {
   return {text.substr(0, equals), equals == text.npos ? "" : text.substr(equals + 1)};
 }
 
-std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const std::vector<InputLeaf> leaves = input_leaves(graph);
-  const std::vector<std::string> in_order = names_in_order(texts, graph);
+  const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
   std::vector<StatedSizes> all;
   std::size_t position = 0;
   for (const std::string& text : texts) {
@@ -231,9 +284,9 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
   return all;
 }
 
-std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph) {
+std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const auto leaves = input_leaves(graph);
-  const std::vector<std::string> in_order = names_in_order(texts, graph);
+  const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
   std::vector<conversion::InputFact> facts;
   std::set<std::string> given;
   std::size_t position = 0;
@@ -252,10 +305,11 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       refuse(text, "input '" + spec.name + "' is " + ir::to_string(*type) + ", and only an Optional input can be None");
     const auto number = number_of(spec, type);
     const auto value = stated_number(spec.value, type);
-    const bool whole = !spec.none && is_container_type(type) && leaf->name == spec.name;
-    const auto read = whole ? passes::read_members(graph, graph.inputs()[leaf->input]) : std::nullopt;
-    const bool members = whole && ir::is_tensor_list(leaf->type) && (!read || read->empty());
-    if (!spec.none && is_container_type(type) && !members) refuse_whole(text, spec.name, type, read);
+    const bool whole = !spec.none && is_container_type(type);
+    const auto read = whole && !ir::is(type, ir::TypeKind::tuple) ? members_read(spec.name, *leaf, graph) : std::nullopt;
+    const auto numbers = numbers_of(spec, type);
+    const bool members = whole && ir::is_tensor_list(type) && (!read || read->empty());
+    if (whole && !members && !numbers) refuse_whole(text, spec.name, type, read);
     if (!spec.none && is_plain_type(type) && !number && !value)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));
     if (!value && !spec.value.empty() && spec.dims.empty()) malformed(text, "'" + spec.value + "' is neither a size nor a name");
@@ -266,10 +320,11 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
         refuse(text, "the other option for '" + other + "' states the same input in another way");
     if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
       check_channels(text, *channels, spec.dims);
-    facts.push_back({spec.name, members  ? fact_of_members(spec)
-                                : value  ? symbolic::fact_of(*value)
-                                : number ? *number
-                                         : fact_of_spec(spec)});
+    facts.push_back({spec.name, members   ? fact_of_members(spec)
+                                : numbers ? *numbers
+                                : value   ? symbolic::fact_of(*value)
+                                : number  ? *number
+                                          : fact_of_spec(spec)});
   }
   return facts;
 }

@@ -11,8 +11,8 @@ void add_once(std::vector<std::int64_t>& numbers, std::int64_t number) {
 
 }  // namespace
 
-NamedSizes::NamedSizes(std::span<const std::string> texts, const ir::Graph& graph)
-    : texts_(texts.begin(), texts.end()), stated_(stated_sizes(texts, graph)) {
+NamedSizes::NamedSizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults)
+    : texts_(texts.begin(), texts.end()), stated_(stated_sizes(texts, graph, defaults)) {
   const std::vector<InputLeaf> leaves = input_leaves(graph);
   for (const StatedSizes& stated : stated_) {
     const InputLeaf* leaf = find_leaf(stated.input, leaves);

@@ -25,7 +25,7 @@ class NamedSizes {
   };
 
   // `texts` are CheckOptions::inputs, which fit the graph.
-  NamedSizes(std::span<const std::string> texts, const ir::Graph& graph);
+  NamedSizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
 
   const std::vector<Name>& names() const { return names_; }  // each once, in the order of the options
   std::vector<Said> with(const std::map<std::string, std::int64_t>& numbers) const;

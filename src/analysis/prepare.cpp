@@ -14,6 +14,7 @@
 #include "conversion/facts.h"
 #include "conversion/interface.h"
 #include "inference/infer.h"
+#include "ir/value_name.h"
 #include "passes/normalize.h"
 #include "passes/passes.h"
 #include "passes/stack_in_loops.h"
@@ -211,6 +212,15 @@ void check_told(const passes::StateAttribute& state, const std::vector<std::stri
            state.input + "=f32:3");
 }
 
+// Makes a list that may be None a list if it is stated as a whole.
+void take_lists(ir::Graph& graph, const std::vector<conversion::InputFact>& given) {
+  for (ir::Value* input : graph.inputs()) {
+    const auto fact = std::ranges::find(given, ir::input_name(*input), &conversion::InputFact::name);
+    const ir::TypeRef held = ir::without_optional(input->type());
+    if (fact != given.end() && fact->fact.list() && ir::is(held, ir::TypeKind::list)) input->set_type(held);
+  }
+}
+
 Prepared prepare_given(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
                        const std::vector<std::string>& members, std::vector<conversion::InputFact> growth) {
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
@@ -233,6 +243,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   const auto part = [&](ir::Graph& whole) {
     take_values(whole, given.left_out);
     take_values(whole, given.numbers);
+    take_lists(whole, given.facts);
     return passes::part_inputs(whole, told) > 0;
   };
   std::optional<Preparation> asserting;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/input_spec.h"
 #include "inference/infer.h"
 #include "inference/leaves.h"
 #include "ir/value_name.h"
@@ -40,6 +41,17 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   return text;
 }
 
+// Options for the members of a dictionary or list; empty if they can't be stated, or what is known of another input says more.
+std::string asked_members(const std::string& name, const ir::TypeRef& type) {
+  const bool lists = ir::is(type, ir::TypeKind::list) && is_container_type(ir::without_optional(type->elements.front()));
+  if ((!lists && !ir::is(type, ir::TypeKind::dict)) || instead_of_option(name, type)) return {};
+  const std::string sizes = inference::dimension_name(name, 0) + "," + inference::dimension_name(name, 1);
+  std::string text;
+  for (const std::string& option : member_options(name, type, "f32:" + sizes))
+    text += (text.empty() ? "--input " : " --input ") + option;
+  return text + for_each_member(type) + (ir::holds(*type, ir::TypeKind::tensor) ? " with its dtype and sizes" : "");
+}
+
 bool is_number_type(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean) || ir::is(type, number);
@@ -57,7 +69,7 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
   }
   if (ir::is(type, tuple)) {
     for (const ir::TypeRef& member : type->elements)
-      if (ir::is(member, list) || ir::is(member, dict) || instead_of_option(name, member))
+      if (instead_of_option(name, member))
         return "give the model an argument for each member of '" + name + "', and save it again";
     return std::nullopt;
   }
@@ -133,20 +145,24 @@ void advise_constants(conversion::Assessment& assessment, const symbolic::FactTa
     if (outcome.status != conversion::Status::refused || !outcome.of_unknown || !outcome.hint.empty() || !of_value) continue;
     const auto inputs = numbers_behind(*outcome.node, facts);
     std::string names, options;
-    bool can_be_stated = true;
+    bool can_be_stated = true, lists = false;
     for (const ir::Value* input : inputs) {
-      const std::string name = ir::input_name(*input), value = example_number(input->type());
+      const ir::TypeRef& type = ir::without_optional(input->type());
+      const bool list = ir::is(type, ir::TypeKind::list);
+      const std::string name = ir::input_name(*input), value = example_number(list ? type->elements.front() : type);
       names += (names.empty() ? "'" : ", '") + name + "'";
-      options += (options.empty() ? "--input " : " --input ") + name + "=" + value;
+      options += (options.empty() ? "--input " : " --input ") + name + (list ? ".0=" : "=") + value;
       can_be_stated = can_be_stated && !value.empty();
+      lists = lists || list;
     }
+    if (lists) options += " and one such option for each member of the list";
     if (inputs.empty()) continue;
     outcome.reason +=
         ": it must be known while converting, and follows from " + std::string(inputs.size() == 1 ? "input " : "inputs ") + names;
-    outcome.hint = (can_be_stated ? options + " with your own " + (inputs.size() == 1 ? "value" : "values") + ", or " : "") +
-                   "set " + names + " in __init__, as " +
-                   (inputs.size() == 1 ? "an attribute of the module" : "attributes of the module") +
-                   ", and save the model again";
+    outcome.hint =
+        (can_be_stated ? options + " with your own " + (inputs.size() == 1 && !lists ? "value" : "values") + ", or " : "") +
+        "set " + names + " in __init__, as " + (inputs.size() == 1 ? "an attribute of the module" : "attributes of the module") +
+        ", and save the model again";
   }
 }
 
@@ -171,12 +187,9 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
   if (wanted.option.empty() && facts.of(value).tensor()) {  // all is known but what the sizes are
     wanted.what = "the sizes of input '" + name + "'";
     wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + " with numbers instead of the names";
-  } else if (ir::is(value->type(), ir::TypeKind::dict) && ir::is(value->type()->elements.front(), ir::TypeKind::string) &&
-             ir::is(value->type()->elements.back(), ir::TypeKind::tensor)) {
-    wanted.what = "the keys of input '" + name + "'";
-    wanted.option = "--input " + name + ".KEY=f32:" + inference::dimension_name(name, 0) + "," +
-                    inference::dimension_name(name, 1) +
-                    " for each KEY with its dtype and sizes, or --inputs-from FILE with an example of " + name;
+  } else if (const auto members = asked_members(name, value->type()); !members.empty() && wanted.option.empty()) {
+    wanted.what = (ir::is(value->type(), ir::TypeKind::dict) ? "the keys of input '" : "the members of input '") + name + "'";
+    wanted.option = members + ", or --inputs-from FILE with an example of " + name;
   } else if (const auto instead = instead_of_option(name, value->type()); instead && wanted.option.empty())
     wanted.option = "--input " + name + "=none if calls leave it out; no option states another value: " + *instead;
   else if (wanted.option.empty())

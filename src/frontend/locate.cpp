@@ -91,12 +91,19 @@ fs::path find_helper(const LoadOptions& options) {
   if (const fs::path self = executable_folder(); !self.empty())
     places = {self / helper_name, self / "libexec" / helper_name, self.parent_path() / "libexec" / helper_name};
   for (const fs::path& place : split_path(COMPATCHECK_HELPER_PLACES)) places.push_back(place);
-  std::string looked;
-  for (const fs::path& place : places) {
+  for (const fs::path& place : places)
     if (is_file(place)) return place;
-    looked += "\n  " + place.string();
-  }
-  throw UsageError("the program that reads TorchScript is not there; looked for" + looked + "\n  COMPATCHECK_HELPER can name it");
+  throw UsageError(missing_helper(places));
+}
+
+std::string missing_helper(const std::vector<fs::path>& places) {
+  std::string text =
+      "the helper program " + std::string(helper_name) + ", which runs models with libtorch, is not there; looked for";
+  for (const fs::path& place : places) text += "\n  " + place.string();
+  return text + "\n  in a clone of compatcheck's repository, of the same version, `make` builds it: build/libexec/" +
+         helper_name +
+         "; `make wheel LIBTORCH=ON` then builds the Python package with it\n  COMPATCHECK_HELPER=FILE names a helper program "
+         "elsewhere";
 }
 
 Libtorch find_libtorch(const LoadOptions& options) {

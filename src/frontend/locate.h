@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "frontend/load.h"
 
@@ -16,6 +17,8 @@ struct Libtorch {
 
 // Throws UsageError saying what was looked for and where.
 std::filesystem::path find_helper(const LoadOptions& options);
+// The message if the helper is in none of these places: how to build it, and how to name one.
+std::string missing_helper(const std::vector<std::filesystem::path>& places);
 // The first that is given or found and that the helper was built for. One that was named by an option or a variable
 // and doesn't serve is an error; others are passed over.
 Libtorch find_libtorch(const LoadOptions& options);

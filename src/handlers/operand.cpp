@@ -90,7 +90,7 @@ Operand operand_of(const Fact& fact, const ir::TypeRef& type, const FreshValue& 
     return {fresh(*tensor->dtype, false)};
   }
   if (const auto* known = fact.number()) return number_operand(*known, fresh);
-  if (const auto* known = fact.list()) return list(*known, type, fresh);
+  if (const auto* known = fact.list()) return list(*known, ir::without_optional(type), fresh);
   if (const auto* known = std::get_if<symbolic::ConstantFact>(&fact.value)) return {Known{known->value}};
   if (type &&
       (type->kind == TypeKind::tensor || (type->kind == TypeKind::optional && type->elements.front()->kind == TypeKind::tensor)))

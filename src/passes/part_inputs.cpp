@@ -38,7 +38,7 @@ bool add_reads(const ir::Order& order, const ir::Value* value, Keys& keys) {
   for (const ir::Use& use : uses) {
     const ir::Node& user = *use.user;
     if (user.is("aten::__is__") || user.is("aten::__isnot__")) continue;
-    if ((user.is("prim::DictConstruct") || user.is("prim::ListConstruct")) && user.output()->unused()) continue;  // parted
+    if (user.op().ends_with("Construct") && user.outputs().size() == 1 && user.output()->unused()) continue;  // parted
     if (user.is("prim::unchecked_cast") || user.is("aten::_unwrap_optional")) {
       if (!add_reads(order, user.output(), keys)) return false;
     } else if (user.is("prim::ListUnpack")) {
@@ -77,6 +77,14 @@ std::optional<std::size_t> place_of(const std::string& key) {
   return error == std::errc() && end == key.data() + key.size() && place < most_members ? std::optional(place) : std::nullopt;
 }
 
+bool holds_containers(const ir::TypeRef& tuple) {
+  return std::ranges::any_of(tuple->elements, [](const ir::TypeRef& element) {
+    const ir::TypeRef& held = ir::without_optional(element);
+    return ir::is(held, ir::TypeKind::list) || ir::is(held, ir::TypeKind::dict) ||
+           (ir::is(held, ir::TypeKind::tuple) && holds_containers(held));
+  });
+}
+
 // The members' names; empty: the input stays whole.
 Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vector<std::string>& told) {
   Keys keys = told_keys(input->name(), told);
@@ -87,7 +95,8 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
     for (std::string& key : keys) add_once(all, std::move(key));
     return all;
   }
-  if (ir::is(type, ir::TypeKind::tuple) && type != input->type() && !keys.empty()) {  // all members or None
+  const bool may_be_none = type != input->type();
+  if (ir::is(type, ir::TypeKind::tuple) && (may_be_none ? !keys.empty() : holds_containers(type))) {  // all members or None
     keys.clear();
     for (std::size_t i = 0; i < type->elements.size(); ++i) keys.push_back(std::to_string(i));
     return keys;
@@ -108,7 +117,7 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
   return keys;
 }
 
-bool holds_containers(const ir::TypeRef& type) {
+bool members_are_containers(const ir::TypeRef& type) {
   const ir::TypeRef& held = type->elements.back();
   return ir::is(held, ir::TypeKind::dict) || ir::is(held, ir::TypeKind::list);
 }
@@ -127,20 +136,39 @@ void replace_reads(const ir::Value* input, const std::string& member, ir::Value*
   }
 }
 
+// Reads of a tuple's members, which may be lists and dictionaries to take apart next.
+void replace_tuple_reads(const ir::Value* input, const std::vector<ir::Value*>& parts) {
+  const std::vector<ir::Use> uses(input->uses().begin(), input->uses().end());
+  for (const ir::Use& use : uses) {
+    if (use.user->is("prim::TupleUnpack") && use.user->outputs().size() == parts.size()) {
+      for (std::size_t i = 0; i < parts.size(); ++i) use.user->outputs()[i]->replace_all_uses_with(parts[i]);
+      use.user->erase();
+    } else if (use.user->is("prim::TupleIndex") && use.operand == 0) {
+      const auto* place = known<std::int64_t>(use.user->input(1));
+      if (!place || *place < 0 || *place >= static_cast<std::int64_t>(parts.size())) continue;
+      use.user->output()->replace_all_uses_with(parts[static_cast<std::size_t>(*place)]);
+      use.user->erase();
+    }
+  }
+}
+
 ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& members) {
   const ir::TypeRef& type = ir::without_optional(input->type());
   const bool dict = ir::is(type, ir::TypeKind::dict), tuple = ir::is(type, ir::TypeKind::tuple);
   ir::Node* whole = graph.create(dict ? "prim::DictConstruct" : tuple ? "prim::TupleConstruct" : "prim::ListConstruct");
   graph.top()->prepend(whole);
   whole->add_output(type);
-  const bool is_read_only = !tuple && holds_containers(type) && read_members(graph, input);
+  std::vector<ir::Value*> parts;
+  const bool is_read_only = !tuple && members_are_containers(type) && read_members(graph, input);
   for (const std::string& member : members) {
     if (dict) whole->add_input(constant_before(whole, {member}));
     const ir::TypeRef& held = tuple ? type->elements[whole->inputs().size()] : type->elements.back();
     ir::Value* part = graph.top()->add_input(held, input->name() + "." + member);
     whole->add_input(part);
+    parts.push_back(part);
     if (is_read_only) replace_reads(input, member, part);
   }
+  if (tuple) replace_tuple_reads(input, parts);
   return whole;
 }
 
@@ -163,6 +191,17 @@ std::size_t part_once(ir::Graph& graph, const std::vector<std::string>& told) {
 }
 
 }  // namespace
+
+std::optional<std::vector<std::string>> read_members_of(const ir::Graph& graph, const std::string& name) {
+  ir::Graph parted = graph.clone();
+  part_inputs(parted, {});
+  Keys keys;
+  for (const ir::Value* input : parted.inputs()) {
+    if (input->name() == name) return read_members(parted, input);
+    for (std::string& key : told_keys(name, {input->name()})) add_once(keys, std::move(key));
+  }
+  return keys.empty() ? std::nullopt : std::optional(std::move(keys));
+}
 
 std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, const ir::Value* input) {
   Keys keys;

@@ -46,6 +46,7 @@ bool fits(const OnnxGraph::Given& given, const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   if (!held || !given.dtype || !given.shape) return false;
   if (given.sequence) return ir::is_tensor_list(held);
+  if (ir::is(held, ir::TypeKind::list)) return fits_number(given, held->elements.front(), 1);
   if (!ir::is(held, ir::TypeKind::tensor)) return fits_number(given, held, 0);
   const bool dtype = held->tensor.dtype && *held->tensor.dtype != *given.dtype;
   const bool rank = held->tensor.sizes && held->tensor.sizes->size() != given.shape->size();
@@ -69,15 +70,15 @@ std::string spec_of(const OnnxGraph::Given& given, DimNames& names) {
 using OfModel = std::vector<std::optional<std::string>>;
 
 // The names in the model of the file's inputs: its own, or, if as many remain, those of the rest in order.
-OfModel names_in_model(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
+OfModel names_in_model(const std::vector<OnnxGraph::Given>& inputs, const Model::State& model) {
   OfModel found;
   std::vector<std::string> named;
   for (const OnnxGraph::Given& given : inputs) {
-    found.push_back(analysis::type_named(given.name, graph) ? std::optional(given.name) : std::nullopt);
+    found.push_back(analysis::type_named(given.name, model.graph) ? std::optional(given.name) : std::nullopt);
     if (found.back()) named.push_back(given.name);
   }
   const std::size_t others = inputs.size() - named.size();
-  const auto rest = analysis::names_in_order(others, named, graph);
+  const auto rest = analysis::names_in_order(others, named, model.graph, model.defaults);
   auto next = rest.begin();
   if (rest.size() != others) return found;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -94,13 +95,13 @@ std::string form(const ir::DType& dtype, std::size_t rank) {
 
 }  // namespace
 
-std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const ir::Graph& graph) {
-  const OfModel found = names_in_model(inputs, graph);
+std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs, const Model::State& model) {
+  const OfModel found = names_in_model(inputs, model);
   std::vector<std::string> specs;
   DimNames names;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (found[i])
-      if (const auto type = analysis::type_named(*found[i], graph); type && fits(inputs[i], *type))
+      if (const auto type = analysis::type_named(*found[i], model.graph); type && fits(inputs[i], *type))
         specs.push_back(*found[i] + "=" + spec_of(inputs[i], names));
   return specs;
 }
@@ -110,10 +111,10 @@ namespace {
 std::string name_in(const std::string& spec) { return spec.substr(0, spec.find('=')); }
 
 // A file may hold any text.
-bool states_value(const std::string& line, const ir::Graph& graph) {
+bool states_value(const std::string& line, const Model::State& model) {
   if (line.find('=') == line.npos) return false;
   try {
-    const symbolic::Fact fact = analysis::match_inputs({&line, 1}, graph).front().fact;
+    const symbolic::Fact fact = analysis::match_inputs({&line, 1}, model.graph).front().fact;
     return fact.is_none() || (fact.number() && symbolic::constant_of(*fact.number()));
   } catch (const UsageError&) {
     return false;
@@ -160,7 +161,8 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::vector<std::string> with_values(const std::vector<std::string>& specs, const std::string& metadata, const ir::Graph& graph) {
+std::vector<std::string> with_values(const std::vector<std::string>& specs, const std::string& metadata,
+                                     const Model::State& model) {
   std::vector<std::string> all, rest = specs;
   std::istringstream lines(metadata);
   for (std::string line; std::getline(lines, line);) {
@@ -168,7 +170,8 @@ std::vector<std::string> with_values(const std::vector<std::string>& specs, cons
     if (spec != rest.end()) {
       all.push_back(*spec);
       rest.erase(spec);
-    } else if (states_value(line, graph) && !is_stated(name_in(line), analysis::stated_sizes(specs, graph))) {
+    } else if (states_value(line, model) &&
+               !is_stated(name_in(line), analysis::stated_sizes(specs, model.graph, model.defaults))) {
       all.push_back(line);
     }
   }
@@ -177,8 +180,9 @@ std::vector<std::string> with_values(const std::vector<std::string>& specs, cons
 }
 
 std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, const std::vector<std::string>& inputs,
-                                      const ir::Graph& graph) {
-  const auto stated = analysis::stated_sizes(inputs, graph), in_file = analysis::stated_sizes(of_file, graph);
+                                      const Model::State& model) {
+  const auto stated = analysis::stated_sizes(inputs, model.graph, model.defaults),
+             in_file = analysis::stated_sizes(of_file, model.graph, model.defaults);
   std::map<std::string, std::string> called;  // what the options say of the file's names of sizes
   for (const analysis::StatedSizes& own : stated) {
     const auto other = std::ranges::find(in_file, own.input, &analysis::StatedSizes::input);
@@ -200,11 +204,11 @@ std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, c
 }
 
 std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& options,
-                         const ir::Graph& graph) {
-  const auto stated = analysis::stated_sizes(options, graph);
+                         const Model::State& model) {
+  const auto stated = analysis::stated_sizes(options, model.graph, model.defaults);
   std::vector<analysis::InputLeaf> open;
   std::vector<std::string> containers, unknown;
-  for (const analysis::InputLeaf& leaf : analysis::input_leaves(graph))
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph))
     if (has_members(leaf.type) && !is_stated(leaf.name, stated)) {
       open.push_back(leaf);
       containers.push_back(leaf.name);
@@ -213,36 +217,40 @@ std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std:
   std::map<std::string, std::size_t> places;
   DimNames names;
   for (const OnnxGraph::Given& given : inputs) {
-    if (analysis::type_named(given.name, graph)) continue;
+    if (analysis::type_named(given.name, model.graph)) continue;
     unknown.push_back(given.name);
     if (open.empty()) continue;
     const auto like = std::ranges::find_if(open, [&](const auto& leaf) { return given.name.starts_with(leaf.name + "_"); });
     const analysis::InputLeaf& leaf = like == open.end() ? open.back() : *like;
     text += " " + option_of_member(given, leaf, places[leaf.name]++, names);
   }
-  if (unknown.empty()) return {};
+  if (unknown.empty()) {
+    for (const std::string& spec : input_specs(inputs, model))
+      if (!is_stated(name_in(spec), stated)) text += " CheckOptions::inputs " + spec;
+    return text.empty() ? text : "the ONNX model has inputs that the TorchScript model isn't given; add" + text;
+  }
   const std::string lead = "the TorchScript model has no " + std::string(unknown.size() == 1 ? "input " : "inputs ") +
                            listed(unknown) + ", which the ONNX model has; ";
-  if (open.empty()) return lead + analysis::known_names(analysis::input_leaves(graph));
+  if (open.empty()) return lead + analysis::known_names(analysis::input_leaves(model.graph));
   return lead + "state which members of " + listed(containers) + " these are, in this order, as in" + text;
 }
 
-std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const ir::Graph& graph) {
-  const auto stated = analysis::stated_sizes(options, graph);
-  for (const analysis::InputLeaf& leaf : analysis::input_leaves(graph)) {
-    const ir::Value* input = graph.inputs()[leaf.input];
+std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const Model::State& model) {
+  const auto stated = analysis::stated_sizes(options, model.graph, model.defaults);
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph)) {
+    const ir::Value* input = model.graph.inputs()[leaf.input];
     if (!ir::is(leaf.type, ir::TypeKind::dict) || input->unused() || is_stated(leaf.name, stated)) continue;
-    if (const auto read = passes::read_members(graph, input); !read || read->empty()) return leaf.name;
+    if (const auto read = passes::read_members(model.graph, input); !read || read->empty()) return leaf.name;
   }
   return std::nullopt;
 }
 
 std::vector<std::string> members_in_order(const std::vector<std::string>& of_file, const CheckOptions& options,
-                                          const ir::Graph& graph) {
+                                          const Model::State& model) {
   std::vector<std::string> members;
   const auto holds_dict = [](const ir::Value* input) { return input->type() && ir::holds(*input->type(), ir::TypeKind::dict); };
-  if (std::ranges::none_of(graph.inputs(), holds_dict)) return members;
-  const auto facts = analysis::given_inputs(options, graph, {}).facts;
+  if (std::ranges::none_of(model.graph.inputs(), holds_dict)) return members;
+  const auto facts = analysis::given_inputs(options, model.graph, model.defaults).facts;
   for (const std::string& spec : of_file)
     if (std::ranges::find(facts, name_in(spec), &conversion::InputFact::name) != facts.end()) members.push_back(name_in(spec));
   return members;
@@ -258,9 +266,10 @@ void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata) 
 }
 
 void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file,
-                const ir::Graph& graph) {
+                const Model::State& model) {
   using analysis::is_number;
-  const auto stated = analysis::stated_sizes(inputs, graph), in_file = analysis::stated_sizes(of_file, graph);
+  const auto stated = analysis::stated_sizes(inputs, model.graph, model.defaults),
+             in_file = analysis::stated_sizes(of_file, model.graph, model.defaults);
   std::map<std::string, std::string> fixed;
   std::set<std::string> free;
   std::vector<std::string> named = inputs;

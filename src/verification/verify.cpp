@@ -149,7 +149,7 @@ class Verifying {
     std::vector<const ir::Constant*> rest;  // by place
     for (const auto& [name, value] : call.leaves)
       if (!is_taken(name)) rest.push_back(&value);
-    if (rest.size() != others.size()) throw UsageError(verification::how_to_state(given_, options_.convert.inputs, model_.graph));
+    if (rest.size() != others.size()) refuse(inputs_[others.front()]);
     for (std::size_t i = 0; i < rest.size(); ++i) values[others[i]] = *rest[i];
     return values;
   }
@@ -157,6 +157,11 @@ class Verifying {
   static std::optional<ir::Constant> named(const MadeCall& call, const std::string& input) {
     if (const auto* found = leaf(call, input)) return *found;
     return by_members(call, input);
+  }
+
+  [[noreturn]] void refuse(const std::string& input) const {
+    const std::string how = verification::how_to_state(given_, options_.convert.inputs, model_);
+    throw UsageError(how.empty() ? "the TorchScript model is given no value for the ONNX model's input '" + input + "'" : how);
   }
 
   // By an input of its name, or of a member or the list that it is a member of.
@@ -370,19 +375,19 @@ OfFile as_file_states(const Model::State& model, const std::filesystem::path& on
     options.convert.quantized_io = integers ? QuantizedIo::integers : QuantizedIo::floats;
     verification::requantize(given, *quantized);
   }
-  const auto inputs = verification::with_values(analysis::with_fixed_sizes(model, verification::input_specs(given, model.graph)),
-                                                file.metadata(analysis::values_metadata).value_or(""), model.graph);
+  const auto inputs = verification::with_values(analysis::with_fixed_sizes(model, verification::input_specs(given, model)),
+                                                file.metadata(analysis::values_metadata).value_or(""), model);
   if (!states_inputs(options))
     options.convert.inputs = inputs;
   else if (options.bisect || !options.repro.empty())
-    verification::keep_names(options.convert.inputs, options.convert.dims, inputs, model.graph);
+    verification::keep_names(options.convert.inputs, options.convert.dims, inputs, model);
   if (options.convert.inputs_from.empty() && !model.exported)
-    for (std::string& other : verification::other_inputs(inputs, options.convert.inputs, model.graph))
+    for (std::string& other : verification::other_inputs(inputs, options.convert.inputs, model))
       options.convert.inputs.push_back(std::move(other));
-  if (options.convert.inputs_from.empty() && verification::open_dictionary(options.convert.inputs, model.graph))
-    if (const std::string how = verification::how_to_state(given, options.convert.inputs, model.graph); !how.empty())
+  if (options.convert.inputs_from.empty() && verification::open_dictionary(options.convert.inputs, model))
+    if (const std::string how = verification::how_to_state(given, options.convert.inputs, model); !how.empty())
       throw UsageError(how);
-  auto members = verification::members_in_order(inputs, analysis::check_options(options.convert), model.graph);
+  auto members = verification::members_in_order(inputs, analysis::check_options(options.convert), model);
   return {std::move(options), std::move(members)};
 }
 

@@ -119,5 +119,13 @@ TEST_F(LocateTest, HelpersThatAreNamed) {
                   "COMPATCHECK_HELPER names /nonexistent/helper as the TorchScript helper program, which is not there"));
 }
 
+// The targets are those of our Makefile.
+TEST_F(LocateTest, SaysHowToBuildTheHelper) {
+  EXPECT_THAT(missing_helper({"/opt/bin/compatcheck-torchscript", "/usr/libexec/compatcheck-torchscript"}),
+              AllOf(HasSubstr("\n  /opt/bin/compatcheck-torchscript\n  /usr/libexec/compatcheck-torchscript\n"),
+                    HasSubstr("`make` builds it: build/libexec/compatcheck-torchscript"), HasSubstr("`make wheel LIBTORCH=ON`"),
+                    HasSubstr("COMPATCHECK_HELPER=FILE")));
+}
+
 }  // namespace
 }  // namespace compatcheck::frontend
