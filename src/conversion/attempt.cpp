@@ -191,6 +191,7 @@ class TrialOperands {
  private:
   handlers::Operand made_of(const ir::Value* value) {
     if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
+    if (passes::is_undefined(value)) return {handlers::Uninitialized{}};
     if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // of objects, whose facts don't say which they are
       handlers::List list;
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));

@@ -111,7 +111,8 @@ bool is_container_or_tuple(const ir::TypeRef& type) { return is_container_type(t
 // Whether the result of a branch or loop of this type becomes its parts, or a number.
 bool comes_apart(const ir::TypeRef& type) {
   using enum ir::TypeKind;
-  return ir::is(type, tuple) || ir::is(type, optional) || ir::is(type, string) || ir::is(type, named) || ir::is(type, device);
+  return needs_columns(type) || ir::is(type, tuple) || ir::is(type, dict) || ir::is(type, optional) || ir::is(type, string) ||
+         ir::is(type, named) || ir::is(type, device);
 }
 
 // Whether there is anything that the walk would do.

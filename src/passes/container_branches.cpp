@@ -143,10 +143,6 @@ struct ContainerWalk::Join {
 
   const Abstract& keep(Abstract abstract) { return kept.emplace_back(std::move(abstract)); }
 
-  static const Abstract* defined(const Abstract* abstract) {
-    return abstract && (abstract->followed() || !is_undefined(abstract->value)) ? abstract : nullptr;
-  }
-
   // One value for both ways: itself, a constant, or an output of the If.
   ir::Value* output(const std::array<ir::Value*, ways>& values) {
     if (values[0] == values[1] && values[0] && available_in(values[0], node->owner())) return values[0];
@@ -255,7 +251,8 @@ struct ContainerWalk::Join {
   bool merge_columns(Cell& cell, const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
     const std::array<const Cell*, ways> lists{a, b};
     std::optional<Layout> layout;
-    for (std::size_t way = 0; way < ways; ++way) {
+    const std::size_t first = b && b->layout ? 1 : 0;  // the codes of a list in columns stay as they are
+    for (const std::size_t way : {first, 1 - first}) {
       if (!lists[way] || (!lists[way]->whole && lists[way]->items.empty())) continue;
       const Cell list = *lists[way];
       auto of_way = at_end_of(way, [&] { return walk.layout_of_items(list, type); });

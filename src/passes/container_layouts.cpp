@@ -135,6 +135,15 @@ bool ContainerWalk::keeps_codes(const Layout& narrow, const Layout& wide) {
   return std::ranges::equal(narrow.parts, wide.parts, keeps_codes);
 }
 
+// Returns a layout for both, in which codes of `other` stay as they are if those of both can't.
+std::optional<Layout> ContainerWalk::widened(const Layout& layout, const Layout& other) {
+  Layout wide = layout;
+  if (!widen(wide, other)) return std::nullopt;
+  if (keeps_codes(other, wide)) return wide;
+  wide = other;
+  return widen(wide, layout) ? std::optional(wide) : std::nullopt;
+}
+
 std::optional<Layout> ContainerWalk::layout_of_items(const Cell& list, const ir::TypeRef& type) {
   if (list.layout) return *list.layout;
   if (list.whole) return layout_of_type(element_of(type));

@@ -14,7 +14,15 @@ namespace compatcheck::passes {
 bool ContainerWalk::Loop::widen(const Ends& ends) {
   bool more = false;
   const Cells heads_before = heads(ends);
-  for (auto& [i, plan] : plan_.carried) more = widen(plan, ends.heads.at(i), ends.values.at(i), ends, true) || more;
+  for (auto& [i, plan] : plan_.carried) {
+    const Abstract &head = ends.heads.at(i), &end = ends.values.at(i);
+    if (!defined(&head) && end.is_none()) {  // it may as well be None from the start
+      entries_.at(i) = Abstract::of(constant_before(node_, {}));
+      more = true;
+    } else {
+      more = widen(plan, head, end, ends, true) || more;
+    }
+  }
   for (const auto& [id, changed] : ends.changes) {
     if (!existed(id)) continue;
     const auto head = ends.head_cells.find(id);
@@ -32,6 +40,7 @@ bool ContainerWalk::Loop::widen(const Ends& ends) {
 
 // Adds the cells of a value whose contents are carried.
 void ContainerWalk::Loop::find_cells(const Plan& plan, const Abstract* abstract, Cells& cells) {
+  abstract = defined(abstract);
   if (plan.kind == Plan::Kind::contents) cells.push_back(abstract ? abstract->cell : std::nullopt);
   if (plan.kind == Plan::Kind::option) return find_cells(plan.parts[0], abstract ? content(*abstract) : nullptr, cells);
   for (std::size_t i = 0; i < plan.parts.size(); ++i)
@@ -160,6 +169,11 @@ const Cell& ContainerWalk::Loop::end_state(CellId id, const Ends& ends) const {
 
 bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
   using enum Plan::Kind;
+  if (!defined(&end) && plan.kind != choice) return false;
+  if (plan.kind == nothing && !defined(&head) && !is_choice(end)) {
+    plan = awaited(head, end, ends);
+    return true;
+  }
   if (plan.kind == option) {
     if (!is_settled(end)) refuse(head, end);
     const Abstract* inner = content(end);
@@ -189,9 +203,11 @@ bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract
     if (same(head, end)) return false;
     if (head.parts && end.parts && head.parts->size() == end.parts->size()) {
       plan.kind = parts;
+      plan.type = head.type;
       plan.parts.resize(head.parts->size());
     } else if (head.cell && end.cell && carried) {
       plan.kind = contents;
+      plan.type = walk_.heap_.origin(*head.cell).type;
       plan.contents = std::make_shared<CellPlan>(CellPlan{.items = std::vector<Plan>(walk_.heap_.at(*head.cell).items.size())});
     } else if (!head.followed() && !end.followed()) {
       plan.kind = value;
@@ -220,14 +236,18 @@ bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract
 void ContainerWalk::Loop::make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried) {
   const bool cells = has_cells(head) || has_cells(end);
   if (leaves_options_out() || !is_settled(head) || !is_settled(end) || (cells && !carried)) refuse(head, end);
-  if (plan.kind == Plan::Kind::contents &&
-      (plan.contents->layout || (plan.contents->whole && plan.contents->kind == Cell::Kind::dict)))
-    refuse(head, end);  // where it is None there are no columns to carry
-  in_option_ = true;
   const Abstract *before = content(head), *after = content(end);
   Plan inner = before ? std::move(plan) : all_of(*after, ends);
   if (before && after) widen(inner, *before, *after, ends, carried);
   plan = {.kind = Plan::Kind::option, .parts = {std::move(inner)}};
+}
+
+// The plan of a value that is undefined when the loop begins.
+ContainerWalk::Plan ContainerWalk::Loop::awaited(const Abstract& head, const Abstract& end, const Ends& ends) {
+  if (!is_settled(end)) refuse(head, end);
+  if (!end.present) return all_of(end, ends);
+  if (leaves_options_out()) refuse(head, end);
+  return {.kind = Plan::Kind::option, .parts = {all_of(*content(end), ends)}};
 }
 
 ContainerWalk::Plan ContainerWalk::Loop::all_of(const Abstract& abstract, const Ends& ends) {
@@ -238,11 +258,10 @@ ContainerWalk::Plan ContainerWalk::Loop::all_of(const Abstract& abstract, const 
     const Cell& cell = end_state(*abstract.cell, ends);
     const ir::TypeRef& type = walk_.heap_.origin(*abstract.cell).type;
     // Only the identity of the container itself is carried, not that of containers in it.
-    if (!cell.is_settled() || cell.layout || cell.is_table() || std::ranges::any_of(cell.items, has_cells) ||
-        (cell.kind == Cell::Kind::list && !is_plain_element(type->elements[0])))
-      refuse(abstract, abstract);
-    CellPlan contents{.whole = cell.kind == Cell::Kind::list, .kind = cell.kind, .keys = cell.keys};
-    for (std::size_t i = 0; i < cell.items.size() && !contents.whole; ++i) contents.items.push_back(all_of(cell.items[i], ends));
+    if (!cell.is_settled() || (!cell.is_table() && std::ranges::any_of(cell.items, has_cells))) refuse(abstract, abstract);
+    CellPlan contents{.whole = cell.whole, .kind = cell.kind, .keys = cell.keys};
+    if (cell.layout) contents.layout = *cell.layout;
+    for (const Abstract& item : cell.items) contents.items.push_back(all_of(item, ends));
     return {.kind = Plan::Kind::contents, .type = type, .contents = std::make_shared<CellPlan>(std::move(contents))};
   }
   if (is_choice(abstract)) {
@@ -262,8 +281,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
   if (head.kind == Cell::Kind::list && (head.whole || end.whole || head.items.size() != end.items.size())) {
     if (head.whole && end.whole && head.made == end.made && head.columns == end.columns) return false;
     if (needs_columns(origin.type))
-      if (const auto layout = in_option_ ? std::nullopt : layout_of(head, end, origin.type, ends))
-        return widen_layout(plan, *layout);
+      if (const auto layout = layout_of(head, end, origin.type, ends)) return widen_layout(plan, *layout);
     if (plan.layout) walk_.leave(origin.sites);
     if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites);
     plan = {.whole = true};
@@ -288,13 +306,16 @@ std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cel
   auto joint = walk_.layout_of_items(end, type);
   walk_.heap_.close();
   if (!layout || (!joint && !end.whole && end.items.empty())) return layout ? layout : joint;
+  if (joint && end.layout) return walk_.widened(*layout, *joint);
   return joint && walk_.widen(*layout, *joint) ? layout : std::nullopt;
 }
 
 bool ContainerWalk::Loop::widen_layout(CellPlan& plan, const Layout& layout) {
   if (plan.layout && ContainerWalk::keeps_codes(layout, *plan.layout)) return false;
-  if (plan.layout && !walk_.widen(*plan.layout, layout)) throw TooMuchWork{};
   if (!plan.layout) plan = {.whole = true, .layout = layout};
+  const auto wide = walk_.widened(*plan.layout, layout);
+  if (!wide) throw TooMuchWork{};
+  plan.layout = *wide;
   return true;
 }
 
@@ -346,7 +367,6 @@ bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cel
 
 bool ContainerWalk::Loop::widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin,
                                       const Ends& ends) {
-  if (in_option_) walk_.leave(origin.sites);
   if (head.is_table() && end.is_table() && !plan.whole && same(head.items[0], end.items[0]) &&
       same(head.items[1], end.items[1]) && !ends.changes.contains(*head.items[0].cell) &&
       !ends.changes.contains(*head.items[1].cell))

@@ -26,8 +26,9 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
     for (const auto& [identity, same] : identities(entered[p])) outer_.emplace(p, identity);
   for (const auto& [i, plan] : plan_.carried) {
     const Abstract& entry = entries_.at(i);
-    const auto keep = [&](ir::Value* before, const ir::TypeRef&) {
+    const auto keep = [&](ir::Value* before, const ir::TypeRef& type) {
       if (loop->input(i + 2) != before) loop->replace_input(i + 2, before);
+      body->inputs()[i + 1]->set_type(type);
       return body->inputs()[i + 1];
     };
     ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, loop, keep) : instance(plan, &entry, loop, carry);
@@ -71,9 +72,10 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
   return ends;
 }
 
-// `abstract` with what is carried in the places that the plan names. Null: it is None, and not there.
+// `abstract` with what is carried in the places that the plan names. Null: it is None, or undefined.
 Abstract ContainerWalk::Loop::instance(const Plan& plan, const Abstract* abstract, ir::Node* place, const Carry& carry) {
   using enum Plan::Kind;
+  if (plan.kind != nothing) abstract = defined(abstract);
   switch (plan.kind) {
     case nothing: return *abstract;
     case value: return Abstract::of(carry(abstract ? abstract->value : place ? undefined(plan.type, place) : nullptr, plan.type));
@@ -84,9 +86,9 @@ Abstract ContainerWalk::Loop::instance(const Plan& plan, const Abstract* abstrac
       return Abstract::of_parts(std::move(made), abstract ? abstract->type : plan.type);
     }
     case option: {
-      ir::Value* before = place ? presence(*abstract, place) : nullptr;
+      ir::Value* before = !place ? nullptr : abstract ? presence(*abstract, place) : constant_before(place, {false});
       ir::Value* present = carry(before, ir::simple_type(ir::TypeKind::boolean));
-      return Abstract::of_option(present, instance(plan.parts[0], content(*abstract), place, carry), site());
+      return Abstract::of_option(present, instance(plan.parts[0], abstract ? content(*abstract) : nullptr, place, carry), site());
     }
     case choice:
       return Abstract::of_choice(carry(place ? code_of(plan, abstract, place) : nullptr, ir::simple_type(ir::TypeKind::integer)),
@@ -137,6 +139,20 @@ bool ContainerWalk::Loop::makes_lists_in_columns() const {
 Cell ContainerWalk::Loop::fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, const Carry& carry) {
   Cell cell{.kind = plan.kind, .whole = plan.whole, .keys = plan.keys};
   if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
+  if (plan.layout) {
+    std::vector<ir::Value*> columns(column_types(*plan.layout).size());
+    if (place) columns = walk_.columns_of({}, {}, *plan.layout, place);
+    return carried_columns(plan, columns, carry);
+  }
+  if (plan.whole && plan.kind == Cell::Kind::dict) {
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+      const ir::TypeRef list = ir::list_of(type->elements[i]);
+      const CellId made = walk_.add_cell(fresh(*plan.items[i].contents, list, place, carry), list, plan_sites_);
+      add_elements(made, nullptr);
+      cell.items.push_back(Abstract::of_cell(made));
+    }
+    return cell;
+  }
   if (plan.whole) cell.made = carry(place ? undefined(type, place) : nullptr, type);
   for (const Plan& item : plan.items) cell.items.push_back(instance(item, nullptr, place, carry));
   return cell;
@@ -157,10 +173,7 @@ ir::Value* ContainerWalk::Loop::presence(const Abstract& abstract, ir::Node* pla
 
 Cell ContainerWalk::Loop::instance_of(const CellPlan& plan, const Abstract* list, const ir::TypeRef& type, ir::Node* place,
                                       const Carry& carry) {
-  if (list) return instance(plan, *list, place, carry);
-  std::vector<ir::Value*> nothing(plan.layout ? column_types(*plan.layout).size() : 1);
-  if (plan.layout) return carried_columns(plan, nothing, carry);
-  return {.whole = true, .made = carry(nullptr, type)};
+  return list ? instance(plan, *list, place, carry) : fresh(plan, type, place, carry);
 }
 
 // Returns a carried dictionary that is `before` when the loop begins.

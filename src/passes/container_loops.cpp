@@ -22,7 +22,8 @@ void ContainerWalk::Loop::run() {
       walk_.know(walk_.stand_in_for(node_, i), entry);
     }
     const bool optional = ir::is(node_->output(i - 2)->type(), ir::TypeKind::optional) && !leaves_options_out();
-    if (!entry.followed() && !(optional && is_settled(entry)) && !is_label(entry) && !is_undefined_label(entry)) continue;
+    const bool carried = entry.followed() || (optional && is_settled(entry)) || is_label(entry) || is_undefined_label(entry);
+    if (!carried && !awaits_container(entry)) continue;
     plan_.carried[i - 2];
     entries_[i - 2] = std::move(entry);
   }
@@ -39,6 +40,14 @@ void ContainerWalk::Loop::run() {
   if (widen(ends)) throw TooMuchWork{};
   if (later_trips) later_trips->erase();
   finish(ends);
+}
+
+// Whether it's a container, or an Optional, that a `return` in the loop gives.
+bool ContainerWalk::Loop::awaits_container(const Abstract& entry) const {
+  using enum ir::TypeKind;
+  if (defined(&entry)) return false;
+  const ir::TypeRef& type = entry.value->type();
+  return ir::is(type, list) || ir::is(type, dict) || (ir::is(type, optional) && !leaves_options_out());
 }
 
 bool ContainerWalk::Loop::writes_containers(const ir::Block& block) {
@@ -124,7 +133,10 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   std::map<std::size_t, Abstract> results;
   std::map<CellId, Cell> cells;
   for (const auto& [i, plan] : plan_.carried) {
-    const auto keep = [&](ir::Value*, const ir::TypeRef&) { return node_->output(i); };
+    const auto keep = [&](ir::Value*, const ir::TypeRef& type) {
+      node_->output(i)->set_type(type);
+      return node_->output(i);
+    };
     const Abstract& entry = entries_.at(i);
     results[i] = keeps_place(plan) ? instance(plan, &entry, nullptr, keep) : instance(plan, &entry, nullptr, take);
   }
@@ -150,9 +162,10 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   }
 }
 
-// Adds what is carried of a value at the end of a trip; `end` is null where it is None.
+// Adds what is carried of a value at the end of a trip; `end` is null where it is None or undefined.
 void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values) {
   using enum Plan::Kind;
+  end = defined(end);
   ir::Node* place = node_->blocks()[0]->return_node();
   if (plan.kind == option) {
     values.push_back(end ? presence(*end, place) : constant_before(place, {false}));
@@ -163,9 +176,14 @@ void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const E
   for (std::size_t i = 0; i < plan.parts.size(); ++i) collect(plan.parts[i], end ? &(*end->parts)[i] : nullptr, ends, values);
   if (plan.kind != contents) return;
   if (end) return collect(*plan.contents, end_state(*end->cell, ends), walk_.heap_.origin(*end->cell), ends, values);
-  if (plan.contents->whole) values.push_back(undefined(plan.type, place));
-  if (!plan.contents->may_miss.empty()) return collect(*plan.contents, Cell{}, {}, ends, values);
-  for (const Plan& item : plan.contents->items) collect(item, nullptr, ends, values);
+  collect_undefined(*plan.contents, plan.type, ends, values);
+}
+
+void ContainerWalk::Loop::collect_undefined(CellPlan& plan, const ir::TypeRef& type, const Ends& ends,
+                                            std::vector<ir::Value*>& values) {
+  if (plan.layout || !plan.may_miss.empty()) return collect(plan, Cell{}, {}, ends, values);
+  if (plan.whole && plan.kind == Cell::Kind::list) values.push_back(undefined(type, node_->blocks()[0]->return_node()));
+  for (const Plan& item : plan.items) collect(item, nullptr, ends, values);
 }
 
 void ContainerWalk::Loop::collect(CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends,

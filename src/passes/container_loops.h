@@ -57,6 +57,7 @@ class ContainerWalk::Loop {
   void run();
 
  private:
+  bool awaits_container(const Abstract& entry) const;
   static bool writes_containers(const ir::Block& block);
   void find_plan();
   ir::Node* copy();
@@ -102,6 +103,7 @@ class ContainerWalk::Loop {
   const Cell& end_state(CellId id, const Ends& ends) const;
   bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried);
   void make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried);
+  Plan awaited(const Abstract& head, const Abstract& end, const Ends& ends);
   Plan all_of(const Abstract& abstract, const Ends& ends);
   bool widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends);
   std::optional<Layout> layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type, const Ends& ends);
@@ -114,6 +116,7 @@ class ContainerWalk::Loop {
   // ---- container_loops.cpp: after the loop
   void finish(const Ends& ends);
   void collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values);
+  void collect_undefined(CellPlan& plan, const ir::TypeRef& type, const Ends& ends, std::vector<ir::Value*>& values);
   void collect(CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends, std::vector<ir::Value*>& values);
 
   ContainerWalk& walk_;
@@ -125,8 +128,7 @@ class ContainerWalk::Loop {
   std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
   // The identities of items of carried lists. Items of two such lists may be one object.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
-  bool repeats_ = false;    // an object may stand in two places of one of them
-  bool in_option_ = false;  // something that is carried may be None
+  bool repeats_ = false;  // an object may stand in two places of one of them
   bool runs_ = runs_at_least_once(*node_);
   Identity first_identity_ = walk_.heap_.new_identity();
   std::size_t cells_before_ = walk_.heap_.size();

@@ -284,8 +284,10 @@ void ContainerWalk::item(ir::Node* node) {
   if (cell.kind == Cell::Kind::dict) {
     if (cell.is_table()) return read_table(node, *from.cell);
     const auto key = as_constant(look(node->input(1)));
-    if (!key && may_become_table(*from.cell) && cell.keys.empty() && node->is("aten::get"))
+    if (!key && may_become_table(*from.cell) && cell.keys.empty()) {
+      if (!node->is("aten::get")) return visit_other(node);  // it raises, unless a later trip finds keys
       return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
+    }
     if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
     if (!key || !is_key(*key)) leave(from);
     const Abstract* found = cell.find(*key);

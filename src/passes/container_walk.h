@@ -211,6 +211,7 @@ class ContainerWalk {
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
   static std::optional<Layout> layout_of_type(const ir::TypeRef& type);
   bool widen(Layout& layout, const Layout& other);
+  std::optional<Layout> widened(const Layout& layout, const Layout& other);
   static bool keeps_codes(const Layout& narrow, const Layout& wide);
   std::optional<Layout> layout_of_items(const Cell& list, const ir::TypeRef& type);
   std::optional<Layout> joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type);

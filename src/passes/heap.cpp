@@ -23,6 +23,10 @@ bool is_label(const Abstract& abstract) {
   return constant && is_label_constant(*constant);
 }
 
+const Abstract* defined(const Abstract* abstract) {
+  return abstract && (abstract->followed() || !is_undefined(abstract->value)) ? abstract : nullptr;
+}
+
 bool is_undefined_label(const Abstract& abstract) {
   using enum ir::TypeKind;
   if (abstract.followed() || !is_undefined(abstract.value)) return false;

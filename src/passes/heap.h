@@ -62,7 +62,9 @@ struct Abstract {
 // A constant that ONNX has no value of, but a number among the others that it may be.
 bool is_label_constant(const ir::Constant& constant);
 bool is_label(const Abstract& abstract);
-bool is_undefined_label(const Abstract& abstract);  // what a way of the program that raises gives, or a return that hasn't come
+// Null if it's null or undefined: the result of a way that raises, or of a `return` that wasn't reached.
+const Abstract* defined(const Abstract* abstract);
+bool is_undefined_label(const Abstract& abstract);
 inline bool is_choice(const Abstract& abstract) {
   return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));
 }

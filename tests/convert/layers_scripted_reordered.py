@@ -97,7 +97,7 @@ def table_that_may_be_none(x: Tensor, n: Tensor):
     d: Optional[Dict[int, Tensor]] = None
     for i in range(int(n)):
         if d is None:
-            made: Dict[int, Tensor] = {}
+            made: Dict[int, Tensor] = {-1: x}
             d = made
         else:
             d[i] = x
