@@ -119,7 +119,7 @@ namespace {
 // Without aliases only values without memory are taken.
 std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const Aliases* aliases, const ir::Watch& watch) {
   const AttributeWrites writes(graph);
-  std::map<ObjectAttribute, std::pair<ir::Value*, ir::TypeRef>> made;  // and as what it was read
+  std::map<ObjectAttribute, std::pair<ir::Value*, ir::TypeRef>> made;  // and the type it was read with
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::GetAttr")) continue;

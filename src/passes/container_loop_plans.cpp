@@ -222,7 +222,7 @@ void ContainerWalk::Loop::make_option(Plan& plan, const Abstract& head, const Ab
   if (leaves_options_out() || !is_settled(head) || !is_settled(end) || (cells && !carried)) refuse(head, end);
   if (plan.kind == Plan::Kind::contents &&
       (plan.contents->layout || (plan.contents->whole && plan.contents->kind == Cell::Kind::dict)))
-    refuse(head, end);  // where it is None there are no columns to carry
+    refuse(head, end);  // there are no columns to carry when it is None
   in_option_ = true;
   const Abstract *before = content(head), *after = content(end);
   Plan inner = before ? std::move(plan) : all_of(*after, ends);

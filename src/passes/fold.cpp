@@ -211,7 +211,7 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
         type = ir::type_of(*result);
       replace(node->output(), constant_before(node, std::move(*result), type));
     }
-    if (node->blocks().empty()) node->erase();  // what blocks do beside is done all the same
+    if (node->blocks().empty()) node->erase();  // a node with blocks stays: the blocks may have effects
     ++folded;
   }
   return folded;

@@ -106,7 +106,7 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
     return asked_places(input);
   if (keys.empty()) return {};
   for (std::string& key : read_members(graph, input).value_or(Keys())) add_once(keys, std::move(key));
-  std::size_t count = 0;  // what lies before one that is told is a member, too
+  std::size_t count = 0;  // places before a named one are members, too
   for (const std::string& key : keys) {
     const auto place = place_of(key);
     if (!place) return {};

@@ -53,7 +53,7 @@ namespace {
 
 void add_assertions(const ir::Block& block, std::vector<const ir::Node*>& raising) {
   for (const ir::Node* node : block) {
-    if (is_exception(*node)) raising.push_back(node);  // in every run of the block
+    if (is_exception(*node)) raising.push_back(node);  // raises whenever the block runs
     const ir::Block* raises = raising_block(*node);
     for (const ir::Block* inner : node->blocks()) {
       if (inner != raises) {

@@ -18,7 +18,7 @@ namespace compatcheck::passes {
 // both in the order of the attributes.
 struct StateAttribute {
   std::string path;      // "layers.0.k_cache", as in the state_dict
-  ir::Constant initial;  // what the file holds
+  ir::Constant initial;  // the value in the file
   std::string input;     // the name of the graph's input: the path, or "state." and the path where an input has that name
   std::string output;    // "layers.0.k_cache.next"
 };
@@ -31,7 +31,7 @@ struct ContainerDecisions {
 
 struct MadeState {
   std::vector<StateAttribute> attributes;
-  std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // and why
+  std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // attributes that can't become inputs, and why
 };
 
 // The attributes that the graph still writes become inputs, and what they hold after the call outputs: reads and writes of
