@@ -21,7 +21,7 @@ class ExecutionModel {
 
   torch::jit::Module& module();  // torch::jit::load, to the CPU, in eval mode; throws libtorch's exceptions
   torch::jit::CompilationUnit& classes() { return *module()._ivalue()->compilation_unit(); }
-  const ir::Program& program();  // as the tool knows it
+  const ir::Program& program();  // the project's own representation
 
   // The live object, or packed parameters made anew from their parts. Throws ModelError for another that only the
   // code holds.

@@ -189,7 +189,7 @@ ir::Program read_program(const std::string& path, const std::vector<std::string>
     throw;
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& refusal) {  // of a file that isn't an archive of torch's at all
+  } catch (const std::exception& refusal) {  // the file isn't a torch archive at all
     throw ModelError(readable(refusal.what()));
   }
 }
