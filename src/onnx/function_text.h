@@ -26,7 +26,7 @@ class FunctionText {
   struct Attribute {
     std::string name;
     AttributeType type = AttributeType::undefined;          // type of its default, else type at the first reference to it
-    const ::onnx::AttributeProto* default_value = nullptr;  // null: a call must state it
+    const ::onnx::AttributeProto* default_value = nullptr;  // null: a call must set it
   };
 
   // At least one function. Names without a domain that ONNX lacks and the text defines are the text's. Throws TextFault.

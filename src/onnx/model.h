@@ -91,9 +91,8 @@ struct Initializer {
 
 struct Model {
   int opset = 0;
-  std::vector<std::pair<std::string, int>> domains;  // domains other than ONNX's own
-  std::map<std::string, int, std::less<>>
-      versions;  // of domains other than ONNX's own, used or not; domains not listed are at version 1
+  std::vector<std::pair<std::string, int>> domains;            // domains other than ONNX's own
+  std::map<std::string, int, std::less<>> versions;            // of domains except ONNX's own, used or not; default 1
   std::vector<std::shared_ptr<const FunctionText>> functions;  // the functions that nodes call
   bool compact = false;                                        // --prefer compact
   bool inline_functions = false;                               // replace calls of functions by the nodes of their bodies
