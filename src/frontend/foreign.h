@@ -17,7 +17,7 @@ struct Recognition {
   std::optional<files::ZipDirectory> directory;  // the directory of a zip
 };
 
-// Throws ModelError (without the file's name) for a file that is empty, truncated or damaged. Only the ending of `path` is used.
+// Throws ModelError (without the file's name) for a file that is empty, truncated or damaged. Uses only the ending of `path`.
 Recognition recognise(const files::InputFile& file, const std::filesystem::path& path);
 
 // "is a …, not TorchScript: …" for a format that is recognised, not read.

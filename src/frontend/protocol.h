@@ -100,7 +100,7 @@ struct ValuesReply {
   std::vector<std::uint64_t> executions;  // for each block
   std::vector<std::uint64_t> bytes;       // bytes of each value's tensors, by position, summed over executions
   bool too_many = false;                  // the values need more than `most_bytes`
-  std::vector<std::uint8_t> values;  // a snapshot: a list; for each of `wanted` a list; for each execution a tuple of the values
+  std::vector<std::uint8_t> values;       // a snapshot: a list; per block of `wanted` a list; per execution a tuple of values
 };
 struct SchemasReply {
   std::vector<std::string> schemas;

@@ -22,7 +22,7 @@ struct Fitting::Cone {
   std::unordered_set<const ir::Node*> refused_anyway;  // whatever the input is
   std::unordered_map<const ir::Node*, std::size_t> places;
 
-  // A member of a tuple begins where the tuple is taken apart.
+  // A member of a tuple begins where the tuple is unpacked.
   void begin(const Leaf& leaf) { begin(leaf.input, leaf.path); }
   void begin(const ir::Value* value, std::span<const std::size_t> path) {
     if (path.empty() || !std::ranges::all_of(value->uses(), takes_apart)) {

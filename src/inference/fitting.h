@@ -18,7 +18,7 @@ struct Hint {
   enum class Kind : std::uint8_t {
     operand,   // beside the input has the same rank
     constant,  // an operand whose dimensions in front may be missing
-    question,  // the model asks for this rank
+    question,  // the model tests for this rank
     number,    // a number is made of its only element
   };
   std::size_t place = 0;

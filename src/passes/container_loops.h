@@ -87,7 +87,7 @@ class ContainerWalk::Loop {
 
   // ---- container_loop_plans.cpp
   bool widen(const Ends& ends);
-  using Cells = std::vector<std::optional<CellId>>;  // the carried values that are cells, in order; none for a value that is None
+  using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
   static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
   Cells entered_cells() const;
   Cells cells_at_end(const Ends& ends) const;

@@ -39,7 +39,7 @@ class Functionalizer {
     std::uint32_t stamp = 0;
   };
 
-  // ---- What is known of each value, taken back at the end of a block
+  // ---- Knowledge about each value, undone at the end of a block
 
   const Newest& newest(const ir::Value* value) const { return newest_[value->id()]; }
   void set(const ir::Value* value, Newest state) {

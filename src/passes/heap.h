@@ -92,7 +92,7 @@ struct Cell {
   bool untouched = false;            // holds an attribute, which may be as it was when the call began
   std::vector<ir::Constant> keys{};  // keys of a dict; attribute names of an object
   std::vector<Abstract> items{};
-  std::vector<ir::Value*> present{};       // for a dict with keys that may be absent: a bool per key, null if the key is present
+  std::vector<ir::Value*> present{};       // for a dict with keys that may be absent: a bool per key; null: it is present
   bool unordered = false;                  // the order of a dict's keys isn't known
   ir::Value* made = nullptr;               // a value that holds the current contents, if there is one
   std::shared_ptr<const Layout> layout{};  // layout of a list that is kept in columns

@@ -199,7 +199,7 @@ class KnownTrips {
   std::size_t steps_left_ = 5'000;
 };
 
-// Such a loop runs so often, and asks for nothing after a trip.
+// Gives loops with a known number of trips this number and a condition that is always true.
 std::size_t count_trips(ir::Node* loop) {
   auto trips = counted_trips(loop);
   if (!trips) trips = KnownTrips(loop).count();

@@ -37,7 +37,7 @@ struct Pass {
   };
   std::string_view name;
   std::size_t (*run)(Work&);
-  // The step it reports, before and after the count, one or many; empty: housekeeping, not told.
+  // Text of the reported step before and after the count, singular and plural; empty: not reported.
   std::string_view verb, one, many;
   unsigned traits = 0;
   bool has(unsigned trait) const { return (traits & trait) != 0; }

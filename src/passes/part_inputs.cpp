@@ -122,7 +122,7 @@ bool members_are_containers(const ir::TypeRef& type) {
   return ir::is(held, ir::TypeKind::dict) || ir::is(held, ir::TypeKind::list);
 }
 
-// Reads of a member that is itself taken apart next.
+// Reads of a member that is itself split next.
 void replace_reads(const ir::Value* input, const std::string& member, ir::Value* part) {
   const std::vector<ir::Use> uses(input->uses().begin(), input->uses().end());
   for (const ir::Use& use : uses) {

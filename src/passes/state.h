@@ -42,7 +42,7 @@ MadeState attributes_to_state(ir::Graph& graph, const ir::Program& program, cons
                               const ir::Watch& watch = {});
 
 // For the graph as the other passes left it: values that no call reads before it writes them, or that no call changes, are no
-// state. The entries are taken out of `state`, their inputs and outputs out of the graph. Returns how many.
+// state. Removes the entries from `state` and their inputs and outputs from the graph. Returns how many.
 std::size_t drop_idle_state(ir::Graph& graph, std::vector<StateAttribute>& state);
 
 inline constexpr std::string_view state_obstacle = "state_obstacle";

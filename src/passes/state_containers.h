@@ -29,7 +29,7 @@ class ContainerState {
   bool close(ir::Graph& graph);
   bool settle(ir::Graph& graph, const MadeState& made);
 
-  // Objects and classes, with one more object for each attribute that close() has taken apart. Without functions.
+  // Objects and classes, with one more object for each attribute that close() has split. Without functions.
   const ir::Program& program() const { return apart_; }
   bool is_input(const std::string& name) const;  // whether open() made this input
 

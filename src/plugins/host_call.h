@@ -39,7 +39,7 @@ struct compatcheck_call {
 
 namespace compatcheck::plugins {
 
-// The plugin asked for what there isn't.
+// The plugin requested something that doesn't exist.
 struct Misuse {
   std::string reason;
 };

@@ -179,7 +179,7 @@ std::vector<std::pair<std::string, const FileSyntax*>> Definitions::every_file()
     std::ranges::replace(qualifier, '/', '.');
     try {
       if (const CodeFile* file = code(qualifier)) all.emplace_back(qualifier, &file->syntax());
-    } catch (const ModelError&) {  // whoever needs the file is told
+    } catch (const ModelError&) {  // reported when the file is needed
     }
   }
   return all;

@@ -16,7 +16,7 @@ namespace compatcheck::frontend::torchscript {
 
 class ExecutionModel {
  public:
-  // Nothing is read until it is asked for: a normalized graph seldom needs more than its own constants.
+  // Everything is read at the first use: a normalized graph seldom needs more than its own constants.
   explicit ExecutionModel(protocol::Model model) : model_(std::move(model)) {}
 
   torch::jit::Module& module();  // torch::jit::load, to the CPU, in eval mode; throws libtorch's exceptions

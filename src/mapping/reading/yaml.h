@@ -33,7 +33,7 @@ struct Pair {
   Node first, second;  // key, value
 };
 
-// A TableError that can be taken apart again.
+// A TableError that keeps its parts.
 struct DefectError : TableError {
   DefectError(mapping::Defect defect, std::string_view line);
   mapping::Defect defect;
