@@ -22,11 +22,11 @@ enum class SettledBy : std::uint8_t {
 struct Fit {
   Support support = Support::yes;
   std::string message{};
-  SettledBy settled_by = SettledBy::nothing;  // for unknown
+  SettledBy settled_by = SettledBy::nothing;  // if unknown
 };
 
-// One of several suffices; none: always. A name that the operator's version lacks, or that isn't given, breaks nothing but {none:
-// false}.
+// One of several suffices; none: always. Names that the operator's version lacks, or that the node doesn't set, violate only
+// {none: false}.
 Fit fits(const std::vector<mapping::Conditions>& when, const Node& node);
 
 // "5", "[1, 1]", "\"constant\"" as onnx spells a default.

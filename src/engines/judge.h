@@ -16,10 +16,10 @@ namespace compatcheck::engines {
 
 struct Verdict {
   Support support = Support::yes;
-  std::string rule{};                         // "CC101" … unless it is plainly supported
-  std::string message{};                      // for no and unknown
-  std::string note{};                         // for yes: a note for the user
-  SettledBy settled_by = SettledBy::nothing;  // for unknown
+  std::string rule{};                         // "CC101" …, unless the node is plainly supported
+  std::string message{};                      // if no or unknown
+  std::string note{};                         // if yes: a note for the user
+  SettledBy settled_by = SettledBy::nothing;  // if unknown
 };
 
 class Judge {

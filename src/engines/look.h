@@ -20,30 +20,30 @@ struct Looked {
   std::string name;  // "Conv", "com.microsoft::Gelu"
   Verdict verdict{};
   bool foreign = false;                      // not ONNX: an operator that the export type kept
-  bool body_taken = false;                   // for no and unknown: the engine supports the body of its ONNX function
-  const ::onnx::NodeProto* proto = nullptr;  // instead of `node` where a file was looked at
+  bool body_taken = false;                   // if no or unknown: the engine supports the body of its ONNX function
+  const ::onnx::NodeProto* proto = nullptr;  // set instead of `node` if a file was examined
 };
 
 struct Look {
   std::string out_of_range;   // why the engine supports no such model at all; empty: it may
-  std::vector<Looked> nodes;  // bodies included, in order
+  std::vector<Looked> nodes;  // includes bodies, in order
   int partitions = 0;
 
-  bool taken() const;  // all nodes: yes
+  bool taken() const;  // whether all nodes are supported
 };
 
-// Calls that were written as PyTorch's operators: no; unknown where it isn't known what they become.
+// Calls that were written as PyTorch operators: no; unknown if it isn't known what they become.
 using Kept = std::unordered_map<const ir::Node*, Support>;
 
 Look look_at(const onnx::Model& model, const Profile& profile, std::span<const mapping::OnnxChange> changes,
              const Kept& kept = {});
 
-// The same of a file's model whose types were inferred.
+// The same for a file's model whose types were inferred.
 Look look_at(const ::onnx::ModelProto& model, const Profile& profile, std::span<const mapping::OnnxChange> changes);
 
-// Groups of supported nodes as ONNX Runtime makes them: going through the graph in the order of its edges, all supported nodes
-// that can be reached come before the next unsupported one; what was taken until then is a group. Bodies have groups of their
-// own, unless all of the node is supported. `supported`: of for_each_node's order.
+// The number of groups of supported nodes that ONNX Runtime makes: it follows the graph's edges, and visits all supported nodes
+// that can be reached before the next unsupported one; those visited until then form a group. Bodies have groups of their own,
+// unless the whole node is supported. `supported`: in for_each_node's order.
 int count_partitions(const onnx::Model& model, const std::vector<bool>& supported);
 int count_partitions(const ::onnx::ModelProto& model, const std::vector<bool>& supported);
 

@@ -10,7 +10,7 @@
 namespace compatcheck::engines {
 namespace {
 
-constexpr std::int64_t most_elements = 4096;  // that conditions read
+constexpr std::int64_t most_elements = 4096;  // largest constant that conditions read
 
 std::optional<std::vector<double>> small_elements(const onnx::TensorData& data) {
   if (data.elements() > most_elements) return std::nullopt;

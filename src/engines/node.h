@@ -19,13 +19,13 @@
 namespace compatcheck::engines {
 
 struct Operand {
-  bool given = false;                // an input that isn't absent, an output that something reads
-  std::optional<ir::DType> dtype{};  // of a sequence: of its tensors; absent: not known
+  bool given = false;                // an input that isn't absent, or an output that something reads
+  std::optional<ir::DType> dtype{};  // for a sequence, its tensors' dtype; absent: not known
   bool sequence = false;
   std::optional<std::vector<onnx::Dimension>> shape{};
-  bool constant = false;                          // its elements stand in the model
-  bool folds = false;                             // it is made of such alone
-  std::optional<std::vector<double>> elements{};  // of a small constant
+  bool constant = false;                          // whether the model contains its elements
+  bool folds = false;                             // whether it is computed from constants alone
+  std::optional<std::vector<double>> elements{};  // a small constant's elements
 };
 
 struct Attribute {
@@ -37,8 +37,8 @@ struct Attribute {
 
 struct Node {
   std::string op, domain;
-  int version = 0;                       // of the operator; of one without a schema, its domain's
-  const onnx::Schema* schema = nullptr;  // null: not ONNX's
+  int version = 0;                       // the operator's version; without a schema, its domain's
+  const onnx::Schema* schema = nullptr;  // null: not an ONNX operator
   std::vector<Operand> inputs, outputs;
   std::vector<Attribute> attributes;
   // A model of this node alone, its inputs typed, with the functions that it may call.

@@ -113,7 +113,7 @@ class Partitions {
     for (std::size_t i = 0; i < waiting.size(); ++i)
       if (waiting[i] == 0) ready.push_back(i);
     int groups = 0;
-    bool open = false;  // a supported node was taken since the last group ended
+    bool open = false;  // whether the current group has a supported node
     while (!ready.empty() || !later.empty()) {
       if (ready.empty()) {
         open = false;

@@ -17,9 +17,9 @@ namespace compatcheck::engines {
 
 // How a node finds its entry.
 enum class Match : std::uint8_t {
-  kernel,  // by the operator's version, as ONNX Runtime's registry: within the entry's range
+  kernel,  // the operator's version is within the entry's range, as in ONNX Runtime's registry
   since,   // the newest translator that isn't newer than the operator's version
-  model,   // by the model's opset
+  model,   // the model's opset is within the entry's range
 };
 
 inline constexpr int no_end = std::numeric_limits<int>::max();
@@ -29,7 +29,7 @@ struct Versions {
   bool holds(int version) const { return first <= version && version <= last; }
 };
 
-// The types that an entry takes for a type parameter ("T"), an input or output ("X"), or a place ("inputs.0").
+// The types that an entry supports for a type parameter ("T"), an input or output ("X"), or a place ("inputs.0").
 struct TypeList {
   std::string of;
   bool excluded = false;           // all but these
@@ -40,7 +40,7 @@ struct Entry {
   std::vector<Versions> versions;  // empty: all
   std::vector<TypeList> types;
   std::vector<mapping::Conditions> when;  // any of these; empty: always
-  Support support = Support::yes;         // for a node that fits all this
+  Support support = Support::yes;         // for a node that meets all of the above
   std::string words;                      // the reason for no and unknown
   std::string note;                       // a note on a supported node
   mapping::Place place;
@@ -48,10 +48,10 @@ struct Entry {
 
 struct OperatorEntries {
   std::string name;            // "Conv", "com.microsoft::Gelu"
-  std::vector<Entry> entries;  // the first that takes a node
+  std::vector<Entry> entries;  // the first one that matches a node is used
 };
 
-// The shipped engine that runs what another doesn't take.
+// The shipped engine that runs what another one doesn't support.
 struct Behind {
   std::string engine;  // empty: none
   mapping::Place place;
@@ -63,16 +63,16 @@ struct Profile {
   std::optional<int> ir;           // the highest IR version
   Match match = Match::model;
   Support unlisted = Support::unknown;            // for an operator without entries
-  bool functions = false;                         // ONNX's functions become their bodies where no entry takes the node
-  Behind behind;                                  // and this engine doesn't, either: it is asked first, as by ONNX Runtime
-  std::shared_ptr<const Profile> profile_behind;  // that engine; set by profile_of() and read_own_profile()
-  std::vector<std::string> initializers;          // operators that become initializers when a model is loaded: nothing to take
+  bool functions = false;                         // inline ONNX functions that neither an entry nor the engine behind supports
+  Behind behind;                                  // asked before functions are inlined, as in ONNX Runtime
+  std::shared_ptr<const Profile> profile_behind;  // the engine that `behind` names; set by profile_of() and read_own_profile()
+  std::vector<std::string> initializers;          // operators that become initializers at load: no node to run
   std::vector<std::string> own;                   // names in ONNX's domain that no version of ONNX has
   std::vector<std::string> dtypes;                // the default where an entry states no types; empty: all
-  std::vector<std::pair<std::string, std::string>> reads;  // dtypes that are others to it, wherever they stand
+  std::vector<std::pair<std::string, std::string>> reads;  // dtypes that the engine reads as others everywhere
   std::vector<std::pair<std::string, std::string>> casts;  // its own casts of an unsupported dtype that a node reads
   std::string fallback;                                    // the handling of unsupported nodes
-  std::vector<OperatorEntries> operators;                  // by name
+  std::vector<OperatorEntries> operators;                  // sorted by name
 
   const OperatorEntries* find(std::string_view name) const;  // null if it isn't there
   std::string target() const { return engine + "@" + version; }

@@ -7,9 +7,9 @@
 namespace compatcheck::engines {
 
 struct Shipped {
-  std::string_view engine, version, bytes;  // as encode() wrote them
+  std::string_view engine, version, bytes;  // `bytes`: written by encode()
 };
 
-std::span<const Shipped> shipped();  // by engine
+std::span<const Shipped> shipped();  // sorted by engine
 
 }  // namespace compatcheck::engines

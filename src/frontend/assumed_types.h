@@ -11,7 +11,7 @@ namespace compatcheck::frontend {
 
 // The use that code makes of a call's result.
 struct ResultUse {
-  std::string type{};        // as the code states it, "List[Tensor]"; empty if it doesn't
+  std::string type{};        // the type that the code states, "List[Tensor]"; empty if none
   std::size_t targets = 1;   // `a, b = f(x)`; 0: the result is dropped
   bool unpacked = false;     // `a, b, = f(x)`: the result is a list or a tuple
   bool subscripted = false;  // `f(x)[0]`: a list

@@ -37,7 +37,7 @@ std::optional<StackFrame> parse_frame(std::string_view text) {
   return frame;
 }
 
-constexpr std::size_t longest_source = 200;  // of a source line, for the report
+constexpr std::size_t longest_source = 200;  // longest source line in the report
 
 }  // namespace
 

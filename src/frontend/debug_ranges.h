@@ -64,9 +64,9 @@ class DebugRanges {
     std::string file;
     std::int64_t first_line = 0;
     bool is_stack = false;
-    // Made when first asked for:
-    std::vector<std::size_t> begins;          // of each piece, in bytes
-    std::vector<std::string_view> functions;  // that each piece stands in
+    // Computed at the first use:
+    std::vector<std::size_t> begins;          // where each piece begins, in bytes
+    std::vector<std::string_view> functions;  // the function around each piece
   };
   struct Range {
     std::size_t offset;
@@ -88,10 +88,10 @@ class DebugRanges {
   std::span<const std::uint8_t> pickle_;
   StackFrames& frames_;
   bool read_ = false;
-  std::vector<std::string_view> strings_;  // in the pickle
+  std::vector<std::string_view> strings_;  // the pickle's strings
   std::vector<Text> texts_;
   std::unordered_map<files::PickleItemId, std::size_t> text_of_tuple_;
-  std::vector<Range> ranges_;  // by offset
+  std::vector<Range> ranges_;  // sorted by offset
 };
 
 }  // namespace compatcheck::frontend

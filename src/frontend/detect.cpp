@@ -16,7 +16,7 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t head_bytes = 64 << 10, zip_mark_bytes = 4;
 constexpr std::uint64_t small_file = 256 << 10, fetched_head = 4 << 10, fetched_tail = 128 << 10;
-constexpr std::uint64_t pickle_bytes = 64 << 20;  // of weights' names; a state_dict of 100,000 tensors needs 20 MB
+constexpr std::uint64_t pickle_bytes = 64 << 20;  // for weights' names; a state_dict of 100,000 tensors needs 20 MB
 
 bool starts_with(Head head, std::string_view magic, std::size_t at = 0) {
   return head.size() >= at + magic.size() &&

@@ -13,11 +13,11 @@ namespace compatcheck::frontend {
 
 struct Recognition {
   Format format = Format::unknown;
-  std::string detail;                            // a pickled module's class, what junk looks like; may be empty
-  std::optional<files::ZipDirectory> directory;  // of a zip
+  std::string detail;                            // details of the format, such as the class of a pickled module; may be empty
+  std::optional<files::ZipDirectory> directory;  // the directory of a zip
 };
 
-// Throws ModelError (without the file's name) for what is empty, truncated or damaged. `path` gives the ending alone.
+// Throws ModelError (without the file's name) for a file that is empty, truncated or damaged. Uses only the ending of `path`.
 Recognition recognise(const files::InputFile& file, const std::filesystem::path& path);
 
 // "is a …, not TorchScript: …" for a format that is recognised, not read.

@@ -17,7 +17,7 @@ constexpr std::uint64_t megabyte = 1 << 20;
 // Beyond these nobody can tell a bound from none, and the sums of clocks and of sizes stay in range.
 constexpr double longest_seconds = 1e9;
 constexpr std::uint64_t most_megabytes = std::uint64_t{1} << 40;
-constexpr std::uint64_t retire_bytes = 1024 * megabyte;  // what models left behind, before a fresh helper takes over
+constexpr std::uint64_t retire_bytes = 1024 * megabyte;  // a helper in which models left more memory than this is replaced
 
 std::string signal_name(int number) {
   const char* name = ::sigabbrev_np(number);

@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr rlim_t stack_bytes = rlim_t{64} << 20;
-constexpr off_t output_bytes = 16 << 20;  // of chatter kept
+constexpr off_t output_bytes = 16 << 20;  // output beyond this is discarded
 constexpr std::size_t tail_bytes = 2000;
 constexpr std::chrono::milliseconds leave_time{500};
 

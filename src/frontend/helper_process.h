@@ -56,7 +56,7 @@ class HelperProcess {
   pid_t pid_ = -1;
   std::unique_ptr<process::RunningProcess> running_;  // null: it has ended
   int socket_ = -1;
-  int output_ = -1;  // what it prints: an anonymous file
+  int output_ = -1;  // an anonymous file that receives its output
 };
 
 }  // namespace compatcheck::frontend

@@ -160,7 +160,7 @@ ir::Program Frontend::State::load_torchscript(const files::InputFile& file, cons
   }
 }
 
-// libtorch is asked for the schemas of operator libraries alone.
+// Uses libtorch only for the schemas of operator libraries.
 Loaded Frontend::State::load_exported(const files::InputFile& file, const files::ZipDirectory& directory) {
   schema::Registry schemas;
   for (const std::string& schema : options.schemas) schemas.add(schema);

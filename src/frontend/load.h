@@ -30,7 +30,7 @@ enum class Format : std::uint8_t {
   state_dict,
   checkpoint,  // a dict that holds weights among other things
   tensor,
-  saved_object,  // what else torch.save wrote of tensors, numbers, texts, lists and dicts
+  saved_object,  // anything else that torch.save wrote, made of tensors, numbers, strings, lists and dicts
   pickled_module,
   mobile_bytecode,
   legacy_tar,
@@ -53,10 +53,10 @@ struct LoadOptions {
   std::filesystem::path libtorch;  // a libtorch root or its lib/; empty: search
   std::filesystem::path helper;    // the helper program; empty: beside the executable or in libexec
   std::vector<std::filesystem::path> op_libraries;
-  std::vector<std::string> schemas;  // of operators that nobody ships, from users' rows
-  std::string model{};               // which program of an archive that holds several; empty: the only one
-  double timeout_seconds = 120;      // of the helper, for one model
-  std::uint64_t memory_mb = 8192;    // of the helper, beyond mapped weights
+  std::vector<std::string> schemas;  // schemas of operators that no library ships, from users' rows
+  std::string model{};               // the program to load from an archive with several; empty: the only one
+  double timeout_seconds = 120;      // time limit of the helper for one model
+  std::uint64_t memory_mb = 8192;    // memory limit of the helper, without mapped weights
   FrontendKind frontend = FrontendKind::automatic;
   bool one_file = false;            // the helper ends with its answer: its memory isn't needed any more
   std::function<bool()> cancelled;  // asked several times a second while the helper works; true: Cancelled
@@ -73,8 +73,8 @@ struct Loaded {
   std::string identity;                              // hash of the zip directory: names, sizes, CRCs; of the bytes for text
   Parameters parameters;                             // distinct storages counted once
   std::variant<ir::Program, ir::Graph> content;      // Graph: from text
-  std::shared_ptr<const files::InputFile> file;      // open: what storages in the file are places of
-  std::optional<pt2::ExportedInterface> exported{};  // of an exported program
+  std::shared_ptr<const files::InputFile> file;      // open: storages refer to places in it
+  std::optional<pt2::ExportedInterface> exported{};  // the interface of an exported program
 };
 
 // Loaded::identity, without loading. Throws ModelError for what is no model.
@@ -135,10 +135,10 @@ class Frontend {
     std::vector<const ir::Value*> values;
   };
   struct Inner {
-    std::unordered_map<const ir::Block*, std::uint64_t> executions;  // of every block
-    std::unordered_map<const ir::Value*, std::uint64_t> bytes;       // of every value, in all executions
+    std::unordered_map<const ir::Block*, std::uint64_t> executions;  // of all blocks
+    std::unordered_map<const ir::Value*, std::uint64_t> bytes;       // of all values, summed over executions
     bool too_many = false;                                           // the values take more than `most_bytes`: none are here
-    std::vector<std::vector<ir::Constants>> values;                  // for each of those wanted, execution by execution
+    std::vector<std::vector<ir::Constants>> values;                  // for each wanted block, by execution
   };
   // Throws ModelError if the graph doesn't run.
   Inner inner_values(const files::InputFile& file, const std::string& display_name, const ir::Graph& graph,

@@ -19,8 +19,8 @@ struct Libtorch {
 std::filesystem::path find_helper(const LoadOptions& options);
 // The message if the helper is in none of these places: how to build it, and how to name one.
 std::string missing_helper(const std::vector<std::filesystem::path>& places);
-// The first that is given or found and that the helper was built for. One that was named by an option or a variable
-// and doesn't serve is an error; others are passed over.
+// Returns the first libtorch, of those named or found, that the helper was built for. Throws if one that an option or a
+// variable names doesn't fit; those found otherwise are skipped.
 Libtorch find_libtorch(const LoadOptions& options);
 
 // "2.13": what the helper was built for, and which libtorch serves.

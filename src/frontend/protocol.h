@@ -21,9 +21,9 @@ inline constexpr int helper_socket = 3;
 
 // Which model, and what must be known to open it.
 struct Model {
-  std::string path;                       // to open; of a request that carried a descriptor: its /proc/self/fd/N
+  std::string path;                       // the file to open; /proc/self/fd/N if the request carried a descriptor
   std::string display_name;               // for messages
-  std::vector<std::string> op_libraries;  // to dlopen first
+  std::vector<std::string> op_libraries;  // libraries to dlopen first
   std::vector<std::string> schemas;       // users' schemas of operators that nobody ships
 };
 
@@ -36,7 +36,7 @@ struct ExecutionRequest {
   std::vector<std::uint8_t> graph;
   std::string method;
   std::uint64_t seed = 0;
-  bool inputs_after = true;  // what the call leaves in its inputs is compared, too
+  bool inputs_after = true;  // also compare what the call leaves in its inputs
 };
 struct ObserveRequest {
   Model model;
@@ -45,11 +45,11 @@ struct ObserveRequest {
 };
 struct RunRequest {
   Model model;
-  std::string method;                   // of the module
+  std::string method;                   // the module's method to run
   std::vector<std::uint8_t> arguments;  // a snapshot: a list with a tuple for each call
-  std::uint64_t seed = 0;               // of libtorch's generator before the first call; one more before each further one
+  std::uint64_t seed = 0;               // seed of libtorch's generator before the first call; one more for each further call
   std::uint64_t nudge = 0;              // not 0: the module's weights are rounded differently, by this draw
-  std::vector<std::string> state;       // attributes whose values are asked for: "layers.0.k_cache"
+  std::vector<std::string> state;       // attributes whose values are requested: "layers.0.k_cache"
 };
 // A request for values in a block's executions `first` to `end`, counted from 0.
 struct BlockValues {
@@ -63,11 +63,11 @@ struct ValuesRequest {
   std::vector<std::uint8_t> graph;
   std::vector<std::uint8_t> arguments;  // a snapshot: a tuple
   std::uint64_t seed = 0;
-  std::uint64_t most_bytes = 0;  // where the values asked for take more, none are given
+  std::uint64_t most_bytes = 0;  // returns no values if the requested ones need more bytes
   std::vector<BlockValues> wanted;
 };
 struct SchemasRequest {
-  std::vector<std::string> op_libraries;  // whose schemas are wanted; none: all that libtorch registers
+  std::vector<std::string> op_libraries;  // libraries whose schemas are requested; none: all that libtorch registers
 };
 using Request =
     std::variant<HelloRequest, LoadRequest, ExecutionRequest, ObserveRequest, RunRequest, ValuesRequest, SchemasRequest>;
@@ -97,10 +97,10 @@ struct RunReply {
   std::vector<std::uint8_t> state;    // a snapshot: a list of tuples of `state`'s values, before the first call and after each
 };
 struct ValuesReply {
-  std::vector<std::uint64_t> executions;  // of each block
-  std::vector<std::uint64_t> bytes;       // of each value's tensors, by position, in all executions
-  bool too_many = false;                  // bytes
-  std::vector<std::uint8_t> values;  // a snapshot: a list; for each of `wanted` a list; of each execution a tuple of the values
+  std::vector<std::uint64_t> executions;  // for each block
+  std::vector<std::uint64_t> bytes;       // bytes of each value's tensors, by position, summed over executions
+  bool too_many = false;                  // the values need more than `most_bytes`
+  std::vector<std::uint8_t> values;       // a snapshot: a list; per block of `wanted` a list; per execution a tuple of values
 };
 struct SchemasReply {
   std::vector<std::string> schemas;
@@ -110,7 +110,7 @@ enum class ErrorKind : std::uint8_t {
   model,          // the file can't be read or run: ModelError
   usage,          // an operator library, a schema: UsageError
   internal,       // InternalError
-  needs_restart,  // what an earlier model registered (stubs, classes) stands in the way: ask a fresh helper
+  needs_restart,  // an earlier model registered conflicting stubs or classes: retry in a fresh helper
 };
 struct ErrorReply {
   ErrorKind kind = ErrorKind::internal;

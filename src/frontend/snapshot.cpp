@@ -69,7 +69,7 @@ class SnapshotWriter : public process::Writer {
 
   Tables& tables;
   std::size_t constant_depth = 0, block_depth = 0;
-  std::vector<std::uint64_t> value_numbers;  // by Value::id(); 0: not defined yet, else position + 1
+  std::vector<std::uint64_t> value_numbers;  // indexed by Value::id(); 0: not defined yet, else position + 1
   std::uint64_t last_value = 0;
 };
 
@@ -145,7 +145,7 @@ class SnapshotReader : public process::Reader {
   std::size_t constant_depth = 0, block_depth = 0;
   ir::Graph* graph = nullptr;
   std::vector<ir::Value*> values;  // null once out of scope
-  std::uint64_t objects = 0;       // that constants name
+  std::uint64_t objects = 0;       // one more than the greatest object that constants name
 
  private:
   struct Extent {
@@ -155,7 +155,7 @@ class SnapshotReader : public process::Reader {
   void check(const ir::Location& location);
   void check(const ir::Storage& storage);
 
-  std::unordered_map<const void*, Extent> extents_{{nullptr, {}}};  // of types and locations
+  std::unordered_map<const void*, Extent> extents_{{nullptr, {}}};  // extents of types and locations
 };
 
 void transfer(SnapshotReader& in, std::string& text) { text = in.of(in.texts); }

@@ -42,7 +42,7 @@ std::vector<fs::path> packages_below(const fs::path& prefix) {
   return found;
 }
 
-// The active environment, told without running Python: its variables, then the python3 on the path.
+// The active environment, found without running Python: by its variables, then by the python3 on the path.
 std::vector<fs::path> python_prefixes() {
   std::vector<fs::path> prefixes;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})

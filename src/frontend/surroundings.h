@@ -8,8 +8,8 @@
 namespace compatcheck::frontend {
 
 std::string variable(const char* name);                                  // empty if it isn't set
-std::vector<std::filesystem::path> split_path(const std::string& list);  // at colons
-std::filesystem::path executable_folder();                               // of the running program; empty if unknown
+std::vector<std::filesystem::path> split_path(const std::string& list);  // splits at colons
+std::filesystem::path executable_folder();                               // the running program's; empty if unknown
 
 // The folders of packages (site-packages) of the active Python environment and of the user, found without running Python.
 std::vector<std::filesystem::path> python_packages();

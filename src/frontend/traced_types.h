@@ -10,8 +10,8 @@
 
 namespace compatcheck::frontend {
 
-// Returns the types of forward's arguments, in order; null where the pickle has none (sparse tensors, objects). Throws ModelError
-// for other pickles.
+// Returns the types of forward's arguments, in order; null for what the pickle stores no type of (sparse tensors, objects).
+// Throws ModelError for other pickles.
 std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle);
 
 }  // namespace compatcheck::frontend

@@ -22,7 +22,7 @@ struct Fitting::Cone {
   std::unordered_set<const ir::Node*> refused_anyway;  // whatever the input is
   std::unordered_map<const ir::Node*, std::size_t> places;
 
-  // A member of a tuple begins where the tuple is taken apart.
+  // A member of a tuple begins where the tuple is unpacked.
   void begin(const Leaf& leaf) { begin(leaf.input, leaf.path); }
   void begin(const ir::Value* value, std::span<const std::size_t> path) {
     if (path.empty() || !std::ranges::all_of(value->uses(), takes_apart)) {
@@ -211,7 +211,7 @@ void Fitting::suppose(const Leaf& leaf, std::span<const Leaf> alike, const Cone&
   for (const Leaf& each : alike) {
     const Fact& whole = trials_.facts().of(each.input);
     const auto* known = each.in(whole) ? each.in(whole)->tensor() : nullptr;
-    symbolic::TensorFact same = known ? *known : candidate.tensor;  // in what isn't known of it
+    symbolic::TensorFact same = known ? *known : candidate.tensor;  // keeps what is known of the other input
     if (!same.dtype) same.dtype = candidate.tensor.dtype;
     if (!same.shape) same.shape = candidate.tensor.shape;
     trials_.suppose(each.input, each.with(whole, {.value = std::move(same)}), {});

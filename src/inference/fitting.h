@@ -18,7 +18,7 @@ struct Hint {
   enum class Kind : std::uint8_t {
     operand,   // beside the input has the same rank
     constant,  // an operand whose dimensions in front may be missing
-    question,  // the model asks for this rank
+    question,  // the model tests for this rank
     number,    // a number is made of its only element
   };
   std::size_t place = 0;
@@ -55,11 +55,11 @@ class Fitting {
   Fitting(const ir::Graph& graph, const Sources& sources, conversion::FactTrials& trials)
       : graph_(graph), sources_(sources), trials_(trials), refusals_(sources) {}
 
-  // Fills in what the readers say; `enough`: of how many that are left the nearest readers' word will do. `alike`: other inputs
-  // that are supposed to be the same. False where that is too much work.
+  // Fills in what the readers say. `enough`: if at most this many candidates remain, the nearest readers are sufficient.
+  // `alike`: other inputs that are assumed to be the same. Returns false if that is too much work.
   bool try_out(const Leaf& leaf, std::vector<Candidate>& candidates, std::size_t enough, std::span<const Leaf> alike = {});
 
-  // Whether the work is used up: the report asks for facts that are still open.
+  // Whether the work is used up: the report then requests facts that are still open.
   bool exhausted() const { return trials_.work() > most_work; }
 
  private:

@@ -25,23 +25,23 @@ constexpr std::array dtypes = {DType::f32,  DType::i64, DType::boolean, DType::f
                                DType::bf16, DType::i32, DType::u8,      DType::i16, DType::i8};
 constexpr std::size_t highest_rank = 6;
 constexpr std::size_t most_partners = 4;
-constexpr int most_rounds = 12;  // of sizes: each settles what the last one left
+constexpr int most_rounds = 12;  // limit for sizes: each round settles what the last one left
 
-// A batch of what the reader takes: what is left open upwards has as many dimensions at least.
+// The least rank that is assumed if readers leave higher ranks open: a batch of what the reader accepts.
 constexpr std::size_t rank_of_batch = 2;
 
-// A batch of pictures.
+// The rank of a batch of pictures.
 constexpr std::size_t pictures = 4;
 
-// Readers leave one thing alone; or nothing speaks against what is most likely; or nothing speaks for anything.
+// Readers leave only one candidate; or nothing speaks against the likeliest one; or nothing speaks for any.
 enum class Strength : std::uint8_t { decisive, likely, guess };
 
 struct Choice {
   std::size_t candidate = 0;
   const ir::Node* reader = nullptr;
-  bool open = false;   // readers take others as well
-  bool guess = false;  // as nothing speaks for this one
-  bool batch = false;  // an assertion takes one dimension less as well
+  bool open = false;   // whether readers accept others as well
+  bool guess = false;  // whether it was chosen without evidence
+  bool batch = false;  // whether an assertion accepts one dimension less as well
 };
 
 bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
@@ -121,7 +121,7 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
     return Choice{.candidate = least, .reader = candidates[least - 1].refused_by, .open = true};
   if (left <= 2 && most < highest_rank)
     return Choice{.candidate = most, .reader = reader(most), .batch = is_assertion(reader(most))};
-  if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // of one or two dimensions more, too
+  if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // one or two dimensions more fit, too
     return Choice{.candidate = pictures, .reader = reader(least), .open = true};
   if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
   if (strength == Strength::decisive) return std::nullopt;

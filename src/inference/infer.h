@@ -37,26 +37,26 @@ struct Reason {
 // The assumption about an input, or about a member of a tuple; for a list, it holds for each member.
 struct Assumption {
   Leaf leaf;
-  symbolic::Fact fact;  // what was stated, and what is assumed beyond it
+  symbolic::Fact fact;  // the stated facts, and those that are assumed
   std::vector<Reason> reasons;
-  bool open_rank = false;  // readers take others as well
+  bool open_rank = false;  // whether readers accept other ranks as well
 };
 
-// A size that has but a name. `spatial`: behind batch and channels, where sizes fit together as those of a square picture if
-// nothing else tells.
+// A size that only has a name. `spatial`: stands behind batch and channels; without other evidence such sizes are assumed to be
+// those of a square picture.
 struct FreeSize {
   std::string name;
   bool spatial = false;
 };
 
 struct Inferred {
-  std::vector<conversion::InputFact> facts;  // of whole inputs, for conversion::state_facts
+  std::vector<conversion::InputFact> facts;  // facts of whole inputs, for conversion::state_facts
   std::vector<Assumption> assumptions;       // in the order of the inputs
   std::vector<FreeSize> free{};              // sizes that readers may still settle
 };
 
-// `facts`: of the graph, stated with what is given and inferred; afterwards with what was found, too. `inferred`: what was found
-// before, of the same inputs, in a graph that has been folded since. Returns whether more was found.
+// `facts`: facts of the graph, with those that are given and inferred; afterwards also those found by this call. `inferred`:
+// what was found before for the same inputs, in a graph that has been folded since. Returns whether more was found.
 bool infer(const ir::Graph& graph, conversion::FactTrials& facts, const std::vector<conversion::InputFact>& given,
            const Sources& sources, Inferred& inferred);
 

@@ -222,7 +222,7 @@ std::vector<Settled> SizeSolver::make_equal(const std::string& name, const Dim& 
   return {{name, other, reader}};
 }
 
-// Height and width are taken for equal: the side for which the demand holds, whatever the other names are.
+// Assumes that height and width are equal: the side for which the demand holds, whatever the other names are.
 std::vector<Settled> SizeSolver::find_square(const Heard& heard) const {
   const Dim difference = heard.demand.size - heard.demand.other;
   std::vector<std::string> sides;

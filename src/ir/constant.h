@@ -17,10 +17,10 @@ namespace compatcheck::ir {
 
 // The bytes behind one or more tensors: a place in the model file, or bytes carried along.
 struct Storage {
-  std::uint64_t file_offset = 0;  // of the first byte in the model file, if `in_file`
+  std::uint64_t file_offset = 0;  // offset of the first byte in the model file, if `in_file`
   std::uint64_t bytes = 0;
   bool in_file = false;
-  std::vector<std::uint8_t> data;  // the bytes if not `in_file`, and of small storages; little-endian
+  std::vector<std::uint8_t> data;  // the bytes, if not `in_file` or if the storage is small; little-endian
   std::string record;              // the archive's record name, for messages ("data/12")
 };
 
@@ -32,7 +32,7 @@ struct TensorView {
   std::int64_t offset = 0;
   std::shared_ptr<const Storage> storage;  // null: a tensor without data (meta device)
   bool requires_grad = false;
-  std::string device = "cpu";  // where the model was saved
+  std::string device = "cpu";  // the device from which the model was saved
   std::shared_ptr<const Quantizer> quantizer;
 
   std::int64_t elements() const;

@@ -60,7 +60,7 @@ class Value {
   const std::string& name() const { return name_; }  // the name in the notation, without '%'; may be empty
   void set_name(std::string name) { name_ = std::move(name); }
 
-  std::span<const Use> uses() const { return uses_; }  // in no order
+  std::span<const Use> uses() const { return uses_; }  // in no particular order
   bool unused() const { return uses_.empty(); }
   void replace_all_uses_with(Value* other);
 
@@ -125,13 +125,13 @@ class Node {
   void set_attribute(std::string name, Constant value);
 
   Block* owner() const { return owner_; }  // the block it stands in; null while not inserted
-  Node* next() const { return next_; }     // in its block; null at the end
+  Node* next() const { return next_; }     // null at the end of the block
   Node* previous() const { return previous_; }
   Graph* graph() const { return graph_; }
   void insert_before(Node* other);  // a return node stands for the end of its block
   void insert_after(Node* other);
   void move_before(Node* other);
-  void erase();  // with its blocks; outputs must be unused
+  void erase();  // erases its blocks, too; the outputs must be unused
 
   const LocationRef& location() const { return location_; }
   void set_location(LocationRef location) { location_ = std::move(location); }
@@ -164,7 +164,7 @@ class Node {
   SharedText op_;
   const schema::Schema* schema_ = nullptr;
   List<Value*> inputs_, outputs_;
-  List<std::size_t> places_;                            // of each input: where its value lists this use
+  List<std::size_t> places_;                            // for each input, the index of this use in the value's uses
   std::shared_ptr<std::vector<Attribute>> attributes_;  // copies share them until one sets another; null stands for none
   SharedText overload_, module_;
   LocationRef location_;
@@ -249,7 +249,7 @@ class Graph {
   // null. `inputs` stand for the source block's inputs; other values from outside it must belong to this graph.
   // Returns the values that stand for the source block's outputs.
   std::vector<Value*> copy_block_contents(const Block& source, std::span<Value* const> inputs, Block* into, Node* before);
-  Node* copy_node(const Node& source);  // of this graph, with its blocks; not inserted
+  Node* copy_node(const Node& source);  // copies a node of this graph with its blocks; not inserted
   // Copies a node of any graph: `values` maps its inputs, and gets its outputs. The copy isn't inserted.
   Node* copy_node(const Node& source, std::unordered_map<const Value*, Value*>& values);
   Graph clone() const;  // value ids and names are kept
@@ -272,8 +272,8 @@ class Graph {
   Node* new_node(SharedText op);
   Block* new_block(Node* owner);
   void changed() { analysis_.reset(); }
-  void retarget();                                               // after a move: nodes and blocks point at their graph
-  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;  // of all that follows
+  void retarget();                                               // after a move, makes nodes and blocks point at this graph
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;  // for all members below
   Pool<Node> nodes_;                                             // erased ones are freed with the graph
   Pool<Value> values_;
   Pool<Block> blocks_;

@@ -10,11 +10,11 @@ namespace compatcheck::ir {
 
 struct LostWrite {
   enum class Kind : std::uint8_t {
-    input,  // to one of the model's inputs, where its caller would see it
-    cache,  // to an attribute in which the first call keeps something for later ones
+    input,  // a write to one of the model's inputs, which the caller would see
+    cache,  // a write to an attribute in which the first call keeps something for later ones
   };
   std::string name;  // the input's, or the attribute's path
-  std::string op;    // that writes
+  std::string op;    // the operator that writes
   LocationRef location{};
   std::string module{};
   Kind kind = Kind::input;

@@ -74,13 +74,13 @@ struct Program {
   std::map<std::string, Function> functions;
   std::vector<Object> objects;
   std::uint32_t root = 0;                      // object that the file holds
-  std::vector<RecordedInput> recorded_inputs;  // of forward; empty if the file has none
+  std::vector<RecordedInput> recorded_inputs;  // inputs of forward; empty if the file records none
   std::vector<LoadNote> notes;
-  std::vector<LostWrite> lost_writes;        // that the front end left out
-  std::vector<std::string> stub_schemas;     // schemas in force for operators that nobody registered
-  std::vector<std::string> library_schemas;  // of operators that --op-library registered
-  std::string producer;                      // "torch 2.13" where the archive tells, else empty
-  std::string libtorch_version;              // of the library that read it
+  std::vector<LostWrite> lost_writes;        // writes that the front end left out
+  std::vector<std::string> stub_schemas;     // schemas in force for operators that no library registered
+  std::vector<std::string> library_schemas;  // schemas of operators that --op-library registered
+  std::string producer;                      // "torch 2.13" if the archive states it, else empty
+  std::string libtorch_version;              // version of the library that read the model
   bool traced = false;                       // any module was made by tracing, or exported
   bool training = false;                     // the root module was saved in training mode
 };

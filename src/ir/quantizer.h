@@ -13,7 +13,7 @@ struct Quantizer {
   std::int64_t zero_point = 0;
   std::vector<double> scales{};  // per channel
   std::vector<std::int64_t> zero_points{};
-  std::vector<double> float_zero_points{};  // of embedding tables, instead: they need not be whole
+  std::vector<double> float_zero_points{};  // for embedding tables, instead of `zero_points`: these need not be whole
   std::int64_t axis = 0;
 
   bool operator==(const Quantizer&) const = default;

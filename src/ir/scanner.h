@@ -13,7 +13,7 @@ namespace compatcheck::ir {
 // The error that stops reading.
 struct Fault {
   std::string reason;        // "expected ')' after the inputs, found 'x'"
-  std::size_t position = 0;  // in the text
+  std::size_t position = 0;  // offset in the text
   std::string told;          // "file:line:column: reason", the line and a caret
 };
 
@@ -31,8 +31,8 @@ class Scanner {
   void expect(std::string_view token, std::string_view where);  // "expected ')' after the inputs, found …"
 
   std::string_view identifier();  // letters, digits, '_', '.', not starting with a digit; empty if none
-  std::string_view value_name();  // what may follow '%'; empty if none
-  std::string string();           // "…" or '…', escapes undone
+  std::string_view value_name();  // the name after '%'; empty if none
+  std::string string();           // "…" or '…', with escapes resolved
   bool at_string() { return peek() == '"' || peek() == '\''; }
   // Also inf and nan, signed. Nullopt, and nothing read, if there is no number; an integer beyond 64 bits is an error.
   std::optional<std::variant<std::int64_t, double>> number();

@@ -13,7 +13,7 @@ namespace compatcheck::ir {
 namespace {
 
 using Elements = std::vector<Element>;
-constexpr std::int64_t max_printed_elements = 10;  // as torch
+constexpr std::int64_t max_printed_elements = 10;  // the same as torch
 
 template <class T>
 T load(const std::uint8_t* from) {

@@ -12,9 +12,9 @@ struct ParseOptions {
   std::string file = "<text>";  // for messages
 };
 
-// Reads one graph, with nested blocks, types with shapes, attributes in brackets, `^MyRelu()(%x)`, `prim::PythonOp`,
-// and the `# file.py:12:3` comments that become locations, the `scope: …` ones that become module paths.
-// Throws ModelError "file:line:column: what was expected", then the line and a caret under the place.
+// Reads one graph, with nested blocks, types with shapes, attributes in brackets, `^MyRelu()(%x)` and `prim::PythonOp`.
+// Comments such as `# file.py:12:3` become locations, and `scope: …` comments become module paths. Throws ModelError
+// "file:line:column: what was expected", then the line and a caret under the place.
 Graph parse_graph(std::string_view text, const ParseOptions& options = {});
 
 // A type alone: "Float(2, 3, strides=[3, 1])", "Tensor?", "int[]".

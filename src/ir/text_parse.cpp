@@ -308,8 +308,8 @@ class GraphReader {
 
   Scanner s_;
   Graph graph_;
-  std::unordered_map<std::string_view, Value*> values_;  // in scope
-  std::vector<std::string_view> defined_;                // in order
+  std::unordered_map<std::string_view, Value*> values_;  // values in scope
+  std::vector<std::string_view> defined_;                // in the order of their definitions
   std::unordered_map<std::string, Node*> numbered_;      // "prim::fork_0" awaits its subgraph
   std::unordered_map<std::string_view, LocationRef> locations_;
 };

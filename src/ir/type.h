@@ -22,7 +22,7 @@ struct TensorType {
   std::optional<std::vector<std::optional<std::int64_t>>> strides;
   std::optional<bool> requires_grad;
   std::string device;                            // "cpu", "cuda:0"; empty if the graph doesn't say
-  std::shared_ptr<const Quantizer> quantizer{};  // of an example input; null: not known
+  std::shared_ptr<const Quantizer> quantizer{};  // an example input's quantizer; null: not known
 
   bool operator==(const TensorType& other) const;
 };

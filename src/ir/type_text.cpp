@@ -219,7 +219,7 @@ class TypeReader {
   }
 
   Scanner& s_;
-  int depth_ = 0;  // of the type read last
+  int depth_ = 0;  // depth of the type that was read last
 };
 
 }  // namespace

@@ -347,7 +347,7 @@ class BodyCheck {
   const FunctionText& text_;
   int from_, end_;
   const FunctionProto* function_ = nullptr;
-  std::map<std::string, AttributeType, std::less<>> types_;  // of its attributes
+  std::map<std::string, AttributeType, std::less<>> types_;  // types of the function's attributes
 };
 
 // A function as some row writes it, and the opsets [from, end) at which that row holds.

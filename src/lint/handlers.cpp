@@ -50,7 +50,7 @@ bool is_by_handler(const Context& context, const OperatorRows& shipped, int opse
 
 void check_users_row(const Context& context, const OperatorRows& shipped, int opset, const Row& row) {
   if (!is_by_handler(context, shipped, opset, row)) return;
-  std::vector<std::string> all, here;  // that its rows name, at any opset and at this one
+  std::vector<std::string> all, here;  // operators that its rows name at any opset, and at this one
   const auto add = [](std::vector<std::string>& names, const Row& from) {
     for (const std::string& name : from.to)
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);

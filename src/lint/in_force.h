@@ -14,7 +14,7 @@ namespace compatcheck::lint {
 
 struct InForce {
   mapping::Table table = mapping::Table::shipped();
-  schema::Registry schemas;  // with those that the tables state
+  schema::Registry schemas;  // includes the schemas that the tables state
   symbolic::Registry registry = symbolic::shipped_registry();
   handlers::Registry handlers = handlers::shipped_handlers();
 };

@@ -10,11 +10,11 @@
 
 namespace compatcheck::lint {
 
-// Why what a row binds can't be an ONNX attribute of that type; empty if it can. `what` names the attribute: "attribute `alpha`
+// Why a row's binding can't be an ONNX attribute of that type; empty if it can. `what` names the attribute: "attribute `alpha`
 // of Elu".
 std::string attribute_misfit(const mapping::Binding& binding, const std::string& what, onnx::AttributeType type,
                              const std::vector<const schema::Schema*>& overloads);
-// Why it can't be a tensor that is an input.
+// Why the binding can't be a tensor that is an input.
 std::string input_misfit(const mapping::Binding& binding, const std::vector<const schema::Schema*>& overloads);
 
 }  // namespace compatcheck::lint

@@ -59,7 +59,7 @@ std::vector<mapping::Defect> check_users(const mapping::Table& table, const Know
   }
   check_functions(context, users);
   std::erase_if(defects,
-                [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // what a user's rows stand over
+                [&](const mapping::Defect& defect) { return !table.is_users(defect.place); });  // defects of shipped rows
   sort(defects);
   return defects;
 }

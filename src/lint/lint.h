@@ -13,16 +13,16 @@
 
 namespace compatcheck::lint {
 
-// The sources that tables are checked against. Absent ones aren't checked.
+// The sources that tables are checked against. Checks against absent ones are skipped.
 struct Known {
-  const schema::Registry& schemas;                              // with those that the tables state (Table::schemas)
+  const schema::Registry& schemas;                              // includes the schemas that the tables state (Table::schemas)
   std::optional<std::span<const std::string_view>> conditions;  // names that `requires` may use
   std::optional<std::span<const std::string_view>> fact_words;
   std::optional<std::span<const std::string_view>> handlers;  // operators that have one: "aten::pad", or with an overload
-  const handlers::Registry* variants = nullptr;               // whose handlers' variants rows may ask for; null: not checked
+  const handlers::Registry* variants = nullptr;               // handlers whose variants rows may name; null: not checked
 };
 
-// Every defect, by place.
+// Every defect, sorted by place.
 std::vector<mapping::Defect> check(const mapping::Table& table, const Known& known);
 
 // Those of users' files alone, whatever stands below them: cheap, nothing else is read. What the shipped tables are held to for

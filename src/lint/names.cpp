@@ -41,7 +41,7 @@ void check_operator(const Context& context, const OperatorRows& rows) {
       return;
     context.report(rows.place, "no operator " + quote(base) + " is known" + did_you_mean(base, schemas.names()));
   } else if (!overload.empty() && !schemas.find(base, overload) &&
-             base != "prim::PythonOp") {  // whose overloads are Python functions
+             base != "prim::PythonOp") {  // its overloads are Python functions
     context.report(rows.place,
                    quote(base) + " has no overload " + quote(overload) + did_you_mean(overload, overload_names(overloads)));
   }

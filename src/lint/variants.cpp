@@ -1,4 +1,4 @@
-// Variants of handlers: rows ask for those that are declared, and each that is declared is asked for.
+// Variants of handlers: rows name only declared variants, and every declared variant is named.
 #include <algorithm>
 #include <set>
 

@@ -21,7 +21,7 @@ namespace compatcheck::mapping {
 
 struct Place {
   std::string file;          // "mappings/operators/pooling.yaml", or the user's own
-  int line = 0, column = 0;  // from 1
+  int line = 0, column = 0;  // count from 1
 };
 
 // An error at a place of a table.
@@ -70,7 +70,7 @@ struct Binding {
 struct Body {
   bool is_inlined = false;  // `inline`: its nodes go into the graph; else `function`: the model carries it
   std::string text;
-  Place place;  // of the text's first character
+  Place place;  // place of the text's first character
   std::shared_ptr<const onnx::FunctionText> functions;
 };
 
@@ -80,17 +80,17 @@ Place place_in(const Body& body, int line, int column);
 struct Row {
   enum class Kind : std::uint8_t { mapped, missing, refuse };
   Kind kind = Kind::mapped;
-  std::vector<std::string> to;  // "Relu", "domain::Name"; of a body what it implies
-  std::string variant;          // the way of the operator's handler; empty: its usual one
+  std::vector<std::string> to;  // "Relu", "domain::Name"; for a body, the operators that it implies
+  std::string variant;          // variant of the operator's handler; empty: the usual one
   std::optional<Body> body;
   std::optional<std::vector<Binding>> inputs;
   std::vector<std::pair<std::string, Binding>> attributes;
   std::vector<Conditions> when;       // any of these; empty: always
   std::vector<std::string> required;  // `requires`
-  std::string reason;                 // for missing and refuse
+  std::string reason;                 // reason for missing and refuse
   std::string hint, lifted, approximate;
   bool random = false;
-  bool complex = false;  // for calls with complex tensors alone
+  bool complex = false;  // only for calls with complex tensors
   Place place;
 
   bool one_to_one() const { return to.size() == 1; }
@@ -98,8 +98,8 @@ struct Row {
 
 struct Entry {
   int opset = 7;          // holds from this opset up
-  std::vector<Row> rows;  // the first that applies
-  bool user = false;      // from a user's file
+  std::vector<Row> rows;  // the first row that applies is used
+  bool user = false;      // whether it comes from a user's file
   Place place;
 };
 
@@ -122,10 +122,10 @@ struct ComplexForm {
 struct OperatorRows {
   std::string name;    // "aten::add" or "aten::add.Tensor"
   std::string alias;   // another operator's name, or empty
-  std::string schema;  // user's, or empty
+  std::string schema;  // stated by a user, or empty
   Place schema_place;
   std::string facts;            // rule word, or empty
-  schema::TraitSet traits = 0;  // of the shipped tables; for all overloads
+  schema::TraitSet traits = 0;  // stated in the shipped tables; for all overloads
   ComplexForm complex;
   Validity valid;
   std::vector<Entry> history;  // ascending opsets

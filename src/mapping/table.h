@@ -35,9 +35,9 @@ bool is_custom_domain(std::string_view name);
 
 // The treatment of a structural operator.
 enum class Structure : std::uint8_t {
-  resolved,  // at the places where its results are used
-  known,     // into constants: its results must be known while converting, where something needs them
-  dropped,   // no node, and it needs nothing
+  resolved,  // where its results are used
+  known,     // into constants: its results must be known during conversion if something needs them
+  dropped,   // becomes no node and needs nothing
 };
 
 // A member of mappings/structural.yaml.
@@ -57,16 +57,16 @@ std::optional<std::string> functional_overload(std::string_view op, std::string_
 struct Lookup {
   enum class Status : std::uint8_t {
     rows,        // `rows` apply, in order
-    missing,     // a row says so, or the lowest entry is above the opset
-    structural,  // on the list of structural operators
+    missing,     // a row states it, or the lowest entry is above the opset
+    structural,  // listed in mappings/structural.yaml
     stale,       // the entry ends at a change of meaning that the table hasn't answered
     unknown,     // no row at all
   };
   Status status = Status::unknown;
-  const OperatorRows* op = nullptr;  // after alias, in-place and out= rules
-  const Listed* listed = nullptr;    // of a structural operator
+  const OperatorRows* op = nullptr;  // after resolving aliases, in-place and out= forms
+  const Listed* listed = nullptr;    // the entry of a structural operator
   std::span<const Row> rows;
-  int since = 0;      // opset of the entry that holds
+  int since = 0;      // opset of the entry in force
   bool user = false;  // from a user's file
 };
 
@@ -76,7 +76,7 @@ struct Tables;  // mapping/reading/folder.h
 class Table {
  public:
   static Table shipped();
-  static std::string_view shipped_bytes();  // as they are compiled in: they name the tables of this program
+  static std::string_view shipped_bytes();  // as compiled in; these bytes identify this program's tables
   // The tables of a folder that holds operators/*.yaml and the files beside it, as the shipped ones are made.
   // Throws TableError with every defect of reading.
   static Table read(const std::filesystem::path& folder);
@@ -103,9 +103,9 @@ class Table {
 
   const Listed* find_structural(std::string_view op) const;  // null if it isn't on the list
   std::vector<const OperatorRows*> operators() const;        // sorted by name, aliases included
-  std::vector<const OperatorRows*> users() const;            // those that users' files state, as they name them
+  std::vector<const OperatorRows*> users() const;            // rows that users' files state, under the names they use there
   const OperatorRows* stated(std::string_view name) const;   // exactly this name; null if there are no such rows
-  bool is_users(const Place& place) const;                   // in a user's file
+  bool is_users(const Place& place) const;                   // whether the place is in a user's file
   std::span<const OnnxChange> onnx_changes() const;          // sorted by operator and version
   // The first change of meaning, above the entry's opset and up to `opset`, of an operator in one of its rows.
   const OnnxChange* meaning_change(const Entry& entry, int opset) const;

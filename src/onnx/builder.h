@@ -148,9 +148,9 @@ class Builder {
   Value scalar(ir::DType dtype, std::int64_t value);
   Value scalar(ir::DType dtype, int value) { return scalar(dtype, std::int64_t{value}); }
   const TensorData* constant_of(const Value& value) const;  // null: computed when the model runs
-  std::optional<Ints> ints_of(const Value& value) const;    // of a constant
+  std::optional<Ints> ints_of(const Value& value) const;    // a constant's elements
 
-  // ---- Folded where the operand is a constant
+  // ---- Folded if the operand is a constant
   Value cast(const Value& value, ir::DType dtype);  // the value itself if it has the dtype
   Value transpose(const Value& value, const Ints& permutation);
   void state_sizes(const Value& value, const Ints& sizes);  // written into the model: ONNX's inference doesn't find them
@@ -223,7 +223,7 @@ class Builder {
     std::string op;
     Role role = Role::work;
     bool of_sizes = false;        // computed from sizes alone, and no result of the call: plumbing whatever its role
-    std::vector<ValueId> inputs;  // of those
+    std::vector<ValueId> inputs;  // inputs of such a node
   };
   std::vector<Added> emitted_;
   std::vector<std::string> differences_;

@@ -37,11 +37,11 @@ std::unordered_set<const Node*> foldable_nodes(const Model& model);
 void guard_padding(Model& model);
 // Other forms that ONNX Runtime's fusions make wrong (1.31) become equal ones that they leave alone: docs/onnxruntime.md.
 void guard_fusions(Model& model);
-// At opset 10 onnx infers that a Slice with constant bounds leaves a named size as it is, and ONNX Runtime then takes a buffer of
-// the wrong size again. The ends are computed there, by which nothing is inferred.
+// At opset 10 onnx infers that a Slice with constant bounds keeps a named size, and ONNX Runtime then takes a buffer of the
+// wrong size again. To prevent this inference, the ends are computed there.
 void guard_slices(Model& model);
-// From opset 21 on ONNX Runtime moves the DequantizeLinear of int8 tensors behind a Reshape and the like, and then writes a model
-// that doesn't load. The integers move instead.
+// From opset 21 on ONNX Runtime moves the DequantizeLinear of int8 tensors behind a Reshape and the like, and then writes a
+// model that doesn't load. This pass moves the integers instead.
 void guard_quantized(Model& model);
 // Weights are inputs too, whose values a caller may replace; constants that came with the conversion aren't.
 void offer_weights(Model& model);

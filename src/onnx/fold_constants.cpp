@@ -18,8 +18,8 @@
 namespace compatcheck::onnx {
 namespace {
 
-constexpr std::uint64_t most_bytes = 16 << 20;  // of a weight that is read, in the file and as a tensor
-constexpr std::uint64_t small_bytes = 4 << 10;  // of a result that may be larger than what it is made from
+constexpr std::uint64_t most_bytes = 16 << 20;  // largest weight that is read, in the file and as a tensor
+constexpr std::uint64_t small_bytes = 4 << 10;  // a result up to this size may be larger than its operands
 
 std::uint64_t bytes_of(ir::DType dtype, const std::vector<std::int64_t>& dims) {
   const std::int64_t elements = TensorData{.dims = dims, .bytes = {}}.elements();

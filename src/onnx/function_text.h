@@ -1,5 +1,5 @@
-// ONNX functions in ONNX's own text notation, as mapping rows hold them: read by onnx's parser, with the places of what stands
-// in them.
+// ONNX functions in ONNX's own text notation, as mapping rows hold them. onnx's parser reads them; this file adds the places of
+// their parts.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -25,8 +25,8 @@ class FunctionText {
  public:
   struct Attribute {
     std::string name;
-    AttributeType type = AttributeType::undefined;          // by its default, else by the first place that refers to it
-    const ::onnx::AttributeProto* default_value = nullptr;  // null: a call must give it
+    AttributeType type = AttributeType::undefined;          // type of its default, else type at the first reference to it
+    const ::onnx::AttributeProto* default_value = nullptr;  // null: a call must set it
   };
 
   // At least one function. Names without a domain that ONNX lacks and the text defines are the text's. Throws TextFault.
@@ -55,8 +55,8 @@ class FunctionText {
 
   std::string text_;
   std::vector<::onnx::FunctionProto> functions_;
-  std::vector<std::size_t> starts_;                        // of each function
-  std::map<const ::onnx::NodeProto*, std::size_t> nodes_;  // where each stands
+  std::vector<std::size_t> starts_;                        // where each function begins
+  std::map<const ::onnx::NodeProto*, std::size_t> nodes_;  // where each node stands
 };
 
 // "Relu", "acme::Selu".

@@ -13,7 +13,7 @@ namespace compatcheck::onnx {
 namespace {
 
 struct Affine {
-  std::vector<double> factor, shift;  // of each channel
+  std::vector<double> factor, shift;  // for each channel
 };
 
 class Fusion {

@@ -248,14 +248,14 @@ class FusionGuard {
       if (node.op == "Mul" && node.domain.empty())
         for (ValueId& input : node.inputs)
           if (quotients_.contains(input))
-            for (const char* op : {"Unsqueeze", "Squeeze"}) {  // of any rank
+            for (const char* op : {"Unsqueeze", "Squeeze"}) {  // works for any rank
               if (model_.opset < 13)
                 part(input, op, {}, {{"axes", std::vector<std::int64_t>{0}}});
               else
                 part(input, op, {zeros(1)});
             }
       if (const auto moved = node.outputs.empty() ? moved_.end() : moved_.find(node.outputs[0]); moved != moved_.end())
-        part(node.inputs[0], "Reshape", {zeros(moved->second)});  // to the same sizes
+        part(node.inputs[0], "Reshape", {zeros(moved->second)});  // keeps the sizes
       if (node.op == "Clip" && node.domain.empty() && clipped_.contains(node.inputs[0]) &&
           ir::is_floating(model_.values[node.inputs[0]].dtype))
         part(node.inputs[0], "Sum", {});

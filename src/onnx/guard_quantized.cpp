@@ -53,7 +53,7 @@ class QuantizedGuard {
 
   Model& model_;
   std::unordered_map<ValueId, const TensorData*> constants_;
-  std::unordered_map<ValueId, Node> made_;  // by DequantizeLinear
+  std::unordered_map<ValueId, Node> made_;  // output -> the DequantizeLinear that makes it
 };
 
 }  // namespace

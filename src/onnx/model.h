@@ -80,7 +80,7 @@ struct Node {
 
 // The model's, or the body of an If or Loop, which sees the values of the graphs around it.
 struct Graph {
-  std::vector<Node> nodes;  // in an order in which they can run
+  std::vector<Node> nodes;  // topologically sorted
   std::vector<ValueId> inputs, outputs;
 };
 
@@ -91,12 +91,12 @@ struct Initializer {
 
 struct Model {
   int opset = 0;
-  std::vector<std::pair<std::string, int>> domains;  // beside ONNX's own
-  std::map<std::string, int, std::less<>> versions;  // of domains beside ONNX's own, used or not; others are at version 1
+  std::vector<std::pair<std::string, int>> domains;            // domains other than ONNX's own
+  std::map<std::string, int, std::less<>> versions;            // of domains except ONNX's own, used or not; default 1
   std::vector<std::shared_ptr<const FunctionText>> functions;  // the functions that nodes call
   bool compact = false;                                        // --prefer compact
-  bool inline_functions = false;                               // calls of functions become the nodes of their bodies
-  std::vector<ValueInfo> values{ValueInfo{}};                  // by ValueId; the first stands for `absent`
+  bool inline_functions = false;                               // replace calls of functions by the nodes of their bodies
+  std::vector<ValueInfo> values{ValueInfo{}};                  // indexed by ValueId; the first stands for `absent`
   Graph graph;
   std::vector<Initializer> initializers;
   std::string producer_version;
@@ -109,7 +109,7 @@ struct Model {
   ValueId left_of(ValueId value) const;  // the value itself, if nothing replaced it
 
   ValueId add_value(ValueInfo info);
-  int version_of(std::string_view domain) const;  // of ONNX's own: the opset
+  int version_of(std::string_view domain) const;  // the opset for ONNX's own domain
 };
 
 // Visits a graph's nodes and those of the bodies inside them, in order.

@@ -19,12 +19,12 @@ namespace compatcheck::onnx {
 int ir_version(const Model& model);  // the IR version of its file
 
 // The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
-// Throws InternalError with what onnx says; TableError where the model holds functions, which are users'. Gives the stand-in with
-// the types that were inferred.
+// Throws InternalError with onnx's message, or TableError if the model holds functions, which are users'. Returns the stand-in
+// with the inferred types.
 ::onnx::ModelProto check(const ::onnx::ModelProto& skeleton, const Model& model);
 
-// Writes the types of inner values, for those who look at the file: as they were inferred, and where inference leaves a size open
-// as `shapes` has it.
+// Writes the types of inner values for readers of the file: the inferred types, with sizes from `shapes` where inference leaves
+// them open.
 using KnownShapes = std::unordered_map<ValueId, std::vector<Dimension>>;
 void state_types(::onnx::ModelProto& skeleton, const ::onnx::ModelProto& inferred, const Model& model, const KnownShapes& shapes);
 

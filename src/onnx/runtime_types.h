@@ -20,7 +20,7 @@ struct RuntimeTypes {
   std::span<const Parameter> parameters;
 };
 
-std::span<const RuntimeTypes> runtime_types();  // by operator and opset
+std::span<const RuntimeTypes> runtime_types();  // sorted by operator and opset
 
 // Whether the runtime takes `dtype` for the schema's type parameter in a model of this opset; yes where the data doesn't name the
 // parameter, as what wasn't tried is left to the runtime. The answer holds for the opsets `since` to `until`.

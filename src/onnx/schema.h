@@ -48,7 +48,7 @@ struct Formal {
   std::string_view type;                    // "T", a type parameter, or a type
   std::span<const std::string_view> types;  // the allowed types: "tensor(float)", "seq(tensor(int64))" …
 
-  bool accepts(ir::DType dtype) const;  // as a tensor's element type
+  bool accepts(ir::DType dtype) const;  // whether `dtype` is allowed as a tensor's element type
 };
 
 inline constexpr int any_number = std::numeric_limits<int>::max();
@@ -69,9 +69,9 @@ struct Schema {
 // The version in force at the opset, deprecated ones included; null if there is none.
 const Schema* find(std::string_view op, int opset, std::string_view domain = {});
 std::span<const Schema> versions(std::string_view op, std::string_view domain = {});  // ascending
-std::span<const Schema> all_schemas();                                                // by domain, name, version
+std::span<const Schema> all_schemas();                                                // sorted by domain, name, version
 std::vector<std::string_view> operator_names(std::string_view domain = {});           // sorted
-bool is_onnx_domain(std::string_view domain);                                         // one that onnx ships schemas for
+bool is_onnx_domain(std::string_view domain);                                         // whether onnx ships schemas for it
 bool is_own_domain(std::string_view domain);                                          // "", "ai.onnx"
 
 // "tensor(float)" for f32; empty for a dtype that ONNX lacks.

@@ -21,7 +21,7 @@ namespace {
 using ir::DType;
 using Bytes = std::vector<std::uint8_t>;
 constexpr std::size_t buffer_bytes = 4u << 20;
-constexpr std::uint64_t most_held = 64u << 20;  // of a strided tensor, at a time
+constexpr std::uint64_t most_held = 64u << 20;  // most bytes of a strided tensor in memory at a time
 constexpr std::size_t tile = 32;                // rows and columns that a cache holds while they are transposed
 
 [[noreturn]] void fail_to_write() { throw UsageError(std::string("can't write: ") + std::strerror(errno)); }
@@ -284,7 +284,7 @@ class Copy {
   const ir::TensorView& view_;
   Source source_;
   int weights_, to_;
-  std::uint64_t at_;  // where the next bytes go
+  std::uint64_t at_;  // offset of the next bytes to write
   const std::function<void(std::uint64_t)>& written_;
   Scratch &held_, &made_;
   std::size_t width_;

@@ -23,11 +23,11 @@ struct PlacedWeight {
 // (reading), UsageError (writing).
 void copy_weights(std::span<const PlacedWeight> placed, int weights, int to, const std::function<void(std::uint64_t)>& written);
 
-// Where the elements of views lie, for who computes with them.
+// Where the elements of views lie, for code that computes with them.
 struct WeightFile {
   int descriptor = -1;
-  // In place of a descriptor: fills `into` with a storage's bytes from a place on. Larger tensors than `most_read` aren't read:
-  // what is computed from them has a dtype and sizes, but no elements.
+  // Instead of a descriptor: fills `into` with a storage's bytes from an offset on. Tensors larger than `most_read` aren't
+  // read: results computed from them have a dtype and sizes, but no elements.
   std::function<void(const ir::Storage&, std::uint64_t offset, std::span<std::uint8_t> into)> read{};
   std::uint64_t most_read = 0;
 };

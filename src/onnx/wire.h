@@ -7,7 +7,7 @@
 namespace compatcheck::onnx {
 
 inline constexpr std::uint64_t most_message_bytes = (2ull << 30) - 1;  // the most that protobuf reads
-inline constexpr std::uint64_t external_alignment = 4096;              // of external data, so that runtimes can map it
+inline constexpr std::uint64_t external_alignment = 4096;              // of external data, which runtimes can then map
 
 inline void put_varint(std::string& into, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) into.push_back(static_cast<char>(value | 0x80));

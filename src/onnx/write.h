@@ -28,13 +28,13 @@ struct WriteOptions {
 
 struct Written {
   std::uint64_t bytes = 0;
-  std::uint64_t external_bytes = 0;       // in the file beside it
+  std::uint64_t external_bytes = 0;       // size of the external data file
   std::filesystem::path external_file{};  // empty: there is none
 };
 
-// `weights`: a descriptor of the file in which views lie, or -1. Checks the model first. The file appears whole, under its name,
-// or not at all; so does FILE.data beside it, where there is external data. Throws UsageError where the file can't be written,
-// ModelError where a weight can't be read.
+// `weights`: a descriptor of the file in which views lie, or -1. Checks the model first. The file appears complete under its
+// name or not at all, and so does FILE.data beside it if there is external data. Throws UsageError if the file can't be
+// written, ModelError if a weight can't be read.
 Written write(const Model& model, int weights, const std::filesystem::path& file, const WriteOptions& options = {});
 
 // Passes the same bytes to `piece`, in order, once all of them are made; writes no external data.

@@ -11,7 +11,7 @@
 namespace compatcheck::passes {
 namespace {
 
-constexpr std::size_t most_entries = 2'000'000;  // of sets; a model whose values share memory has a few a node
+constexpr std::size_t most_entries = 2'000'000;  // in all sets; a model whose values share memory has a few per node
 
 // A list of tensors is written as a list (append), or tensor by tensor (_foreach_add_).
 bool writes_items(const ir::Node& node, std::size_t operand) {
@@ -92,7 +92,7 @@ void Aliases::observe() {
   Set made;
   for (const ir::Value* value : values_)
     if ((entries_ += reach(value, made).size()) > most_entries) return;
-  std::vector<std::optional<bool>> written(closed_.size());  // what is reached from there, by what it is in `closed_`
+  std::vector<std::optional<bool>> written(closed_.size());  // per entry of `closed_`: whether anything reachable is written
   for (ir::Value* value : values_) {
     const auto found = reach(value, made);
     for (LocationId id : found) observers_[id].push_back(value);
@@ -108,8 +108,8 @@ void Aliases::observe() {
   }
 }
 
-// Finds what can be reached from each location: once for all that reach each other (Tarjan's strongly connected components, each
-// of which comes after those that it leads to). False where that is too much.
+// Finds what can be reached from each location, once for all locations that reach each other (Tarjan's strongly connected
+// components, each after those that it leads to). Returns false if the sets grow too large.
 bool Aliases::close_contents() {
   closed_.clear();
   closed_of_.assign(locations_.size(), leaf);

@@ -25,11 +25,11 @@ using LocationId = std::uint32_t;
 struct MemoryLocation {
   enum class Kind : std::uint8_t { fresh, input, constant, attribute, object, anything };
   Kind kind = Kind::fresh;
-  const ir::Node* maker = nullptr;   // fresh
-  std::string name;                  // input or attribute, for messages
+  const ir::Node* maker = nullptr;   // for `fresh`
+  std::string name;                  // of the input or attribute, for messages
   std::vector<LocationId> contents;  // what a list, dict, tuple or object may hold; sorted
-  std::vector<LocationId> parts;     // pieces that don't overlap: of one split, each its own
-  const ir::Node* split = nullptr;   // that one
+  std::vector<LocationId> parts;     // pieces that don't overlap: the results of one split
+  const ir::Node* split = nullptr;   // the node that unpacks `parts`
 };
 
 // It may return its argument, or a view of it, though its schema doesn't say so.
@@ -37,18 +37,17 @@ bool is_undeclared_view(const ir::Node& node);
 
 class Aliases : public ir::Analysis {
  public:
-  // `program` (may be null) holds the objects that prim::GetAttr reads. Without any write in the graph nothing is
-  // analysed, and every question below is answered by "no". Where too many values share too much, all memory is taken
-  // for one location, `anything`.
+  // `program` (may be null) holds the objects that prim::GetAttr reads. If the graph writes nothing, nothing is analysed and
+  // every query below answers "no". If too many values share memory, one location, `anything`, stands for all memory.
   Aliases(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
-  // The same, found once for all who ask before the graph changes. A graph that can't be changed may be read by several threads:
-  // what is found of it isn't kept.
+  // The same, cached in the graph for all callers until the graph changes. The result for a const graph isn't cached, because
+  // several threads may read that graph.
   static std::shared_ptr<const Aliases> of(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
   static std::shared_ptr<const Aliases> of(const ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
   bool any_writes() const { return !writers_.empty(); }
-  std::span<ir::Node* const> writers() const { return writers_; }  // in order
+  std::span<ir::Node* const> writers() const { return writers_; }  // in program order
 
   // The locations that the value is, or is a view of; sorted.
   std::span<const LocationId> locations(const ir::Value* value) const;
@@ -107,23 +106,23 @@ class Aliases : public ir::Analysis {
   const ir::Program* program_;
   ir::Watch watch_;
   std::vector<ir::Node*> writers_;
-  std::vector<Set> sets_;           // by value id
-  std::vector<ir::Value*> values_;  // that hold memory
+  std::vector<Set> sets_;           // indexed by value id
+  std::vector<ir::Value*> values_;  // all values that hold memory
   std::vector<MemoryLocation> locations_;
-  static constexpr std::uint32_t leaf = ~std::uint32_t{0};             // it holds nothing
-  std::vector<Set> closed_;                                            // what can be reached from locations that reach each other
-  std::vector<std::uint32_t> closed_of_;                               // by location: its place there, or `leaf`
-  std::vector<std::vector<ir::Node*>> writers_of_;                     // by location
-  std::vector<std::vector<ir::Value*>> observers_;                     // by location
-  std::vector<bool> reach_written_;                                    // by value id
-  std::unordered_map<const ir::Value*, LocationId> made_;              // by the fresh value
-  std::unordered_map<const void*, LocationId> constants_;              // by storage, or by constant
-  std::unordered_map<ir::ContainerIdentity, const void*> containers_;  // of the file, and the first constant that is one
+  static constexpr std::uint32_t leaf = ~std::uint32_t{0};  // index of a location that holds nothing
+  std::vector<Set> closed_;                         // locations reachable from each group of locations that reach each other
+  std::vector<std::uint32_t> closed_of_;            // location -> index in `closed_`, or `leaf`
+  std::vector<std::vector<ir::Node*>> writers_of_;  // indexed by location
+  std::vector<std::vector<ir::Value*>> observers_;  // indexed by location
+  std::vector<bool> reach_written_;                 // indexed by value id
+  std::unordered_map<const ir::Value*, LocationId> made_;              // fresh value -> its location
+  std::unordered_map<const void*, LocationId> constants_;              // storage or constant -> its location
+  std::unordered_map<ir::ContainerIdentity, const void*> containers_;  // container in the file -> its first constant
   std::map<std::uint32_t, LocationId> objects_;
   std::unordered_map<LocationId, std::uint32_t> object_of_;
   std::map<std::pair<std::uint32_t, std::string>, Set> cells_;
   std::optional<LocationId> unknown_attribute_;  // without a program all attributes may be one
-  std::size_t entries_ = 0;                      // of all sets
+  std::size_t entries_ = 0;                      // total size of all sets
   bool changed_ = false;
 };
 

@@ -205,13 +205,13 @@ void Aliases::flow_schema(const ir::Node& node) {
     }
     if (declared.empty() || is_container(output->type())) fresh(output);
     if (declared.empty() && !undeclared && makes_its_tensors(node, *output)) {
-      insert(locations_[made_.at(output)].contents, made_.at(output));  // which may share memory with each other
+      insert(locations_[made_.at(output)].contents, made_.at(output));  // the new tensors may share memory with each other
       continue;
     }
     if (is_container(output->type()) && !is_number_list(output))
       for (const ir::Value* input : node.inputs()) {
         if (is_number_list(input) && ir::is_tensor_list(output->type())) continue;
-        const bool holds_items = ir::is_tensor_list(output->type()) && ir::is_tensor_list(input->type());  // of both lists
+        const bool holds_items = ir::is_tensor_list(output->type()) && ir::is_tensor_list(input->type());  // in both lists
         if (!holds_items && !is_part_of(output, input)) put(output, input);
         if (is_container(input->type()))
           for (LocationId id : Set(set_of(input))) merge(locations_[made_.at(output)].contents, locations_[id].contents);
@@ -229,9 +229,9 @@ void Aliases::flow_schema(const ir::Node& node) {
   }
 }
 
-// The results of chunk, split and unbind don't overlap, if the tensor that was split is whole memory of its own: x.chunk(2)
-// of a linear's result, not of an expanded view. Each part is a location beside the whole's. Parts of two splits do
-// overlap: the second one's are views of the whole.
+// The results of chunk, split and unbind don't overlap if the tensor that was split is a whole piece of memory: x.chunk(2) of a
+// linear's result, not of an expanded view. Each part is a location beside the whole tensor's. Parts of two splits do overlap:
+// the second split's parts are views of the whole.
 bool Aliases::get_parts(const ir::Node& unpack) {
   const ir::Node* split = unpack.input(0)->producer();
   if (!split || !schema::has_trait(split->op(), schema::Trait::split) || gives_overlapping_parts(*split)) return false;

@@ -116,10 +116,10 @@ std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program,
 
 namespace {
 
-// Without aliases only values without memory are taken.
+// Without aliases only values that hold no memory become constants.
 std::size_t make_constants(ir::Graph& graph, const ir::Program& program, const Aliases* aliases, const ir::Watch& watch) {
   const AttributeWrites writes(graph);
-  std::map<ObjectAttribute, std::pair<ir::Value*, ir::TypeRef>> made;  // and as what it was read
+  std::map<ObjectAttribute, std::pair<ir::Value*, ir::TypeRef>> made;  // and the type it was read with
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::GetAttr")) continue;

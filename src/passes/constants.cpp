@@ -64,7 +64,7 @@ bool comparable(const ir::Constant& constant) {
 
 std::size_t pool_constants(ir::Graph& graph, const ir::Watch& watch) {
   std::unordered_multimap<std::size_t, ir::Value*> pool;
-  ir::Node* last = nullptr;  // of the pool, at the head of the graph
+  ir::Node* last = nullptr;  // last constant of the pool, which stands at the head of the graph
   std::size_t merged = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::Constant")) continue;

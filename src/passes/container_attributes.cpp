@@ -83,7 +83,7 @@ std::map<AttributeKey, std::string> attributes_to_follow(ir::Graph& graph, const
   return keys;
 }
 
-constexpr int most_joins = 8;  // that a list comes through
+constexpr int most_joins = 8;  // depth limit: branches and loops that a list passes through
 
 bool is_constructed(const ir::Value* value, int joins = 0);
 

@@ -34,11 +34,11 @@ struct ContainerWalk::Join {
   std::map<std::array<CellId, ways>, CellId> merged{};
   std::deque<Abstract> kept{};
   std::array<std::array<ir::Value*, 2>, ways> truths{};  // False and True, in each way
-  ir::Value* opposite = nullptr;                         // of the condition
-  std::set<const ir::Value*> given{};                    // outputs of before that stand for something
+  ir::Value* opposite = nullptr;                         // negation of the condition
+  std::set<const ir::Value*> given{};                    // outputs that the If had before and that are used again
   std::deque<HeapChanges> retired{};
-  std::set<Identity> held{};  // by the list in columns that was merged last
-  bool held_again = false;    // one of them twice
+  std::set<Identity> held{};  // identities that the last merged list in columns holds
+  bool held_again = false;    // whether one of them is held twice
 
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);

@@ -160,7 +160,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
     return;
   }
   const std::vector<ir::TypeRef> types = output_types(*node);
-  ir::Node* place = node;  // where the next If goes: before the node, then into the other way of the last one
+  ir::Node* place = node;  // insertion point of the next If: before the node, then in the last If's other branch
   ir::Node* first = nullptr;
   const auto copy_into = [&](ir::Block* block, std::size_t option) {
     ir::Node* copy = graph_.copy_node(*node);

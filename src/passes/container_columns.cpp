@@ -156,7 +156,7 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
   if (!needs_columns(type) || (node->is("aten::sort") ? inputs.size() > 2 : !has_list_form(*node))) return false;
   const bool takes_list = node->is("aten::extend") || node->is("aten::add_");
   const bool takes_item = node->is("aten::append") || node->is("aten::insert") || node->is("aten::_set_item");
-  Cell more;  // of the items that it gets
+  Cell more;  // holds the items that are added
   if (takes_item) more.items.push_back(look(inputs.back()));
   const Abstract other = takes_list ? look(inputs[1]) : Abstract();
   if (takes_list && !other.cell) return false;

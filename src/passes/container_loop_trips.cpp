@@ -187,7 +187,7 @@ Cell ContainerWalk::Loop::instance_of_keys(const CellPlan& plan, const Cell& bef
     ir::Value* present = nullptr;
     if (plan.may_miss[i])
       present = carry(place ? presence_in(before, item, place) : nullptr, ir::simple_type(ir::TypeKind::boolean));
-    const bool is_there = !place && runs_ && plan.there_at_end[i];  // after the loop
+    const bool is_there = !place && runs_ && plan.there_at_end[i];  // only for the state after the loop
     cell.present.push_back(is_there ? nullptr : present);
     cell.items.push_back(instance(plan.items[i], item, place, carry));
   }

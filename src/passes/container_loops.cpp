@@ -33,7 +33,7 @@ void ContainerWalk::Loop::run() {
     const bool elsewhere = std::exchange(walk_.writes_under_names_, false);
     find_plan();
     if (walk_.writes_under_names_) later_trips = copy();
-    if (later_trips) walk_.done_.insert(later_trips);  // what the loop is given isn't read again
+    if (later_trips) walk_.done_.insert(later_trips);  // its operands don't count as later reads
     walk_.writes_under_names_ = walk_.writes_under_names_ || elsewhere;
   }
   Ends ends = walk_body(node_);

@@ -26,23 +26,23 @@ struct ContainerWalk::CellPlan {
   std::vector<ir::Constant> keys{};
   // The keys of a dictionary that may be missing in some trip: a bool is carried for each of these.
   std::vector<bool> may_miss{};
-  bool unordered = false, unordered_at_first = false;  // after some trip, after the first one
-  std::vector<bool> there_at_end{};                    // of each trip, for sure
+  bool unordered = false, unordered_at_first = false;  // after any trip; after the first trip
+  std::vector<bool> there_at_end{};                    // per key: whether every trip ends with it present
 };
 
 // The part of a value that a loop carries: nothing, the value, parts of it, its contents, or its number among some constants.
 struct ContainerWalk::Plan {
   enum class Kind : std::uint8_t { nothing, value, parts, contents, option, choice };
   Kind kind = Kind::nothing;
-  ir::TypeRef type{};         // of a value, and of what may not be there when the loop begins
+  ir::TypeRef type{};         // type of a value, and of what may be absent when the loop begins
   std::vector<Plan> parts{};  // an Optional has one, for what it is if it isn't None
   std::shared_ptr<CellPlan> contents{};
-  std::vector<Abstract> options{};  // of a choice
+  std::vector<Abstract> options{};  // the options of a choice
 };
 
 struct ContainerWalk::LoopPlan {
-  std::map<std::size_t, Plan> carried{};  // of the carried values that are containers or tuples
-  std::map<CellId, CellPlan> cells{};     // that were there before
+  std::map<std::size_t, Plan> carried{};  // plans of the carried values that are containers or tuples
+  std::map<CellId, CellPlan> cells{};     // plans of the cells that existed before the loop
 };
 
 struct ContainerWalk::Ends {
@@ -88,7 +88,7 @@ class ContainerWalk::Loop {
 
   // ---- container_loop_plans.cpp
   bool widen(const Ends& ends);
-  using Cells = std::vector<std::optional<CellId>>;  // of the carried values that are cells, in order; none where one is None
+  using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
   static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
   Cells entered_cells() const;
   Cells cells_at_end(const Ends& ends) const;
@@ -121,11 +121,11 @@ class ContainerWalk::Loop {
 
   ContainerWalk& walk_;
   ir::Node* node_;
-  std::map<std::size_t, Abstract> entries_{};  // of the carried values, before the loop
+  std::map<std::size_t, Abstract> entries_{};  // carried values before the loop
   LoopPlan plan_{};
   std::set<Site> plan_sites_{};
   std::set<std::pair<std::size_t, std::size_t>> meeting_{};  // places of carried cells that may be one list
-  std::set<std::pair<std::size_t, Identity>> outer_{};       // what a carried cell may be of what is outside
+  std::set<std::pair<std::size_t, Identity>> outer_{};       // outside objects that a carried cell may be
   // The identities of items of carried lists. Items of two such lists may be one object.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
   bool repeats_ = false;  // an object may stand in two places of one of them

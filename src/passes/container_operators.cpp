@@ -220,7 +220,7 @@ void ContainerWalk::tuple_read(ir::Node* node) {
 void ContainerWalk::list_unpack(ir::Node* node) {
   const Cell* list = known_list(look(node->input(0)));
   if (!list || list->items.size() != node->outputs().size()) return visit_other(node);
-  if (!list->items.empty() && list->items[0].value == node->output(0)) return;  // that it is
+  if (!list->items.empty() && list->items[0].value == node->output(0)) return;  // the list's items are already these outputs
   give_each(node, std::vector<Abstract>(list->items));
 }
 

@@ -1,5 +1,5 @@
-// Dictionaries with numbers as keys that only the running model knows: a list of the keys and a list of the values, in the order
-// in which the keys came.
+// Dictionaries whose keys are numbers that only the running model knows: a list of the keys and a list of the values, both in
+// insertion order.
 #include <algorithm>
 #include <array>
 

@@ -50,10 +50,10 @@ class ContainerWalk {
     Budget& budget;
     ir::Watch watch;
     const std::set<Site>& unfollowed;
-    const std::map<AttributeKey, std::string>& attributes;  // that are followed, and their paths
+    const std::map<AttributeKey, std::string>& attributes;  // the attributes to follow, and their paths
     std::size_t most_work = 0;
     bool tracks_names = false;                       // loops carry which names mean one object
-    const char* exception = "prim::RaiseException";  // for a key that isn't there
+    const char* exception = "prim::RaiseException";  // the operator that raises for a missing key
   };
 
   ContainerWalk(ir::Graph& graph, Options options);
@@ -92,12 +92,12 @@ class ContainerWalk {
   Cell& change(CellId id, const ir::Node* writer);
   void spread(ir::Node* place, Site site);
   void note_lost(const std::string& input, const ir::Node* writer);
-  const Cell* known_list(const Abstract& list);  // whose items are known
+  const Cell* known_list(const Abstract& list);  // null if the items aren't known
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
   [[noreturn]] void leave(const Abstract& abstract) const;       // throws Unfollowed
-  Abstract as_parts(const Abstract& abstract, ir::Node* place);  // of a tuple that isn't followed
+  Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
   Site site_of(const ir::Node* node) const;
@@ -105,7 +105,7 @@ class ContainerWalk {
   bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
   bool is_left_out_result(const ir::Node* node) const { return node->outputs().size() == 1 && is_left_out(node->output()); }
   void label(const ir::Block& block);
-  std::vector<Site> labels_of(const ir::Block& block);  // of its nodes, nested ones too, in order
+  std::vector<Site> labels_of(const ir::Block& block);  // labels of the block's nodes, nested ones too, in order
   void label_copy(const ir::Node* first, const ir::Node* end, std::span<const Site> labels);
 
   // ---- container_walk.cpp: nodes
@@ -118,10 +118,10 @@ class ContainerWalk {
   void put_outputs(ir::Node* node);
   void put_operands_from(ir::Node* node, std::size_t first);
   void give(ir::Node* node, Abstract result);
-  void drop(ir::Node* node);  // at the end
+  void drop(ir::Node* node);  // erases the node at the end of the walk
   ir::Value* stand_in(ir::Value* value, ir::Node* place);
   void stand_for(ir::Value* value, Abstract abstract, ir::Node* place);
-  ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // of this use alone
+  ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // replaces this operand only
   void work(std::size_t steps = 1);
 
   // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
@@ -189,7 +189,7 @@ class ContainerWalk {
     ir::Value* index;
     std::uint64_t version;  // the list's
     Abstract item;
-    const ir::Block* block;  // in which it holds
+    const ir::Block* block;  // the block in which this holds
   };
   // Objects may hold themselves.
   class Nesting {
@@ -205,7 +205,7 @@ class ContainerWalk {
   };
   struct ChangedColumn {
     ir::Value* list = nullptr;
-    ir::Value* taken = nullptr;  // that pop gives
+    ir::Value* taken = nullptr;  // the item that pop returns
   };
   std::optional<Layout> layout_of(const Abstract& item);
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
@@ -322,28 +322,28 @@ class ContainerWalk {
   const std::map<AttributeKey, std::string>& attributes_;
   std::size_t work_left_;
 
-  std::pmr::monotonic_buffer_resource memory_;  // of the tables of one walk, which only grow
+  std::pmr::monotonic_buffer_resource memory_;  // for the tables of one walk, which only grow
   Heap heap_;
   std::pmr::unordered_map<const ir::Value*, Abstract> known_{&memory_};
   std::unordered_map<CellId, std::vector<const ir::Value*>> names_;  // values that are references to a cell
   std::pmr::unordered_map<const ir::Node*, Site> labels_{&memory_};
   std::pmr::unordered_set<const ir::Node*> done_{&memory_};
   std::vector<ir::Node*> dropped_;
-  std::vector<std::pair<CellId, CellId>> to_spread_;                         // what was changed, and what may be the same object
-  std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of what was read from lists kept in columns
+  std::vector<std::pair<CellId, CellId>> to_spread_;  // a changed cell, and one that may be the same object
+  std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of items read from lists kept in columns
   std::vector<std::shared_ptr<const Placement>> to_write_back_;
   std::uint64_t versions_ = 0;
   std::size_t nested_ = 0;                  // items within items that are looked at
-  bool gives_outputs_ = false;              // the model's
-  ir::Node* next_ = nullptr;                // what is visited after this node
+  bool gives_outputs_ = false;              // whether the model's outputs are being made
+  ir::Node* next_ = nullptr;                // the node to visit after this one
   std::map<AttributeKey, CellId> holders_;  // one cell for each attribute, which holds it and whether it is still as it was
   std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
   ir::Node* second_call_ = nullptr;                           // stands before its nodes
-  bool keys_may_miss_ = false;                                // from some dictionary
+  bool keys_may_miss_ = false;                                // a key may be missing from some dictionary
   std::map<const ir::Value*, Question> questions_;            // bools that say whether a key is in a dictionary
-  std::vector<std::pair<Question, const ir::Block*>> there_;  // keys that are, in a block
+  std::vector<std::pair<Question, const ir::Block*>> there_;  // keys known to be present within a block
   bool writes_under_names_ = false;                           // something that other names may mean has been written
   bool tracks_names_ = false, lacks_names_ = false;
   const char* exception_;
@@ -351,7 +351,7 @@ class ContainerWalk {
   std::size_t changes_ = 0;
 };
 
-std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  // from the front; none beyond the ends
+std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  // counted from the front; none if out of range
 // Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
 bool is_key(const ir::Constant& constant);
 inline ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
@@ -366,12 +366,12 @@ bool has_whole_items(const ir::TypeRef& list);
 // Whether ONNX has no list of such items: neither numbers nor tensors.
 bool needs_columns(const ir::TypeRef& list);
 std::vector<ir::TypeRef> column_types(const Layout& layout);
-inline constexpr std::size_t most_options = 16;  // of a choice
-inline constexpr std::size_t most_ways = 16;     // that one access may go
+inline constexpr std::size_t most_options = 16;  // most options of a choice
+inline constexpr std::size_t most_ways = 16;     // most ways that one access may go
 bool has_cells(const Abstract& abstract);
 bool is_settled(const Abstract& abstract);        // None, or known not to be
 bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
 bool has_usual_form(const ir::Node& node);
-ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // of a value that comes one way or another
+ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // the type of a value that is `a` or `b`
 
 }  // namespace compatcheck::passes

@@ -114,9 +114,9 @@ class Liveness {
   }
 
   std::shared_ptr<const Aliases> aliases_;
-  std::vector<bool> values_;  // by id
+  std::vector<bool> values_;  // indexed by value id
   std::unordered_set<const ir::Node*> nodes_;
-  std::vector<bool> memory_needed_;  // by location
+  std::vector<bool> memory_needed_;  // indexed by location
   std::multimap<std::string_view, ir::Node*> setters_;
   std::vector<ir::Node*> pending_;
 };

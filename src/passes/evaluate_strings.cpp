@@ -59,7 +59,7 @@ Evaluated contains_text(const ir::Node&, Arguments in) {
 
 // As libtorch writes them: 17 digits, and whole numbers as ints with a dot.
 std::string text_of_float(double number) {
-  constexpr double limit = 9223372036854775808.0;  // of int64
+  constexpr double limit = 9223372036854775808.0;  // 2^63: int64 ends below it
   if (number >= -limit && number < limit && std::trunc(number) == number)
     return std::to_string(static_cast<std::int64_t>(number)) + ".";
   std::array<char, 32> text{};

@@ -190,7 +190,7 @@ bool affordable(const ir::Constant& result, Budget& budget) {
   return bytes <= usual || spend(budget.folded, bytes);
 }
 
-// Without aliases only results that hold no memory are taken.
+// Without aliases only results that hold no memory are folded.
 std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const KnownValue& known, const ir::Watch& watch) {
   std::size_t folded = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
@@ -211,7 +211,7 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
         type = ir::type_of(*result);
       replace(node->output(), constant_before(node, std::move(*result), type));
     }
-    if (node->blocks().empty()) node->erase();  // what blocks do beside is done all the same
+    if (node->blocks().empty()) node->erase();  // a node with blocks stays: the blocks may have effects
     ++folded;
   }
   return folded;

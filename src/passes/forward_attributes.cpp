@@ -17,7 +17,7 @@ namespace compatcheck::passes {
 namespace {
 
 struct Accesses {
-  std::vector<ir::Node*> sets, reads;  // in order
+  std::vector<ir::Node*> sets, reads;  // in program order
 };
 
 // `self.count += 1` sets the attribute to the tensor that it holds.

@@ -19,8 +19,8 @@ bool changes_its_sizes(const ir::Node& write);
 // is removed.
 ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schema::Registry& registry);
 
-// Made from a write that keeps its tensor's dtype: the result has the dtype of the first argument. (TorchScript's own `inplace`
-// of a Python function says another thing.)
+// Whether the node was made from a write that keeps its tensor's dtype: the result has the dtype of the first argument.
+// (TorchScript's own attribute `inplace`, of a Python function, means something else.)
 bool keeps_first_dtype(const ir::Node& node);
 
 }  // namespace compatcheck::passes

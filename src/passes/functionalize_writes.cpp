@@ -30,8 +30,8 @@ class Functionalizer {
   }
 
  private:
-  // The newest value of a tensor, if its stamp is that of its root. Where a view of it was written since, `value` is
-  // from before and `written` is that view.
+  // The newest value of a tensor, if its stamp is that of its root. If a view of the tensor was written since, `written` is
+  // that view and `value` is the value before that write.
   struct Newest {
     ir::Value* value = nullptr;
     ir::Value* written = nullptr;
@@ -39,7 +39,7 @@ class Functionalizer {
     std::uint32_t stamp = 0;
   };
 
-  // ---- What is known of each value, taken back at the end of a block
+  // ---- Knowledge about each value, undone at the end of a block
 
   const Newest& newest(const ir::Value* value) const { return newest_[value->id()]; }
   void set(const ir::Value* value, Newest state) {
@@ -186,7 +186,7 @@ class Functionalizer {
     set(target, {result, nullptr, nullptr, after});
     for (ir::Value* view = target; ir::Value* parent = plan_.views().parent(view); view = parent)
       set(parent, {newest(parent).value, view, node, after});
-    if (node->owner() && node->output() != result && tracked(node->output())) begin(node->output());  // what pop took
+    if (node->owner() && node->output() != result && tracked(node->output())) begin(node->output());  // pop's item
     ++done_;
   }
 
@@ -225,9 +225,9 @@ class Functionalizer {
   const WritePlan& plan_;
   const schema::Registry& registry_;
   const ir::Watch& watch_;
-  std::vector<Newest> newest_;  // by id of the values that were there before
+  std::vector<Newest> newest_;  // indexed by the ids of the values that the graph had before
   std::vector<std::pair<std::uint32_t, Newest>> undo_;
-  std::unordered_map<const ir::Value*, std::vector<ir::Value*>> bundles_;  // with the items they were made of
+  std::unordered_map<const ir::Value*, std::vector<ir::Value*>> bundles_;  // lists made of tracked values, and their items
   std::uint32_t last_stamp_ = 0;
   std::size_t done_ = 0;
   bool by_strides_ = false;  // something asks where elements lie: a "written" value lies as its node's first input

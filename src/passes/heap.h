@@ -1,5 +1,5 @@
-// Python's objects while a graph is walked: what lists, dictionaries and objects hold at one place of the program. Two names
-// of one list lead to one cell, so a write through either is seen through both.
+// Python's objects while a graph is walked: what lists, dictionaries and objects hold at one place of the program. Two names of
+// one list lead to the same cell, so a write through either name is seen through both.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace compatcheck::passes {
 
 using CellId = std::uint32_t;
-using Site = std::uint64_t;  // where a container comes from; the same in every copy of a graph
+using Site = std::uint64_t;  // identifies where a container is created; the same in every copy of a graph
 
 // One of: a value of the graph, a reference to a cell, a tuple, which has parts and no identity, an Optional of which
 // only the running model knows whether it is None, or a choice: a text, an enum's member, a device, or a number that follows from
@@ -24,11 +24,11 @@ struct Abstract {
   ir::Value* value = nullptr;
   std::optional<CellId> cell{};
   std::shared_ptr<const std::vector<Abstract>> parts{};  // an Optional has one: what it is if it isn't None
-  ir::TypeRef type{};                                    // a tuple's
-  ir::Value* present = nullptr;                          // an Optional's: a bool
-  ir::Value* code = nullptr;                             // a choice's: an int, its place among the parts, which are constants
-  bool holds_cells = false;                              // in its parts
-  Site site = 0;                                         // where an Optional or a choice comes from
+  ir::TypeRef type{};                                    // type of a tuple
+  ir::Value* present = nullptr;                          // of an Optional: a bool
+  ir::Value* code = nullptr;                             // of a choice: an int, the index among the parts, which are constants
+  bool holds_cells = false;                              // whether a part holds a cell
+  Site site = 0;                                         // where an Optional or a choice is created
 
   static Abstract of(ir::Value* value) { return {.value = value}; }
   static Abstract of_cell(CellId cell) { return {.cell = cell}; }
@@ -62,22 +62,22 @@ struct Abstract {
 // A constant that ONNX has no value of, but a number among the others that it may be.
 bool is_label_constant(const ir::Constant& constant);
 bool is_label(const Abstract& abstract);
-// Null if it's null or undefined: the result of a way that raises, or of a `return` that wasn't reached.
+// Null if it's null or undefined: the result of a branch that raises, or of a return that wasn't reached.
 const Abstract* defined(const Abstract* abstract);
 bool is_undefined_label(const Abstract& abstract);
 inline bool is_choice(const Abstract& abstract) {
   return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));
 }
 
-// How a list keeps items that only the running model knows: the numbers and tensors that each is made of, in a list of their own
-// for each place (a column). A list of numbers within an item is kept as a vector.
+// How a list keeps items that only the running model knows: for each place of an item, one list (a column) of the numbers or
+// tensors at this place. A list of numbers within an item is kept as a vector.
 struct Layout {
   enum class Kind : std::uint8_t { value, numbers, tuple, dict, object, choice };
   Kind kind = Kind::value;
-  ir::TypeRef type{};                // of an item
-  std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
+  ir::TypeRef type{};                // type of an item
+  std::vector<ir::Constant> keys{};  // keys of a dict; attribute names of an object
   std::vector<Layout> parts{};
-  std::vector<Abstract> options{};  // of a choice
+  std::vector<Abstract> options{};  // options of a choice
 };
 
 // Returns the value that isn't None; null if it is None.
@@ -92,25 +92,25 @@ struct Cell {
   // The `made` value or the columns of a list are known, not its items. A dict has one list of its keys and one of its values.
   bool whole = false;
   bool untouched = false;            // holds an attribute, which may be as it was when the call began
-  std::vector<ir::Constant> keys{};  // of a dict; an object's attribute names
+  std::vector<ir::Constant> keys{};  // keys of a dict; attribute names of an object
   std::vector<Abstract> items{};
-  std::vector<ir::Value*> present{};       // of a dict with keys that may not be there: a bool for each; null: the key is there
+  std::vector<ir::Value*> present{};       // for a dict with keys that may be absent: a bool per key; null: it is present
   bool unordered = false;                  // the order of a dict's keys isn't known
-  ir::Value* made = nullptr;               // a value that holds the contents of this moment, where there is one
-  std::shared_ptr<const Layout> layout{};  // of a list that is kept in columns
+  ir::Value* made = nullptr;               // a value that holds the current contents, if there is one
+  std::shared_ptr<const Layout> layout{};  // layout of a list that is kept in columns
   std::vector<ir::Value*> columns{};
-  std::uint64_t version = 0;  // another one after each write that may change which item has which place
+  std::uint64_t version = 0;  // changes with each write that may move items
 
   bool is_table() const { return kind == Kind::dict && whole; }
   const Abstract* find(const ir::Constant& key) const;
-  void set(const ir::Constant& key, Abstract item);  // the last place, if the key is new
-  void erase(std::size_t place);                     // of a dict
+  void set(const ir::Constant& key, Abstract item);  // at the end, if the key is new
+  void erase(std::size_t place);                     // for dicts
   void be_there(std::size_t place);
-  ir::Value* presence(const Abstract* item) const;  // null: it is there
+  ir::Value* presence(const Abstract* item) const;  // null: the item is present
   bool is_settled() const { return present.empty() && !unordered; }
 
  private:
-  void forget_presence();  // where all are there
+  void forget_presence();  // clears `present` if every key is present
 };
 
 bool same_keys(const std::vector<ir::Constant>& a, const std::vector<ir::Constant>& b);  // in the same order
@@ -131,8 +131,8 @@ using Identities = std::map<Identity, Sameness>;
 struct CellOrigin {
   ir::TypeRef type;
   std::set<Site> sites;
-  std::string input{};               // the graph's input that it is
-  const ir::Value* value = nullptr;  // that was there before it was followed
+  std::string input{};               // the graph's input that the cell is
+  const ir::Value* value = nullptr;  // the graph's value that it was before it was followed
 };
 
 // The contents that some cells have at the end of a block.
@@ -167,7 +167,7 @@ class Heap {
   // The objects that items of a list in columns may be, beside objects that only the list holds.
   void add_elements(CellId list, const std::set<Identity>& identities);
   const std::set<Identity>& elements(CellId list) const;
-  std::vector<CellId> lists_that_may_hold(CellId id) const;  // that haven't ended
+  std::vector<CellId> lists_that_may_hold(CellId id) const;  // lists that haven't ended
 
   // One object may stand in two places of the list.
   bool repeats(CellId list) const { return repeating_.contains(list); }
@@ -178,7 +178,7 @@ class Heap {
   std::vector<CellOrigin> origins_;
   struct Frame {
     std::size_t first = 0;  // first cell that the block created
-    HeapChanges before{};   // what changed cells held
+    HeapChanges before{};   // the changed cells' contents before the block
   };
   std::vector<Frame> frames_;
   std::vector<bool> ended_;

@@ -16,8 +16,8 @@ namespace compatcheck::passes {
 namespace {
 
 constexpr std::size_t deepest_call = 400;
-constexpr std::size_t most_nodes = 400'000;  // of usual size
-constexpr std::size_t most_choices = 16;     // of modules, by a number that only the running model knows
+constexpr std::size_t most_nodes = 400'000;  // nodes of usual size that inlining may make
+constexpr std::size_t most_choices = 16;     // most modules among which a number chooses that only the running model knows
 
 // An object of the program, and the attribute path by which this graph got at it.
 struct Reached {

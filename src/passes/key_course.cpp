@@ -36,7 +36,7 @@ bool KeyCourse::sets(const ir::Node& node, const ir::Constant& key) const {
   return std::ranges::all_of(node.blocks(), [&](const ir::Block* way) { return way == with || sets(*way, key); });
 }
 
-// The block of an If in which the key is there because the program has asked for it; null for other nodes.
+// The block of an If in which the key is present because the program has tested for it; null for other nodes.
 const ir::Block* KeyCourse::block_with(const ir::Node& branch, const ir::Constant& key) const {
   const ir::Node* condition = branch.is("prim::If") ? branch.input(0)->producer() : nullptr;
   const bool negated = condition && condition->is("aten::__not__");

@@ -1,4 +1,4 @@
-// Whether a key is in a dictionary where the program asks for it, whichever way the program went.
+// Whether a key is in a dictionary where the program reads it, whichever branches the program took.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class KeyCourse {
   static bool removes(const ir::Node& node) { return node.is("aten::pop") || node.is("aten::Delete"); }
   bool sets(const ir::Node& node) const { return node.is("aten::_set_item") && is_dictionary_(node.input(0)); }
 
-  // Set before, in the same run, or there because the program has asked for it.
+  // Whether the key was set before, in the same run, or is present because the program has tested for it.
   bool is_there(const ir::Node* access) const;
   const ir::Order& order() const { return order_; }
 

@@ -87,8 +87,8 @@ void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
   loop->erase();
 }
 
-// The number of trips of a loop that counts from a constant up to another one: `i = 0; while i < 3: …; i += 1`, and what a `for`
-// with `continue` in its body becomes.
+// The number of trips of a loop that counts from a constant up to another one, such as `i = 0; while i < 3: …; i += 1`, or a
+// `for` loop with `continue` in its body, which TorchScript turns into such a loop.
 std::optional<std::int64_t> counted_trips(const ir::Node* loop) {
   const ir::Block& body = body_of(loop);
   const ir::Node* again = body.outputs()[0]->producer();
@@ -120,7 +120,7 @@ class KnownTrips {
     if (!start || !*start || !most || ir::constant_of(body_.outputs()[0])) return std::nullopt;
     for (std::size_t i = 0; i + 2 < loop_->inputs().size(); ++i)
       if (const ir::Constant* first = ir::constant_of(loop_->input(i + 2))) values_[body_.inputs()[i + 1]] = *first;
-    if (writes_list(body_)) return std::nullopt;  // what it holds later isn't known
+    if (writes_list(body_)) return std::nullopt;  // the list's contents in later trips aren't known
     for (std::int64_t trip = 0; trip < *most; ++trip) {
       if (steps_left_ == 0) return std::nullopt;
       --steps_left_;
@@ -199,7 +199,7 @@ class KnownTrips {
   std::size_t steps_left_ = 5'000;
 };
 
-// Such a loop runs so often, and asks for nothing after a trip.
+// Gives loops with a known number of trips this number and a condition that is always true.
 std::size_t count_trips(ir::Node* loop) {
   auto trips = counted_trips(loop);
   if (!trips) trips = KnownTrips(loop).count();

@@ -31,13 +31,13 @@ struct Work {
 
 struct Pass {
   enum Trait : unsigned {
-    first = 1,     // also in the rounds that shrink the graph before memory is analysed
-    by_known = 2,  // what has become known since may change something
-    tidies = 4,    // the program says the same afterwards, and nothing more is known
+    first = 1,     // also runs in the rounds that shrink the graph before memory is analysed
+    by_known = 2,  // new facts alone may let it change something
+    tidies = 4,    // the program's meaning stays, and nothing more becomes known
   };
   std::string_view name;
   std::size_t (*run)(Work&);
-  // The step it reports, before and after the count, one or many; empty: housekeeping, not told.
+  // Text of the reported step before and after the count, singular and plural; empty: not reported.
   std::string_view verb, one, many;
   unsigned traits = 0;
   bool has(unsigned trait) const { return (traits & trait) != 0; }
@@ -180,8 +180,8 @@ void run_all(Rounds& rounds) {
   rounds.run(false);
 }
 
-// The passes that follow lists and objects, until they find nothing more. What tensors share isn't known here yet, and no write
-// to a tensor is looked at.
+// The passes that follow lists and objects, until they find nothing more. The memory that tensors share isn't known yet, and
+// writes to tensors are ignored.
 void follow_state(Work& work, const NormalizeOptions& options) {
   constexpr auto following =
       std::to_array<std::string_view>({"drop_type_refinements", "simplify_loops", "unroll_loops", "follow_containers",
@@ -308,7 +308,7 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   settle_enum_identity(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   Rounds rounds(work, options);
-  rounds.most_walks(1);  // what asks for facts of the inputs is followed when they are stated
+  rounds.most_walks(1);  // code that needs facts of the inputs is followed once they are stated
   if (!options.keep_assertions) settle_with_assertions(normalized, work, rounds);
   run_all(rounds);
   make_state(normalized, work, options, rounds);

@@ -17,14 +17,14 @@
 namespace compatcheck::passes {
 
 struct Normalized {
-  // The method's inputs without `self`, as the user gives them: lists, tuples and dicts keep their types. Objects
-  // and attributes that stay are read from a prim::Constant of the object. A constant that was an attribute has the
-  // attribute `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first
-  // argument, whatever promotion would give.
+  // The method's inputs without `self`, as the user passes them: lists, tuples and dicts keep their types. Objects, and
+  // attributes that remain, are read from a prim::Constant of the object. A constant that was an attribute has the attribute
+  // `path`, its name in the state_dict. A node with the attribute `inplace` has the dtype of its first argument, whatever type
+  // promotion would give.
   ir::Graph graph;
   // The default values of the method's inputs, by number.
   std::vector<std::pair<std::size_t, ir::Constant>> defaults;
-  std::vector<std::string> steps;  // what changed something, in order: "inlined 54 calls"
+  std::vector<std::string> steps;  // the passes that changed something, in order: "inlined 54 calls"
   std::vector<UnresolvedWrite> unresolved_writes;
   // The graph before branches that only raise were dropped, for normalize() with keep_assertions; empty if it raises nowhere.
   std::optional<ir::Graph> with_assertions{};
@@ -35,9 +35,9 @@ struct Normalized {
 struct NormalizeOptions {
   std::string method = "forward";
   ir::Watch watch;
-  bool keep_assertions = false;  // branches that only raise stay, but for those that are settled
-  bool state_as_inputs = false;  // what calls keep in attributes becomes inputs and outputs
-  bool verify_between = false;   // ir::Graph::verify after every pass
+  bool keep_assertions = false;  // keep branches that only raise, unless their condition is known
+  bool state_as_inputs = false;  // turn attributes that calls change into inputs and outputs
+  bool verify_between = false;   // run ir::Graph::verify after every pass
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;
 };
 
@@ -54,8 +54,8 @@ std::size_t node_count(const ir::Graph& graph);  // nested blocks included
 // The passes that fold, prune and unroll, again on a normalised graph, with what has become known of its values since:
 // the facts of inputs. Returns whether anything changed.
 struct SimplifyOptions {
-  const ir::Program* program = nullptr;               // that the graph comes from, if any
-  std::vector<ir::LostWrite>* lost_writes = nullptr;  // more of them are added
+  const ir::Program* program = nullptr;               // the program that the graph comes from, if any
+  std::vector<ir::LostWrite>* lost_writes = nullptr;  // lost writes that are found are appended
   bool keep_assertions = false;
   bool at_rest = false;  // the graph is as these passes left it
 };

@@ -1,5 +1,5 @@
-// Tracing writes `x * 2.5` with a tensor constant; libtorch's executor takes such operands for numbers again, of these operators
-// and of no other (CanonicalizeOps), before it computes anything beforehand. Numbers and tensors promote differently.
+// Tracing writes `x * 2.5` with a tensor constant. Before libtorch's executor computes anything, it turns such operands of
+// these operators back into numbers (CanonicalizeOps), and so does this pass. Numbers and tensors promote differently.
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -39,7 +39,7 @@ std::size_t numbers_as_operands(ir::Graph& graph, const ir::Watch& watch) {
     if (!takes_numbers(*node)) continue;
     const ir::Value* other = node->input(1);
     auto number = number_in(ir::constant_of(other));
-    if (!number || other->producer()->attribute("path")) continue;  // which an attribute of the model has: it is a tensor
+    if (!number || other->producer()->attribute("path")) continue;  // an attribute of the model stays a tensor
     node->replace_input(1, constant_before(node, std::move(*number)));
     ++changed;
   }

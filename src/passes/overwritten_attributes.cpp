@@ -1,5 +1,6 @@
-// A buffer that every call fills anew before it reads it keeps nothing from one call to the next: it may as well be made
-// by the call. So may a buffer of which every call fills the same places, and reads it only afterwards: the others never change.
+// A buffer that every call fills before it reads it keeps nothing from one call to the next, so the call may as well create it.
+// The same holds for a buffer if every call fills the same places of it and reads it only afterwards: the other places never
+// change.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -181,7 +182,7 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
       for (const ir::Use& use : uses)
         if (use.user != made->producer() && overwrites.is_later(use, *write)) use.user->replace_input(use.operand, made);
     }
-    return 1;  // what else there is, is seen the next time
+    return 1;  // the next run of the pass handles further writes
   }
   const std::vector<ir::Value*> reads = overwrites.filled_in_places();
   return reads.empty() ? 0 : (copy_once(reads, registry), 1);

@@ -106,7 +106,7 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
     return asked_places(input);
   if (keys.empty()) return {};
   for (std::string& key : read_members(graph, input).value_or(Keys())) add_once(keys, std::move(key));
-  std::size_t count = 0;  // what lies before one that is told is a member, too
+  std::size_t count = 0;  // places before a named one are members, too
   for (const std::string& key : keys) {
     const auto place = place_of(key);
     if (!place) return {};
@@ -122,7 +122,7 @@ bool members_are_containers(const ir::TypeRef& type) {
   return ir::is(held, ir::TypeKind::dict) || ir::is(held, ir::TypeKind::list);
 }
 
-// Reads of a member that is itself taken apart next.
+// Reads of a member that is itself split next.
 void replace_reads(const ir::Value* input, const std::string& member, ir::Value* part) {
   const std::vector<ir::Use> uses(input->uses().begin(), input->uses().end());
   for (const ir::Use& use : uses) {

@@ -22,16 +22,17 @@ namespace compatcheck::passes {
 // belong to. Throws ModelError for recursion.
 std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 
-// Dictionaries and lists that the model is given become their members, each an input by itself: "batch.mask", "images.0". Those
-// of `told` ("images.0", or "images.0.boxes" of a member's member) and those beside them that the model reads; of a dictionary
-// that is only asked for fixed keys, and of a list of tensors that is only asked for its first ones, these; of a tuple that holds
-// lists or dictionaries, all; an input that `told` names itself stays whole.
+// Dictionaries and lists that the model is given become their members, each an input of its own: "batch.mask", "images.0". The
+// members are those named by `told` ("images.0", or "images.0.boxes" for a member's member) and the others that the model
+// reads. Without names, a dictionary of which the model reads only fixed keys and a list of tensors of which it reads only the
+// first ones are split into these, and a tuple that holds lists or dictionaries is split into all its members. An input that
+// `told` names itself stays whole.
 std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
 
 // Does the same as read_members() for a member that is a dictionary or list: "pair.1".
 std::optional<std::vector<std::string>> read_members_of(const ir::Graph& graph, const std::string& name);
 
-inline constexpr std::size_t most_members = 10000;  // of a list that is taken apart
+inline constexpr std::size_t most_members = 10000;  // most members that a list may be split into
 
 // The keys or places of a dictionary or list that the model is given which the model reads, before it is parted; nullopt if more
 // is done with it than reading members that are fixed in the code.

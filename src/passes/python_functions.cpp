@@ -114,7 +114,7 @@ std::string assumed_schema(const std::string& name, const std::vector<const ir::
         words[i] = "Scalar";
     }
   }
-  for (std::size_t i = 0; i < words.size(); ++i)  // of None alone nothing is known
+  for (std::size_t i = 0; i < words.size(); ++i)  // an argument that is always None has no known type
     text += (i || !first.inputs().empty() ? ", " : "") + (words[i] == "None" ? "Scalar" : words[i]) + (optional[i] ? "?" : "") +
             " scalar_" + std::to_string(i);
   text += ") -> ";

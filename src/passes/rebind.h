@@ -1,5 +1,5 @@
 // Operators that change a tensor object, but no memory: x.t_() is x = x.t(), x.set_(y) lets x be y's memory. What reads the
-// object later reads a view; what was taken from it before, and the memory itself, stay as they are.
+// object later reads a view; values read from it before, and the memory itself, stay as they are.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ namespace {
 
 void add_assertions(const ir::Block& block, std::vector<const ir::Node*>& raising) {
   for (const ir::Node* node : block) {
-    if (is_exception(*node)) raising.push_back(node);  // in every run of the block
+    if (is_exception(*node)) raising.push_back(node);  // raises whenever the block runs
     const ir::Block* raises = raising_block(*node);
     for (const ir::Block* inner : node->blocks()) {
       if (inner != raises) {
@@ -121,7 +121,7 @@ std::size_t drop_type_refinements(ir::Graph& graph, const ir::Watch& watch) {
   return dropped;
 }
 
-// A model that raises gives no result, so on every input that has one the other branch was taken.
+// A model that raises returns nothing, so for every input with a result the other branch ran.
 std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t dropped = 0;
   // Inner ones first: a branch of nothing but dropped assertions is empty.

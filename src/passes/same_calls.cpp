@@ -71,7 +71,7 @@ class Comparison {
     for (std::size_t i = 0; i < first.size(); ++i) first_of_[second[i]] = first[i];
   }
 
-  std::unordered_map<const ir::Value*, const ir::Value*> first_of_;  // by the value of the second call
+  std::unordered_map<const ir::Value*, const ir::Value*> first_of_;  // value of the second call -> value of the first
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ bool follows(const ir::Node& node) {
 
 constexpr int deepest = 200;
 
-// No other order is asked for: memory_format is absent, contiguous_format (0) or preserve_format (1).
+// No other memory order is requested: memory_format is absent, contiguous_format (0) or preserve_format (1).
 bool keeps_order(const ir::Node& node) {
   const auto& arguments = node.schema()->arguments;
   for (std::size_t i = 0; i < arguments.size() && i < node.inputs().size(); ++i) {

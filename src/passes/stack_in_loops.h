@@ -1,8 +1,8 @@
-// Lists that a loop makes longer by one tensor a trip, and of which only the stack and the length are read afterwards. ONNX's
-// Loop stacks what each trip gives (its scan outputs), at every opset and without a list that is copied in each trip.
+// Lists to which a loop appends one tensor per trip, and of which only the stack and the length are read afterwards. ONNX's
+// Loop stacks what each trip produces (its scan outputs), at every opset and without copying a list in each trip.
 //
 // The carried list becomes a carried tensor: unset before the loop, and in the body prim::StackAppend(%stack, %x), which is `x`
-// with a dimension before its own for the first trip, then one row more a trip. Nothing else reads it in the body.
+// with a new first dimension in the first trip, and gets one more row per trip. Nothing else in the body reads it.
 #pragma once
 
 #include <cstddef>

@@ -239,7 +239,7 @@ class State {
   const ContainerDecisions& decided_;
   StateAccesses accesses_;
   std::map<Key, Accessed>& cells_;
-  std::vector<Key> order_;  // of those that become inputs
+  std::vector<Key> order_;  // attributes that become inputs
   std::map<Key, Key> same_as_;
   std::map<Key, ir::Value*> current_;
 };
@@ -254,7 +254,7 @@ MadeState attributes_to_state(ir::Graph& graph, const ir::Program& program, cons
 std::size_t drop_idle_state(ir::Graph& graph, std::vector<StateAttribute>& state) {
   std::size_t dropped = 0;
   ir::Block& top = *graph.top();
-  bool writes_left = false;  // what is written in place is another value than the graph says
+  bool writes_left = false;  // an in-place write is left, so the graph doesn't show what values hold
   ir::for_each_node(top, [&](const ir::Node* node) { writes_left = writes_left || writes(*node); });
   for (std::size_t i = state.size(); i-- > 0;) {
     const std::size_t input = graph.inputs().size() - state.size() + i, output = graph.outputs().size() - state.size() + i;

@@ -18,7 +18,7 @@ namespace compatcheck::passes {
 // both in the order of the attributes.
 struct StateAttribute {
   std::string path;      // "layers.0.k_cache", as in the state_dict
-  ir::Constant initial;  // what the file holds
+  ir::Constant initial;  // the value in the file
   std::string input;     // the name of the graph's input: the path, or "state." and the path where an input has that name
   std::string output;    // "layers.0.k_cache.next"
 };
@@ -31,7 +31,7 @@ struct ContainerDecisions {
 
 struct MadeState {
   std::vector<StateAttribute> attributes;
-  std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // and why
+  std::map<std::pair<std::uint32_t, std::string>, std::string> refused;  // attributes that can't become inputs, and why
 };
 
 // The attributes that the graph still writes become inputs, and what they hold after the call outputs: reads and writes of
@@ -42,7 +42,7 @@ MadeState attributes_to_state(ir::Graph& graph, const ir::Program& program, cons
                               const ir::Watch& watch = {});
 
 // For the graph as the other passes left it: values that no call reads before it writes them, or that no call changes, are no
-// state. The entries are taken out of `state`, their inputs and outputs out of the graph. Returns how many.
+// state. Removes the entries from `state` and their inputs and outputs from the graph. Returns how many.
 std::size_t drop_idle_state(ir::Graph& graph, std::vector<StateAttribute>& state);
 
 inline constexpr std::string_view state_obstacle = "state_obstacle";

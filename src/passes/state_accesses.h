@@ -21,11 +21,11 @@ namespace compatcheck::passes {
 // One attribute that the graph reads or writes.
 struct Accessed {
   const ir::Constant* stored = nullptr;
-  ir::TypeRef type;  // as declared
+  ir::TypeRef type;  // the declared type
   std::string path;
-  std::size_t place = 0;  // in the order of the module's attributes
+  std::size_t place = 0;  // index among the module's attributes
   std::vector<ir::Node*> reads{}, sets{};
-  std::vector<ir::Node*> writes{};  // in place, to memory that it may hold
+  std::vector<ir::Node*> writes{};  // in-place writes to memory that the attribute may hold
   std::string obstacle{};
 
   bool is_written() const { return !sets.empty() || !writes.empty(); }

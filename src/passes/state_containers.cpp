@@ -13,7 +13,7 @@ namespace {
 
 using ir::TypeKind;
 
-constexpr std::size_t most_leaves = 1000;  // of one attribute: each is an input and an output
+constexpr std::size_t most_leaves = 1000;  // most tensors and numbers in one attribute: each becomes an input and an output
 
 constexpr std::string_view not_followed =
     "what calls do to it can't be followed, or one list or dictionary may stand in two places of it after a call";
@@ -368,7 +368,7 @@ bool ContainerState::settle(ir::Graph& graph, const MadeState& made) {
       good = !decided_.refused.emplace(opened.key, member + refused->second).second && good;
     }
   if (!good) return false;
-  for (ir::Node* node : all_nodes(graph, watch_)) {  // what no call changes
+  for (ir::Node* node : all_nodes(graph, watch_)) {  // members that no call changes become constants
     const auto* object = node->is("prim::GetAttr") ? known<ir::ObjectConstant>(node->input(0)) : nullptr;
     if (!object || object->object < whole_.objects.size()) continue;
     const ir::Constant* stored = stored_attribute(apart_, object->object, attribute_name(*node));

@@ -1,5 +1,5 @@
-// Attributes that hold lists, dictionaries and tuples, and that calls change: each tensor and number in them becomes an attribute
-// of its own, or a list a value of the graph as a whole.
+// Attributes that hold lists, dictionaries and tuples and that calls change: each tensor and number in them becomes an
+// attribute of its own, or a list becomes one value of the graph.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace compatcheck::passes {
 
-// The steps of one trial: open, then the passes that follow containers, then close, then attributes_to_state, then settle. A step
-// that returns false has found out more about an attribute (`decided`): the trial starts again with the graph as it was.
+// The steps of one trial: open, then the passes that follow containers, then close, then attributes_to_state, then settle. If a
+// step returns false, it has learnt more about an attribute (`decided`), and the trial starts again with the original graph.
 class ContainerState {
  public:
   // The constructor's arguments must outlive the object.
@@ -29,9 +29,9 @@ class ContainerState {
   bool close(ir::Graph& graph);
   bool settle(ir::Graph& graph, const MadeState& made);
 
-  // Objects and classes, with one more object for each attribute that close() has taken apart. Without functions.
+  // Objects and classes, with one more object for each attribute that close() has split. Without functions.
   const ir::Program& program() const { return apart_; }
-  bool is_input(const std::string& name) const;  // that open() made
+  bool is_input(const std::string& name) const;  // whether open() made this input
 
  private:
   struct Leaf {

@@ -42,7 +42,7 @@ class Views {
   void add(const ir::Block& block, const Aliases& aliases);
   void add(ir::Value* value, const Aliases& aliases);
 
-  std::vector<Place> places_;  // by value id
+  std::vector<Place> places_;  // indexed by value id
 };
 
 // Whether the view is its source again: x.detach(), x[:].

@@ -1,9 +1,9 @@
 // Which in-place writes can be expressed by new values, and why others can't.
 //
-// Tensors that are views of one root for sure are a family; a list is one by itself. A write to one of them is a new value
-// of the root, from which the views that are read later are made again. That takes in every write and read of the family,
-// or none: a family is left as it is where one of its writes has no form, reaches memory that lives on after the call,
-// where the memory may be seen by a value that isn't of the family, or where there are too many views to make again.
+// Tensors that are certainly views of one root form a family; a list forms its own. A write to a member becomes a new value of
+// the root, from which the views that are read later are made again. Either all writes and reads of a family are converted or
+// none: a family stays as it is if one of its writes has no functional form or reaches memory that outlives the call, if a
+// value outside the family may see the memory, or if too many views would have to be made again.
 #pragma once
 
 #include <map>
@@ -90,11 +90,11 @@ class WritePlan {
   std::shared_ptr<const Aliases> aliases_;
   Views views_;
   Lifetimes lifetimes_;
-  std::unordered_map<const ir::Node*, std::string> own_;     // obstacles by write
-  std::unordered_map<const ir::Node*, ir::Value*> targets_;  // by write that has no obstacle of its own
+  std::unordered_map<const ir::Node*, std::string> own_;     // obstacles of single writes
+  std::unordered_map<const ir::Node*, ir::Value*> targets_;  // targets of the writes that have no obstacle of their own
   std::unordered_map<Family, Obstacle> blocked_;
   std::unordered_set<Family> written_;
-  std::map<LocationId, std::vector<const ir::Node*>> puts_;  // what puts the memory into a list, dict or object
+  std::map<LocationId, std::vector<const ir::Node*>> puts_;  // nodes that put the memory into a list, dict or object
   std::unordered_map<const ir::Node*, std::vector<ir::Value*>> inside_;
 };
 

@@ -25,7 +25,7 @@ struct compatcheck_call {
   std::vector<compatcheck::symbolic::Fact> stated;
 
   std::string problem;                        // the problem of the last function that wasn't ok
-  std::array<std::exception_ptr, 4> pending;  // by status: what was thrown on this side
+  std::array<std::exception_ptr, 4> pending;  // indexed by status: exceptions thrown on this side
   std::string lost;                           // the problem of a function that has no status
   // The plugin's numbers are keys, and no two calls share one.
   std::unordered_map<compatcheck_value, compatcheck::onnx::Value> values;
@@ -39,7 +39,7 @@ struct compatcheck_call {
 
 namespace compatcheck::plugins {
 
-// The plugin asked for what there isn't.
+// The plugin requested something that doesn't exist.
 struct Misuse {
   std::string reason;
 };

@@ -31,7 +31,7 @@ Library::Library(const std::filesystem::path& file) : path_(file.string()) {
   const auto fail = [&](const std::string& reason) { throw TableError("plugin " + path_ + ": " + reason); };
   std::error_code error;
   if (!std::filesystem::exists(file, error)) fail("no such file");
-  handle_ = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);  // with a slash: no search
+  handle_ = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);  // a path with a slash isn't searched for
   if (!handle_) fail("it can't be loaded: " + last_error());
   entry_ = static_cast<const compatcheck_plugin_entry*>(dlsym(handle_, symbol));
   const std::string reason = entry_ ? misfit(*entry_) : "it is no plugin: it exports no " + std::string(symbol);

@@ -9,7 +9,7 @@
 namespace compatcheck::plugins {
 namespace {
 
-std::string quoted(const std::string& text) {  // as YAML
+std::string quoted(const std::string& text) {  // quotes the text for YAML
   std::string made = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') made += '\\';

@@ -19,7 +19,7 @@ class Library {
   ~Library();
   Library(const Library&) = delete;
 
-  const std::string& path() const { return path_; }  // as given
+  const std::string& path() const { return path_; }  // as the user wrote it
   const compatcheck_plugin_entry& entry() const { return *entry_; }
 
  private:

@@ -67,7 +67,7 @@ namespace compatcheck {
 
 void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets) {
   analysis::guarded("the allow-list", [&] {
-    std::vector<std::string> own;  // of profiles that aren't shipped
+    std::vector<std::string> own;  // profiles that aren't shipped
     for (const auto& target : targets)
       if (engines::names_file(target)) own.push_back(engines::profile_of(target).target());
     for (const auto& entry : configuration.allow) {

@@ -30,7 +30,7 @@ enum class Names { words, files, engines };  // an engine may be a profile's fil
 struct Key {
   std::string_view name;
   std::string_view option;
-  bool list = false;  // of several values
+  bool list = false;  // whether it may have several values
   Names names = Names::words;
 };
 
@@ -80,7 +80,7 @@ Setting setting(const Source& source, const std::filesystem::path& folder, const
   const std::string what = "a value of " + std::string(key.name);
   if (value.is_list() && key.list)
     for (const Node& item : value.items) made.values.push_back(scalar(source, item, what));
-  else if (value.is_list() && key.name == "opset") {  // as --opset 11,17
+  else if (value.is_list() && key.name == "opset") {  // like --opset 11,17
     std::string all;
     for (const Node& item : value.items) all += (all.empty() ? "" : ",") + scalar(source, item, what);
     made.values.push_back(all);
@@ -298,7 +298,7 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
     for (const char* name : {"compatcheck.yaml", ".compatcheck.yaml"}) {
       const std::filesystem::path file = at / name;
       if (!std::filesystem::exists(std::filesystem::symlink_status(file, error)) || error)
-        continue;  // or it lies where nobody lets us look
+        continue;  // absent, or in a folder that isn't readable
       if (const std::string why = policy::why_no_file(file); !why.empty()) throw UsageError(why);
       if (!std::filesystem::is_regular_file(file, error))
         throw UsageError(file.string() + " is no regular file; name a configuration, or read none");

@@ -102,9 +102,9 @@ struct Policy::State {
   };
 
   PolicyOptions options;
-  std::vector<Use> uses;          // of the allow entries
-  Counts known, replaced, found;  // by the baselines, and in this run
-  std::set<Scope> scopes;         // of this run
+  std::vector<Use> uses;          // one for each allow entry
+  Counts known, replaced, found;  // in the baselines, in those to be replaced, and in this run
+  std::set<Scope> scopes;         // scopes of this run
 
   void set_severities(std::vector<Finding>& findings) const;
   void allow(Report& report);

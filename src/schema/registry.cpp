@@ -12,7 +12,7 @@ namespace {
 
 struct Shipped {
   std::string_view name;
-  std::string_view lines;  // of all its overloads
+  std::string_view lines;  // one line for each overload
 };
 
 std::string_view take_line(std::string_view& text) {

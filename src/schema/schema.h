@@ -48,7 +48,7 @@ struct ParseError : TableError {
   ParseError(const std::string& told, std::string why, std::size_t where)
       : TableError(told), reason(std::move(why)), position(where) {}
   std::string reason;
-  std::size_t position;  // in the text
+  std::size_t position;  // offset in the text
 };
 
 // "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor". Throws ParseError.

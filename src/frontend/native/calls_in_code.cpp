@@ -157,7 +157,7 @@ class CallScan {
   Definitions& definitions_;
   const std::function<bool(const std::string&)>& wanted_;
   std::map<std::string, CallShape> shapes_;
-  std::map<std::string_view, std::string> types_;  // of the function's variables
+  std::map<std::string_view, std::string> types_;  // types of the function's variables
   std::string returned_;
   const VariableUses* uses_ = nullptr;
 };

@@ -12,10 +12,10 @@
 
 namespace compatcheck::frontend::native {
 
-// All calls of one operator, or of one method of one class, taken together.
+// All calls of one operator, or of one method of one class, together.
 struct CallShape {
   std::size_t fewest = 0, most = 0;               // positional arguments
-  std::map<std::string, std::size_t> keywords{};  // and how many calls give each
+  std::map<std::string, std::size_t> keywords{};  // keyword -> number of calls that pass it
   std::size_t calls = 0;
   ResultUse use{};
 

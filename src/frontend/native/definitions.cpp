@@ -13,8 +13,8 @@ using ir::TypeKind;
 using ir::TypeRef;
 
 constexpr std::uint64_t most_code_bytes = 64 << 20;
-constexpr std::size_t longest_line = 200;        // of a source line, for the report
-constexpr std::size_t deepest_annotation = 100;  // everybody who walks a type recurses
+constexpr std::size_t longest_line = 200;        // longest source line in the report
+constexpr std::size_t deepest_annotation = 100;  // functions that walk a type are recursive
 
 constexpr std::pair<std::string_view, TypeKind> simple_words[] = {
     {"int", TypeKind::integer},
@@ -179,7 +179,7 @@ std::vector<std::pair<std::string, const FileSyntax*>> Definitions::every_file()
     std::ranges::replace(qualifier, '/', '.');
     try {
       if (const CodeFile* file = code(qualifier)) all.emplace_back(qualifier, &file->syntax());
-    } catch (const ModelError&) {  // whoever needs the file is told
+    } catch (const ModelError&) {  // reported when the file is needed
     }
   }
   return all;

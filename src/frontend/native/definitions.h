@@ -40,7 +40,7 @@ class CodeFile {
   FileSyntax syntax_;
   std::optional<DebugRanges> ranges_;
   std::unordered_map<std::size_t, ir::LocationRef> own_places_;
-  std::vector<std::size_t> lines_;  // where each begins
+  std::vector<std::size_t> lines_;  // offset of each line
 };
 
 struct Attribute {
@@ -57,10 +57,10 @@ struct ClassDefinition {
   CodeFile* file = nullptr;
   const ClassSyntax* syntax = nullptr;
   std::vector<Attribute> attributes;                              // types of a NamedTuple's fields, too
-  std::vector<std::pair<std::string, ir::TypeRef>> final_types;   // of its constants
+  std::vector<std::pair<std::string, ir::TypeRef>> final_types;   // the types of its constants
   std::vector<std::pair<std::string, const Expression*>> finals;  // its constants; an enum's members
 
-  bool has_hooks = false;  // that PyTorch runs when the module is called
+  bool has_hooks = false;  // whether it has hooks, which PyTorch runs when the module is called
 
   bool is_module() const { return kind == Kind::module || kind == Kind::module_interface; }
   bool is_interface() const { return kind == Kind::interface || kind == Kind::module_interface; }

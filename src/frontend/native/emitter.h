@@ -28,15 +28,15 @@ struct Code {
   Definitions& definitions;
   const schema::Registry& schemas;
   std::vector<std::pair<ir::Constant, ir::TypeRef>> constants{};  // CONSTANTS.c0 …
-  std::uint64_t version = 0;                                      // of the operators, as the archive states it
+  std::uint64_t version = 0;                                      // the operators' version in the archive
   Stubs& stubs;
   const ir::Watch& watch;
-  std::function<void(const FunctionDefinition&)> called{};  // told of each free function that code calls
+  std::function<void(const FunctionDefinition&)> called{};  // called with each free function that the code calls
   std::function<std::string(std::string, ir::Function)>
-      outlined{};                     // keeps the body of a fork; says its name, made of the one given
-  std::set<std::string> operators{};  // that code calls
+      outlined{};                     // keeps the body of a fork; returns its name, derived from the given one
+  std::set<std::string> operators{};  // operators that the code calls
   TypeBounds types{};
-  std::size_t constant_bytes = 0;  // that graphs hold
+  std::size_t constant_bytes = 0;  // total size of the graphs' constants
   bool traced = false;             // some of the code was made by tracing
 };
 

@@ -58,7 +58,7 @@ Typed FunctionEmitter::literal(const Expression& each, const TypeRef& hint) {
     throw ModelError("its code holds constants of more than 1 GB beside its tensors");
   const Typed made = builder_.constant(std::move(value), type);
   if (bytes < long_constant || name.empty()) return made;
-  made.value->producer()->move_before(top()->first());  // where every block can read it
+  made.value->producer()->move_before(top()->first());  // every block can read it there
   return constants_[name] = made;
 }
 

@@ -81,7 +81,7 @@ FunctionEmitter::Results FunctionEmitter::signature(const FunctionSyntax& functi
   Results inputs;
   for (std::size_t i = 0; i < function.parameters.size(); ++i) {
     const ParameterSyntax& parameter = function.parameters[i];
-    const bool self = i == 0 && parameter.type.is(Form::absent);  // of a method
+    const bool self = i == 0 && parameter.type.is(Form::absent);  // a method's first parameter
     const TypeRef type = self ? nullptr : code_.definitions.type(parameter.type);
     const auto named = std::ranges::find(more.keywords, parameter.name, &std::pair<std::string_view, Typed>::first);
     if (i < given.size())

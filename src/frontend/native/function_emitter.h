@@ -52,7 +52,7 @@ class FunctionEmitter {
   void assign(const Statement& each);
   Typed assigned(const Statement& each);
   Typed as_type(const Typed& value, const ir::TypeRef& type);
-  void target(const Expression& target, const Typed& value, std::size_t from);  // where the value stands
+  void target(const Expression& target, const Typed& value, std::size_t from);  // `from`: the value's offset in the file
   Results unpacked(const Expression& value, std::size_t count);
   Typed condition(const Expression& value);
   void branch(const Statement& each);

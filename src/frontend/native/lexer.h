@@ -24,7 +24,7 @@ struct Token {
     end
   } kind = Kind::end;
   std::size_t start = 0;
-  std::string_view text{};  // of a string: its contents
+  std::string_view text{};  // for a string: its contents
 };
 
 class Lexer {

@@ -121,7 +121,7 @@ std::string class_made_by(std::string_view op) {
   if (starts("quantized::linear_prepack")) return base + "LinearPackedParamsBase";
   if (starts("quantized::embedding_bag_prepack")) return base + "EmbeddingPackedParamsBase";
   if (starts("quantized::conv3d") || starts("quantized::conv_transpose3d")) return base + "Conv3dPackedParamsBase";
-  if (starts("quantized::conv")) return base + "Conv2dPackedParamsBase";  // of one dimension, too
+  if (starts("quantized::conv")) return base + "Conv2dPackedParamsBase";  // for conv1d, too
   return {};
 }
 

@@ -18,8 +18,8 @@ bool is_packed_parameters(std::string_view class_name);
 // Returns the result type of a method of such a class; null if it has no such method.
 ir::TypeRef method_of_packed(std::string_view class_name, std::string_view method);
 
-// The parts by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight, bias
-// for linear layers; else the state as it is.
+// The parts keyed by name: weight, bias, stride, padding, output_padding, dilation, groups, transpose for convolutions; weight,
+// bias for linear layers; otherwise the state itself.
 struct PackedParameters {
   std::string class_name;
   std::vector<std::string> names{};

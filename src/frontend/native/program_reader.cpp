@@ -14,7 +14,7 @@ namespace {
 
 using ir::LoadNote;
 
-constexpr std::uint64_t newest_format = 10;  // of PyTorch 2.13: caffe2/serialize/versions.h
+constexpr std::uint64_t newest_format = 10;  // PyTorch 2.13: caffe2/serialize/versions.h
 constexpr std::uint64_t longest_input_record = 1ull << 30;
 
 class ArchiveReader {

@@ -12,10 +12,10 @@
 
 namespace compatcheck::frontend::native {
 
-// Operators beside PyTorch's, as those who know them state their schemas.
+// Schemas of operators outside PyTorch, as stated by:
 struct OtherSchemas {
-  std::vector<std::string> users{};      // of rows
-  std::vector<std::string> libraries{};  // of libraries that are loaded
+  std::vector<std::string> users{};      // users' rows
+  std::vector<std::string> libraries{};  // loaded libraries
 };
 
 // Why a model with hooks is refused by both readers.

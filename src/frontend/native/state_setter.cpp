@@ -10,8 +10,8 @@ namespace {
 using ir::Constant;
 using ir::Constants;
 
-constexpr std::size_t most_steps = 100'000, deepest = 100;          // calls and blocks in each other
-constexpr std::size_t deepest_state = 100, most_parts = 2'000'000;  // of the values of all steps
+constexpr std::size_t most_steps = 100'000, deepest = 100;          // nesting of calls and blocks
+constexpr std::size_t deepest_state = 100, most_parts = 2'000'000;  // most parts of all values, over all steps
 
 [[noreturn]] void unsupported(const std::string& why) { throw StateNotSet(why); }
 

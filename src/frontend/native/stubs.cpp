@@ -73,7 +73,7 @@ void Stubs::add(const std::string& callee, CallShape shape) {
   made.shape = std::move(shape);
 }
 
-// Each one's other results in turn, the others at their likeliest.
+// Tries each stub's other results in turn, while the other stubs keep their likeliest ones.
 bool Stubs::try_other_results() {
   if (++attempts_ > most_attempts) return false;
   for (; varied_ < stubs_.size(); ++varied_) {

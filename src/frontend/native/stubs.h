@@ -39,7 +39,7 @@ class Stubs {
  private:
   std::map<std::string, Stub> stubs_;
   std::size_t attempts_ = 0;
-  std::size_t varied_ = 0;  // which of them has another result than its likeliest
+  std::size_t varied_ = 0;  // index of the stub whose result type is being varied
 };
 
 }  // namespace compatcheck::frontend::native

@@ -35,8 +35,8 @@ enum class Form : std::uint8_t {
 
 struct Expression {
   Form kind = Form::absent;
-  std::uint16_t height = 0;  // of the tree below it
-  std::size_t start = 0;     // where it begins in the file, its first part if that comes earlier
+  std::uint16_t height = 0;  // height of the tree below it
+  std::size_t start = 0;     // where it begins in the file; where its first part begins, if that is earlier
   std::string_view text{};   // a name, the digits of a number, the contents of a string
   std::vector<Expression> parts{};
   std::vector<std::string_view> keywords{};
@@ -60,9 +60,9 @@ struct Statement {
     pass
   } kind = Kind::pass;
   std::size_t start = 0;
-  std::vector<Expression> targets{};  // of an assignment, for and with
+  std::vector<Expression> targets{};  // targets of an assignment, for and with
   bool unpacks = false;               // there is a comma between or after the targets: `a, b = x`
-  bool trailing_comma = false;        // `a, b, = x` takes one value apart
+  bool trailing_comma = false;        // `a, b, = x` unpacks one value
   Expression annotation{};            // x : int = 1
   std::vector<Expression> values{};   // the right-hand side; an If's or While's condition, the length of a for
   std::vector<Statement> body{}, otherwise{};

@@ -14,7 +14,7 @@ namespace compatcheck::frontend::pt2 {
 namespace {
 
 constexpr std::uint64_t longest_json = 512 << 20, most_inflation = 1000;
-constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 30;  // of a deflated record of weights
+constexpr std::uint64_t most_unpacked = std::uint64_t{1} << 30;  // largest size of a deflated record of weights
 constexpr std::size_t most_saved_values = 1 << 20;
 constexpr std::string_view flat_program = "serialized_exported_program.json";
 constexpr std::string_view save_again = "; save the program again with torch.export.save";

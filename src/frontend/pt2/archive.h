@@ -27,7 +27,7 @@ class Archive {
   std::vector<std::uint8_t> program() const;
 
   // A parameter, buffer or constant by its name in the signature: a tensor, small ones with their bytes, or None for an object
-  // that isn't a tensor. Nullopt where the archive has none of that name. Throws ModelError for a tensor that can't be read.
+  // that isn't a tensor. Nullopt if the archive has none of that name. Throws ModelError for a tensor that can't be read.
   std::optional<ir::Constant> stored(const std::string& name);
   // The arguments that the program was exported with: a tuple of the positional and a dict of the named ones. Nullopt where the
   // archive has none, or objects among them.
@@ -37,7 +37,7 @@ class Archive {
  private:
   struct Placed {  // an entry of the configuration of weights or constants
     std::string record;
-    std::optional<Json> meta;  // of a tensor; read when the program uses it
+    std::optional<Json> meta;  // a tensor's metadata; read when the program uses the tensor
     bool pickled = false;
   };
 
@@ -47,7 +47,7 @@ class Archive {
   void check_marks() const;
   void read_configuration(const std::string& folder);
   void read_saved(const files::ZipRecord& record);
-  void add_saved(const std::vector<std::uint8_t>& bytes);  // of a record that is compressed in the archive
+  void add_saved(const std::vector<std::uint8_t>& bytes);  // `bytes`: of a record that is compressed in the archive
   void add(ir::Constant dict);
   std::shared_ptr<const ir::Storage> storage_of(const std::string& record);
   ir::Constant placed(const std::string& name, const Placed& place);
@@ -55,7 +55,7 @@ class Archive {
 
   const files::InputFile& file_;
   const files::ZipDirectory& directory_;
-  std::string name_;  // of the program: "model"
+  std::string name_;  // name of the program: "model"
   std::string root_;  // the folder of all records, with its slash; empty in the layouts before torch 2.8
   std::unordered_map<std::string_view, const files::ZipRecord*> records_;
   const files::ZipRecord* program_ = nullptr;

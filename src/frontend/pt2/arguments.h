@@ -25,10 +25,10 @@ class Arguments {
 
   // `formal`: decides the type of numbers and lists; may be null.
   ir::Value* value_of(const Json& argument, const schema::Argument* formal = nullptr);
-  Values items_of(const Json& list);  // of tensors, integers or symbolic numbers
+  Values items_of(const Json& list);  // tensors, integers or symbolic numbers
   ir::Value* tensors(const Json& list, const schema::Argument* formal);
   ir::Value* named(const Json& argument) const;  // a tensor or an object
-  ir::Value* symbolic(const Json& argument);     // what as_sym_int holds: a name or a number
+  ir::Value* symbolic(const Json& argument);     // the content of as_sym_int: a name or a number
 
   // The arguments of a call in the order of the schema: given by name, else by place without a name, else the default.
   struct InOrder {

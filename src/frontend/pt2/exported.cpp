@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view class_name = "__torch__.ExportedProgram", method_name = "__torch__.ExportedProgram.forward";
 constexpr std::array<std::int64_t, 5> read_majors{1, 2, 5, 7, 8};
 constexpr std::int64_t newest_major = 8, newest_minor = 20;
-constexpr std::int64_t texts_for_nan_since = 7;  // of major 8: bare NaN isn't written any more
+constexpr std::int64_t texts_for_nan_since = 7;  // minor version of major 8 since which bare NaN isn't written any more
 
 struct Version {
   std::int64_t major = 0, minor = 0;
@@ -184,7 +184,7 @@ class ProgramReader {
     Expression parsed;
     try {
       parsed = parse_expression(plain ? held.value.text() : held.value.at("expr_str").text());
-    } catch (const ModelError&) {  // of a newer grammar: the size isn't known
+    } catch (const ModelError&) {  // a newer grammar: the size isn't known
       return {.kind = Expression::Kind::call, .name = "unknown"};
     }
     if (const auto hint = plain ? std::nullopt : held.value.find("hint"); hint && hint->is(Json::Kind::object))
@@ -342,7 +342,7 @@ class ProgramReader {
   ir::Value* self_ = nullptr;
   std::map<std::string, ir::Value*> stored_;
   std::map<std::string, std::int64_t> hints_;
-  std::vector<std::pair<Expression, std::int64_t>> derived_hints_;  // of sizes that are expressions
+  std::vector<std::pair<Expression, std::int64_t>> derived_hints_;  // hints for sizes that are expressions
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 using ir::TypeKind;
 
-constexpr std::size_t most_nodes = 4'000'000;  // and values; subgraphs are repeated by every call of them
+constexpr std::size_t most_nodes = 4'000'000;  // also the most values; every call of a subgraph repeats its nodes
 constexpr std::string_view operators = "torch.ops.", higher_order = "torch.ops.higher_order.";
 
 bool is_number(const ir::TypeRef& type) {

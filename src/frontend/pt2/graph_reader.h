@@ -25,7 +25,7 @@ class GraphReader {
   GraphReader& operator=(const GraphReader&) = delete;
 
   void read_nodes();
-  std::optional<Json> meta_of(std::string_view name) const;  // of a tensor, by the file's tensor_values
+  std::optional<Json> meta_of(std::string_view name) const;  // a tensor's metadata in the file's tensor_values
   ir::TypeRef type_of(std::string_view name) const;
 
   Reading& reading() { return reading_; }
@@ -48,7 +48,7 @@ class GraphReader {
   ir::Node* call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs);
   void assume_schema(const ir::Node& call, std::span<const Json> inputs);
 
-  ir::TypeRef result_type(const Json& result) const;  // as the file states it
+  ir::TypeRef result_type(const Json& result) const;  // the type that the file states
   void bind_results(ir::Node& made, std::span<const Json> results);
   void bind_list(ir::Value* list, const Json& names);
 

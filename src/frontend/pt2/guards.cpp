@@ -11,10 +11,10 @@ namespace {
 using ExpressionKind = Expression::Kind;
 using Sizes = std::map<std::string, std::int64_t>;
 
-constexpr std::int64_t tried_sizes = 64;  // from the least one on, and around the example's
+constexpr std::int64_t tried_sizes = 64;  // sizes tried from the least one up, and around the example's
 constexpr std::int64_t greatest_size = (std::int64_t{1} << 31) - 1;
-constexpr std::size_t most_parts = 4096, most_symbols = 8;  // of a guard that is evaluated
-constexpr std::size_t most_work = 50'000'000;               // parts that are evaluated, in all
+constexpr std::size_t most_parts = 4096, most_symbols = 8;  // limits for a guard that is evaluated
+constexpr std::size_t most_work = 50'000'000;               // most parts evaluated in total
 
 bool same_name(std::string_view left, std::string_view right) {
   const auto plain = [](char c) { return c == '.' ? '_' : c; };
@@ -136,9 +136,9 @@ Sizes apply_guards(ExportedInterface& exported, const std::vector<std::string>& 
       }
     }
     if (fits == tries && !unknown) continue;
-    // A relation of several sizes may hold at many: only one symbol alone is a number then. An equation that holds at a quarter
-    // of the sizes or fewer, such as `n // 2 == 3`, comes from the example; one that holds at more, such as `n // 64 == 0`, is a
-    // range.
+    // A relation of several sizes may hold for many combinations, so only a guard with a single symbol fixes a size. An
+    // equation that holds at a quarter of the sizes or fewer, such as `n // 2 == 3`, comes from the example; one that holds at
+    // more, such as `n // 64 == 0`, is a range.
     const bool few = fits == 1 || (guard->name == "Eq" && !divides(*guard) && 4 * fits <= tries);
     if (!unknown && symbols.size() == 1 && few)
       fixed.emplace(*symbols.begin(), hints.at(*symbols.begin()));

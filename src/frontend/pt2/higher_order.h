@@ -30,7 +30,7 @@ class HigherOrder {
   void unknown(std::string_view name);
 
   Json argument(std::size_t i) const;
-  Values items(std::size_t i) const;         // of a list
+  Values items(std::size_t i) const;         // items of a list
   Values items_if_any(std::size_t i) const;  // none if the argument is absent
   Values rest(std::size_t first) const;
   // The subgraph at the end of `block`, its inputs bound to `operands` in order; its outputs.
@@ -41,7 +41,7 @@ class HigherOrder {
     ir::Node* node;
     NodeWriter body;
     ir::Value* trip;  // the number of the trip
-    Values carried;   // in the body
+    Values carried;   // the carried values in the body
     // Ends the body: whether another trip follows, and the values that it gets.
     void repeat(ir::Value* again, std::span<ir::Value* const> next);
     Values results() const { return {node->outputs().begin(), node->outputs().end()}; }
@@ -51,7 +51,7 @@ class HigherOrder {
 
   // Returns the schema of the operator that an argument names ("torch.ops.aten.mm.default"); null if it isn't known.
   const schema::Schema* wrapped_schema(std::size_t i) const;
-  std::string wrapped_target(std::size_t i) const;  // as the file names it
+  std::string wrapped_target(std::size_t i) const;  // the name in the file
   // The operator's results, or one None if it has none.
   Values call(const schema::Schema& schema, const Values& arguments) const;
   ir::Value* copy_of(ir::Value* tensor) const;

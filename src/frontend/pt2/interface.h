@@ -23,7 +23,7 @@ struct ExportedInput {
   std::string name;
   std::vector<Expression> sizes{};
   std::optional<Expression> number{};
-  std::optional<ir::Constant> sample{};  // what the program was exported with, where the file has it
+  std::optional<ir::Constant> sample{};  // the value that the program was exported with, if the file has it
 };
 
 struct ExportedInterface {

@@ -138,7 +138,7 @@ class JsonDocument::Builder {
 
   JsonDocument& document_;
   std::vector<std::uint32_t> open_;
-  std::vector<std::string_view> keys_;  // of the object that ends
+  std::vector<std::string_view> keys_;  // sorted keys of the object that ends
   std::uint32_t key_ = 0, key_bytes_ = 0;
   std::string failure_;
 };

@@ -1,5 +1,5 @@
-// A JSON document as one flat list of values: bounded in depth and size, and strict where parsers are not. Duplicate keys, text
-// after the document and integers beyond 64 bits are refused.
+// A JSON document as one flat list of values, with bounded depth and size. It is stricter than most parsers: duplicate keys,
+// text after the document and integers beyond 64 bits are refused.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ class Json {
   std::int64_t integer() const;
   double real() const;  // integers, and the texts "NaN", "Infinity" and "-Infinity", too
   bool boolean() const;
-  std::string_view key() const;  // by which its object holds it; empty in arrays
+  std::string_view key() const;  // its key in the object that holds it; empty in arrays
 
   std::optional<Json> find(std::string_view key) const;  // nullopt: absent; null is a value
   Json at(std::string_view key) const;                   // throws where it is absent
-  std::size_t size() const;                              // of an array or object
-  std::vector<Json> members() const;                     // of an array or object, in the file's order
+  std::size_t size() const;                              // for an array or object
+  std::vector<Json> members() const;                     // for an array or object, in the file's order
 
   // "graph_module.graph.nodes[3].target"
   std::string path() const;
@@ -66,8 +66,8 @@ class JsonDocument {
   struct Item {
     Json::Kind kind{};
     std::uint32_t next = 0;                // the item after this one and all that it holds
-    std::uint32_t key = 0, key_bytes = 0;  // in texts_
-    std::uint32_t text = 0, count = 0;     // in texts_; bytes of a text, members of an array or object
+    std::uint32_t key = 0, key_bytes = 0;  // position in texts_
+    std::uint32_t text = 0, count = 0;     // position in texts_; bytes of a string, members of an array or object
     union {
       std::int64_t integer = 0;
       double real;

@@ -42,7 +42,7 @@ std::string module_path(std::string_view stack) {
   const auto first_comma = last.find(','), second_comma = first_comma == last.npos ? last.npos : last.find(',', first_comma + 1);
   if (second_comma == last.npos) return {};
   std::string_view path = last.substr(first_comma + 1, second_comma - first_comma - 1);
-  if (path == "_export_root") return {};  // with strict=True, a name for the model itself
+  if (path == "_export_root") return {};  // the model itself, when exported with strict=True
   if (path.starts_with("_export_root.")) path.remove_prefix(std::string_view("_export_root.").size());
   for (const std::string_view root : {"L['self'].", "L['self']"})
     if (path.starts_with(root)) path.remove_prefix(root.size());

@@ -24,12 +24,12 @@ struct Reading {
   const schema::Registry& schemas;
   const ir::Watch& watch;
   Origins origins{};
-  std::set<std::string> assertions{};          // messages of those that were left out
-  std::map<std::string, std::string> notes{};  // by what they are about, each once
+  std::set<std::string> assertions{};          // messages of assertions that were omitted
+  std::map<std::string, std::string> notes{};  // keyed by subject, so that each is noted once
   std::set<std::string> assumed_schemas{};
   std::unordered_map<std::string, ir::Value*> constants{};
   std::size_t nodes = 0;
-  std::optional<Autocast> autocast{};  // in a region of torch.autocast
+  std::optional<Autocast> autocast{};  // set within a region of torch.autocast
 };
 
 }  // namespace compatcheck::frontend::pt2

@@ -14,13 +14,13 @@ namespace compatcheck::frontend::pt2 {
 // Nested containers of a user's arguments or results; leaves are values or None.
 struct Tree {
   enum class Kind : std::uint8_t { leaf, sequence, dictionary } kind = Kind::leaf;
-  std::vector<std::string> keys;  // of a dictionary or named tuple
+  std::vector<std::string> keys;  // keys of a dictionary or named tuple
   std::vector<Tree> members;
 };
 
 struct InputSpec {
   enum class Kind : std::uint8_t { user, parameter, buffer, constant, fixed, object, token } kind = Kind::user;
-  std::string value{};   // in the graph; empty where it is no value
+  std::string value{};   // name in the graph; empty if the input isn't a value
   std::string target{};  // the state_dict's name; the class of an object
   std::string name{};    // user, fixed: "x", "batch.mask"
 };
@@ -33,7 +33,7 @@ struct OutputSpec {
 struct Signature {
   std::vector<InputSpec> inputs;    // one for each of the graph's inputs
   std::vector<OutputSpec> outputs;  // one for each of the graph's outputs
-  std::optional<Tree> results;      // of the user's outputs; absent where the file doesn't say, or says something else
+  std::optional<Tree> results;      // tree of the user's outputs; absent if the file states none, or one that doesn't fit
 };
 
 // `graph_module`: of the program. Throws ModelError for what doesn't fit the graph, and for training graphs.

@@ -31,9 +31,9 @@ class MappedFile {
 
 struct Record {
   std::string name;            // without the archive's top folder: "data/3"
-  std::uint64_t offset = 0;    // of the first stored byte in the file
-  std::uint64_t bytes = 0;     // stored
-  std::uint64_t unpacked = 0;  // of what is stored
+  std::uint64_t offset = 0;    // offset of the first stored byte in the file
+  std::uint64_t bytes = 0;     // stored size
+  std::uint64_t unpacked = 0;  // unpacked size
   bool compressed = false;
 };
 

@@ -48,7 +48,7 @@ ValueList copy_of(const ValueList& values) {
   return copies;
 }
 
-// A graph whose tuple inputs were taken apart gets their members.
+// A graph whose tuple inputs were split receives their members.
 ValueList as_graph_takes(const ValueList& inputs, std::size_t wanted) {
   if (inputs.size() == wanted) return inputs;
   ValueList flat;

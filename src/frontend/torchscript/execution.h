@@ -1,4 +1,4 @@
-// Running a model, for tests and whoever asks for it; loading never does.
+// Runs a model for tests and on request; loading never runs one.
 #pragma once
 
 #include "frontend/protocol.h"
@@ -16,8 +16,8 @@ protocol::ObserveReply observe(const protocol::ObserveRequest& request);
 // The method on given arguments, call by call; a call that fails gives its reason.
 protocol::RunReply run(const protocol::RunRequest& request);
 
-// Inner values of a graph on given arguments. What isn't asked for is let go as soon as nothing reads it. Throws ModelError if
-// the graph doesn't run.
+// Inner values of a graph on given arguments. Values that weren't requested are freed as soon as nothing reads them. Throws
+// ModelError if the graph doesn't run.
 protocol::ValuesReply values(const protocol::ValuesRequest& request);
 
 }  // namespace compatcheck::frontend::torchscript

@@ -16,12 +16,12 @@ namespace compatcheck::frontend::torchscript {
 
 class ExecutionModel {
  public:
-  // Nothing is read until it is asked for: a normalized graph seldom needs more than its own constants.
+  // Everything is read at the first use: a normalized graph seldom needs more than its own constants.
   explicit ExecutionModel(protocol::Model model) : model_(std::move(model)) {}
 
   torch::jit::Module& module();  // torch::jit::load, to the CPU, in eval mode; throws libtorch's exceptions
   torch::jit::CompilationUnit& classes() { return *module()._ivalue()->compilation_unit(); }
-  const ir::Program& program();  // as the tool knows it
+  const ir::Program& program();  // the project's own representation
 
   // The live object, or packed parameters made anew from their parts. Throws ModelError for another that only the
   // code holds.

@@ -42,7 +42,7 @@ class Graphs {
   Types& types_;
   Values& values_;
   Sources& sources_;
-  std::string name_;  // of the function being converted
+  std::string name_;  // name of the function being converted
   ir::Graph* graph_ = nullptr;
   ValueOf value_of_;
   std::size_t depth_ = 0;

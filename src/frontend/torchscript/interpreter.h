@@ -60,8 +60,8 @@ class Interpreter {
   ConstantReader constants_;
   Operators operators_;
   Watch watch_;
-  Values values_;                                                                 // by Value::id()
-  std::unordered_map<const ir::Node*, std::vector<const ir::Value*>> last_used_;  // that the node is the last to read
+  Values values_;                                                                 // indexed by Value::id()
+  std::unordered_map<const ir::Node*, std::vector<const ir::Value*>> last_used_;  // values that no later node reads
   std::unordered_map<const ir::Node*, c10::IValue> constants_read_;
 };
 

@@ -21,10 +21,10 @@ namespace compatcheck::frontend::torchscript {
 
 // The sources of data that constants refer to.
 struct ConstantSources {
-  std::string file;                                          // storages' places are in it
-  std::function<c10::IValue(std::uint32_t)> object;          // of Program::objects
-  std::function<torch::jit::CompilationUnit&()> classes;     // of the loaded module
-  std::function<const ir::Graph&(const std::string&)> body;  // of Program::functions, for what libtorch doesn't know by name
+  std::string file;                                          // the file that holds the storages
+  std::function<c10::IValue(std::uint32_t)> object;          // an object of Program::objects
+  std::function<torch::jit::CompilationUnit&()> classes;     // classes of the loaded module
+  std::function<const ir::Graph&(const std::string&)> body;  // a graph of Program::functions, if libtorch doesn't know it
 };
 
 class ConstantReader {

@@ -1,4 +1,4 @@
-// After torch/csrc/jit/serialization/import.cpp, whose deserializer can't be told where weights are.
+// Follows torch/csrc/jit/serialization/import.cpp, whose deserializer has no parameter for the places of weights.
 #include "frontend/torchscript/module_reader.h"
 
 #include <caffe2/serialize/inline_container.h>

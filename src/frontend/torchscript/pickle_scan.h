@@ -1,5 +1,5 @@
-// Walks a pickle for the storages and tensors it names, without making anything: libtorch's unpickler forgets on which
-// device a tensor was saved, doesn't compare a storage's declared length with its record, and doesn't name the record
+// Finds the storages and tensors that a pickle names, without creating anything. libtorch's unpickler isn't enough: it forgets
+// on which device a tensor was saved, doesn't compare a storage's declared length with its record, and doesn't name the record
 // of a tensor that it refuses.
 #pragma once
 

@@ -101,7 +101,7 @@ class ProgramReader {
       program_.recorded_inputs.push_back({arguments[i + 1].name(), types[i]});
   }
 
-  // Null where nothing tells it. Examples are no part of the model: it goes without those that can't be read.
+  // A type is null if it isn't stated. Example inputs aren't part of the model, so those that can't be read are skipped.
   std::vector<ir::TypeRef> types_of_examples() {
     try {
       return module_.traced_input_types();
@@ -189,7 +189,7 @@ ir::Program read_program(const std::string& path, const std::vector<std::string>
     throw;
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& refusal) {  // of a file that isn't an archive of torch's at all
+  } catch (const std::exception& refusal) {  // the file isn't a torch archive at all
     throw ModelError(readable(refusal.what()));
   }
 }

@@ -9,7 +9,7 @@
 namespace compatcheck::frontend::torchscript {
 namespace {
 
-constexpr std::size_t longest_text = 200;   // of a source line, for the report
+constexpr std::size_t longest_text = 200;   // longest source line in the report
 constexpr std::size_t deepest_type = 1000;  // libtorch takes minutes for List[List[... of many thousands
 constexpr std::uint64_t most_code_bytes = 64 << 20;
 

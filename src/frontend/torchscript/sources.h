@@ -35,11 +35,11 @@ class Sources {
 
   // The source that defines what begins with `qualifier` ("__torch__.net"); null if the archive has none.
   std::shared_ptr<torch::jit::Source> load(const std::string& qualifier);
-  std::vector<std::string> qualifiers() const;  // of every code file
+  std::vector<std::string> qualifiers() const;  // one for each code file
   std::string_view text(const std::string& qualifier);
 
   ir::LocationRef locate(const torch::jit::SourceRange& range);
-  bool any_traced() const { return any_traced_; }  // of the places located so far
+  bool any_traced() const { return any_traced_; }  // whether any place located so far was traced
 
  private:
   struct File {

@@ -14,7 +14,7 @@ namespace compatcheck::frontend::torchscript {
 namespace {
 
 constexpr std::size_t most_attempts = 40;
-constexpr std::size_t most_arguments = 16;  // of a call that can't be examined
+constexpr std::size_t most_arguments = 16;  // assumed for calls that can't be examined
 
 bool registered(const std::string& name) { return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString(name)).empty(); }
 

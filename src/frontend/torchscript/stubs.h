@@ -45,7 +45,7 @@ class Stubs {
 
   const Archive& archive_;
   schema::Registry shipped_;
-  std::map<std::string, std::vector<std::string>> users_;  // by operator
+  std::map<std::string, std::vector<std::string>> users_;  // operator -> users' schemas
   std::set<std::string> looked_up_;
   std::vector<std::string> known_;  // registered schemas: users' and shipped
   std::set<std::string> classes_;

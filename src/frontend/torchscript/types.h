@@ -28,7 +28,7 @@ class Types {
     ir::TypeRef type;
   };
   std::unordered_map<const c10::Type*, Known> known_;
-  std::unordered_map<const ir::Type*, std::size_t> parts_;  // of those in known_ that hold others
+  std::unordered_map<const ir::Type*, std::size_t> parts_;  // number of parts of each type in known_ that holds others
   std::vector<c10::NamedTypePtr> met_;
   std::size_t depth_ = 0;
 };

@@ -3,7 +3,7 @@
 
 namespace compatcheck::frontend::torchscript {
 
-void register_vision_operators();    // does nothing if a library has registered them, or they are there
-void unregister_vision_operators();  // before a library is loaded that may register them
+void register_vision_operators();    // does nothing if they are registered already
+void unregister_vision_operators();  // call this before loading a library that may register them
 
 }  // namespace compatcheck::frontend::torchscript

@@ -16,7 +16,7 @@ template <class Item>
 struct FileContents {
   std::vector<Item> items;
   std::vector<Defect> defects;
-  std::vector<std::pair<std::string, int>> domains{};  // of operators: versions of custom ONNX domains
+  std::vector<std::pair<std::string, int>> domains{};  // for operators: versions of custom ONNX domains
 };
 
 FileContents<OperatorRows> read_operators(const yaml::Source& source);   // mappings/operators/*.yaml, users' files
@@ -27,7 +27,7 @@ namespace reading {
 
 // The pieces, each throwing yaml::DefectError.
 Literal literal(const yaml::Source& source, const yaml::Node& node);
-std::vector<Literal> literals(const yaml::Source& source, const yaml::Node& node);  // of a list
+std::vector<Literal> literals(const yaml::Source& source, const yaml::Node& node);  // the members of a list
 Row row(const yaml::Source& source, const yaml::Node& node);
 std::vector<Conditions> conditions(const yaml::Source& source, const yaml::Node& node);
 Validity validity(const yaml::Source& source, const yaml::Node& node);

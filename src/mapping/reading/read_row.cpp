@@ -332,7 +332,7 @@ Row row(const Source& source, const Node& node) {
     made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
     if (made.to.size() > 1) std::erase(made.to, "Constant");  // an initializer, no node
   }
-  const bool both = made.body && !made.to.empty() && said == 2;  // told below
+  const bool both = made.body && !made.to.empty() && said == 2;  // reported below
   if (said != 1 && !both) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   check_combination(source, node, made);
   return made;

@@ -21,7 +21,7 @@ struct Node {
   bool quoted = false;  // a quoted or block scalar is a string whatever it looks like
   std::vector<Node> items;
   std::vector<Pair> pairs;   // in the file's order
-  int line = 0, column = 0;  // from 1, in characters
+  int line = 0, column = 0;  // count from 1, in characters
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
@@ -33,7 +33,7 @@ struct Pair {
   Node first, second;  // key, value
 };
 
-// A TableError that can be taken apart again.
+// A TableError that keeps its parts.
 struct DefectError : TableError {
   DefectError(mapping::Defect defect, std::string_view line);
   mapping::Defect defect;
