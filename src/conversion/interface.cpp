@@ -142,7 +142,7 @@ class Collector {
     if (!maker || !maker->op().ends_with("Construct"))
       return collect(operand_of_(value), context_.facts.of(value), keyed ? name : output_name(*value, name));
     const auto members = maker->inputs();
-    if (maker->is("prim::ColumnsConstruct")) return collect(members[0], name, keyed);
+    if (maker->is("prim::ColumnsConstruct")) return collect(members[0], name, keyed || ir::is(value->type(), ir::TypeKind::dict));
     if (maker->is("prim::DictConstruct")) {
       for (std::size_t i = 0; i + 1 < members.size(); i += 2)
         collect(members[i + 1], key_name(operand_of_(members[i]), name), true);

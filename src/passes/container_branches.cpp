@@ -394,11 +394,15 @@ void ContainerWalk::branch(ir::Node* node) {
   const std::size_t outputs = node->outputs().size();
   Join join{*this, node, heap_.size()};
   work(heap_.size() / 64);
+  const Placements placed = placements_;
+  std::array<Placements, Join::ways> still_placed;
   for (std::size_t way = 0; way < Join::ways; ++way) {
+    placements_ = placed;
     heap_.open();
     settle_keys(node->input(0), way == 0);
     note_answer(node->input(0), way == 0, node->blocks()[way]);
     walk(*node->blocks()[way]);
+    still_placed[way] = standing(placed);
     join.changes[way] = heap_.close();
     for (const ir::Node* inner : *node->blocks()[way]) join.raises[way] = join.raises[way] || inner->is("prim::RaiseException");
   }
@@ -418,6 +422,10 @@ void ContainerWalk::branch(ir::Node* node) {
       results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);
   }
   if (!ends) join.merge_heaps();
+  placements_ = join.raises[0]   ? std::move(still_placed[1])
+                : join.raises[1] ? std::move(still_placed[0])
+                                 : in_both(still_placed[0], still_placed[1]);
+  settle_placements();
   for (auto result = results.rbegin(); result != results.rend(); ++result) {
     auto& [i, abstract] = *result;
     const bool stays =

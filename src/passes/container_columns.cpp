@@ -14,10 +14,10 @@
 namespace compatcheck::passes {
 namespace {
 
-// Whether outputs can be named by its keys, and hold it: texts are no tensors.
+// Whether outputs can be named by its keys, and hold it: texts are no tensors, computed keys no names.
 bool has_names(const Layout& layout) {
   const auto is_name = [](const ir::Constant& key) { return key.get<std::string>() || key.get<std::int64_t>(); };
-  return layout.kind != Layout::Kind::choice && std::ranges::all_of(layout.keys, is_name) &&
+  return layout.kind != Layout::Kind::choice && layout.kind != Layout::Kind::table && std::ranges::all_of(layout.keys, is_name) &&
          std::ranges::all_of(layout.parts, has_names);
 }
 
@@ -94,6 +94,40 @@ void ContainerWalk::hold_items_of(CellId from, CellId list) {
 void ContainerWalk::place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block) {
   const auto placement = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});
   for_each_cell(item, [&](CellId id) { placements_[id] = placement; });
+}
+
+// Returns the items of `before` that still stand at their places.
+ContainerWalk::Placements ContainerWalk::standing(const Placements& before) const {
+  Placements found;
+  for (const auto& [id, old] : before) {
+    const auto now = placements_.find(id);
+    if (now != placements_.end() && now->second->version == heap_.at(now->second->list).version) found.insert(*now);
+  }
+  return found;
+}
+
+// Returns the items that stand at one place after both branches of an If.
+ContainerWalk::Placements ContainerWalk::in_both(const Placements& one, const Placements& other) {
+  Placements found;
+  for (const auto& [id, placement] : one) {
+    const auto there = other.find(id);
+    if (there != other.end() && there->second->list == placement->list && there->second->index == placement->index)
+      found.emplace(id, placement);
+  }
+  return found;
+}
+
+// After an If, its lists have new versions.
+void ContainerWalk::settle_placements() {
+  std::map<std::shared_ptr<const Placement>, std::shared_ptr<const Placement>> settled;
+  for (auto& [id, placement] : placements_) {
+    auto& now = settled[placement];
+    if (!now) {
+      now = std::make_shared<const Placement>(
+          Placement{placement->list, placement->index, heap_.at(placement->list).version, placement->item, placement->block});
+    }
+    placement = now;
+  }
 }
 
 // A write to `id` must reach the list that it was read from, and can't reach another one.
@@ -319,11 +353,25 @@ bool ContainerWalk::add_columns(ir::Node* node, CellId a, CellId b) {
 }
 
 // As an output of the model: the columns in the structure of an item.
-ir::Value* ContainerWalk::spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place) {
-  if (!has_names(*list.layout)) leave(origin.sites);
-  std::span<ir::Value* const> columns = list.columns;
-  ir::Value* structure = spread_out(*list.layout, columns, place);
+// A list of records comes out as lists of their parts, a dictionary with computed keys as a list of keys and one of values.
+ir::Value* ContainerWalk::spread_out(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
+  if (!cell.is_table() && !has_names(*cell.layout)) leave(origin.sites);
+  std::span<ir::Value* const> columns = cell.columns;
+  ir::Value* structure = cell.is_table() ? spread_table(cell, place) : spread_out(*cell.layout, columns, place);
   return node_before(place, "prim::ColumnsConstruct", {&structure, 1}, {&origin.type, 1})->output();
+}
+
+ir::Value* ContainerWalk::spread_table(const Cell& table, ir::Node* place) {
+  std::vector<ir::Value*> lists;
+  ir::Type shape;
+  shape.kind = ir::TypeKind::tuple;
+  shape.field_names = {"keys", "values"};
+  for (const Abstract& list : table.items) {
+    lists.push_back(leaf(list, place));
+    shape.elements.push_back(lists.back()->type());
+  }
+  const ir::TypeRef type = std::make_shared<const ir::Type>(std::move(shape));
+  return node_before(place, "prim::TupleConstruct", lists, {&type, 1})->output();
 }
 
 ir::Value* ContainerWalk::spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place) {
@@ -384,7 +432,9 @@ Abstract ContainerWalk::row_of(const Abstract& structure, const ir::TypeRef& typ
 void ContainerWalk::columns_construct(ir::Node* node) {
   const Abstract structure = look(node->input(0));
   const ir::TypeRef item = node->output()->type()->elements[0];
-  const auto rows = ir::holds(*item, ir::TypeKind::named) || is_left_out(node->output()) ? std::nullopt : known_rows(structure);
+  const bool table = ir::is(node->output()->type(), ir::TypeKind::dict);
+  const auto rows =
+      table || ir::holds(*item, ir::TypeKind::named) || is_left_out(node->output()) ? std::nullopt : known_rows(structure);
   if (!rows) {
     put_operands(node);
     known_[node->output()] = Abstract::of(node->output());

@@ -76,6 +76,8 @@ std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   const ir::TypeRef& type = heap_.origin(*item.cell).type;
   if (cell.kind == Cell::Kind::list)
     return is_list_of_numbers(type) ? std::optional(Layout{.kind = numbers, .type = type}) : std::nullopt;
+  if (cell.is_table()) return layout_of_parts({.kind = table, .type = type}, cell.items);
+  if (cell.keys.empty() && may_become_table(cell, type)) return layout_of_table(type);
   if (cell.whole || !cell.is_settled()) return std::nullopt;
   const bool is_object = cell.kind == Cell::Kind::object;
   return layout_of_parts({.kind = is_object ? object : dict, .type = type, .keys = cell.keys}, cell.items);
@@ -87,6 +89,16 @@ std::optional<Layout> ContainerWalk::layout_of_parts(Layout layout, const std::v
     auto inner = layout_of(part);
     if (!inner) return std::nullopt;
     layout.parts.push_back(*std::move(inner));
+  }
+  return layout;
+}
+
+// Returns the layout of a dictionary whose keys and values are numbers that only the running model knows.
+std::optional<Layout> ContainerWalk::layout_of_table(const ir::TypeRef& dict) {
+  Layout layout{.kind = Layout::Kind::table, .type = dict};
+  for (const ir::TypeRef& element : dict->elements) {
+    if (!is_number(element)) return std::nullopt;
+    layout.parts.push_back({.kind = Layout::Kind::numbers, .type = ir::list_of(element)});
   }
   return layout;
 }
@@ -185,6 +197,12 @@ void ContainerWalk::add_leaves(const Layout& layout, const Abstract& item, ir::N
       for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], (*parts.parts)[i], place, leaves);
       return;
     }
+    case table: {
+      const CellOrigin origin = heap_.origin(*item.cell);
+      const Cell lists = table_of(heap_.at(*item.cell), origin.type, origin.sites, place);
+      for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], lists.items[i], place, leaves);
+      return;
+    }
     case dict:
     case object: break;
   }
@@ -244,8 +262,10 @@ Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* con
     return made({.whole = true, .made = list});
   }
   std::vector<Abstract> parts;
-  for (const Layout& part : layout.parts) parts.push_back(item_from(part, leaves, elements, place));
+  const std::set<Identity> none;  // the lists of a table are its own
+  for (const Layout& part : layout.parts) parts.push_back(item_from(part, leaves, layout.kind == table ? none : elements, place));
   if (layout.kind == tuple) return Abstract::of_parts(std::move(parts), layout.type);
+  if (layout.kind == table) return made({.kind = Cell::Kind::dict, .whole = true, .items = std::move(parts)});
   return made(
       {.kind = layout.kind == dict ? Cell::Kind::dict : Cell::Kind::object, .keys = layout.keys, .items = std::move(parts)});
 }

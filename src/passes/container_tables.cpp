@@ -84,6 +84,7 @@ void ContainerWalk::write_table(ir::Node* node, CellId dict) {
   const Site site = site_of(node);
   change(dict, node);
   if (!to_spread_.empty()) leave(Abstract::of_cell(dict));
+  if (!node->is("aten::clear")) to_write_back_.clear();  // the writes to its lists do that
   const Cell table = heap_.at(dict);
   const ir::TypeRef value_type = heap_.origin(dict).type->elements[1];
   ir::Value *keys = name_of(keys_of(table), node), *values = name_of(values_of(table), node);

@@ -50,6 +50,8 @@ bool has_usual_form(const ir::Node& node) {
   // A list of Any may hold itself.
   if (!node.outputs().empty() && ir::holds(*node.output()->type(), ir::TypeKind::any)) return false;
   if (node.is("prim::ListConstruct")) return gives(ir::TypeKind::list);
+  if (node.is("prim::ColumnsConstruct") && gives(ir::TypeKind::dict))
+    return inputs == 1 && ir::is(node.input(0)->type(), ir::TypeKind::tuple) && node.input(0)->type()->elements.size() == 2;
   if (node.is("prim::ColumnsConstruct"))
     return inputs == 1 && gives(ir::TypeKind::list) && fits_columns(*node.input(0)->type(), *node.output()->type()->elements[0]);
   if (node.is("prim::DictConstruct")) return gives(ir::TypeKind::dict) && inputs % 2 == 0;
@@ -111,7 +113,6 @@ void ContainerWalk::run() {
   safely(graph_.top()->return_node(), &ContainerWalk::put_outputs);
 }
 
-// A list of records comes out as lists of their parts.
 void ContainerWalk::put_outputs(ir::Node* node) {
   gives_outputs_ = true;
   put_operands(node);
@@ -410,7 +411,7 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
 }
 
 ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
-  if (cell.layout && gives_outputs_) return spread_out(cell, origin, place);
+  if ((cell.layout || cell.is_table()) && gives_outputs_) return spread_out(cell, origin, place);
   if (cell.layout || cell.is_table()) leave(origin.sites);
   if (cell.whole) return cell.made;
   if (cell.kind == Cell::Kind::object || !cell.is_settled()) leave(origin.sites);

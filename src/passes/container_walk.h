@@ -191,6 +191,7 @@ class ContainerWalk {
     Abstract item;
     const ir::Block* block;  // the block in which this holds
   };
+  using Placements = std::unordered_map<CellId, std::shared_ptr<const Placement>>;
   // Objects may hold themselves.
   class Nesting {
    public:
@@ -209,6 +210,7 @@ class ContainerWalk {
   };
   std::optional<Layout> layout_of(const Abstract& item);
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
+  static std::optional<Layout> layout_of_table(const ir::TypeRef& dict);
   static std::optional<Layout> layout_of_type(const ir::TypeRef& type);
   bool widen(Layout& layout, const Layout& other);
   std::optional<Layout> widened(const Layout& layout, const Layout& other);
@@ -232,6 +234,9 @@ class ContainerWalk {
   void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
   void hold_items_of(CellId from, CellId list);
   void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
+  Placements standing(const Placements& before) const;
+  static Placements in_both(const Placements& one, const Placements& other);
+  void settle_placements();
   void reach_lists(CellId id, const ir::Node* writer);
   void write_back(ir::Node* place);
   ChangedColumn changed_column(ir::Node* place, const std::string& op, const std::vector<ir::Value*>& inputs);
@@ -242,7 +247,8 @@ class ContainerWalk {
   void give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns, const std::vector<CellId>& from);
   bool read_columns(ir::Node* node, CellId id);
   bool add_columns(ir::Node* node, CellId a, CellId b);
-  ir::Value* spread_out(const Cell& list, const CellOrigin& origin, ir::Node* place);
+  ir::Value* spread_out(const Cell& cell, const CellOrigin& origin, ir::Node* place);
+  ir::Value* spread_table(const Cell& table, ir::Node* place);
   std::optional<std::size_t> known_rows(const Abstract& structure);
   Abstract row_of(const Abstract& structure, const ir::TypeRef& type, std::size_t row, ir::Node* place);
   void columns_construct(ir::Node* node);
@@ -330,7 +336,7 @@ class ContainerWalk {
   std::pmr::unordered_set<const ir::Node*> done_{&memory_};
   std::vector<ir::Node*> dropped_;
   std::vector<std::pair<CellId, CellId>> to_spread_;  // a changed cell, and one that may be the same object
-  std::unordered_map<CellId, std::shared_ptr<const Placement>> placements_;  // of items read from lists kept in columns
+  Placements placements_;                             // of items read from lists kept in columns
   std::vector<std::shared_ptr<const Placement>> to_write_back_;
   std::uint64_t versions_ = 0;
   std::size_t nested_ = 0;                  // items within items that are looked at

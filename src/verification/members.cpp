@@ -115,18 +115,34 @@ ir::Constant columns_of(const ir::Constants& items, const ir::Value* structure) 
   return {std::move(columns)};
 }
 
+// Returns the keys and the values of a dictionary with computed keys.
+ir::Constant lists_of(const ir::DictConstant& dict, const ir::Value* structure) {
+  ir::ListConstant keys{dict.key, {}}, values{dict.value, {}};
+  for (const auto& [key, item] : dict.items) {
+    keys.items.push_back(key);
+    values.items.push_back(item);
+  }
+  ir::TupleConstant columns;
+  columns.items = {ir::Constant{std::move(keys)}, ir::Constant{std::move(values)}};
+  const ir::Node* maker = structure->producer();
+  if (maker && maker->is("prim::TupleConstruct") && maker->inputs().size() == 2)
+    columns.items[1] = in_columns(std::move(columns.items[1]), maker->input(1));
+  return {std::move(columns)};
+}
+
 }  // namespace
 
 ir::Constant in_columns(ir::Constant value, const ir::Value* output) {
   const ir::Node* maker = output->producer();
   if (!maker) return value;
   auto* list = value.get<ir::ListConstant>();
+  auto* dict = value.get<ir::DictConstant>();
+  if (maker->is("prim::ColumnsConstruct") && dict) return lists_of(*dict, maker->input(0));
   if (maker->is("prim::ColumnsConstruct")) return list ? columns_of(list->items, maker->input(0)) : value;
   auto* tuple = value.get<ir::TupleConstant>();
   auto* items = list ? &list->items : tuple ? &tuple->items : nullptr;
   if (items && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")) && items->size() == maker->inputs().size())
     for (std::size_t i = 0; i < items->size(); ++i) (*items)[i] = in_columns(std::move((*items)[i]), maker->input(i));
-  auto* dict = value.get<ir::DictConstant>();
   if (dict && maker->is("prim::DictConstruct") && 2 * dict->items.size() == maker->inputs().size())
     for (std::size_t i = 0; i < dict->items.size(); ++i)
       dict->items[i].second = in_columns(std::move(dict->items[i].second), maker->input(2 * i + 1));
