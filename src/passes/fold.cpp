@@ -106,6 +106,9 @@ bool list_changes(const ir::Node& node, const Aliases& aliases) {
 std::optional<ir::Constant> known_result(const ir::Node& node, const KnownValue& from_elsewhere) {
   if (auto result = result_of(node)) return result;
   if (auto result = property_of_all(node)) return result;
+  if (node.is("aten::__contains__") && node.inputs().size() == 2 && ir::constant_of(node.input(0)) &&
+      is_empty_list(node.input(0)))
+    return ir::Constant{false};
   return from_elsewhere ? from_elsewhere(*node.output()) : std::nullopt;
 }
 

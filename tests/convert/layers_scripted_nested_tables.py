@@ -239,3 +239,24 @@ def list_items_of_two_reads_in_branches(x: Tensor):
         other.append(6)
     one.append(7)
     return sum_of_lists(rows), len(other)
+
+
+@program(NUMBERS, N)
+def asked_before_and_after_it_grows(x: Tensor):
+    seen: List[int] = []
+    before = int(x[0]) in seen
+    for i in range(x.size(0)):
+        seen.append(int(x[i]))
+    return before, int(x[0]) in seen
+
+
+@program([(torch.rand(2, 3) - 0.5,), (torch.rand(2, 3),)], "f32:2,3")
+def groups_of_a_known_number(x: Tensor):
+    groups: Dict[int, List[int]] = {}
+    for i in range(x.size(0)):
+        key = int(x[i].sum() > 0)
+        if key not in groups:
+            groups[key] = [i]
+        else:
+            groups[key].append(i)
+    return len(groups), groups[int(x[1].sum() > 0)][-1]

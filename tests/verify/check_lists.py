@@ -132,6 +132,28 @@ class EmptyFirst(torch.nn.Module):
         return none, x
 
 
+class Counted(torch.nn.Module):
+    def forward(self, x) -> Tuple[Tensor, Dict[int, Tuple[int, Tensor]]]:
+        seen: Dict[int, Tuple[int, Tensor]] = {}
+        for i in range(x.size(0)):
+            key = int(x[i].sum() * 3)
+            count = seen[key][0] if key in seen else 0
+            seen[key] = (count + 1, x[i])
+        return x * 2, seen
+
+
+class Grouped(torch.nn.Module):
+    def forward(self, x) -> Dict[int, List[int]]:
+        groups: Dict[int, List[int]] = {}
+        for i in range(x.size(0)):
+            key = int(x[i].sum() > 0)
+            if key not in groups:
+                groups[key] = [i]
+            else:
+                groups[key].append(i)
+        return groups
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -187,7 +209,8 @@ def main():
                 (Numbered(), ["output_0"], ["output_0.0", "output_0.1"]), (Pairs(), ["output_0.0", "output_0.1"], None),
                 (Records(), ["box", "area"], ["box", "area", "box_1", "area_1"]),
                 (Detections(), ["box", "score", "output_0.1"], ["box", "score", "box_1", "score_1", "output_0.1"]),
-                (Table(), ["rows"], None)):
+                (Counted(), ["output_0.0", "output_0.1.keys", "output_0.1.values.0", "output_0.1.values.1"], None),
+                (Grouped(), ["output_0.keys", "output_0.values"], None), (Table(), ["rows"], None)):
             model = script(module)
             for spec, names in (("x=f32:n,3", open_names), ("x=f32:2,3", known_names)):
                 file = verify.convert(model, "outputs.onnx", "--input", spec)
