@@ -37,7 +37,7 @@ struct RuleSetting {
 // A finding that shall not count. Empty fields hold for all; op, rule, model and module may have *, ? and [abc] in them.
 struct AllowEntry {
   std::string op{}, rule{}, model{}, target{}, module{};
-  std::filesystem::path profile{};  // where `target` was given as a profile's file; `target` is its engine then
+  std::filesystem::path profile{};  // set if the entry names a profile's file; `target` is its engine then
   std::optional<int> opset{};
   std::string reason{}, owner{};
   std::optional<std::string> expires{};  // "2027-01-31": the last day on which it holds
@@ -88,10 +88,10 @@ std::string to_json(const Baseline& baseline);  // the same baseline gives the s
 struct PolicyOptions {
   Configuration configuration{};
   std::optional<Baseline> baseline{};
-  std::string baseline_source{};  // what reports call it: "baseline.json"
+  std::string baseline_source{};  // name of the baseline in reports: "baseline.json"
   bool accept_all = false;        // add findings that the baseline lacks to it, and let them pass the gate
   Baseline replaced{};            // the entries of the file that the new baseline replaces
-  std::string today{};   // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
+  std::string today{};            // "2026-11-22", the date that entries expire by; empty: today in UTC (or SOURCE_DATE_EPOCH)
   bool partial = false;  // the run checks only some models: entries that don't name one model are never reported as unused
   bool exit_zero = false;
 };
