@@ -62,13 +62,13 @@ class Bisection {
 
   // One part of a block's values, and how to run it.
   struct Part {
-    std::size_t first = 0, end = 0;  // of the items
+    std::size_t first = 0, end = 0;  // range of items
     bool opened = false;
-    std::vector<std::string> names;  // of the ONNX values that it computes
+    std::vector<std::string> names;  // names of the ONNX values that it computes
     std::optional<Segment> segment;
     std::optional<Session> session;
-    std::string failure;                   // why the runtime doesn't take it
-    std::vector<const ir::Value*> wanted;  // of TorchScript: what it is given and what it must give; none: it can't be judged
+    std::string failure;                   // reason why the runtime rejects it
+    std::vector<const ir::Value*> wanted;  // TorchScript's values that it reads and computes; empty: it can't be judged
     std::vector<Part> pieces;              // its items one by one, where they don't run together
 
     bool is_one() const { return end - first == 1; }
@@ -227,7 +227,7 @@ class Bisection {
   // As the runtime takes it.
   std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
     if (!value) return std::nullopt;
-    if (value->is_none()) {  // of a path that isn't taken: any value will do
+    if (value->is_none()) {  // the value of a path that isn't executed: any value will do
       const auto dtype = in_.onnx.dtype_of(name);
       if (!dtype) return std::nullopt;
       const ir::Constant nothing = ir::is_floating(*dtype)        ? ir::Constant{0.0}
@@ -236,7 +236,7 @@ class Bisection {
       return ir::Constant{*as_tensor(nothing, *dtype)};
     }
     if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) {
-      const bool empty = value->get<ir::ListConstant>()->items.empty();  // which the runtime's C API can't make
+      const bool empty = value->get<ir::ListConstant>()->items.empty();  // the runtime's C API can't make empty lists
       return empty ? std::nullopt : std::optional(*value);
     }
     const auto dtype = in_.onnx.dtype_of(name);

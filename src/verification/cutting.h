@@ -59,7 +59,7 @@ class Cutting {
   const OnnxGraph::Request& request_;
   std::set<const ::onnx::NodeProto*> taken_;
   std::vector<const Origin*> waiting_;
-  std::map<std::string, const ::onnx::GraphProto*> read_;  // and the graph whose value it is
+  std::map<std::string, const ::onnx::GraphProto*> read_;  // values read from outside, and the graph that each belongs to
   std::map<std::string, const Origin*> weights_;
   std::set<std::string> conditions_;
 };

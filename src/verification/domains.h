@@ -11,9 +11,9 @@ namespace compatcheck::verification {
 
 struct Domain {
   std::vector<symbolic::Dim> below;      // integers are from 0 on and below each of these; empty: nothing bounds them
-  std::optional<symbolic::Dim> longest;  // set of lengths of packed sequences: from 1 to this, falling
+  std::optional<symbolic::Dim> longest;  // set of lengths of packed sequences: from 1 to this, descending
   bool divides = false;                  // never 0
-  bool share = false;                    // from 0 to 1
+  bool share = false;                    // 0 to 1
 };
 
 Domain domain_of(const ir::Value* input, const symbolic::FactTable& facts);

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t first_dumped = 8;  // at a time, before anything is known of their sizes
+constexpr std::size_t first_dumped = 8;  // values written at a time before any of their sizes is known
 constexpr const char* table_file = "values.tsv";
 constexpr const char* table_head = "file\tvalue\tnode\tdtype\tshape\tmin\tmax\tmean\tstd\tzeros\tnan\tinf";
 
@@ -149,7 +149,7 @@ class Folder {
   fs::path path_;
   const ir::Watch& watch_;
   bool existed_ = false;
-  std::deque<process::UnfinishedPath> unfinished_;  // what a signal takes away
+  std::deque<process::UnfinishedPath> unfinished_;  // files and folders to remove on a signal
   std::ofstream table_;  // line by line: it tells of what is there, too, where the model doesn't run to its end
   std::size_t count_ = 0;
 };

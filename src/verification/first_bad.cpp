@@ -17,13 +17,13 @@ namespace {
 // The conversion once more, for what its values stand for.
 struct Known {
   std::vector<NamedStand> stands;
-  std::map<std::string, const ir::Node*> origins;  // of ONNX nodes, by name
+  std::map<std::string, const ir::Node*> origins;  // keyed by the name of the ONNX node
   struct Made {
-    std::vector<std::string> read;  // by the node that makes it, weights left out
+    std::vector<std::string> read;  // values that its node reads, without weights
     std::optional<ir::DType> dtype;
     std::optional<std::size_t> rank;
   };
-  std::map<std::string, Made> made;  // of values, by name
+  std::map<std::string, Made> made;  // keyed by the name of the value
   std::vector<std::string> outputs;
 };
 
@@ -67,9 +67,9 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, dash) : name;
 }
 
-// A name means the same in both only where the value is made of the same, or where there are as many nodes of its kind: numbers
-// in names count them, and other exporters name nodes much as we do. Returns how many values have another dtype or rank than
-// ours, which tells that the names mislead.
+// A name means the same in both only if the value is computed in the same way, or if both have as many nodes of its kind: names
+// contain counts of nodes, and other exporters name nodes much as we do. Returns how many values differ from ours in dtype or
+// rank, which shows that the names mislead.
 std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, const OnnxGraph& onnx) {
   std::map<std::string, std::size_t> ours, theirs;
   for (const auto& [name, origin] : known.origins) ++ours[without_number(name)];

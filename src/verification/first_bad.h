@@ -14,9 +14,9 @@ struct Mismatch {
   const VerifyOptions& options;
   const std::filesystem::path& onnx;  // the file that is wrong
   const analysis::Prepared& prepared;
-  const ir::Constants& arguments;  // of the prepared graph
-  const NamedValues& inputs;       // as the ONNX model takes them
-  const NamedValues& outputs;      // as it should give them
+  const ir::Constants& arguments;  // arguments of the prepared graph
+  const NamedValues& inputs;       // values that the ONNX model reads
+  const NamedValues& outputs;      // values that the ONNX model should return
   const Runtime& runtime;
   frontend::Frontend& frontend;
   std::function<Tolerance(ir::DType)> tolerance;

@@ -34,7 +34,7 @@ const Dims& guessed_dims(int attempt) {
   static const std::array<Dims, 6> all = {Dims{2, 3, 32, 32}, {2, 8}, {2, 8, 16}, {8}, {4, 4}, {}};
   return all[static_cast<std::size_t>(attempt) % all.size()];
 }
-constexpr std::size_t unknown_length = 2;  // of a list
+constexpr std::size_t unknown_length = 2;  // length of a list
 // The sizes tried for a dimension of which nothing is known.
 constexpr std::array<std::int64_t, 4> unknown_sizes = {2, 16, 64, 224};
 
@@ -343,7 +343,7 @@ class Maker {
   const std::vector<analysis::ExampleLeaf>& examples_;
   const symbolic::FactTable& facts_;
   std::map<std::string, const ir::Value*> prepared_;
-  std::vector<std::string> order_;  // of their names
+  std::vector<std::string> order_;  // names of the prepared graph's inputs, in order
   Domain domain_;
   MadeCall made_;
 };

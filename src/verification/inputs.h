@@ -55,7 +55,7 @@ class InputMaker {
 
  private:
   const symbolic::FactTable& facts_;
-  std::span<ir::Value* const> arguments_, inputs_;  // of the given and the prepared graph
+  std::span<ir::Value* const> arguments_, inputs_;  // inputs of the given graph; inputs of the prepared graph
 };
 
 }  // namespace compatcheck::verification

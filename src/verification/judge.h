@@ -52,10 +52,10 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
-  std::vector<double> own_;                    // of each output, from call to call
-  std::optional<std::vector<Noise>> noise_;    // of this run, once it was measured
+  std::vector<double> own_;                    // TorchScript's own differences from call to call, one for each output
+  std::optional<std::vector<Noise>> noise_;    // noise of this run, once measured
   bool of_weights_ = false;                    // the weights' noise is in it, too
-  std::optional<std::vector<Noise>> in_half_;  // of inputs that are rounded to half precision
+  std::optional<std::vector<Noise>> in_half_;  // noise for inputs that are rounded to half precision
 };
 
 }  // namespace compatcheck::verification

@@ -23,7 +23,7 @@ ir::TensorView carrying(const onnx::TensorData& data) {
 struct GivenNumbers {
   std::vector<double> floats;
   std::vector<std::int64_t> ints;
-  ir::DType dtype = ir::DType::i64;  // of Python's numbers
+  ir::DType dtype = ir::DType::i64;  // dtype of Python's numbers
 
   bool add(const ir::Constant& value) {
     if (const auto* integer = value.get<std::int64_t>())

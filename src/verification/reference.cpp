@@ -76,7 +76,7 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
       const analysis::Prepared asserting = analysis::prepare_asserting(model, prepared, watch, analysis::Keeping::all);
       add_demands(model, asserting, watch, demands);
       add_numbers(asserting.graph, numbers);
-    } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+    } catch (const ModelError&) {  // with its branches the graph may exceed a limit that it doesn't exceed without them
       watch.look();
     }
   if (demands.empty()) add_demands(model, prepared, watch, demands);
@@ -115,7 +115,7 @@ std::string at_own_line(const std::string& said, const ir::Graph& graph) {
 
 // Later attempts differ in what tensors hold.
 constexpr int attempts_at_all_sizes = 2;
-constexpr int most_crashes = 4;  // in a row: after each the helper starts and loads the model again
+constexpr int most_crashes = 4;  // crashes in a row; after each the helper restarts and loads the model again
 constexpr std::size_t sizes_of_other_attempts = 15;
 
 // The number of calls of a model that keeps state; each has its own inputs.
@@ -433,7 +433,7 @@ ir::Constants Reference::prepared_arguments(const MadeCall& call) const {
     const auto state = std::ranges::find(prepared_.state, input->name(), &passes::StateAttribute::input);
     if (leaf != call.leaves.end())
       made.push_back(leaf->second);
-    else if (state != prepared_.state.end())  // of a call that didn't run
+    else if (state != prepared_.state.end())  // the call didn't run
       made.push_back(state->initial);
     else if (given != model_.graph.inputs().end())
       made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);

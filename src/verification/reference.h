@@ -18,11 +18,11 @@ namespace compatcheck::verification {
 
 struct Expected {
   MadeCall call;
-  Sizes sizes;  // of named dimensions
+  Sizes sizes;  // sizes of named dimensions
   ir::Constant result;
-  std::optional<ir::Constant> again;  // with another seed of PyTorch's generator
+  std::optional<ir::Constant> again;  // result with another seed of PyTorch's generator
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
-  std::vector<Sizes> refused{};       // by PyTorch, before these
+  std::vector<Sizes> refused{};       // sizes that PyTorch refused before these
   std::string refusal{};              // its reason at the first of them
   // For a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and the
   // calls after it. The state is among the call's leaves, and behind the result.
@@ -40,7 +40,7 @@ struct Misfit {
 // An equation that ties a named size to others by a number: "24*b*seq must be 288".
 struct FixedTie {
   std::string text;
-  const ir::Node* reader = nullptr;  // of the prepared graph
+  const ir::Node* reader = nullptr;  // node of the prepared graph
 };
 
 // The constructor's arguments must outlive the object.
@@ -108,7 +108,7 @@ class Reference {
   const ir::Watch& watch_;
   std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
   std::optional<ExportedRun> exported_;
-  std::vector<std::optional<ir::DType>> narrow_;  // by output
+  std::vector<std::optional<ir::DType>> narrow_;  // one for each output
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own
@@ -116,8 +116,8 @@ class Reference {
   SizePlan plan_;
   std::vector<Misfit> misfits_;
   std::string onnx_;  // the file that inputs are those of
-  int crashes_ = 0;   // of PyTorch, in a row
-  int attempt_ = 0;   // of the inputs that PyTorch took first
+  int crashes_ = 0;   // consecutive crashes of PyTorch
+  int attempt_ = 0;   // the attempt whose inputs PyTorch accepted first
 };
 
 }  // namespace compatcheck::verification

@@ -168,7 +168,7 @@ struct Session::State {
   std::shared_ptr<const Runtime::State> runtime;
   Held<ort::Session> session;
   std::vector<std::string> inputs, outputs;
-  std::vector<int> elements;  // of the inputs: TensorProto.DataType, 0 of what is no tensor
+  std::vector<int> elements;  // element types of the inputs (TensorProto.DataType); 0: no tensor
 
   explicit State(std::shared_ptr<const Runtime::State> given)
       : runtime(std::move(given)), session(runtime->api, ort::release_session) {}

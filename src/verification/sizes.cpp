@@ -38,7 +38,7 @@ constexpr std::size_t most_first = 200;
 // A dimension of a value in the graph, and what reads it.
 struct Window {
   Dim size;
-  std::int64_t least = 1;  // that the window needs
+  std::int64_t least = 1;  // smallest size at which the window fits
 };
 
 // The smallest at which every window that hangs on this name alone lies inside of what it slides over.
@@ -71,7 +71,7 @@ SizePlan::SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, cons
 
 void SizePlan::find_windows(const ir::Graph& graph, const symbolic::FactTable& facts) {
   std::set<std::string> known;
-  std::map<std::string, std::vector<Window>> windows;  // by the names that they hang on
+  std::map<std::string, std::vector<Window>> windows;  // keyed by the name that determines their size
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     for (const ir::Value* output : node->outputs())
       if (const auto* tensor = facts.of(output).tensor(); tensor && tensor->shape)
@@ -128,7 +128,7 @@ std::vector<Sizes> SizePlan::first() const {
         add([&](const std::string& name, std::size_t i) { return name == only ? number : plausible(name, i); });
     add([&](const std::string& name, std::size_t) { return is_length(name) ? small_sizes.front() : number; });
   }
-  for (Sizes& sizes : unfit) keep(all, std::move(sizes));  // what is demanded may stand in a branch that doesn't run
+  for (Sizes& sizes : unfit) keep(all, std::move(sizes));  // demands may stand in a branch that doesn't run
   return all;
 }
 
@@ -148,7 +148,7 @@ std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
 
 std::vector<Sizes> SizePlan::changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const {
   std::vector<Sizes> all;
-  Sizes before;  // of the names
+  Sizes before;  // sizes of the names
   for (const std::string& name : names) before[name] = from.at(name);
   const auto keep = [&](Sizes sizes) {
     // 1 is broadcast: it fits where no other size does.

@@ -11,7 +11,7 @@
 
 namespace compatcheck::verification {
 
-using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
+using Sizes = std::map<std::string, std::int64_t>;  // sizes of named dimensions
 
 std::string spell(const Sizes& sizes);  // "batch=2, seq=3"
 
@@ -25,7 +25,7 @@ class SizePlan {
            SizeSearch& search);
 
   // Sizes to begin with, the likely ones first: those that were seen; else the smallest at which windows fit, then larger ones;
-  // at last numbers that the model itself holds. Of a bounded number.
+  // finally, bounded in number, those from numbers in the model itself.
   std::vector<Sizes> first() const;
 
   // Those that the user doesn't fix.
@@ -46,7 +46,7 @@ class SizePlan {
 
   std::vector<std::string> names_, varied_;
   Sizes fixed_, seen_;
-  Sizes spatial_;  // of names that windows hang on: the smallest plausible size
+  Sizes spatial_;  // the smallest plausible size of each name that determines the size of windows
   std::vector<Followed> followed_;
   SizeSearch& search_;
 };

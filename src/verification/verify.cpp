@@ -146,7 +146,7 @@ class Verifying {
       values.push_back(found ? *std::move(found) : ir::Constant());
     }
     if (others.empty()) return values;
-    std::vector<const ir::Constant*> rest;  // by place
+    std::vector<const ir::Constant*> rest;  // remaining values, in order
     for (const auto& [name, value] : call.leaves)
       if (!is_taken(name)) rest.push_back(&value);
     if (rest.size() != others.size()) refuse(inputs_[others.front()]);
