@@ -16,7 +16,7 @@ using ::onnx::FunctionProto;
 using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
-using Bound = std::map<std::string, onnx::Argument, std::less<>>;  // of a function's attributes, those that are given
+using Bound = std::map<std::string, onnx::Argument, std::less<>>;  // attributes that are set, keyed by name
 using Scope = std::map<std::string, Value, std::less<>>;
 
 // Functions that call functions, and bodies in bodies.

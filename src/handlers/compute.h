@@ -46,8 +46,8 @@ Value part(Emission& e, const Value& value, std::int64_t axis, std::int64_t star
 
 // A value without dimensions, in all places of a shape given as an i64 vector.
 Value filled(Emission& e, const Value& dims, DType dtype, double number);
-// |x| to the power p, summed, to 1/p: with 0, infinity and 1 and 2 as limits have it.
-Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);  // by powers, whatever p is
+// (Σ |x|^p)^(1/p). vector_norm computes 0, 1, 2 and infinity without powers.
+Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);  // uses powers for every p
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);
 
 }  // namespace compatcheck::handlers

@@ -46,7 +46,7 @@ Value convolve_by_products(Emission& e, const Convolution& c) {
   if (c.groups < 1) throw Refusal{"groups must be at least 1, but is " + std::to_string(c.groups)};
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
   const auto channels = [&](std::size_t i) { return known_number(e, c.weight_shape[i], "weight", "a size"); };
-  const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // of a group
+  const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // channels of a group
   const std::int64_t out = c.transposed ? channels(1) : channels(0) / c.groups;
   // Input: (batch, channels, k0, o0, k1, o1, …) → (batch, groups, channels of a group · kernel, places)
   Value columns = c.input;

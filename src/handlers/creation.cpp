@@ -96,7 +96,7 @@ void affine_grid_of_open_size(Emission& e) {
   if (sizes->size() != 4 && sizes->size() != 5) throw Refusal{"a grid is one of images or volumes"};
   const auto dims = static_cast<std::int64_t>(sizes->size()) - 2;
   const Value theta = widened(e, e.tensor("theta")), size = e.int_vector("size");
-  Ints places = all_axes(dims + 1);  // of a column (batch, dims): one dimension for each of the image's
+  Ints places = all_axes(dims + 1);  // axes added to a column (batch, dims), one for each dimension of the image
   places.erase(places.begin());
   const auto column = [&](std::int64_t i) { return e.build.unsqueeze(e.build.gather(theta, e.build.integer(i), 2), places); };
   Value made = column(dims);

@@ -175,7 +175,7 @@ Value exponential_linear(Emission& e, const Value& x, double alpha) {
 
 namespace {
 
-constexpr std::int64_t most_steps = 32;  // as the condition doubles_of_few_rows
+constexpr std::int64_t most_steps = 32;  // same limit as in the condition doubles_of_few_rows
 
 // One step of elimination: the row whose first element is the greatest changes places with the first row.
 Value eliminate_column(Emission& e, Value& matrices, std::int64_t size) {

@@ -44,7 +44,7 @@ struct Bags {
   Value counts;  // [positions]: whether the position counts, as bool; absent: all do
   Value starts;  // i64 [bags]
   Value places;  // 0, 1, … of the positions
-  Value count;   // of positions, i64 vector of one
+  Value count;   // number of positions, i64 vector of one
 };
 
 std::optional<std::int64_t> padding_index(Emission& e) {

@@ -455,7 +455,7 @@ void Emission::give(std::size_t output, const Value& tensor) {
 }
 
 Operand Emission::quantized_result(const Value& made, DType dtype) {
-  const auto rounding = build.plumbing();  // as the dtypes that other calls promote by themselves
+  const auto rounding = build.plumbing();  // same role as the promotion of dtypes in other calls
   Quantized result = *scaled_;
   switch (of_quantized_tensors(call.op())) {
     case OfQuantized::integers: result.integers = made; break;

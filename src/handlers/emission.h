@@ -85,7 +85,7 @@ class Emission {
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
   const Operand& operand_of(const ir::Value* value) const { return operands_(value); }
-  const Operand& input(std::size_t i) const;             // for a call whose schema names no arguments
+  const Operand& input(std::size_t i) const;             // for a call whose schema doesn't name arguments
   Value tensor(std::string_view argument);               // numbers become tensors without dimensions
   Value tensor(std::string_view argument, DType dtype);  // cast
   Value tensor_of(const ir::Value* value);               // the tensor of a value that was made before the call

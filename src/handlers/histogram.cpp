@@ -137,8 +137,8 @@ void histogram(Emission& e) {
 }
 
 struct Bins {
-  Values held;   // of each dimension, which of the points lie in which bin
-  Values edges;  // of each dimension
+  Values held;   // one for each dimension: which points lie in which bin
+  Values edges;  // one for each dimension
 };
 
 // Points are rows of coordinates.

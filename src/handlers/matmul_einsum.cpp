@@ -121,7 +121,7 @@ bool agree(const Equation& equation) {
 struct Factor {
   Value value;
   std::string labels;
-  std::map<char, Dim> sizes;  // of the labels
+  std::map<char, Dim> sizes;  // size of each label
 
   std::int64_t axis(char label) const { return static_cast<std::int64_t>(labels.find(label)); }
 };

@@ -63,8 +63,8 @@ Statistics statistics_of(Emission& e, const Value& x, const Shape& shape, const 
   return {middle, e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})}), variance};
 }
 
-// x · scale + (bias - mean · scale), as PyTorch computes it: it matters where a scale is infinite. `place` brings parameters to
-// where they broadcast with the statistics.
+// x · scale + (bias - mean · scale), in PyTorch's order, which matters if a scale is infinite. `place` reshapes parameters so
+// that they broadcast with the statistics.
 template <class Place>
 Value applied(Emission& e, const Value& x, const Statistics& statistics, Place&& place) {
   Value scale = one_over(e, statistics.deviation);

@@ -57,9 +57,9 @@ struct Quantized {
 struct Complex {
   Value real, imag;
 };
-struct Uninitialized {};  // on a path that is never taken: any value will do
+struct Uninitialized {};  // the value of a path that is never executed: any value will do
 struct Unresolved {
-  std::string type{};  // which no ONNX value has; empty: not known
+  std::string type{};  // type that no ONNX value has; empty: not known
 };
 
 struct Operand {

@@ -16,8 +16,8 @@ constexpr double beyond_int64 = 9223372036854775808.0;
 // ---- Degrees
 
 struct Degree {
-  Value value;                        // whole, in the dtype of x; -1 where it has no polynomial
-  std::optional<std::int64_t> known;  // of all elements
+  Value value;                        // an integer in the dtype of x; -1: no polynomial
+  std::optional<std::int64_t> known;  // if it is the same for all elements
 };
 
 Degree degree(Emission& e) {

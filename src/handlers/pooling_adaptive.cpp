@@ -13,8 +13,8 @@ namespace {
 
 // How one dimension gets its size.
 struct Division {
-  enum class Kind : std::uint8_t { keep, all, equal, different, open } kind = Kind::keep;  // open: sizes show at run time
-  std::int64_t size = 0, count = 0;                                                        // of `equal` and `different`
+  enum class Kind : std::uint8_t { keep, all, equal, different, open } kind = Kind::keep;  // open: known only at run time
+  std::int64_t size = 0, count = 0;                                                        // for `equal` and `different`
 };
 
 Division division_of(Emission& e, const Dim& size, const Dim& count) {
@@ -43,12 +43,12 @@ bool any_open(const std::vector<Division>& divisions) {
   return std::ranges::any_of(divisions, [](const Division& division) { return division.kind == Division::Kind::open; });
 }
 
-// ---- Sizes that show when the model runs
+// ---- Sizes that are known only at run time
 
-// Windows as long as the longest may be: behind a window's end its last cell stands once more.
+// All windows have the length of the longest one; a shorter window repeats its last cell.
 struct OpenWindows {
   Value cells, inside;            // (count, kernel)
-  Value starts, lengths, kernel;  // of each window; the last an i64 vector of one
+  Value starts, lengths, kernel;  // start and length of each window; kernel: i64 vector of one
 };
 
 OpenWindows open_windows(Emission& e, const Value& size, const Value& count) {

@@ -160,7 +160,7 @@ Value resize(Emission& e, const Job& job) {
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   const Value kept = e.build.slice(e.node("Shape", {job.input}), {0}, {2}, {0});
   const Value sizes = e.build.concat({kept, job.places}, 0);
-  e.build.state_sizes(sizes, {2 + static_cast<std::int64_t>(job.dims())});  // in a body Resize is refused without it
+  e.build.state_sizes(sizes, {2 + static_cast<std::int64_t>(job.dims())});  // Resize in a body fails without it
   return e.node("Resize", {job.input, none, none, sizes}, attributes);
 }
 

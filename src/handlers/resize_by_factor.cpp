@@ -75,7 +75,7 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
     return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}),
                           number(1)});
   };
-  const auto far = [&](const Value& t) {  // of t + 1: −0.75 t³ + 1.5 t² − 0.75 t
+  const auto far = [&](const Value& t) {  // at t + 1: −0.75 t³ + 1.5 t² − 0.75 t
     return e.node(
         "Mul",
         {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
@@ -156,8 +156,8 @@ Arguments resize_attributes(const Job& job) {
   return attributes;
 }
 
-// Whether the kernel for small images computes the result: it does for two dimensions that come to 128 places at most. nullopt:
-// that is known when the model runs.
+// Whether the kernel for small images computes the result: it does for two dimensions with at most 128 positions in total.
+// nullopt: known only at run time.
 std::optional<bool> is_small_image(const Job& job) {
   if (job.dims() != 2) return false;
   std::int64_t places = 0, known_places = 0;

@@ -111,8 +111,8 @@ Value filled_up(Emission& e, const Writing& w, const Value& value, const Value& 
 // hits[..., source's place, data's place, ...]
 struct Table {
   Value hits, source;
-  std::int64_t axis;  // of the source's places
-  Value none;         // a number for where there is no hit
+  std::int64_t axis;  // axis of the source's positions
+  Value none;         // number used where nothing hits
 };
 
 Value gathered(Emission& e, const char* op, const Value& values, const Table& table) {

@@ -11,8 +11,8 @@ enum class Reduction { none, sum, product, mean, greatest, least };
 struct Writing {
   Value data, index, source;  // i64 index; the others of one dtype
   std::int64_t axis = 0;
-  Shape shape{};        // of data
-  Shape index_shape{};  // as large as source, or 1 where it stretches
+  Shape shape{};        // shape of `data`
+  Shape index_shape{};  // size of `source`, or 1 where it broadcasts
   bool fills = false;   // all dimensions but `axis`: whole rows are written
 };
 

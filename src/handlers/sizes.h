@@ -12,9 +12,9 @@ const Shape* known_shape(const Emission& e, std::string_view tensor);
 const Shape* known_output_shape(const Emission& e, std::size_t output = 0);
 std::optional<Ints> numbers_of(const Shape& shape);
 bool all_zero(const Ints& ints);
-// A size of which 0 can't be ruled out.
+// A size that may be 0.
 bool may_be_zero(const Dim& dim);
-bool has_no_elements(const Shape& shape);  // for certain
+bool has_no_elements(const Shape& shape);  // false if not known
 
 // An int argument, or a tensor in its place: as an i64 vector of one, or without dimensions.
 Value int_value(Emission& e, std::string_view argument);

@@ -187,8 +187,8 @@ void give_at(Emission& e, const Ints& positions, std::string_view source) {
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 
-// For unknown sizes: each row (above the main diagonal; below it each column) holds its element of the diagonal everywhere,
-// and a mask chooses the place.
+// For unknown sizes: each row (each column if it is below the main diagonal) is filled with its element of the diagonal,
+// and a mask selects the position.
 void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t offset) {
   const std::int64_t rank = e.rank("self");
   Ints order;

@@ -61,7 +61,7 @@ struct Bisected {
   std::uint64_t unfed = 0;          // values whose nodes require another dtype or rank than TorchScript's value has
 };
 
-// Every ONNX value that stands for one of TorchScript's is computed from TorchScript's own values, so that it inherits no error,
+// Every ONNX value that stands for one of TorchScript's is computed from TorchScript's own, so that it inherits no error,
 // and compared, in graph order. Bodies of If and Loop whose results are wrong are included. Throws ModelError if
 // TorchScript's graph can't be run.
 Bisected bisect(const BisectInput& input);

@@ -139,8 +139,8 @@ class FaultSearch {
     }
   }
 
-  // Finds the values that the bad outputs depend on, in the model's order. An error of a value may vanish in a paired value that
-  // adds large numbers to it.
+  // Finds the values that the bad outputs depend on, in the model's order. An error of a value may vanish in a paired value
+  // that adds large numbers to it.
   void find_unpaired() {
     Values outputs;
     for (const auto& [value, name] : bad_) outputs.insert(value);
