@@ -156,8 +156,8 @@ bool is_for_training(const ir::Node& node) {
          node.op().find("attention") != std::string::npos;
 }
 
-// A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
-// what `training` was.
+// A scripted module's own `training` is read as False, so that only the call itself can request training mode. A trace contains
+// the value of `training` when it was made.
 std::string stop_training(const ir::Program* program) {
   const std::string in_code = "pass training=self.training instead (for dropout_p: 0.0 unless self.training)";
   if (program && !program->traced)

@@ -39,8 +39,8 @@ class Causes {
   const conversion::Context& context_;
   const WriteCauses& writes_;
   std::unordered_map<Node, const conversion::Outcome*> outcomes_;
-  std::unordered_map<const ir::Value*, Node> written_;  // by the first write that can't be expressed
-  std::unordered_map<std::string, Node> attributes_;    // that keep their value between calls: the first write of each
+  std::unordered_map<const ir::Value*, Node> written_;  // first write to each value that can't be expressed
+  std::unordered_map<std::string, Node> attributes_;    // first write to each attribute that keeps its value between calls
   std::unordered_map<Node, const conversion::Outcome*> roots_;
 };
 

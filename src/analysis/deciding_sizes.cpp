@@ -234,7 +234,7 @@ std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vec
     }
     return made;
   } catch (const UsageError&) {  // the model contradicts the options
-  } catch (const ModelError&) {  // with these options the graph exceeds a bound
+  } catch (const ModelError&) {  // the graph exceeds a limit with these options
     watch_.look();
   }
   return std::nullopt;
@@ -249,7 +249,7 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
   std::vector<std::pair<std::string, std::string>> inputs;
   for (const TriedNumbers& chosen : tried_numbers) {
     inputs.clear();
-    std::vector<std::set<std::string>> made_up;  // of each input
+    std::vector<std::set<std::string>> made_up;  // one set for each input
     std::set<std::string> all_made_up;
     for (const AssumedInput& input : prepared_.assumed) {
       std::set<std::string> numbers;

@@ -11,7 +11,7 @@ namespace compatcheck::analysis {
 namespace {
 
 constexpr std::size_t longest_message = 200;
-constexpr int most_parts = 1000;  // of a message
+constexpr int most_parts = 1000;  // parts of one message
 
 const std::string* constant_text(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
@@ -167,7 +167,7 @@ std::vector<Finding> collect_dropped_assertions(const Model::State& model, const
   if (!has_asserting_graph(model)) return {};
   try {
     return collect(model, prepared, watch);
-  } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+  } catch (const ModelError&) {  // with its branches the graph may exceed a limit that it doesn't exceed without them
     watch.look();
     return {};
   }

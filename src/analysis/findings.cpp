@@ -22,7 +22,7 @@ using conversion::Status;
 
 struct Numbered {
   const Outcome* outcome;
-  std::uint32_t index;  // of the node, in graph order
+  std::uint32_t index;  // the node's index in graph order
 };
 
 std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart) {
@@ -255,10 +255,10 @@ class FindingCollector {
   const Causes& causes_;
   std::map<Key, Finding> findings_;
   std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
-  std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // by root and operator
+  std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // number of dependent nodes, keyed by root and operator
   std::map<std::uint32_t, Wanting> wanting_;
-  std::set<std::uint32_t> tried_;     // inputs of which an option was tried
-  std::set<std::string> attributes_;  // that keep their values between calls
+  std::set<std::uint32_t> tried_;     // inputs for which an option was tried
+  std::set<std::string> attributes_;  // attributes that keep their values between calls
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace compatcheck::analysis {
 // wasn't tried, or that needs none, those that its row names.
 struct Becomes {
   std::vector<std::string> onnx;
-  bool several = false;  // of one call
+  bool several = false;  // a single call becomes several nodes
   bool known = false;
 
   void add(const conversion::Outcome& call);

@@ -34,12 +34,12 @@ std::vector<std::string> member_options(const std::string& name, const ir::TypeR
 // " for each KEY", where such options stand for several.
 std::string for_each_member(const ir::TypeRef& type);
 
-bool is_number(std::string_view size);                         // of digits alone
-bool is_name(std::string_view size);                           // of letters, digits and underscores, the first no digit
-std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name, and beyond 64 bits
+bool is_number(std::string_view size);                         // digits only
+bool is_name(std::string_view size);                           // letters, digits and underscores; the first isn't a digit
+std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name and for numbers beyond 64 bits
 
-// Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
-// that it has), for too many, for one given twice.
+// Specs matched to inputs, in order or by name. Throws UsageError for an unknown name (listing the known ones),
+// too many specs, or a name that is stated twice.
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph,
                                                 Defaulted defaults = {});
 

@@ -34,7 +34,7 @@ class NamedSizes {
   void add_names(const StatedSizes& spec, const ir::TypeRef& type);
 
   std::vector<std::string> texts_;
-  std::vector<StatedSizes> stated_;  // of each text
+  std::vector<StatedSizes> stated_;  // one for each text
   std::vector<Name> names_;
 };
 

@@ -24,9 +24,9 @@ struct Prepared {
   symbolic::FactTable facts;
   std::vector<std::string> steps, warnings;
   std::vector<AssumedInput> assumed{};
-  std::vector<std::string> open_ranks{};  // inputs of which readers take other ranks than the one assumed as well
+  std::vector<std::string> open_ranks{};  // inputs with readers that also accept ranks other than the assumed one
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
-  std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // of those that stay for another one's sake: that one
+  std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // the other write that a write stays for
   std::vector<passes::StateAttribute> state{};                          // the last inputs and outputs of the graph
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;

@@ -71,8 +71,8 @@ bool may_be_input(const schema::Argument& argument) {
   return !argument.written && (kind == "int" || kind == "float" || kind == "bool" || kind == "ints" || kind == "floats");
 }
 
-// Tensors are inputs, as many as ONNX has; numbers only where it needs more. Attributes go by their names; what ONNX has no word
-// for must be at its default. Absent: it needs more than the call has, or takes less than it gives.
+// Tensors become inputs, as many as ONNX has; numbers only where ONNX requires more. Attributes match by name; arguments
+// without a counterpart must have their defaults. Absent: ONNX requires more than the call has, or supports less.
 std::optional<Bindings> as_operator(const onnx::Schema& onnx, const schema::Schema& schema) {
   Bindings made;
   std::size_t inputs = 0;

@@ -95,7 +95,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
-    watch_.look();  // what ended the call is no fault of the model
+    watch_.look();  // throws if the time limit or a cancellation ended the call
     made.model.reset();
     made.fault = error.what();
   }

@@ -61,8 +61,8 @@ class Targets {
   const ir::Watch& watch_;
   std::vector<engines::Profile> profiles_;
   std::optional<conversion::Context> fallthrough_context_;
-  std::optional<conversion::Assessor> fallthrough_;  // of models that don't convert whole
-  std::map<int, std::vector<Seen>> seen_;            // by opset; by target
+  std::optional<conversion::Assessor> fallthrough_;  // for models that don't convert completely
+  std::map<int, std::vector<Seen>> seen_;            // keyed by opset; one for each target
 };
 
 }  // namespace compatcheck::analysis

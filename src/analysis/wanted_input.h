@@ -15,7 +15,7 @@ namespace compatcheck::analysis {
 struct WantedInput {
   std::string what;         // "the rank of input 'x'"
   std::string option;       // "--input x=f32:x0,x1 with its dtype instead of f32"
-  bool only_scale = false;  // of a quantized input, of which all else is known
+  bool only_scale = false;  // everything about a quantized input is known except its scale
 };
 
 // Says why no option can state an input of this type, and what to change in the model instead; nullopt if an option can.
