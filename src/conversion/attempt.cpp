@@ -157,9 +157,9 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
 }
 
 constexpr std::int64_t most_computed = 64;  // elements
-constexpr int most_calls_behind = 64;       // that compute a constant, one after the other: each takes stack
+constexpr int most_calls_behind = 64;       // length of a chain of calls that computes a constant; each uses stack
 
-// Few elements, known when converting.
+// A tensor of few elements that are known at conversion.
 bool is_small_constant(const symbolic::Fact& fact) {
   const auto* tensor = fact.tensor();
   return tensor && tensor->shape && symbolic::is_constant(fact) &&
@@ -191,7 +191,7 @@ class TrialOperands {
  private:
   handlers::Operand made_of(const ir::Value* value) {
     if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
-    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // of objects, whose facts don't say which they are
+    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // a list of objects, unknown to the facts
       handlers::List list;
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
       return {std::move(list)};
@@ -619,7 +619,7 @@ void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symboli
   };
   try {
     try_rows(attempt, found, call, opset);
-  } catch (const DefectOfCall&) {  // of the call that makes an operand
+  } catch (const DefectOfCall&) {  // the defect is in the call that makes an operand
     throw;
   } catch (const std::length_error& error) {
     misfit(error.what());

@@ -26,7 +26,7 @@ class DecidingInputs {
   const std::vector<std::uint32_t>& of_owner(const ir::Node& owner);
 
   const symbolic::FactTable& facts_;
-  std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // by If or Loop
+  std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // keyed by If or Loop
 };
 
 // The sizes of what stands for a tensor that nobody reads, where it must have those of another: numbers, and not too many

@@ -25,7 +25,7 @@ template <class Work>
 auto telling_defects(const ir::Node& node, std::optional<int> opset, Work&& work) -> decltype(work()) {
   try {
     return work();
-  } catch (const DefectOfCall&) {  // of a call in one of the node's blocks
+  } catch (const DefectOfCall&) {  // the defect is in a call in one of the node's blocks
     throw;
   } catch (const std::exception& fault) {
     if (!is_defect(fault)) throw;

@@ -13,7 +13,7 @@ std::string_view users_fact_word(std::string_view op, std::string_view overload,
   std::string_view found;
   for (const auto* rows : table.users()) {
     const auto* below = shipped.stated(rows->name);
-    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // what is shipped stays in a user's rows
+    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // the user's row repeats the shipped word
     if (!overload.empty() && rows->name == full) return rows->facts;
     if (rows->name == op) found = rows->facts;
   }

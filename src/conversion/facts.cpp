@@ -34,9 +34,9 @@ using symbolic::TensorFact;
 
 // A loop whose facts still change after so many rounds grows something: a list, a size.
 constexpr int loop_rounds = 8;
-// Loops inside loops multiply their rounds: from so many visits a node on, what a loop changes is forgotten at once.
+// Loops inside loops multiply their rounds: after this many visits of a node, facts that a loop changes are forgotten at once.
 constexpr std::size_t most_visits = 32;
-constexpr std::size_t bytes_a_step = 1024;  // of facts, which cost as much as a node
+constexpr std::size_t bytes_a_step = 1024;  // bytes of facts that cost as much as a node
 // The bytes that facts of more than usual size may use in all. One may use a share of the rest, so that large ones don't
 // use it up for small ones.
 constexpr std::size_t usual_fact = 1024;
@@ -199,7 +199,7 @@ class Statement {
                                     : symbolic::fact_of(*value));
       return;
     }
-    if (node.is("prim::Uninitialized")) {  // what sets it states the facts
+    if (node.is("prim::Uninitialized")) {  // the value that replaces it states the facts
       unset_.insert(node.output());
       return set(node.output(), fact_of_type(node.output()->type()));
     }
@@ -222,7 +222,7 @@ class Statement {
       tensor->shape.reset();
     }
     forget_wrapped(fact);
-    reset(value, {});  // what takes its place may take its memory
+    reset(value, {});  // frees memory for the new fact
     work_ += 1 + bytes_of(fact) / bytes_a_step;
     if (!is_affordable(fact)) fact.value = fact_of_type(value->type()).value;
     if (!is_affordable(fact)) fact.value = {};
@@ -506,9 +506,9 @@ class Statement {
   std::size_t large_facts_ = 0;  // bytes of what is stated or supposed now
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
-  std::unordered_set<const ir::Value*> unset_;      // prim::Uninitialized, and what is never more than that
-  std::unordered_set<const ir::Value*> unreached_;  // what only follows from items of empty lists
-  std::vector<std::optional<Fact>> inputs_;         // as they were said
+  std::unordered_set<const ir::Value*> unset_;      // prim::Uninitialized, and values that are never more than that
+  std::unordered_set<const ir::Value*> unreached_;  // values that derive only from items of empty lists
+  std::vector<std::optional<Fact>> inputs_;         // as given to state()
   FactTable facts_;
 };
 

@@ -66,14 +66,14 @@ class FactTrials {
   void state(const std::vector<InputFact>& inputs);
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
-  void restore();  // what suppose() changed
+  void restore();  // undoes suppose()
   // Calls `look` while the facts in the loop's body are those of its first trip: it carries what it is given. Does nothing for
   // loops that are nested too deep.
   void first_trip(const ir::Node& loop, const std::function<void()>& look);
   bool in_first_trip() const;
   const symbolic::FactTable& facts() const;
-  symbolic::FactTable take();  // nothing is stated after that
-  std::size_t work() const;    // what all of it has cost: facts stated, and their sizes
+  symbolic::FactTable take();  // nothing may be stated afterwards
+  std::size_t work() const;    // total cost: number and size of the stated facts
 
  private:
   class State;
@@ -82,10 +82,10 @@ class FactTrials {
 
 struct FoldOptions {
   bool keep_assertions = false;
-  bool folded = false;  // before, so that nothing is left but what facts settle by now
+  bool folded = false;  // folded before, so that only what facts settle now is left
   std::vector<ir::LostWrite>* lost_writes = nullptr;
-  const ir::Program* program = nullptr;  // that the graph comes from, if any
-  std::size_t* copies = nullptr;         // of calls, that earlier rounds made for their dimensions
+  const ir::Program* program = nullptr;  // program of the graph, if any
+  std::size_t* copies = nullptr;         // number of copies of calls that earlier rounds made for dimensions
 };
 
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns whether anything changed; facts must

@@ -25,7 +25,7 @@ using onnx::Values;
 struct Named {
   std::string op, overload;
   std::vector<const ir::Value*> arguments;
-  bool keeps_dtype = false;  // of its first argument, whatever the operator itself gives
+  bool keeps_dtype = false;  // the result has the first argument's dtype, whatever the operator itself returns
 };
 
 bool takes_the_same(const schema::Schema& a, const schema::Schema& b) {

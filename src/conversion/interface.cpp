@@ -372,7 +372,7 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->shape) {
     if (fact.number()) return std::vector<onnx::Dimension>{};
-    const auto* list = fact.list();  // of numbers, in one tensor
+    const auto* list = fact.list();  // a list of numbers becomes one tensor
     if (list && list->items) return std::vector<onnx::Dimension>{{static_cast<std::int64_t>(list->items->size()), {}}};
     if (list) return std::vector<onnx::Dimension>{{}};
     return std::nullopt;

@@ -28,7 +28,7 @@ struct Output {
   std::string name;
   onnx::Value value;
   std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
-  std::string quantized{};                            // what it stands for: "qu8(0.5,128)"; empty: not quantized, or not known
+  std::string quantized{};  // type that the values stand for: "qu8(0.5,128)"; empty: not quantized, or not known
 };
 
 // Names one of the graph's outputs after the module that makes it; `otherwise` if that is the root.

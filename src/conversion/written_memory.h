@@ -23,7 +23,7 @@ class WrittenMemory {
   void forget_member(const ir::Value* list, symbolic::Fact& member) const;
 
   std::shared_ptr<const passes::Aliases> aliases_;
-  std::vector<bool> resized_;  // by location: some operator gives the tensor itself another shape
+  std::vector<bool> resized_;  // for each location: some operator changes the shape of the tensor itself
 };
 
 }  // namespace compatcheck::conversion
