@@ -98,7 +98,7 @@ class Repository {
   }
 
   std::unordered_set<std::string> tracked_;
-  std::unordered_set<std::string> changed_;  // and the folders that they are in
+  std::unordered_set<std::string> changed_;  // changed files, and the folders that contain them
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ void skip_foreign(std::vector<std::string>& models, bool targets) {
     if (foreign) write_message(model + ": skipped (" + format + ")");
     return foreign;
   });
-  if (models.empty())  // as for a folder without models: a gate that looks at nothing must not pass
+  if (models.empty())  // an error, as for a folder without models: a gate that checks nothing must not pass
     throw UsageError("no model is left to check: --skip-foreign leaves out " + std::to_string(skipped) +
                      (skipped == 1 ? " file" : " files"));
 }

@@ -132,7 +132,7 @@ int CheckedModels::finish() {
   for (auto& waiting : held_) release(waiting);
   held_.clear();
   write_baseline();
-  output_.finish();  // which says the exit code
+  output_.finish();  // last, because the output states the exit code
   return exit_code_;
 }
 

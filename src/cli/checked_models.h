@@ -30,7 +30,7 @@ class CheckedModels {
   const Options& options_;
   Policy policy_;
   ReportStream output_;
-  std::map<std::size_t, std::vector<Report>> early_;  // that wait for models before them
+  std::map<std::size_t, std::vector<Report>> early_;  // reports that wait for models before them
   std::size_t next_ = 0;
   // The last model that could be checked, and those after it: what the run as a whole found goes to its last report.
   std::deque<std::vector<Report>> held_;

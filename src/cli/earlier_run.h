@@ -32,7 +32,7 @@ class EarlierRun {
 
   std::filesystem::path partial_;
   std::ofstream stream_;
-  std::map<std::string, std::vector<std::string>> lines_;  // by model, later ones last
+  std::map<std::string, std::vector<std::string>> lines_;  // keyed by model, later ones last
 };
 
 }  // namespace compatcheck::cli

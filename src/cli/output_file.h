@@ -19,7 +19,7 @@ class OutputFile {
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  void write(const std::string& text);  // and flushes
+  void write(const std::string& text);  // flushes, too
   void finish();
 
  private:

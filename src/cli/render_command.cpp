@@ -64,10 +64,10 @@ class Merged {
   };
   static std::optional<int> opset_of(const Report& report) { return report.error ? std::nullopt : std::optional(report.opset); }
 
-  std::map<std::string, std::vector<Known>> known_;  // by model
+  std::map<std::string, std::vector<Known>> known_;  // keyed by model
 };
 
-// A page of very many reports is made as they are read: they would fill the memory. None: there are fewer.
+// A page of very many reports is made while they are read, because together they would fill the memory. None: there are fewer.
 class LongPage {
  public:
   explicit LongPage(const std::vector<std::string>& files) {

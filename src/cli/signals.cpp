@@ -12,7 +12,7 @@
 namespace compatcheck::cli {
 namespace {
 
-constexpr int exit_interrupted = 130;  // as shells have it for SIGINT
+constexpr int exit_interrupted = 130;  // exit code of shells for SIGINT
 
 pid_t program = 0;  // workers that are forked from it end without a word
 

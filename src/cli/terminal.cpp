@@ -150,7 +150,7 @@ std::string wrapped(const std::string& line, std::size_t width) {
   if (const std::size_t hanging = hanging_column(line, width)) return broken(line, width, hanging);
   const std::size_t lead = line.find_first_not_of(' '), gap = line.find("  ", lead), rest = line.find_first_not_of(' ', gap);
   if (rest == std::string::npos) return broken(line, width, lead + 2);
-  const std::string indent(lead + 4, ' ');  // what stands far to the right comes below
+  const std::string indent(lead + 4, ' ');  // the second column moves below the first
   return broken(line.substr(0, gap), width, lead + 2) + "\n" + broken(indent + line.substr(rest), width, indent.size());
 }
 

@@ -63,7 +63,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
 [[noreturn]] void serve(int socket, const WorkerOptions& options, const MakeWork& make) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__  // whose shadow memory counts, too
+#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer's shadow memory counts, too
   if (options.memory_mb) limit(RLIMIT_DATA, std::min<std::uint64_t>(options.memory_mb, RLIM_INFINITY >> 20) << 20);
 #endif
   try {

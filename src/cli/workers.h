@@ -10,11 +10,11 @@ namespace compatcheck::cli {
 
 struct WorkerOptions {
   std::size_t processes = 1;
-  double seconds = 0;           // for one item, after which its process is killed; 0: without end
-  std::uint64_t memory_mb = 0;  // of one process; 0: as much as this one may have
+  double seconds = 0;           // limit for one item; its process is killed afterwards; 0: no limit
+  std::uint64_t memory_mb = 0;  // limit of one process; 0: the limit of this process
 };
 
-// Called once in each process; what it gives is called there for one item after another, and keeps what it needs between them.
+// Called once in each process. The function that it returns is called there for one item after another, and keeps its state.
 using Work = std::function<std::string(std::size_t item)>;
 using MakeWork = std::function<Work()>;
 // Called in this process, in the order in which items end. `failure` says why there is no answer; empty if there is one.
