@@ -28,13 +28,13 @@ class BlockCache {
  private:
   using Block = std::vector<std::uint8_t>;
   void fetch_blocks(std::span<const ByteRange> ranges);
-  bool has_all(std::uint64_t offset, std::uint64_t bytes) const;  // of the blocks around
+  bool has_all(std::uint64_t offset, std::uint64_t bytes) const;  // all blocks of this range are cached
   std::vector<std::string> ask(std::span<const ByteRange> ranges);
 
   std::uint64_t size_;
   ReadRanges read_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Block> blocks_;  // by their number
+  std::unordered_map<std::uint64_t, Block> blocks_;  // keyed by block number
   std::uint64_t bytes_read_ = 0, requests_ = 0;
 };
 

@@ -14,9 +14,9 @@ namespace {
 
 using Kind = PickleItem::Kind;
 
-constexpr std::uint64_t most_parameter_bytes = 16 << 20;  // of a quantizer's scales
+constexpr std::uint64_t most_parameter_bytes = 16 << 20;  // size of a quantizer's scales
 constexpr int deepest_wrapper = 32;
-constexpr std::size_t highest_rank = 64;  // of torch's tensors
+constexpr std::size_t highest_rank = 64;  // torch's limit
 constexpr std::uint64_t most_unpacked_record = 1ull << 30, most_packing = 1000, most_unpacked = 4ull << 30;
 
 // Python's names of dtypes for which torch has no storage class.
