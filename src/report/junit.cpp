@@ -18,7 +18,7 @@ struct Case {
   std::string name;
   std::string group;  // the operator's class
   std::vector<const Finding*> failures, skips, printed;
-  std::string failed{}, skipped{};  // what no finding says
+  std::string failed{}, skipped{};  // reasons that are not in a finding
   bool fails() const { return !failures.empty() || !failed.empty(); }
   bool is_skipped() const { return !fails() && (!skips.empty() || !skipped.empty()); }
 };

@@ -8,13 +8,13 @@
 
 namespace compatcheck::report {
 
-bool is_onnx(const Report& report);                                         // of an ONNX file, which nobody converts
+bool is_onnx(const Report& report);                                         // a check of an ONNX file: nothing is converted
 std::string full_name(const std::string& op, const std::string& overload);  // "aten::add.Tensor"
 std::string verdict_name(const Report& report);                             // "not convertible", "not checked"
 std::string gate_options(const Report& report);                             // "--fail-on never, --max-missing 2"
 std::string headline(const Report& report);                                 // "3 of 41 operators missing · 14 of 1,204 nodes"
-long long emitted_nodes(const OperatorSummary& op);                         // in ONNX, plumbing included
-// "8 calls → 213 nodes"; empty where each call that converts is one node, or nothing was emitted.
+long long emitted_nodes(const OperatorSummary& op);                         // number of ONNX nodes, plumbing included
+// "8 calls → 213 nodes"; empty if each converted call is one node, or nothing was emitted.
 std::string emission_words(const OperatorSummary& op);
 std::string sentence(const Finding& finding);  // message and advice
 
