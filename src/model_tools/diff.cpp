@@ -24,8 +24,8 @@ enum class Kind : std::uint8_t { report, onnx, torchscript };
 
 struct DiffSide {
   Kind kind = Kind::torchscript;
-  std::vector<Compared> models;  // empty, until it is checked, of TorchScript
-  std::optional<Model> model{};  // of TorchScript
+  std::vector<Compared> models;  // TorchScript: empty until it is checked
+  std::optional<Model> model{};  // set for TorchScript
 };
 
 Kind kind_of(const files::InputFile& file, const std::filesystem::path& path) {

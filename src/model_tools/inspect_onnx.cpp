@@ -20,8 +20,8 @@ namespace {
 
 using namespace onnx_file;
 
-constexpr std::uint64_t most_values = 16;       // of a tensor, that are shown
-constexpr std::uint64_t most_listed = 500'000;  // a report of as many takes 1 GB
+constexpr std::uint64_t most_values = 16;       // values of a tensor to list
+constexpr std::uint64_t most_listed = 500'000;  // a report of as many uses 1 GB
 
 using Attribute = ::onnx::AttributeProto;
 using Types = std::map<std::string, TensorInfo>;

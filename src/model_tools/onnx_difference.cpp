@@ -119,7 +119,7 @@ class Comparing {
     try {
       change.changed = std::max(change.changed, differing_elements(was, is));
     } catch (const ModelError& error) {
-      watch_.look();  // what ended the call isn't told of the tensor
+      watch_.look();  // throws if the time limit or a cancellation ended the call
       change.problem = error.what();
     }
   }

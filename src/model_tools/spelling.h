@@ -8,7 +8,7 @@
 namespace compatcheck::model_tools {
 
 std::string type_of(const ::onnx::TensorProto& tensor);  // "f32[2,3]"
-std::string spell(const ::onnx::TensorProto& tensor);    // of a few elements with their values
+std::string spell(const ::onnx::TensorProto& tensor);    // small tensors with their values
 std::string spell(const ::onnx::SparseTensorProto& tensor);
 std::string spell(const ::onnx::AttributeProto& attribute);  // "[1, 2]", "\"constant\"", "f32[64]"
 std::string spell(const google::protobuf::RepeatedPtrField<::onnx::ValueInfoProto>& values);  // "x f32[2], c bool[]"
