@@ -379,7 +379,7 @@ bool is_constant(const Fact& fact) {
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas) {
   const bool complex = has_complex(call);
   if (row.complex && !complex) return no("the row is for complex numbers");
-  if (complex && !row.complex && row.kind == mapping::Row::Kind::mapped) {  // which computes with the parts
+  if (complex && !row.complex && row.kind == mapping::Row::Kind::mapped) {  // such a row computes with the parts
     FactTable facts(&call.facts());
     const auto state = [&](const ir::Value* value) { facts.set(value, part_of(call.facts().of(value))); };
     std::ranges::for_each(call.node().inputs(), state);

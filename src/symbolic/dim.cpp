@@ -24,8 +24,8 @@ constexpr char any_mark = '~';
 using Terms = std::map<std::vector<std::string>, std::int64_t>;
 
 constexpr std::size_t most_terms = 64;
-constexpr std::size_t most_text = 1024;   // of all atoms
-constexpr std::size_t most_factors = 32;  // of one term
+constexpr std::size_t most_text = 1024;   // length of all atoms
+constexpr std::size_t most_factors = 32;  // factors of one term
 
 std::size_t text_of(const Terms& terms) {
   std::size_t text = 0;
@@ -144,7 +144,7 @@ std::string Dim::to_string() const {
 }
 
 std::size_t Dim::footprint() const {
-  constexpr std::size_t a_term = 128;  // with its first atom
+  constexpr std::size_t a_term = 128;  // size including the first atom
   return sizeof(Dim) + (expression_ ? expression_->terms.size() * a_term + text_of(expression_->terms) : 0);
 }
 

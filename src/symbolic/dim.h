@@ -44,7 +44,7 @@ class Dim {
   std::shared_ptr<const Expression> expression_;  // null with no number: unknown
 };
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b);  // as floor_div
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b);  // rounds as floor_div
 Dim floor_div(const Dim& a, const Dim& b);
 Dim modulo(const Dim& a, const Dim& b);
 

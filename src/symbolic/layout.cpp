@@ -64,8 +64,8 @@ Placement Layouts::state(const ir::Value* value) {
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
 }
 
-// Returns the placement of values that branches return or loops carry: each candidate may be in order. The memory counts as new:
-// where it begins isn't known.
+// Returns the placement of values that branches return or loops carry: each candidate may be in order. The memory counts as
+// new, because its start isn't known.
 std::optional<Placement> Layouts::joined(const ir::Value* value) {
   const ir::Node* node = value->producer();
   const Shape* to = sizes(value);
@@ -94,7 +94,7 @@ std::optional<Placement> Layouts::joined(const ir::Value* value) {
   const bool stays = lies_in_order(body.outputs()[place + 1]);
   --assumptions_;
   if (stays) return in_order;
-  for (; order_.size() > mark; order_.pop_back()) stated_.erase(order_.back());  // what follows from the assumption
+  for (; order_.size() > mark; order_.pop_back()) stated_.erase(order_.back());  // depends on the assumption
   return open(value);
 }
 

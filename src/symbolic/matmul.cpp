@@ -308,7 +308,7 @@ std::optional<Shape> einsum_shape(const Letters& known) {
 bool sums_alone(std::string equation, std::size_t operands) {
   std::erase(equation, ' ');
   const auto arrow = equation.find("->");
-  if (arrow == std::string::npos) return false;  // what stands once is in the result
+  if (arrow == std::string::npos) return false;  // a letter that occurs once is in the result
   for (std::size_t i = 0; i < arrow; ++i) {
     const char letter = equation[i];
     if (letter == ',' || letter == '.' || equation.find(letter, arrow) != std::string::npos) continue;

@@ -11,7 +11,7 @@
 
 namespace compatcheck::symbolic {
 
-using Facts = std::vector<Fact>;  // of a call's outputs
+using Facts = std::vector<Fact>;  // facts of a call's outputs
 
 // Facts can't be stated: PyTorch refuses a call with such arguments.
 struct Impossible {
@@ -45,7 +45,7 @@ Fact integer_fact(Dim value);
 Fact floating_fact(std::optional<double> value);
 Fact boolean_fact(std::optional<bool> value);
 Fact list_fact(Facts items);
-Fact list_of(Fact element);  // of unknown length
+Fact list_of(Fact element);  // unknown length
 
 // Two outputs: like the tensor, and of its shape in another dtype.
 Facts like_and(const TensorFact& tensor, ir::DType dtype);

@@ -81,7 +81,7 @@ Facts chunk(const Call& call) {
   if (cut.size().number() == 0 && *chunks < most_pieces)
     return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
   if (cut.size().is_number()) return {cut.steps(ceil_div(cut.size(), *chunks))};
-  const Dim size = floor_div(cut.size(), *chunks);  // of a named dimension: where it divides, or as many as are used
+  const Dim size = floor_div(cut.size(), *chunks);  // if it divides; otherwise the use tells the number of pieces
   return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.steps(ceil_div(cut.size(), *chunks))};
 }
 
