@@ -26,7 +26,7 @@ struct Origin {
 struct Scope {
   const ::onnx::GraphProto* graph = nullptr;
   const Scope* around = nullptr;             // null: the model's graph
-  const ::onnx::NodeProto* owner = nullptr;  // whose body it is
+  const ::onnx::NodeProto* owner = nullptr;  // node that has this body
   std::unordered_map<std::string, Origin> names{};
 };
 

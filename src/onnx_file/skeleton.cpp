@@ -57,7 +57,7 @@ class Memory {
 
   void add_field(const Descriptor& type, const WireField& field) {
     const FieldDescriptor* known = type.FindFieldByNumber(static_cast<int>(field.field));
-    const bool numbers = known && known->is_packable() && field.wire == wire_bytes;  // of a byte each, at the least
+    const bool numbers = known && known->is_packable() && field.wire == wire_bytes;  // each takes at least one byte
     add(numbers ? field.bytes * sizeof(std::int64_t) : sizeof(std::string) + allocation + field.bytes);
   }
 
@@ -133,7 +133,7 @@ class Collapse {
       if (!holds_elements(field.field)) continue;
       if (field.wire != wire_bytes || (elements.field != 0 && elements.field != field.field)) return {};
       elements.field = field.field;
-      if (field.field == raw_data) elements.parts.clear();  // of several the last holds
+      if (field.field == raw_data) elements.parts.clear();  // the last one counts
       elements.parts.push_back({field.at, field.bytes});
     }
     return elements;

@@ -22,8 +22,8 @@ struct FarElements {
     std::uint64_t at = 0, bytes = 0;
   };
   std::shared_ptr<const files::InputFile> file;
-  std::uint32_t field = 0;  // of TensorProto, in whose encoding they are: raw_data, float_data …
-  std::vector<Part> parts;  // one after the other
+  std::uint32_t field = 0;  // field of TensorProto that defines their encoding: raw_data, float_data …
+  std::vector<Part> parts;  // in order
 
   std::uint64_t bytes() const;
 };

@@ -13,7 +13,7 @@ namespace compatcheck::onnx_file {
 struct WireField {
   std::uint32_t field = 0, wire = 0;
   std::uint64_t number = 0, at = 0, bytes = 0;
-  std::uint64_t begin = 0, end = 0;  // with its head
+  std::uint64_t begin = 0, end = 0;  // whole field, including its head
 };
 inline constexpr std::uint32_t wire_varint = 0, wire_bytes = 2;
 
