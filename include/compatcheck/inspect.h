@@ -157,7 +157,7 @@ struct Inspection {
   std::optional<TorchScriptContents> torchscript;
 };
 
-// Throws ModelError for a file that can't be read. Of an ONNX file at most 512 MB are held, without the weights, and at most
+// Throws ModelError for a file that can't be read. At most 512 MB of an ONNX file are held, without the weights, and at most
 // 500,000 nodes, attributes and initializers are listed.
 Inspection inspect(const std::filesystem::path& file, const InspectOptions& options = {});
 // External data is looked for in the working folder.

@@ -262,7 +262,7 @@ class Emission : public Call {
     });
   }
 
-  // ---- Nodes. "Conv", or "com.acme::Swish"; `dtype` is the result's where no input tells
+  // ---- Nodes. "Conv", or "com.acme::Swish"; `dtype` is the result's if it doesn't follow from an input
   Value node(std::string_view op, const Values& inputs, const Attributes& attributes = {}, DType dtype = DType::unknown) const {
     return nodes(op, inputs, 1, attributes, dtype).front();
   }
@@ -377,7 +377,7 @@ class Dim {
 };
 using Shape = std::vector<Dim>;
 
-// A call whose results' dtypes and shapes are stated. What isn't known may be left unknown.
+// A call that states the dtypes and shapes of its results. Unknown ones may be left out.
 class Facts : public Call {
  public:
   using Call::Call;
@@ -401,7 +401,7 @@ class Facts : public Call {
   void by_word(std::string_view word) const { detail::check(host_.state_by_word(call_, detail::text(word))); }
   void tensor(std::size_t output, DType dtype, const Shape& shape) const {
     const auto sizes = ids(shape);
-    static constexpr compatcheck_dim none[1] = {};  // null says that the rank isn't known
+    static constexpr compatcheck_dim none[1] = {};  // null means an unknown rank
     detail::check(host_.state_tensor(call_, output, static_cast<compatcheck_dtype>(dtype), sizes.empty() ? none : sizes.data(),
                                      sizes.size()));
   }

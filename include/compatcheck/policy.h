@@ -4,7 +4,7 @@
 //   for (auto& report : reports) policy.apply(report);
 //   policy.finish(reports);
 //
-// A policy never changes a verdict: it says whether the gate lets the model pass.
+// A policy never changes a verdict: it decides whether the gate lets the model pass.
 #pragma once
 
 #include <cstddef>

@@ -31,9 +31,9 @@ struct ReferenceOptions {
 // unknown operator, with the nearest names.
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
-// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of
-// an operator alone, which may be unknown ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its
-// profile says.
+// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold
+// needs an operator, which may be unknown ("acme::fused"). For an engine ("tensorrt", or all: "targets"), the contents of its
+// profile.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
 // Further pages of explain(): ids of rules, and engines as CheckOptions::targets names them.
