@@ -40,7 +40,7 @@ struct Comparison {
 
 std::string spell(const std::vector<std::int64_t>& sizes);  // "[2, 3]"
 
-// Both contiguous with their bytes. Of other dtypes or sizes nothing but these is compared.
+// Both tensors are contiguous and have their bytes. If dtypes or sizes differ, only these are compared.
 Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance);
 
 // Returns an element of a contiguous tensor in row-major order; a complex tensor counts as its parts in turn.

@@ -21,8 +21,7 @@
 
 namespace compatcheck::verification {
 
-// A file taken apart.
-// Its operator where it has no name.
+// Returns the operator for a node without a name.
 std::string name_of(const ::onnx::NodeProto& node);
 
 struct Taken {

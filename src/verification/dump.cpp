@@ -150,7 +150,7 @@ class Folder {
   const ir::Watch& watch_;
   bool existed_ = false;
   std::deque<process::UnfinishedPath> unfinished_;  // files and folders to remove on a signal
-  std::ofstream table_;  // line by line: it tells of what is there, too, where the model doesn't run to its end
+  std::ofstream table_;  // written line by line, so that it is complete for the saved values even if the model fails
   std::size_t count_ = 0;
 };
 
@@ -251,7 +251,7 @@ std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime&
       if (values[i].last_read >= end) held.add(values[i], std::move(result));
     }
     held.let_go(end);
-    // The next are taken to be as large as these, and no more than twice as many.
+    // Assumes that the next values are as large as these, and at most doubles their number.
     const double fitting = static_cast<double>(memory / 2) / static_cast<double>(bytes) * static_cast<double>(end - at);
     together = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(2 * together)));
     at = end;

@@ -23,8 +23,8 @@ struct Mismatch {
   ir::Watch watch;
 };
 
-// Sets `first_bad` and `bisection`, and writes the repro folder that the options name. What bisecting itself can't do is told in
-// `bisection`, too.
+// Sets `first_bad` and `bisection`, and writes the repro folder that the options name. If bisecting fails, `bisection`
+// contains the reason.
 void explain(const Mismatch& mismatch, Verification& made);
 
 }  // namespace compatcheck::verification

@@ -91,8 +91,8 @@ class Maker {
   }
 
  private:
-  // Members of what was taken apart, each once, in the order of the prepared graph, which is that of a dictionary's keys. They
-  // may have been taken apart themselves.
+  // Members of a container that the prepared graph replaces by its members, each once, in that graph's order, which is that of
+  // a dictionary's keys. A member may itself be such a container.
   std::vector<std::string> prepared_members(const std::string& name) const {
     std::vector<std::string> members;
     for (const std::string& input : order_) {

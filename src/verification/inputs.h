@@ -48,7 +48,7 @@ class InputMaker {
   // `other_numbers`: 0 for the ints, floats and bools of the first run, else which of the others.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
                 int other_numbers = 0) const;
-  // Some of what the model is given are Python's numbers whose value nobody states.
+  // Some arguments are Python numbers whose value neither the file nor the options state.
   bool has_open_numbers() const;
   // Inputs at these sizes are no burden.
   bool is_small(const Sizes& sizes) const;

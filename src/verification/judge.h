@@ -29,7 +29,7 @@ class Judge {
 
   Tolerance tolerance(ir::DType dtype) const;
 
-  // TorchScript against itself: what differs there can't be compared with anything, and a finding says so.
+  // Compares TorchScript with itself: outputs that differ can't be compared with anything, and a finding reports them.
   bool is_random(const Expected& expected);
 
   // All outputs of a run; false where one doesn't pass. `plain`: the outputs of the runtime without its own rewriting of the

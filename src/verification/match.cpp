@@ -103,7 +103,7 @@ class Matching {
     next_ = first + expected.items.size();
   }
 
-  // A list of lists is taken apart: its members are outputs.
+  // A list of lists is flattened: its members are outputs.
   static bool holds_values(const ir::ListConstant& expected) {
     return std::ranges::none_of(expected.items, [](const ir::Constant& item) {
       return item.get<ir::ListConstant>() || item.get<ir::TupleConstant>() || item.get<ir::DictConstant>();

@@ -40,7 +40,7 @@ class OnnxGraph {
   OnnxGraph(OnnxGraph&&) noexcept;
   OnnxGraph& operator=(OnnxGraph&&) = delete;
 
-  // Throws ModelError where weights beside it aren't there as the model says, or don't lie in its folder.
+  // Throws ModelError if external weights aren't where the model states, or are outside its folder.
   void must_be_whole() const;
 
   int opset() const;  // opset of ONNX's own operators; 0 if the model states none

@@ -98,8 +98,8 @@ std::string refused_call(const analysis::Prepared& prepared, const mapping::Tabl
   return {};
 }
 
-// "%y = aten::add at model.py:3: sizes differ", as the interpreter says it, with the user's own line in the place of torch's; as
-// it is where nodes of several lines may be meant.
+// The interpreter's message, "%y = aten::add at model.py:3: sizes differ", with the user's own line instead of torch's;
+// unchanged if nodes of several lines may be meant.
 std::string at_own_line(const std::string& said, const ir::Graph& graph) {
   const auto equals = said.starts_with("%") ? said.find(" = ") : said.npos;
   const std::string reason = equals == said.npos ? said : said.substr(equals + 3);
@@ -407,7 +407,7 @@ bool Reference::run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<f
           results->size() == 1 ? std::move(results->front()) : ir::Constant{ir::TupleConstant{nullptr, std::move(*results)}};
     }
   } catch (const ModelError&) {
-    return false;  // the first failure tells more
+    return false;  // the first failure is the more useful one
   }
   return true;
 }

@@ -85,7 +85,7 @@ class Reference {
   std::optional<ir::Constant> value(const ir::Value* value, const MadeCall& call);
   frontend::Frontend& frontend() { return frontend_; }
 
-  // Inputs are those of an ONNX file of the user's, as nobody states others.
+  // The inputs are those of the user's ONNX file, because the options state no others.
   void inputs_of(std::string onnx) { onnx_ = std::move(onnx); }
 
  private:

@@ -21,8 +21,8 @@ struct SessionOptions {
 
 class Runtime;
 
-// A model that the runtime has taken. Values are tensors that carry their bytes, contiguous; lists of them (sequences); None (an
-// optional without a value). Numbers are taken for tensors of rank 0, lists of them for rows.
+// A model loaded in the runtime. Values are contiguous tensors with their bytes, lists of them (sequences), or None (an
+// optional without a value). Numbers count as tensors of rank 0, lists of numbers as tensors of rank 1.
 class Session {
  public:
   ~Session();

@@ -182,7 +182,7 @@ class Verifying {
     try {
       made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx_, watch_), runtime_,
                                         named_inputs(expected.call), options_.memory, watch_);
-    } catch (const ModelError& error) {  // the comparison tells more
+    } catch (const ModelError& error) {  // not fatal: the comparison reports more
       made_.note = std::string("not all values are saved: ") + error.what();
     }
   }
@@ -197,8 +197,8 @@ class Verifying {
         ", which are skipped: " + expected.refusal;
   }
 
-  // False where nothing more is worth running. Of a model that keeps state the calls of a sequence, each with what the ONNX model
-  // itself gave as state in the call before.
+  // False if further runs are useless. For a model that keeps state, compares the calls of a sequence, each with the state
+  // that the ONNX model itself returned in the previous call.
   bool compare(const Expected& expected) {
     note_run(expected);
     if (!compare_call(expected)) return false;
