@@ -36,7 +36,7 @@ Value flat_data(Emission& e, const IndexPlan& plan);
 Value spread_values(Emission& e, const IndexPlan& plan, const Value& values, const Shape* shape);
 // The sizes of what indexing gives.
 Value result_sizes(Emission& e, const IndexPlan& plan, std::int64_t place);
-// Whose dimensions are in the plan's order, axes first: back into self's.
+// Moves the dimensions of `value` from the plan's order, axes first, back to self's.
 Value in_place(Emission& e, const IndexPlan& plan, const Value& value);
 
 // Places where a tensor isn't 0: [rank, count].

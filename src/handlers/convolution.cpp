@@ -81,8 +81,8 @@ bool beyond_a_stride(const Convolution& c) {
   return false;
 }
 
-// PyTorch's output_padding goes up to the dilation, ONNX's up to the stride: it is padding that isn't taken away at the end, and
-// cells that only the bias reaches.
+// PyTorch's output_padding may be as large as the dilation, ONNX's only as large as the stride. The rest becomes end padding
+// that isn't removed, and cells that have only the bias.
 Value convolve_transposed_wide(Emission& e, const Convolution& c) {
   Windows windows = c.windows;
   Ints beyond;

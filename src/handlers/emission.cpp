@@ -412,7 +412,7 @@ Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) 
     else
       open.push_back(i), constants.push_back(-1);
   }
-  // Reshape reads 0 as "as it was": sizes that are 0 need the same place or are told by another way.
+  // Reshape reads 0 as "unchanged": sizes that are 0 need the same position or another way.
   if (!zero && open.size() <= 1) {
     // Beside a size that is 0 when the model runs, Reshape can't find out another one.
     bool kept_empty = false;

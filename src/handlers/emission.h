@@ -49,9 +49,9 @@ class Emission {
   const symbolic::Call& call;  // facts that may be unknown
   onnx::Builder& build;
 
-  // ---- The row: it says what, the handler how
+  // ---- The row: what to emit; the handler decides how
   const mapping::Row& row() const { return *row_; }
-  bool variant(std::string_view name) const;                   // the row asks for it by `variant:`
+  bool variant(std::string_view name) const;                   // the row has this `variant:`
   bool row_has(std::string_view onnx_op) const;                // the row's `to` names it; for plugins
   std::string_view facts_word() const { return facts_word_; }  // the operator's `facts:`, or empty
 

@@ -34,7 +34,7 @@ Value window_of(Emission& e, const Frames& frames, DType dtype) {
   return e.build.concat({zeros(before), window, zeros(frames.points - length - before)}, 0);
 }
 
-// [times, last - first]: cosines, or sines taken negative. Angles are reduced before they are multiplied out.
+// [times, last - first]: cosines, or negative sines. Angles are reduced before the multiplication by 2π.
 Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Ints& times, std::int64_t first, std::int64_t last) {
   Doubles made;
   for (const std::int64_t t : times)

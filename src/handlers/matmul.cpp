@@ -337,7 +337,7 @@ void tensordot(Emission& e) {
     contracted.push_back(known && known == e.size("other", over_other[i]) ? e.integers({*known})
                                                                           : size_at(e, self, over_self[i]));
   }
-  // Sizes are told, not left to Reshape: one of them may be 0.
+  // Reshape doesn't infer sizes here: one of them may be 0.
   const auto shaped = [&](const Value& x, const Value& dims) { return reshape_to(e, x, nullptr, nullptr, [&] { return dims; }); };
   const Values rows = sizes("self", rest_self), columns = sizes("other", rest_other);
   const Value count = product_of(e, contracted), row_count = product_of(e, rows), column_count = product_of(e, columns);

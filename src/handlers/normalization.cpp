@@ -17,7 +17,7 @@ Value by_channel(Emission& e, const Value& vector, std::int64_t rank) {
   return rank <= 2 ? vector : e.build.reshape(vector, dims);
 }
 
-// How many channels: of the input, or of a parameter that says it.
+// The number of channels, from the input or a parameter.
 std::optional<std::int64_t> channels(Emission& e) {
   if (const auto size = e.size("input", 1)) return size;
   for (const char* parameter : {"weight", "bias", "running_mean", "running_var"})

@@ -202,7 +202,8 @@ MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division
     cells = e.build.gather(cells, windows[i].cells, outer.back());
     inner.push_back(at++);
   }
-  // A size that may be 0 stands by itself: beside constants alone, ONNX Runtime makes the last part −1, which nothing tells then.
+  // A size that may be 0 is stated: among constants alone, ONNX Runtime replaces the last part by −1, which can't be inferred
+  // then.
   Values parts(outer.size(), e.integers({0})), kernels;
   for (std::size_t i = 0; i < 2; ++i)
     if (may_be_zero(input.shape[i])) parts[i] = size_at(e, input.value, static_cast<std::int64_t>(i));

@@ -68,7 +68,8 @@ void repeat_each(Emission& e) {
   e.give(reshape_to(e, repeated, nullptr, nullptr, [&] { return joined(e, sizes); }));
 }
 
-// Each position as often as `repeats` says: of a table with a row for each and as many columns as the most, the places that hold.
+// Each position, repeated as often as `repeats` states: a table has one row for each position and as many columns as the
+// largest count; the result lists its true cells.
 Value repeated_positions(Emission& e, const Value& repeats) {
   if (const auto known = e.build.ints_of(repeats)) {
     Ints positions;

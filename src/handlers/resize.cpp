@@ -109,7 +109,7 @@ bool same_cells(const Job& job, const Side& side) {
   if (!is_nearest(job)) return true;
   if (known(side)) return same_cells(job, side, *side.size.number(), *side.places.number());
   if (!side.scale) return true;
-  const auto same = [&](std::int64_t size) {  // small sizes: a size that stays, or doubles, may be taken as it is
+  const auto same = [&](std::int64_t size) {  // small images may use the exact factor for a size that stays or doubles
     return same_cells(job, side, size, static_cast<std::int64_t>(static_cast<double>(size) * *side.scale));
   };
   for (std::int64_t size = 1; size <= 64; ++size)
@@ -121,7 +121,7 @@ bool stays(const Side& side) { return known(side) && *side.size.number() == *sid
 
 bool may_stay(const Side& side) { return known(side) ? stays(side) : side.scale.value_or(1) >= 1 && side.scale.value_or(1) < 2; }
 
-// Factors of all dimensions; nullopt where the size must be told.
+// Factors of all dimensions; nullopt if Resize needs sizes.
 std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {

@@ -20,7 +20,7 @@ Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool sma
   Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(places_of(e, places), dtype);
   if (job.how.filter == Filter::nearest_exact) {
     place = e.node("Add", {place, e.scalar(dtype, 0.5)});
-  } else if (small_image) {  // a size that stays, or doubles, is taken as it is
+  } else if (small_image) {  // the exact factor for a size that stays or doubles
     step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), e.scalar(dtype, 0.5), step});
     step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(dtype, 1.0), step});
   }

@@ -14,7 +14,7 @@ void masked_fill(Emission& e) {
   e.give(e.node("Where", {e.tensor("mask", DType::boolean), e.number_value("value", self.dtype), self}));
 }
 
-// The mask's count so far says which element of the source stands at each place where it holds.
+// The running count of the mask's true elements is the index of the source's element at each of them.
 void masked_scatter(Emission& e) {
   const Shape &from = e.shape("self"), &mask_shape = e.shape("mask"), &to = e.output_shape();
   const Value given = e.tensor("self"), given_mask = e.tensor("mask", DType::boolean);

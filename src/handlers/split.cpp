@@ -159,7 +159,7 @@ void give_places(Emission& e, std::int64_t axis, const Value& places, std::size_
   e.give_list(0, pieces_between(e, e.tensor("self"), axis, bounds));
 }
 
-// Into as many parts as a tensor says when the model runs: a sequence.
+// Splits into a number of parts that a tensor holds at run time: a sequence.
 void give_counted(Emission& e, std::int64_t axis) {
   const Value count = e.build.reshape(e.tensor("tensor_indices_or_sections", DType::i64), {});
   const Value size = e.build.squeeze(e.size_of("self", axis), {0});
