@@ -34,7 +34,7 @@ std::string onnx_there(const Outcome& outcome, int opset) {
   return mapping::joined(shown) + " and " + std::to_string(row->to.size() - named) + " more";
 }
 
-// A table's hint may name an opset as well ("use opset 16, or …"): the one that was tried says it better.
+// A table's hint may name an opset as well ("use opset 16, or …"); the opset that was tried is more reliable.
 std::string without_opset(const std::string& hint) {
   constexpr std::string_view lead = "use opset ";
   if (!hint.starts_with(lead)) return hint;

@@ -99,7 +99,7 @@ class SizesBakedIn {
       const auto* tensor = prepared_.facts.of(now[i]).tensor();
       const bool assumed =
           std::ranges::any_of(prepared_.assumed, [&](const AssumedInput& each) { return each.tensor.name == now[i]->name(); });
-      if (now[i]->unused() || !tensor || !tensor->shape || assumed) continue;  // nobody named what is assumed
+      if (now[i]->unused() || !tensor || !tensor->shape || assumed) continue;  // assumed sizes have no names of the user's
       const ir::TypeRef type = i < traced.size() ? traced[i]->type() : nullptr;
       const auto* sizes = ir::is(type, ir::TypeKind::tensor) && type->tensor.sizes ? &*type->tensor.sizes : nullptr;
       for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim) {

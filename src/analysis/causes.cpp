@@ -29,8 +29,8 @@ bool is_container_value(const ir::Value* value) {
   }
 }
 
-// Control flow, and what handles lists, dictionaries, objects or numbers rather than tensors: it fails where what it handles
-// isn't known, whatever its row says.
+// Control flow, and operators on lists, dictionaries, objects or numbers rather than tensors: they fail if their operands
+// aren't known, whatever their row is.
 bool handles_no_tensors(const ir::Node& node) {
   if (!node.blocks().empty() || node.op().starts_with("prim::")) return !node.is("prim::PythonOp");
   if (!node.outputs().empty() && std::ranges::none_of(node.outputs(), may_be_tensor)) return true;
@@ -52,13 +52,13 @@ std::string attribute_of(const ir::Node& node) {
   return text ? *text : std::string();
 }
 
-// A list of which nobody states how many members it has, or a tuple that holds one.
+// A list of unknown length, or a tuple that contains one.
 bool is_open_list(const symbolic::Fact& fact) {
   const auto* list = fact.list();
   return list && (!list->items || std::ranges::any_of(*list->items, is_open_list));
 }
 
-// A list that a call may leave out: no fact tells whether there is one.
+// A list that may be omitted from a call: no fact tells whether it is there.
 bool may_be_list(const ir::Value* input, const symbolic::Fact& fact) {
   return ir::is(input->type(), TypeKind::optional) && ir::is(ir::without_optional(input->type()), TypeKind::list) &&
          !fact.is_none() && !fact.list();
@@ -101,8 +101,8 @@ const Outcome* Causes::root_of(const Outcome& outcome) const {
   return root == roots_.end() ? nullptr : root->second;
 }
 
-// Where nodes hang on each other in a circle, the first of them stands for all. What is unassessed has no finding to stand for
-// others. `tops`: what is known already.
+// In a cycle of dependent nodes, the first node represents all of them. An unassessed node has no finding, so that it can't
+// represent others. `tops`: results so far.
 Causes::Node Causes::top_of(Node node, const CauseOf& causes, CauseOf& tops) const {
   std::vector<Node> path;
   std::unordered_map<Node, std::size_t> places;

@@ -1,4 +1,4 @@
-// Which failures follow from others: what is told of a model are the ones to mend.
+// Which failures follow from others: only the failures to fix are reported.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Causes {
 
   // The failure that this one follows from; null if it stands by itself, or is none.
   const conversion::Outcome* root_of(const conversion::Outcome& outcome) const;
-  // The model's inputs that it follows from instead, in order: lists whose length nobody states.
+  // The model's inputs that it follows from instead, in order: lists of unknown length.
   std::vector<std::uint32_t> inputs_of(const conversion::Outcome& outcome, int farthest = 16) const;
 
  private:

@@ -405,7 +405,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     const std::vector<const Try*>& tries = tries_of_value(input);
     if (tries.empty()) continue;
     std::vector<std::string> helpful;
-    for (const bool all : {true, false}) {  // rather what helps each call that asks for this input
+    for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
       for (const Try* each : tries)
         if (std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
               return (&other == &outcome || (all && asks_for(other, input.index()))) &&

@@ -1,4 +1,4 @@
-// Outcomes → what the report says: operators with their classes, findings with their sites.
+// Converts outcomes to the report's operators, with their classes, and findings, with their sites.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// --input and what it says of a model's inputs.
+// --input and its statements about a model's inputs.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace compatcheck::analysis {
 
-// An option taken apart. `dims` is empty for None and for what has no dimension.
+// The parts of an option. `dims` is empty for None and for values without dimensions.
 struct StatedSizes {
   std::string input, lead;  // "x", "x=f32:"; `input` is empty if there are more options without a name than inputs
   std::vector<std::string> dims;
 };
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
 
-// --dim taken apart: "batch=4". `size` is empty if there is no '='.
+// The parts of --dim: "batch=4". `size` is empty if there is no '='.
 struct NamedSize {
   std::string name, size;
 };

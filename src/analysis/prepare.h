@@ -1,4 +1,4 @@
-// A model ready for verdicts and conversion: its inputs are said, facts are stated and folded.
+// A model ready for verdicts and conversion: its inputs are stated, facts are stated and folded.
 #pragma once
 
 #include <functional>
@@ -38,8 +38,8 @@ struct Prepared {
   std::vector<std::string> values{};  // GivenInputs::values
 };
 
-// By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of
-// their own although nothing is said of them. Throws UsageError for one that doesn't fit the model.
+// Uses the options' inputs, and infers the others. `members`: members of lists and dictionaries, "xs.0", that become inputs of
+// their own although nothing is stated about them. Throws UsageError for one that doesn't fit the model.
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
                  const std::vector<std::string>& members = {});
 struct PrepareOptions {

@@ -186,7 +186,7 @@ std::string facts_word_for(const schema::Schema& schema) {
 }
 
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
-  // The row of an autograd Function says its name alone: docs/mappings.md.
+  // The row of an autograd Function is only its name: docs/mappings.md.
   const bool function = schema.name == "prim::PythonOp";
   const std::string key =
       function || (how.name_overload && !schema.overload.empty()) ? schema.name + "." + schema.overload : schema.name;

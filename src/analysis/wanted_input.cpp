@@ -41,7 +41,8 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   return text;
 }
 
-// Options for the members of a dictionary or list; empty if they can't be stated, or what is known of another input says more.
+// Options for the members of a dictionary or list; empty if they can't be stated, or if known facts of another input are more
+// useful.
 std::string asked_members(const std::string& name, const ir::TypeRef& type) {
   const bool lists = ir::is(type, ir::TypeKind::list) && is_container_type(ir::without_optional(type->elements.front()));
   if ((!lists && !ir::is(type, ir::TypeKind::dict)) || instead_of_option(name, type)) return {};
