@@ -97,8 +97,8 @@ void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& ca
     state_unspoken(outcome, argument);
 }
 
-// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their
-// calls.
+// Registered by libtorch, a known library, or one that --op-library loaded. For other operators, the schemas in force may
+// contain one that was assumed from their calls.
 bool is_shipped(const std::string& op, const ir::Program* program) {
   if (schema::Registry().contains(op)) return true;
   return program && states_schema_of(program->library_schemas, op);
@@ -178,7 +178,7 @@ class TrialOperands {
     return operands_.emplace(value, made_of(value)).first->second;
   }
 
-  // Null of what facts don't tell enough of: whoever makes it is judged, or it is never set.
+  // Null if facts don't determine the value: the node that makes it is judged, or it is never set.
   const handlers::Operand* if_known(const ir::Value* value) {
     try {
       const handlers::Operand& operand = of(value);
@@ -244,7 +244,7 @@ class TrialOperands {
     } catch (const handlers::Wanting&) {
     } catch (const symbolic::Impossible&) {
     } catch (const DefectOfCall&) {
-      if (!found.user) throw;  // the trial of that call tells a user what his row does
+      if (!found.user) throw;  // the trial of that call shows a user the effect of the row
     }
     return std::nullopt;
   }
@@ -376,7 +376,8 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
   }
 }
 
-// Nor has ONNX a value that is None only sometimes. What the program asks and never gives away is followed by the passes.
+// ONNX has no value that is None only sometimes, either. Passes handle optionals that the program only tests and never
+// returns.
 void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
   const bool loop = node.is("prim::Loop");
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -461,7 +462,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
-    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
+    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // its facts aren't stated
     if (emitter.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
       refuse(outcome, &row, "its row alone isn't enough to write its nodes: " + wanting.verdict.message);
       if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))

@@ -29,8 +29,8 @@ class DecidingInputs {
   std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // keyed by If or Loop
 };
 
-// The sizes of what stands for a tensor that nobody reads, where it must have those of another: numbers, and not too many
-// elements.
+// The sizes of a placeholder for a tensor that nothing reads, if it must have the sizes of another one: numbers, and not too
+// many elements.
 std::optional<std::vector<std::int64_t>> stand_in_sizes(const symbolic::Fact& like);
 
 }  // namespace compatcheck::conversion

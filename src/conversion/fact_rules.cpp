@@ -40,7 +40,7 @@ symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overloa
   return registry.find_facts(base, alias_overload);
 }
 
-// How an operator's facts follow from its arguments; null if no rule says.
+// How an operator's facts follow from its arguments; null if there is no rule.
 symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
                                  const symbolic::Registry& registry) {
   const bool by_user = is_on_tensors(schema) && !users_fact_word(schema.name, schema.overload, table).empty();

@@ -52,8 +52,8 @@ class NodeSelection {
   std::unordered_map<const ir::Block*, std::vector<const ir::Node*>> in_order_;
 };
 
-// Facts of a graph whose inputs become known bit by bit, or are tried out: an input's fact is taken to be this or that, and what
-// follows from it is stated again. The graph must not change.
+// Facts of a graph whose inputs become known step by step, or are tried out: an input's fact is assumed, and the facts that
+// follow from it are stated again. The graph must not change.
 class FactTrials {
  public:
   // The constructor's arguments must outlive the object.

@@ -85,7 +85,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
   if (!node.schema() && node.op().starts_with("aten::") && context.schemas.contains(node.op()))
     throw Refusal{"the arguments fit no overload of " + node.op()};
   if (!node.blocks().empty()) throw Refusal{node.op() + " has blocks of nodes"};
-  // By the name that in-place operators have: what nobody states may be a write, which would be lost.
+  // The name is that of an in-place operator: without a schema it may be a write, which would be lost.
   if (node.op().ends_with("_") && !node.op().ends_with("__") &&
       (!node.schema() || (context.program && states_schema_of(context.program->stub_schemas, node.op()))))
     throw Refusal{"it may write to its arguments, because no schema of it is stated",

@@ -13,8 +13,8 @@
 
 namespace compatcheck::conversion {
 
-// The attribute says what no argument says: neither what a traced Function's plain arguments were, which are inputs, nor what it
-// computed.
+// The attribute holds information that no argument has. This excludes a traced Function's plain arguments, which are inputs,
+// and its results.
 bool is_carried(const ir::Node& node, const ir::Attribute& attribute);
 
 // "org.pytorch.aten" for aten, "org.pytorch.prim" for prim, else the namespace itself.

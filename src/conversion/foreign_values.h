@@ -13,7 +13,7 @@ namespace compatcheck::conversion {
 // Refusal for what no ONNX value holds.
 onnx::Value foreign_input(const handlers::Operand& operand, const ir::TypeRef& type, onnx::Builder& builder);
 
-// With the shape that the fact tells; untyped where it tells no dtype. Throws Refusal for a dtype that ONNX lacks.
+// Has the shape of the fact; untyped if the dtype is unknown. Throws Refusal for a dtype that ONNX lacks.
 onnx::ValueInfo tensor_type(const symbolic::Fact& fact);
 onnx::ValueInfo number_type(const symbolic::NumberFact& fact);
 // Its type as far as it is known; null where no value is needed: None, and what is known already. Throws Refusal for what ONNX

@@ -16,8 +16,8 @@ namespace compatcheck::conversion {
 // Null where the fact doesn't tell the rank.
 std::optional<std::vector<onnx::Dimension>> shape_of(const symbolic::Fact& fact);
 
-// Each of the graph's inputs as inputs of the model; one that nobody reads, and of which ONNX has no tensors or too little is
-// known, is left out. Throws Refusal and Wanting.
+// Declares each of the graph's inputs as inputs of the model. An input that nothing reads is omitted if ONNX has no tensors
+// for it or too little is known. Throws Refusal and Wanting.
 std::unordered_map<const ir::Value*, handlers::Operand> declare_inputs(const ir::Graph& graph, const Context& context,
                                                                        onnx::Builder& builder);
 

@@ -324,7 +324,7 @@ class Lowering {
     return values;
   }
 
-  // Before opset 13 ONNX Runtime needs the rank of what leaves an If, from both branches: what nobody reads has one, too.
+  // Before opset 13 ONNX Runtime needs the rank of an If's outputs from both branches, even if nothing reads them.
   Operand leaving(const ir::Value* inner, const ir::Value* outer) {
     const Operand& given = operand(inner);
     const auto* known = context_.facts.of(outer).tensor();
