@@ -30,7 +30,7 @@ void skip_foreign(std::vector<std::string>& models, bool targets) {
     try {
       format = format_of(model);
     } catch (const Error&) {
-      return false;  // the check says why it can't be read
+      return false;  // the check reports why it can't be read
     }
     constexpr std::array<std::string_view, 4> own{"torchscript", "exported_program", "graph_text", "unknown"};
     const bool foreign = std::ranges::find(own, format) == own.end() && !(format == "onnx" && targets);
@@ -232,7 +232,7 @@ int run_check(const Options& given) {
   check_engines(given);
   const Options options = with_graph(with_stdout(given));
   auto models = models_to_check(options);
-  // Reports are written all the same: whoever gathers them wants one of each run.
+  // Reports are written nevertheless: a tool that collects them expects one from each run.
   if (models.empty())
     write_message(options.changed_since.empty() ? "no model in this shard"
                                                 : "no model has changed since " + options.changed_since);

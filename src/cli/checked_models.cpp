@@ -49,7 +49,7 @@ PolicyOptions policy_options(const Options& options) {
 
 namespace {
 
-// By name, or by content where that says nothing; what can't be read is said when it is loaded.
+// Decides by name, or by content if the name doesn't tell; loading reports a file that can't be read.
 bool is_onnx(const std::string& file) {
   if (file == "-") return false;
   if (file.ends_with(".onnx")) return true;

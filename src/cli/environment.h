@@ -1,4 +1,4 @@
-// Variables of the environment that nobody reads.
+// Environment variables that compatcheck doesn't read.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@
 namespace compatcheck::cli {
 namespace {
 
-// A file that can't be opened may hold one: the check says why it can't be read.
+// A file that can't be opened may contain one: the check reports why it can't be read.
 bool may_hold_graph(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) return true;

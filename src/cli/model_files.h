@@ -12,10 +12,10 @@ namespace compatcheck::cli {
 // The names of model files end so. A .txt file is a model only if it holds a graph.
 inline constexpr auto model_endings = std::to_array<std::string_view>({".pt", ".pt2", ".pth", ".torchscript", ".ir", ".txt"});
 
-// Folders are searched for model files, in order of their names. What can't be looked into (a folder or text without leave, a
-// link to nothing) stands among them, for the check to say so; pipes, sockets and devices are no models, and links to folders
-// aren't followed, nor hidden folders searched. Anything else stays as it is ("-", a file, what doesn't exist). Each file comes
-// once, where it came first. Throws UsageError for a folder without models.
+// Searches folders for model files, in order of their names. Files and folders that can't be read and links to nothing are
+// included, so that the check reports them; pipes, sockets and devices are skipped. Links to folders aren't followed, and
+// hidden folders aren't searched. Other names stay unchanged ("-", a file, a missing file). Each file is included once, at its
+// first place. Throws UsageError for a folder without models.
 struct FolderSearch {
   // Globs of what is left out. One without a slash is matched with the names of files and folders, another with the path as it
   // is reported, and with the path from the searched folder on. '*' matches slashes, too.

@@ -77,7 +77,7 @@ struct Options {
   When progress = When::automatic;
   bool quiet = false;
   int verbosity = 0;
-  std::optional<std::optional<LogLevel>> log;  // absent: as `verbosity` says; empty: off
+  std::optional<std::optional<LogLevel>> log;  // absent: depends on `verbosity`; empty: off
   std::filesystem::path log_file;
 };
 
@@ -90,7 +90,7 @@ Opsets parse_opsets(const std::string& text);
 int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
 Format parse_format(const std::string& name);
-std::optional<Format> format_by_ending(const std::string& file);  // ".sarif.json", ".xml"; none: it tells nothing
+std::optional<Format> format_by_ending(const std::string& file);  // ".sarif.json", ".xml"; nullopt for other endings
 Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);

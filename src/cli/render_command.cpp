@@ -38,7 +38,8 @@ std::vector<Report> read_saved(const std::string& file) {
   }
 }
 
-// Those of several files. What is the same in two is there once; of two that contradict each other one would be counted wrongly.
+// The reports of several files. Equal reports are kept once; contradicting ones are an error, because one of them would be
+// counted wrongly.
 class Merged {
  public:
   void add(Report report, const std::string& file) {

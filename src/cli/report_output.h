@@ -17,8 +17,8 @@ void check_report_files(const Options& options, const std::vector<std::string>& 
 
 enum class Stdout { written, left_out };
 
-// As --format, --output and --report say, stdout last: what it says of the exit code is then true; with --format github also what
-// $GITHUB_STEP_SUMMARY names.
+// Writes to the destinations of --format, --output and --report, stdout last, so that the exit code in it is right; with
+// --format github also to the file in $GITHUB_STEP_SUMMARY.
 void write_reports(std::span<const Report> reports, const Options& options, bool as_list, Stdout to_stdout = Stdout::written);
 
 }  // namespace compatcheck::cli

@@ -1,5 +1,5 @@
-// Where the reports of a run go: stdout and files. What a format allows is written as it comes, so that a run over thousands of
-// models needs no more memory than one over few.
+// Destinations of a run's reports: stdout and files. Reports are written as they come if the format allows it, so that a run
+// over thousands of models needs no more memory than one over few.
 #pragma once
 
 #include <memory>

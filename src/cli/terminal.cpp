@@ -40,7 +40,7 @@ std::optional<std::size_t> width_of(int stream) {
   return size.ws_col;
 }
 
-// The first so many characters: one more and the line would wrap, and not be taken back.
+// The first `most` characters: with one more the line would wrap and could not be erased.
 std::string cut(std::string text, std::size_t most) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i)

@@ -73,7 +73,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
       const Number size = answer.size();
       if (!send_all(socket, &size, sizeof size) || !send_all(socket, answer.data(), answer.size())) break;
     }
-  } catch (...) {  // its item is lost, and told as such
+  } catch (...) {  // its item is reported as lost
     ::_exit(1);
   }
   ::_exit(0);
@@ -229,7 +229,7 @@ class Workers {
   }
 
   static constexpr useconds_t leave_microseconds = 20'000;
-  static constexpr double longest_seconds = 1e9;  // beyond, the clock's own number ends; so does nobody's patience
+  static constexpr double longest_seconds = 1e9;  // beyond this the clock's number would overflow
 
   std::size_t items_, next_ = 0;
   int error_ = 0;  // why the last process couldn't be started
