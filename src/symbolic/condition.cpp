@@ -338,7 +338,7 @@ Verdict holds(const mapping::Conditions& conditions, const Call& call, const sch
   return total;
 }
 
-// Any of several: one that holds decides, then an unknown one; else the last says why not.
+// Any of several conditions: one that holds decides, then an unknown one; otherwise the last one's reason is reported.
 Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Call& call, const schema::Registry& schemas) {
   if (alternatives.empty()) return yes();
   Verdict total = no("");

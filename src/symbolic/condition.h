@@ -9,7 +9,7 @@
 namespace compatcheck::symbolic {
 
 // `when` and `requires` of the row. The message names the argument, what the row needs and what the call has. An argument that
-// the called overload lacks is taken at its default in the overloads that have it, as if the call had left it out.
+// the called overload lacks counts as its default in the overloads that have it.
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas);
 
 // Checks the conditions that PyTorch itself sets.

@@ -18,7 +18,8 @@ constexpr std::int64_t contiguous_format = 0, preserve_format = 1;  // c10::Memo
 
 bool preserves(const Call& call) { return call.is_none("memory_format") || call.integer("memory_format") == preserve_format; }
 
-// Nothing stretched: a cast before the operator, which packs, doesn't change what its order tells.
+// No dimension is stretched: a cast before the operator, which makes the tensor contiguous, doesn't change the order of its
+// dimensions.
 bool stretches(const Strided& tensor) {
   for (std::size_t i = 0; i < tensor.sizes.size(); ++i)
     if (tensor.sizes[i].number() != 1 && !provably_different(tensor.strides[i], 0)) return true;

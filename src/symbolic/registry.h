@@ -30,7 +30,7 @@ class Registry {
   void facts(std::string_view op, FactFunction function);  // "aten::cat", or "aten::max.dim"
   // For the overloads on Python's numbers, which share a name with the operator on tensors: "aten::add" of two ints.
   void number_facts(std::string_view op, FactFunction function);
-  // "pointwise": docs/mappings.md. What PyTorch demands of every operator with these facts may come along.
+  // "pointwise": docs/mappings.md. `demand`: PyTorch's requirements on every operator with these facts, if any.
   void fact_word(std::string_view word, FactFunction function, ConditionFunction demand = nullptr);
   void condition(std::string_view name, ConditionFunction function);
 

@@ -25,7 +25,7 @@ std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 // numbers that don't broadcast.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
-// Two statements of one size that must be equal: the one that says more. Throws Impossible if they can't be.
+// Two statements of one size that must be equal: returns the more precise one. Throws Impossible if they can't be equal.
 Dim agreed_dim(const Dim& a, const Dim& b);
 
 // `dims` absent: all. nullopt if a dim is out of range.

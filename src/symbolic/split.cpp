@@ -22,7 +22,7 @@ std::optional<std::int64_t> unpacked_into(const Call& call) {
 struct Cut {
   const TensorFact& self;
   std::optional<std::size_t> dim;
-  std::optional<std::int64_t> used{};  // the number of pieces, as far as their use tells
+  std::optional<std::int64_t> used{};  // number of pieces, if their use shows it
 
   Fact piece(Dim size) const {
     if (!self.shape) return tensor_fact(self.dtype, std::nullopt);
@@ -81,7 +81,7 @@ Facts chunk(const Call& call) {
   if (cut.size().number() == 0 && *chunks < most_pieces)
     return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
   if (cut.size().is_number()) return {cut.steps(ceil_div(cut.size(), *chunks))};
-  const Dim size = floor_div(cut.size(), *chunks);  // if it divides; otherwise the use tells the number of pieces
+  const Dim size = floor_div(cut.size(), *chunks);  // if it divides; otherwise the use shows the number of pieces
   return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.steps(ceil_div(cut.size(), *chunks))};
 }
 
