@@ -91,8 +91,7 @@ class FieldWriter {
   bool keeps_;
 };
 
-// Keys that this version doesn't know are passed over: a later one may have added them. Throws ModelError where something is
-// missing or wrong.
+// Unknown keys are ignored: a later version may have added them. Throws ModelError if something is missing or wrong.
 class FieldReader {
  public:
   static constexpr bool writes = false;

@@ -1,4 +1,4 @@
-// Reports taken apart as trackers of findings want them.
+// Divides reports into the parts that trackers of findings need.
 #pragma once
 
 #include <map>
@@ -37,7 +37,7 @@ struct Occurrence {
 std::vector<Occurrence> occurrences(const Part& part);
 
 // Names for occurrences that outlive edits. A name contains rule, operator, module, engine and model, the opset if there are
-// several, and a number that tells equal ones apart.
+// several, and a number that distinguishes equal ones.
 class Fingerprints {
  public:
   std::string of(const Part& part, const Occurrence& occurrence);
