@@ -66,7 +66,7 @@ void swap_bytes(std::vector<std::uint8_t>& bytes, std::size_t width) {
 
 // As the pickle names it: ('storage', class, key, device, elements).
 struct SavedTensors::NamedStorage {
-  std::optional<ir::DType> dtype;  // absent: bytes, whose dtype the tensor says
+  std::optional<ir::DType> dtype;  // absent: bytes, whose dtype is stated by the tensor
   std::string key, device;
   std::int64_t elements = 0;
 };

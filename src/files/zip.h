@@ -49,7 +49,7 @@ std::uint64_t weights_offset(const InputFile& file, const ZipRecord& record);
 // marks, and the records of small tensors.
 void fetch_small_records(const InputFile& file, const ZipDirectory& directory);
 
-// SHA-256 over names, sizes and CRCs: tells models apart without reading the weights.
+// SHA-256 over names, sizes and CRCs: distinguishes models without reading the weights.
 std::string identity(const ZipDirectory& directory);
 
 }  // namespace compatcheck::files
