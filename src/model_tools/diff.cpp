@@ -61,7 +61,7 @@ Compared read_onnx(const std::filesystem::path& path, const DiffOptions& options
   });
 }
 
-// A TorchScript model is checked where the other side says, so that like is compared with like.
+// A TorchScript model is checked at the opsets of the other side, so that like is compared with like.
 void complete(DiffSide& side, const DiffSide& other, const std::filesystem::path& path, const DiffOptions& options) {
   if (side.kind == Kind::onnx) side.models = {read_onnx(path, options)};
   if (side.kind != Kind::torchscript) return;

@@ -10,7 +10,7 @@
 namespace compatcheck {
 namespace {
 
-// A file that is called so is read as such, and what is wrong with it said in ONNX's words.
+// A file with ONNX's ending is read as ONNX, and errors describe it as such.
 bool is_onnx(const files::InputFile& file, const std::filesystem::path& path) {
   return path.extension() == ".onnx" || frontend::recognise(file, path).format == frontend::Format::onnx;
 }

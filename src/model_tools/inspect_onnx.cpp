@@ -65,7 +65,7 @@ std::string_view type_name(Attribute::AttributeType type) {
   }
 }
 
-// IR version 1 had no types of attributes: the field that is there tells.
+// IR version 1 had no attribute types: the field that is set determines the type.
 Attribute::AttributeType attribute_type(const Attribute& attribute) {
   if (attribute.type() != Attribute::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return Attribute::FLOAT;
@@ -124,7 +124,7 @@ class Walk {
     onnx.training_graphs = static_cast<std::uint64_t>(model.training_info_size());
   }
 
-  // Initializers that are inputs too are defaults: told of as initializers alone.
+  // Initializers that are also inputs are defaults: they are listed as initializers only.
   void inputs_and_outputs(const ::onnx::GraphProto& graph) {
     std::set<std::string> initializers;
     for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());

@@ -226,7 +226,7 @@ class Comparing {
   void functions(const auto& was, const auto& is) {
     const std::array by_name{+[](const ::onnx::FunctionProto& function) { return title_of(function); }};
     for (const auto& [a, b] : pair_by_keys(was, is, by_name)) {
-      if (!a || !b) continue;  // told as properties of the model
+      if (!a || !b) continue;  // listed as properties of the model
       const std::string title = title_of(*b);
       note(made_.properties, title + ": inputs", joined(a->input()), joined(b->input()));
       note(made_.properties, title + ": outputs", joined(a->output()), joined(b->output()));
