@@ -11,7 +11,7 @@ namespace compatcheck::onnx_file {
 
 struct Scope;
 
-// One of the pointers says what gives the name; none: the graph is given it.
+// One of the pointers is what provides the name; none: it is an input of the graph.
 struct Origin {
   const Scope* scope = nullptr;
   const ::onnx::NodeProto* node = nullptr;

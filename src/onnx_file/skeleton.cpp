@@ -26,7 +26,7 @@ using onnx::put_varint;
 constexpr std::uint64_t near_bytes = 1024;  // elements up to this stay in the message: shapes, scales, axes
 constexpr std::uint64_t most_memory = 512 << 20;
 constexpr int deepest_nesting = 90;  // messages in messages; protobuf reads 100
-// A field that no TensorProto has: the number of its FarElements. What a file has there is dropped.
+// A field that TensorProto doesn't have: the number of its FarElements. If a file has it, it is dropped.
 constexpr std::uint32_t marker = 536870911;
 
 // Returns the message type of a field, if the field holds a message.

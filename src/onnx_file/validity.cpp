@@ -124,7 +124,7 @@ void ValueTypes::infer() {
     ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
                                          ::onnx::ShapeInferenceOptions(false, 0, true));
   } catch (const std::exception&) {
-    return;  // the checker says what is wrong
+    return;  // the checker reports what is wrong
   }
   merge(model_.graph(), inferred.graph());
 }
