@@ -23,7 +23,7 @@ namespace compatcheck {
 // A value that an option of the command line can give, too.
 struct Setting {
   std::string option{};               // "--fail-on"
-  std::vector<std::string> values{};  // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
+  std::vector<std::string> values{};  // relative paths, also of profiles ("npu.yaml"), begin at the file's folder
   std::string source{};               // "compatcheck.yaml:3"
 };
 

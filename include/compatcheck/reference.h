@@ -49,7 +49,7 @@ struct TableDefect {
   int line = 0, column = 0;  // counted from 1
   std::string message;       // one sentence
   std::string source_line;   // the line itself
-  bool is_note = false;      // no defect: the table works, but a call may not convert
+  bool is_note = false;      // not a defect: the table works, but a call may not convert
 };
 
 // Checks mapping tables against the operator schemas of libtorch and ONNX, and the rows of plugins; the shipped ones if neither

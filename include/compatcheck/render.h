@@ -21,7 +21,7 @@ enum class Format : std::uint8_t { text, json, jsonl, sarif, junit, github, gitl
 struct RenderOptions {
   bool color = false;
   std::size_t width = 100;              // columns
-  bool quiet = false;                   // only what is at or above fail_on, and the last line
+  bool quiet = false;                   // only findings at or above fail_on, and the last line
   int verbosity = 0;                    // 1: every site and every operator; 2: normalization steps too
   bool as_list = false;                 // JSON: {"schema_version", "reports"} around a single report too
   bool one_of_several = false;          // text: reports of other models stand around this one, so it starts with its path and

@@ -31,7 +31,7 @@ struct TensorInfo {
   std::string name;
   std::string dtype;                              // "f32"; the TorchScript type if it is no tensor ("int[]"); "?" if unknown
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
-  bool assumed = false;                           // an input, in whole or in part: ModelInfo::assumed says why
+  bool assumed = false;                           // inferred input, in whole or in part: see ModelInfo::assumed
   std::optional<Quantization> quantization{};     // absent: not quantized, or not known
 };
 
