@@ -25,7 +25,7 @@ struct Comparison {
   std::uint64_t mismatched = 0;        // elements out of tolerance; NaN agrees with NaN, an infinity with itself
   std::uint64_t nonfinite = 0;         // expected elements that are NaN or infinite
   std::uint64_t nonfinite_differ = 0;  // NaN or infinite on one side only, or infinities of other signs
-  std::uint64_t first_mismatch = 0;    // its index in row-major order, if there is any
+  std::uint64_t first_mismatch = 0;    // index in row-major order, if any element mismatches
   double expected_there = 0, found_there = 0;
   // Over elements that are finite on both sides:
   double max_abs = 0, mean_abs = 0, p99_abs = 0, rms = 0;

@@ -183,7 +183,7 @@ class HeldValues {
     if (list && !list->items.empty()) sequences_.insert(made.name);
     const ir::Constant& one = list && !list->items.empty() ? list->items.front() : value;
     const auto* tensor = one.get<ir::TensorView>();
-    if (!tensor) return;  // an empty list, or no value: the runtime's C API can't make these, so that they are computed again
+    if (!tensor) return;  // an empty list, or no value: the runtime's C API can't make these, so they are computed again
     dtypes_[made.name] = tensor->dtype;
     names_.insert(made.name);
     bytes_ += bytes_of(value);

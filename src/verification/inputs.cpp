@@ -180,7 +180,7 @@ class Maker {
     for (std::size_t i = 0; i < length; ++i)
       made.items.push_back(argument(member(fact, i, name), type.elements.front(), name + "." + std::to_string(i)));
     if (prepared_.contains(name)) {
-      made_.leaves.resize(leaves);  // one value to ONNX
+      made_.leaves.resize(leaves);  // ONNX has one value for it
       made_.leaves.emplace_back(name, made);
     }
     return {std::move(made)};

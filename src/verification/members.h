@@ -23,7 +23,7 @@ ir::Constant in_pairs(ir::Constant value);
 // TorchScript's result as the graph's output gives it: lists of tuples, lists or dictionaries as lists of their parts.
 ir::Constant in_columns(ir::Constant value, const ir::Value* output);
 
-bool holds_tensors(const ir::Constant& value);  // a list of nothing else
+bool holds_tensors(const ir::Constant& value);  // lists must contain only tensors
 
 // Whether PyTorch itself leaves the values open: uninitialised memory and random numbers. Only dtype and shape are compared.
 bool is_arbitrary(const ir::Node& node, const mapping::Table& table, const schema::Registry& schemas);

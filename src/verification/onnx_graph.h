@@ -50,7 +50,7 @@ class OnnxGraph {
   bool is_made(const std::string& value) const;
   // It is the input of the main graph or of a body.
   bool is_given(const std::string& value) const;
-  std::vector<std::string> node_names() const;  // those in bodies, too
+  std::vector<std::string> node_names() const;  // includes nodes in bodies
   // Outputs of the main graph's nodes, in order.
   std::vector<MainValue> main_values() const;
   // The node that makes it: its name, or its operator where it has none; empty if none does.

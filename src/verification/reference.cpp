@@ -182,7 +182,7 @@ std::optional<FixedTie> Reference::fixed_tie(const std::string& name, const Size
 
 std::optional<Expected> Reference::first() {
   std::vector<Sizes> all = plan_.first();
-  if (has_examples()) all.resize(1);  // their own
+  if (has_examples()) all.resize(1);  // examples have sizes of their own
   std::erase_if(all, [&](const Sizes& sizes) { return sizes != all.front() && !maker_.is_small(sizes); });
   const std::vector<Sizes> likely(all.begin(),
                                   all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), sizes_of_other_attempts)));
@@ -283,7 +283,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   for (Expected& next : expected.later) sequence.push_back(&next.call);
   std::vector<ir::Constants> calls;
   for (const MadeCall* call : sequence) calls.push_back(call->arguments);
-  const bool in_one = twice && state_.empty();  // no call changes what the next one gives
+  const bool in_one = twice && state_.empty();  // calls without state can't influence later ones
   if (in_one) calls.push_back(expected.call.arguments);
   const std::size_t own = expected.before.size();
   for (const MadeCall* call : sequence)
@@ -300,7 +300,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     for (Expected& next : expected.later) next.on_cpu = expected.on_cpu;
   }
   for (std::size_t i = 0; i < sequence.size(); ++i) {
-    if (!runs[i].result && i > own) {  // a cache is full: the calls before it are compared
+    if (!runs[i].result && i > own) {  // a cache is full: the calls before this one are compared
       expected.later.resize(i - own - 1);
       break;
     }

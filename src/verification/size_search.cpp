@@ -14,7 +14,7 @@ using symbolic::Dim;
 using Relation = symbolic::SizeDemand::Relation;
 
 constexpr std::int64_t largest_size = 4096;  // largest size to try
-constexpr std::int64_t small_numbers = 12;   // all up to it are
+constexpr std::int64_t small_numbers = 12;   // all sizes up to it are tried
 constexpr std::size_t most_sizes = 64;       // sizes to try for one name
 constexpr std::size_t most_names = 6;
 // Demands that are evaluated for sizes which are tried: in one search, in all.

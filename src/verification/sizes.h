@@ -35,7 +35,7 @@ class SizePlan {
   std::vector<Sizes> changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const;
 
  private:
-  struct Followed {  // a size in the graph that hangs on named ones
+  struct Followed {  // a size in the graph that depends on named ones
     symbolic::Dim size;
     std::vector<std::string> names;
   };

@@ -34,7 +34,7 @@ Rows rows_of(const std::vector<std::int64_t>& sizes, std::optional<std::int64_t>
 }
 
 std::int64_t index_at(const ir::TensorView& indices, std::uint64_t place) {
-  return static_cast<std::int64_t>(element_of(indices, place));  // a place in memory: exact
+  return static_cast<std::int64_t>(element_of(indices, place));  // exact: an index is a place in memory
 }
 
 bool near(double a, double b, const Tolerance& tolerance) {

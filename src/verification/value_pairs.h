@@ -21,7 +21,7 @@ struct Sketch {
   std::vector<double> elements;
   std::uint64_t bytes = 0;  // size of all elements
   double largest = 0;       // absolute, of these
-  bool is_even = false;     // all elements are equal: they tell nothing
+  bool is_even = false;     // all elements are equal, so that they identify nothing
 };
 Sketch sketch_of(const ir::TensorView& tensor);
 

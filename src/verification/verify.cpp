@@ -331,8 +331,8 @@ class Verifying {
   std::filesystem::path onnx_;
   std::optional<verification::Session> session_;
   std::vector<std::string> inputs_, outputs_;          // the ONNX model's
-  ir::Constants got_;                                  // its outputs in the last call
-  std::vector<verification::OnnxGraph::Given> given_;  // its inputs, of a file of the user's
+  ir::Constants got_;                                  // the ONNX model's outputs in the last call
+  std::vector<verification::OnnxGraph::Given> given_;  // inputs of the user's ONNX file
 };
 
 void must_run(const Model& model, const VerifyOptions& options) {
