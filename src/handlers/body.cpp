@@ -237,7 +237,7 @@ Values put_in(onnx::Builder& build, const onnx::FunctionText& text, const Values
   } catch (const InternalError& error) {
     throw Refusal{"the ONNX text of its row doesn't fit this call: " + std::string(error.what()),
                   "cast in the text, or say with `when` which calls the row takes"};
-  } catch (const std::logic_error& error) {  // a place of a list, a kind of an attribute
+  } catch (const std::logic_error& error) {  // invalid index into a list, or wrong attribute type
     throw Refusal{"the ONNX text of its row doesn't fit this call (" + std::string(error.what()) + ")"};
   }
 }
@@ -270,7 +270,7 @@ Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, c
   try {
     leaving = put_in(builder, text, stand_ins, attributes, symbolic::real_part(e.output_dtype()), true);
   } catch (...) {
-    e.build.narrow(builder.range());  // a refusal holds where nothing that was asked for differs
+    e.build.narrow(builder.range());  // the refusal holds at all opsets that gave the same answers
     throw;
   }
   e.build.narrow(builder.range());

@@ -25,7 +25,7 @@ Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DTyp
 // A mean that a running sum of deviations would give, as where PyTorch computes a variance with it: NaN instead of infinity.
 Value running(Emission& e, const Value& mean);
 bool may_be_empty(const Shape& shape, const Ints& axes);
-bool minds_empty(Emission& e, const Shape& shape, const Ints& axes);  // may be, and the result is to be exact then, too
+bool minds_empty(Emission& e, const Shape& shape, const Ints& axes);  // may be empty, and the result must be exact then
 // 0 none, 1 mean, 2 sum: what losses do last. `shape` is that of `value`.
 Value reduce_loss(Emission& e, const Value& value, const Shape& shape);
 

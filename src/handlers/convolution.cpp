@@ -242,7 +242,7 @@ Value fold(Emission& e, const Value& value, std::int64_t axis, const Windows& wi
     shifts.push_back(windows.begin[dimension] - k * windows.dilation[dimension]);
   }
   const Value at = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto marked = e.build.plumbing();  // would be a constant if its size were known
     const auto column = [&](const Ints& numbers) { return e.build.unsqueeze(e.integers(numbers), {1}); };
     const Value from = e.node("Add", {counting(e, size), column(shifts)});  // (kernel, size)
     const Value frame = e.node("Div", {from, e.integers({stride})});

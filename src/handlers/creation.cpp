@@ -83,7 +83,7 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
 
 // The same of a number of positions that only the model knows, an i64 vector of one: (2 i - (count - 1)) / count.
 Value coordinates(Emission& e, const Value& count, bool align_corners, DType dtype) {
-  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto marked = e.build.plumbing();  // would be a constant if its size were known
   const Value one = e.scalar(dtype, 1), all = e.cast(count, dtype), last = e.node("Sub", {all, one});
   const Value place = e.node("Mul", {e.cast(places_of(e, count), dtype), e.scalar(dtype, 2)});
   return e.node("Div", {e.node("Sub", {place, last}), align_corners ? e.node("Max", {last, one}) : all});

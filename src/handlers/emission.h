@@ -138,7 +138,7 @@ class Emission {
 
  private:
   [[noreturn]] void want(const symbolic::Fact& fact, std::string message) const;
-  void mark_result(const Operand& operand);  // it is no plumbing, were it made of sizes
+  void mark_result(const Operand& operand);  // not plumbing, even if it is computed from sizes
 
   Value of_quantized(const Quantized& tensor);
   Value units(const Quantized& tensor);

@@ -117,7 +117,7 @@ void stft(Emission& e) {
       e.node("MatMul", {windowed, waves(e, frames, dtype, false, times, 0, frames.bins)});  // [batch, frames, bins]
   const Value batch = rank == 1 ? e.integers({1}) : e.size_of("self", 0);
   const Value still = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto marked = e.build.plumbing();  // would be a constant if its size were known
     return filled(e, e.build.concat({batch, count, e.integers({1})}, 0), dtype, 0);
   }();
   const auto placed = [&](const Value& part) {  // [batch, bins, frames]
@@ -146,7 +146,7 @@ Value trimmed(Emission& e, const Value& samples, const Frames& frames, double be
   const auto count = e.size("self", -1);
   const std::int64_t whole = count ? frames.points + frames.hop * (*count - 1) : 0;
   if (!known) {
-    const auto marked = e.build.plumbing();  // a pad, but for its size
+    const auto marked = e.build.plumbing();  // would be a pad if its size were known
     const Value more = filled(e, e.build.concat({size_at(e, samples, 0), e.integers({1}), end}, 0), samples.dtype, beyond);
     return sliced(e, e.build.concat({samples, more}, 2), 2, e.integers({start}), end);
   }
@@ -172,7 +172,7 @@ void istft(Emission& e) {
   const Value samples = overlapped(e, spectrum, e.build.unsqueeze(e.node("Mul", {waves, window}), {1}), frames.hop);
   const Value kernel = e.build.reshape(e.node("Mul", {window, window}), {1, 1, points});
   const Value ones = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto marked = e.build.plumbing();  // would be a constant if its size were known
     return filled(e, e.build.concat({e.integers({1, 1}), e.size_of("self", -1)}, 0), dtype, 1);
   }();
   const Value shares = overlapped(e, ones, kernel, frames.hop);

@@ -174,7 +174,7 @@ void one_hot(Emission& e) {
     depth = int_value(e, "num_classes");
   else {  // -1: as many as the largest class needs
     const Value given = int_value(e, "num_classes");
-    const Value all = e.build.concat({e.build.reshape(self, {-1}), e.integers({-1})}, 0);  // there may be none
+    const Value all = e.build.concat({e.build.reshape(self, {-1}), e.integers({-1})}, 0);  // there may be no elements
     const Value needed = sum(e, e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1}));
     depth = e.node("Where", {e.node("Less", {given, e.integers({0})}), needed, given});
   }

@@ -28,7 +28,7 @@ std::optional<std::int64_t> channels(Emission& e) {
 
 Value per_channel(Emission& e, std::string_view argument, double otherwise, DType dtype) {
   if (e.call.has(argument) && e.given(argument)) return e.tensor(argument, dtype);
-  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto marked = e.build.plumbing();  // would be a constant if its size were known
   if (const auto count = channels(e)) return filled(e, e.integers({*count}), dtype, otherwise);
   return filled(e, e.size_of("input", 1), dtype, otherwise);
 }
@@ -259,7 +259,7 @@ void group_norm_of(Emission& e, std::int64_t groups) {
   if (e.variant("operator")) {
     const DType dtype = compute_dtype(e);
     Arguments attributes{{"num_groups", groups}, {"epsilon", epsilon}};
-    if (dtype == DType::f64) attributes.push_back({"stash_type", onnx::data_type(dtype)});  // else the statistics are f32
+    if (dtype == DType::f64) attributes.push_back({"stash_type", onnx::data_type(dtype)});  // otherwise the statistics are f32
     return e.give(
         0, e.node("GroupNormalization",
                   {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)}, attributes));

@@ -182,7 +182,7 @@ MaxPooled max_of_all(Emission& e, const Batched& input, bool positions) {
   std::iota(axes.begin(), axes.end(), 2);
   MaxPooled made{e.node("ReduceMax", {image}, {{"axes", axes}, {"keepdims", 1}}), {}};
   if (!positions) return made;
-  axes.erase(axes.begin());  // those that ArgMax's result lacks
+  axes.erase(axes.begin());  // axes that ArgMax's result lacks
   const Value at = e.node("ArgMax", {flat_images(e, input)}, {{"axis", 2}, {"keepdims", 1}}, DType::i64);
   made.positions = axes.empty() ? at : e.build.unsqueeze(at, axes);
   return made;

@@ -59,7 +59,7 @@ Value by_taps(Emission& e, const Job& job) {
 
 // min(floor(place · (size / places)), size - 1) in single precision, as PyTorch's kernels compute it but for doubles.
 Value nearest_positions(Emission& e, const Job& job, std::size_t dimension) {
-  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto marked = e.build.plumbing();  // would be a constant if its size were known
   const auto at = static_cast<std::int64_t>(dimension);
   const Value places = e.build.gather(job.places, e.integers({at}), 0), size = e.cast(size_at(e, job.input, at + 2), DType::f32);
   const Value step = e.node("Div", {size, e.cast(places, DType::f32)});

@@ -24,9 +24,9 @@ Value int_scalar(Emission& e, std::string_view argument);
 Value sum(Emission& e, const Value& a, const Value& b);
 Value difference(Emission& e, const Value& a, const Value& b);
 Value product(Emission& e, const Value& a, const Value& b);
-Value quotient(Emission& e, const Value& a, const Value& b);         // both at least 0, b above
+Value quotient(Emission& e, const Value& a, const Value& b);         // neither is negative, and b isn't 0
 Value product_of(Emission& e, const Values& factors);                // 1 if there are none; each an i64 vector of one
-Value sizes_of(Emission& e, const Value& tensor);                    // its shape when the model runs
+Value sizes_of(Emission& e, const Value& tensor);                    // shape at run time
 Value size_at(Emission& e, const Value& tensor, std::int64_t axis);  // i64 vector of one
 
 // 0, 1, … count − 1 as an i64 vector; `count` is an i64 vector of one.

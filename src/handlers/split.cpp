@@ -89,7 +89,7 @@ void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::f
     if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || one_by_one(e))
       return e.give_operand(
           0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
-    const Value each = e.build.squeeze(step(), {0});  // a vector would be the sizes of all pieces
+    const Value each = e.build.squeeze(step(), {0});  // Split reads a vector as the sizes of all pieces
     return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, each}, {{"axis", axis}}, value.dtype)}});
   }
   if (auto pieces = split_pieces(e, value, axis, *sizes)) return e.give_list(0, *pieces);

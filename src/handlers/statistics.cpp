@@ -263,7 +263,7 @@ Value covariance(Emission& e) {
 
 void cov(Emission& e) {
   const Value made = covariance(e);
-  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);  // a number for one variable
+  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);  // a scalar for one variable
 }
 
 void corrcoef(Emission& e) {
