@@ -140,7 +140,7 @@ bool Causes::is_of_loop(const Outcome& outcome) const {
 // but for those of dictionaries and of loops over what isn't known, which follow from what makes these, and calls that are
 // refused with complex tensors, which follow from what makes the tensors complex.
 bool Causes::may_follow(const Outcome& outcome) const {
-  if (outcome.node->is("prim::Return")) return false;  // a text among the outputs, whatever else fails
+  if (outcome.node->is("prim::Return")) return false;  // a text among the outputs fails independently of others
   if (outcome.unresolved_write)
     return writes_.contains(outcome.node) || handles_dictionaries(*outcome.node) || is_of_loop(outcome) ||
            (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));

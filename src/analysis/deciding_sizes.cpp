@@ -361,7 +361,7 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
     for (const AssumedInput& assumed : prepare(model_, asked, watch_, members).assumed)
       if (std::ranges::find(members, assumed.tensor.name) != members.end() && !assumed.option.empty())
         options.push_back(assumed.option);
-  } catch (const ModelError&) {  // without the list the graph may exceed a bound
+  } catch (const ModelError&) {  // without the list the graph may exceed a limit
     watch_.look();
   }
   if (options.size() != members.size()) options.clear();
@@ -434,7 +434,7 @@ void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const auto* list = prepared_.facts.of(&input).list();
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
-    if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no option that was tried states it
+    if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no tried option states its scale
     if (const auto& options = options_of_members(input); !options.empty())
       outcome.option = "--input " + options.front() + " and one such option for each member of the list";
   }

@@ -81,7 +81,7 @@ Finding finding_of_exception(const ir::Node& raise, const std::string& exception
 
 std::vector<Finding> collect(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
   const Prepared asserting = prepare_asserting(model, prepared, watch, Keeping::assertions);
-  const std::uint32_t end = count_nodes(prepared.graph);  // its node isn't in the graph that was checked
+  const std::uint32_t end = count_nodes(prepared.graph);  // index for a node that isn't in the checked graph
   std::vector<Finding> findings;
   for (const ir::Node* raise : passes::assertions(asserting.graph)) {
     const std::string exception = exception_of(*raise);

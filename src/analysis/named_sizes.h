@@ -16,7 +16,7 @@ class NamedSizes {
  public:
   struct Name {
     std::string name;
-    bool batch = false;                // it is an input's first dimension
+    bool batch = false;                // first dimension of an input
     std::vector<std::int64_t> likely;  // numbers to try: what the model was traced with first
   };
   struct Said {

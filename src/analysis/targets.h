@@ -38,7 +38,7 @@ class Targets {
   struct Made {
     std::optional<onnx::Model> model;
     engines::Kept kept;  // calls that it holds as PyTorch's operators
-    std::string fault;   // why there is none
+    std::string fault;   // reason why there is no model
   };
 
   Made make(const conversion::Assessment& assessment, int opset);

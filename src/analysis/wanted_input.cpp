@@ -185,7 +185,7 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
     rank_alone = rank_alone && fact.tensor() && fact.tensor()->dtype && !fact.tensor()->shape && !leaf.of_list;
     wanted.option += (wanted.option.empty() ? "" : " and ") + option_of(leaf, fact);
   }
-  if (wanted.option.empty() && facts.of(value).tensor()) {  // all is known but what the sizes are
+  if (wanted.option.empty() && facts.of(value).tensor()) {  // everything is known except the sizes
     wanted.what = "the sizes of input '" + name + "'";
     wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + " with numbers instead of the names";
   } else if (const auto members = asked_members(name, value->type()); !members.empty() && wanted.option.empty()) {
