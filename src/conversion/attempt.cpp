@@ -369,7 +369,7 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
                           "convert it to one dtype before the loop, for example with .to(torch.float32)"};
     }
     const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
-    if (!known(one) || !known(other)) continue;  // it follows from what isn't known
+    if (!known(one) || !known(other)) continue;  // unknown because of another value
     throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
                             dtype_of(other) + ", and ONNX's If gives one dtype",
                         "convert it to one dtype in both branches, for example with .to(torch.float32)"};

@@ -34,7 +34,7 @@ symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overloa
   if (const auto word = users_fact_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);
   if (auto function = registry.find_facts(op, overload)) return function;
   if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
-  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
+  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // resolves an alias
   if (!rows) return nullptr;
   const auto [base, alias_overload] = mapping::split_overload(rows->name);
   return registry.find_facts(base, alias_overload);

@@ -572,7 +572,7 @@ class Reached {
       for (const ir::Block* inner : node->blocks()) reached |= loop ? reads_reached(*inner) : add(*inner);
       if (!reached) continue;
       any = true;
-      if (loop) add_all(*node->blocks()[0]);  // its facts settle together
+      if (loop) add_all(*node->blocks()[0]);  // facts of a loop's body settle together
       nodes_.add(node);
       values_.insert(node->outputs().begin(), node->outputs().end());
     }

@@ -95,7 +95,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
 }  // namespace
 
 bool is_carried(const ir::Node& node, const ir::Attribute& attribute) {
-  if (attribute.name == passes::state_obstacle) return false;  // a mark of ours
+  if (attribute.name == passes::state_obstacle) return false;  // our own mark
   return !node.is("prim::PythonOp") || (attribute.name != "Subgraph" && (attribute.name != "scalars" || !node.schema()));
 }
 

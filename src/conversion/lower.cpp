@@ -92,7 +92,7 @@ class Lowering {
       throw UsageError("ConvertOptions::output_names has " + std::to_string(options_.output_names.size()) +
                        " names, the ONNX model has " + std::to_string(given.size()) + " outputs");
     std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
-    std::set<std::string> names;  // a dictionary's key may be an input's name
+    std::set<std::string> names;  // a dictionary's key may equal an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
     for (std::size_t i = 0; i < given.size(); ++i) {
       Value value = given[i].value;
@@ -468,7 +468,7 @@ class Lowering {
   onnx::Builder builder_;
   Lookups lookups_;
   std::unordered_map<const ir::Value*, Operand> operands_;
-  std::unordered_set<const ir::Value*> hollow_;  // may hold anything, of any size, where the program doesn't read it
+  std::unordered_set<const ir::Value*> hollow_;  // may be anything, of any size, because nothing reads them
 };
 
 }  // namespace

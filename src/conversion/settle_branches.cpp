@@ -135,7 +135,7 @@ class Branch {
   ir::Node* branch_;
   const symbolic::FactTable& facts_;
   std::unordered_set<const ir::Value*> open_;
-  std::vector<ir::Node*> later_;  // behind the If, in order
+  std::vector<ir::Node*> later_;  // nodes after the If, in order
   std::unordered_set<ir::Node*> readers_, dependent_, before_;
   std::size_t cost_ = 0;
 };
