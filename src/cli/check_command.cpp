@@ -163,7 +163,7 @@ class CheckRun {
     }
   }
 
-  static constexpr double leave_seconds = 10;  // beyond the bounds that the work keeps by itself
+  static constexpr double leave_seconds = 10;  // beyond the limits that the work itself observes
 
   const Options& options_;
   std::vector<std::string> models_;

@@ -34,7 +34,7 @@ bool is_model(const std::filesystem::directory_entry& entry, bool onnx) {
   const std::string ending = entry.path().extension().string();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
   if (ending == ".onnx") return onnx;
-  return std::ranges::find(model_endings, ending) != model_endings.end();  // a link that leads nowhere, too
+  return std::ranges::find(model_endings, ending) != model_endings.end();  // also true for a broken link
 }
 
 std::string known_endings(bool onnx) {
@@ -102,7 +102,7 @@ class Names {
     if (is_new_folder) {
       const auto absolute = std::filesystem::absolute(folder, error);
       known->second = std::filesystem::weakly_canonical(absolute, error);
-      if (error) known->second = absolute.lexically_normal();  // behind a folder without leave
+      if (error) known->second = absolute.lexically_normal();  // inside a folder that can't be searched
     }
     return files_.insert((known->second / file.filename()).string()).second;
   }

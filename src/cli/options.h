@@ -66,7 +66,7 @@ struct Options {
   std::vector<std::filesystem::path> models_from;  // lists of models
   std::vector<std::string> exclude;                // globs
   bool skip_foreign = false;
-  std::string changed_since;  // a revision of git
+  std::string changed_since;  // a git revision
   Shard shard;
   std::optional<std::size_t> jobs;  // processes that check several models
   bool resume = false;

@@ -175,7 +175,7 @@ int end_with(const std::exception& error) {
 
 void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written || errno == EPIPE) return;  // a reader that has seen enough is no error
+  if (written || errno == EPIPE) return;  // a reader that stops early is no error
   throw UsageError(std::string("stdout can't be written: ") + std::strerror(errno));
 }
 
