@@ -10,7 +10,7 @@ namespace compatcheck::symbolic {
 // How far ONNX Runtime's Attention computes what PyTorch does. It has no kernel for doubles, refuses tensors without elements and
 // a scale of 0 or below, and takes a causal mask or one that is given, not both. Halves it rounds after each step.
 struct AttentionFit {
-  bool fits = false;  // but for what follows
+  bool fits = false;  // everything but the following members fits
   bool may_be_empty = false;
   bool halves = false;
   bool exact() const { return fits && !may_be_empty && !halves; }

@@ -35,7 +35,7 @@ struct TensorFact {
   // Elements, at most `most_contents`, in row-major order: of integer tensors, and of floating ones that hold whole numbers.
   std::optional<std::vector<Dim>> contents{};
   std::optional<double> fraction{};                  // the only element of a floating tensor, if it isn't an integer
-  bool known_constant = false;                       // a prim::Constant or a parameter: its elements are known when converting
+  bool known_constant = false;                       // a prim::Constant or a parameter: its elements are known at conversion
   std::shared_ptr<const ir::Quantizer> quantizer{};  // a quantized tensor's scale and zero point; null: not known
 };
 struct Fact;

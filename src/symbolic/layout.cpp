@@ -216,7 +216,7 @@ Placement Layouts::copied(const ir::Value* value, const Call& call) {
 
 Placement Layouts::iterated(const ir::Value* value) {
   auto operands = tensors(*value->producer());
-  if (value->producer()->is("aten::rsub")) std::ranges::reverse(operands);  // a sub of them
+  if (value->producer()->is("aten::rsub")) std::ranges::reverse(operands);  // rsub is sub with swapped operands
   bool all_in_order = true, one_dtype = true, stretched = false;
   std::vector<Strided> layouts;
   for (const ir::Value* operand : operands) {

@@ -24,7 +24,7 @@ struct Layout {
 
 struct Placement {
   std::optional<Layout> layout{};
-  const ir::Value* unknown = nullptr;  // without a layout: the value that this hangs on
+  const ir::Value* unknown = nullptr;  // if the layout is unknown: the value that determines it
 };
 
 class Layouts {

@@ -24,7 +24,7 @@ Dim ceil_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim&
 }
 
 struct Pool {
-  Shape kernel, stride, padding, dilation;  // a member a pooled dimension
+  Shape kernel, stride, padding, dilation;  // one member for each pooled dimension
   std::optional<bool> ceil;
 };
 
