@@ -142,7 +142,7 @@ class FieldReader {
       value = from.boolean();
     } else if constexpr (std::same_as<T, std::int64_t>) {
       value = from.integer();
-    } else if constexpr (std::integral<T>) {  // a count, whether its type has a sign or not
+    } else if constexpr (std::integral<T>) {  // a count, signed or unsigned
       value = from.count<T>();
     } else if constexpr (std::same_as<T, double>) {
       value = from.number();

@@ -131,7 +131,7 @@ class Suite {
     for (const Finding* finding : each.skips)
       skips.push_back(finding->id + " is allowed: " + finding->suppressed->reason + " (" + finding->suppressed->source + ")");
     if (!each.skipped.empty()) skips.push_back(each.skipped);
-    for (std::size_t i = 0; i < skips.size(); ++i) {  // a case failed or was skipped, once
+    for (std::size_t i = 0; i < skips.size(); ++i) {  // a case fails or is skipped only once
       if (i == 0 && each.is_skipped())
         inner += "      <skipped message=\"" + xml(skips[i]) + "\"/>\n";
       else
