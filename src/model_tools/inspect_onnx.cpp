@@ -166,7 +166,7 @@ class Walk {
       const std::string inside =
           (scope.empty() ? "" : scope + "/") + (node.name().empty() ? op + "#" + std::to_string(index) : node.name());
       for (const auto& attribute : node.attribute()) {
-        AttributeContents told = this->attribute(attribute, inside);  // also where it isn't shown: bodies are walked
+        AttributeContents told = this->attribute(attribute, inside);  // even if not listed: bodies are walked
         if (!taken) continue;
         count_listed();
         found_.node_list[at].attributes.push_back(std::move(told));

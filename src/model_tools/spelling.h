@@ -16,7 +16,7 @@ std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names)
 
 std::string full_operator(const ::onnx::NodeProto& node);  // "com.microsoft::Gelu", "my::f.overload"
 std::string given_by(const ::onnx::NodeProto& node);       // the first output that it gives
-std::string title_of(const ::onnx::NodeProto& node);       // its name, or else what it gives, or its operator
+std::string title_of(const ::onnx::NodeProto& node);       // its name, or else its output, or its operator
 std::string title_of(const ::onnx::FunctionProto& function);
 
 }  // namespace compatcheck::model_tools
