@@ -37,7 +37,7 @@ class GraphIndex {
   bool is_initializer(const std::string& value) const { return initializers_.contains(value); }
   bool is_input(const std::string& value) const {
     return inputs_.contains(value);
-  }  // also of an initializer that is an input too
+  }  // true for an initializer that is an input, too
   bool is_output(const std::string& value) const { return outputs_.contains(value); }
   bool is_value(const std::string& value) const { return is_input(value) || is_initializer(value) || producer(value); }
   // Whether it depends on an input; what doesn't is the same in every run.
