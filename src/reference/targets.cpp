@@ -156,7 +156,7 @@ std::optional<std::string> explain_target(const std::string& subject, const Refe
 std::vector<std::string> engine_names() {
   std::vector<std::string> names;
   for (const auto& one : engines::shipped())
-    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);  // a version each
+    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);  // engines have one entry for each version
   return names;
 }
 
