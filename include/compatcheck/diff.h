@@ -74,7 +74,8 @@ struct Difference {
   int exit_code = 0;  // exit_findings where something is new, exit_unreadable where elements can't be compared
 };
 
-// Files: .onnx, TorchScript, or a JSON report, one or several (also one a line). Throws ModelError for what can't be read.
+// Files: .onnx, TorchScript, or JSON reports (one, a list, or one on each line). Throws ModelError for a file that can't be
+// read.
 Difference diff(const std::filesystem::path& before, const std::filesystem::path& after, const DiffOptions& options = {});
 
 }  // namespace compatcheck

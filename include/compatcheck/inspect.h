@@ -29,7 +29,7 @@ struct InspectOptions {
 
 using Scalar = std::variant<std::int64_t, double, bool, std::string>;
 
-// Statistics of the finite elements, in double; absent where there are none.
+// Statistics of the finite elements, in double; absent if there are none.
 struct TensorStatistics {
   std::optional<double> min, max, mean, std;
   std::uint64_t zeros = 0, nan = 0, inf = 0;

@@ -61,12 +61,12 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
 // CheckOptions has them).
 void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets);
 
-// How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node
-// numbers and lines aren't in it, so that it outlives edits. If entries name the same nodes, the largest number counts.
+// The number of nodes of a model that each rule reported, by operator and module: known findings, which don't fail the gate.
+// It contains no node numbers and lines, so that it outlives edits. If entries name the same nodes, the largest number counts.
 class Baseline {
  public:
   struct Entry {
-    // Its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt.
+    // The path as given, without "./" and the like: models/a.pt equals ./models/a.pt, but not /home/me/models/a.pt.
     std::string model{};
     int opset = 0;
     std::string target{}, rule{}, op{}, module{};
@@ -81,7 +81,7 @@ class Baseline {
   std::vector<Entry> entries_;
 };
 
-// Throws UsageError for a file that can't be read or is no baseline, with the place of what is wrong in it.
+// Throws UsageError for a file that can't be read or is no baseline, with the place of the error.
 Baseline read_baseline(const std::filesystem::path& file);
 std::string to_json(const Baseline& baseline);  // the same baseline gives the same bytes
 
@@ -110,8 +110,8 @@ class Policy {
   // are too high. If one opset is enough for the last model, all reports of this model get them, because any may decide. Entries
   // for models, opsets or engines that the run doesn't have are skipped.
   void finish(std::span<Report> reports);
-  // With `accept_all`: what the run found. Otherwise the old baseline, with numbers lowered to what the run found. Entries for
-  // models, opsets and engines that the run didn't check stay in both cases.
+  // With `accept_all`: the findings of the run. Otherwise the old baseline, with numbers lowered to those of the run. Entries
+  // for models, opsets and engines that the run didn't check stay in both cases.
   Baseline baseline_of_run() const;
 
  private:

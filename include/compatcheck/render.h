@@ -48,7 +48,7 @@ std::string render_totals(std::span<const Report> reports, const RenderOptions& 
 // keys, for text that is no report or was cut short.
 std::vector<Report> read_reports(std::string_view text);
 
-// The findings of the text report alone, by section; with `quiet` those that fail the gate. Empty: there are none.
+// The findings of the text report, by section; with `quiet` only those that fail the gate. Empty: there are none.
 std::string render_findings(const Report& report, const RenderOptions& options = {});
 
 // Describes the model that convert() wrote: "opset 17 · 69 nodes · 46.8 MB", and a line each for dynamic dimensions, functions

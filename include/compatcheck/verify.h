@@ -36,9 +36,9 @@ struct VerifyOptions {
   std::optional<double> atol{};
   std::optional<double> least_cosine{};  // --require cosine>=X
   std::uint64_t seed = 0;                // seed of the inputs
-  // At least, each with inputs of its own. Dimensions that are named and not fixed (`convert.dims`) have a size that the file was
-  // traced with, or at which its windows fit; then all of them have another one together, and each by itself. Examples
-  // (inputs_from) are run as they are, and for other sizes with elements repeated or cut off. At least 1.
+  // Minimum number of runs, at least 1, each with inputs of its own. Named dimensions that `convert.dims` doesn't fix start at
+  // a size of the trace, or one at which their windows fit; later runs change all of them together, and each by itself.
+  // Examples (inputs_from) are run unchanged, and for other sizes with elements repeated or cut off.
   int runs = 3;
   bool bisect = false;               // find the operator that causes a mismatch
   std::filesystem::path repro{};     // --repro: a folder for the smallest failing case; implies `bisect`
