@@ -54,7 +54,7 @@ struct BadValue {
 
 struct Bisected {
   std::optional<BadValue> bad;      // none: every operator is within tolerance by itself
-  const ir::Value* tied = nullptr;  // the first one that names others of equal elements
+  const ir::Value* tied = nullptr;  // the first value that names other, equally large elements
   std::uint64_t runs = 0;           // runs of the graph in TorchScript
   std::uint64_t compared = 0;       // values
   std::uint64_t bytes = 0;          // size of all intermediate values

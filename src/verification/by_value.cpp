@@ -185,7 +185,7 @@ class FaultSearch {
     return seen;
   }
 
-  // The file's nodes from what is paired to the value.
+  // The file's nodes between paired values and this value.
   std::optional<Segment> segment_to(const std::string& name, std::map<std::string, std::vector<std::int64_t>> sizes = {}) const {
     std::set<std::string> cut = pairs_.paired_names();
     for (const auto& [value, output] : bad_) cut.erase(output);
@@ -204,7 +204,8 @@ class FaultSearch {
     });
   }
 
-  // Where the file has this value, wrong: given TorchScript's there, it computes what follows right.
+  // Finds a place where the file has this value, but wrong: with TorchScript's value there, the file computes the rest
+  // correctly.
   bool find_place(const ir::Value* value) {
     const Region region = region_of(value);
     const Values before = all_before(region.before);

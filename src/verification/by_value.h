@@ -1,4 +1,4 @@
-// Bisecting a file whose names tell nothing: values of both sides are paired by what they hold.
+// Bisecting a file whose names identify nothing: values of both sides are paired by their elements.
 #pragma once
 
 #include <string>

@@ -30,12 +30,12 @@ struct Taken {
 
   onnx_file::Skeleton skeleton;
   onnx_file::Scopes scopes;
-  // Both cache what they find.
+  // Both cache their results.
   mutable onnx_file::ExternalFiles externals;
   mutable onnx_file::ValueTypes types;
 };
 
-// Nodes from the wanted values back to what is cut, in the order of the file.
+// Collects the nodes from the wanted values back to the cut, in the order of the file.
 class Cutting {
  public:
   Cutting(const Taken& model, const OnnxGraph::Request& request) : model_(model), request_(request) {}

@@ -1,4 +1,4 @@
-// Which values an input may have, by what consumes it: indices stay inside of what they index.
+// Valid values of an input, from the operators that consume it: indices stay inside of the dimension that they index.
 #pragma once
 
 #include <optional>

@@ -89,7 +89,7 @@ std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, con
   return others;
 }
 
-// compatcheck wrote the file, and most of what it names so now is there.
+// compatcheck wrote the file, and it still contains most of the names.
 bool names_fit(const Known& known, const OnnxGraph& onnx) {
   if (onnx.producer() != "compatcheck") return false;
   std::size_t made = 0, there = 0;
@@ -136,7 +136,7 @@ FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& g
           .repro = {}};
 }
 
-// The model as it is, where no part of it fails by itself.
+// Writes the whole model if no part of it fails by itself.
 void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& made) {
   std::vector<std::string> wanted;
   NamedValues outputs;

@@ -26,7 +26,7 @@ class InnerValues {
     std::vector<Values> each_;
   };
 
-  // `wanted`: those that are ever asked for.
+  // `wanted`: all values that may be requested.
   InnerValues(const BisectInput& input, const std::unordered_set<const ir::Value*>& wanted);
 
   bool holds_all() const { return !survey_.too_many; }

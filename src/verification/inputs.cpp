@@ -112,7 +112,7 @@ class Maker {
     return std::ranges::any_of(examples_, [&](const auto& leaf) { return leaf.name.starts_with(name + "."); });
   }
 
-  // `member_fact`: what is known of it as a member of what holds it.
+  // `member_fact`: the value's fact as a member of its container.
   ir::Constant argument(const Fact& member_fact, const ir::TypeRef& type, const std::string& name) {
     const auto prepared = prepared_.find(name);
     if (prepared != prepared_.end()) domain_ = domain_of(prepared->second, facts_);
@@ -139,7 +139,7 @@ class Maker {
     return made;
   }
 
-  // A Python number stands for a float where one is wanted.
+  // A Python number counts as a float if a float is required.
   static ir::Constant typed(const ir::Constant& given, const ir::TypeRef& type) {
     const ir::TypeRef& held = ir::without_optional(type);
     if (const auto* list = given.get<ir::ListConstant>(); list && ir::is(held, TypeKind::list)) {
@@ -243,7 +243,7 @@ class Maker {
     }
   }
 
-  // An example's, but for those of named dimensions.
+  // The example's sizes, except those of named dimensions.
   Dims other_dims(const ir::TensorView& example, const symbolic::Shape& shape) const {
     Dims dims = example.sizes;
     for (std::size_t dim = 0; dim < dims.size(); ++dim)

@@ -32,8 +32,8 @@ class Judge {
   // Compares TorchScript with itself: outputs that differ can't be compared with anything, and a finding reports them.
   bool is_random(const Expected& expected);
 
-  // All outputs of a run; false where one doesn't pass. `plain`: the outputs of the runtime without its own rewriting of the
-  // graph, asked for where these may be at fault; nullopt where it doesn't run so.
+  // All outputs of a run; false if one doesn't pass. `plain`: the outputs of the runtime without its graph optimizations,
+  // requested if these may be at fault; nullopt if it doesn't run without them.
   using Plain = std::function<std::optional<std::vector<Pair>>()>;
   bool judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain);
 

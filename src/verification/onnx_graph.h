@@ -1,4 +1,4 @@
-// An ONNX file as bisecting sees it: what makes each value, and models of some of its values alone.
+// An ONNX file for bisecting: the node of each value, and models of parts of the graph.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct MainValue {
 // A name that several bodies use for values of their own can't be requested; nodes read the right value.
 class OnnxGraph {
  public:
-  // Throws ModelError for what is no ONNX model. Weights, in the file or beside it, are read when a segment wants them.
+  // Throws ModelError for a file that isn't an ONNX model. Weights, in the file or beside it, are read when a segment needs
+  // them.
   OnnxGraph(const std::filesystem::path& file, const ir::Watch& watch);
   ~OnnxGraph();
   OnnxGraph(OnnxGraph&&) noexcept;

@@ -41,7 +41,7 @@ bool fits_number(const OnnxGraph::Given& given, const ir::TypeRef& type, std::si
   return ir::is(type, floating) && (given.dtype == ir::DType::f32 || given.dtype == ir::DType::f64);
 }
 
-// An argument of this type may be what the file takes.
+// An argument of this type may be this input of the file.
 bool fits(const OnnxGraph::Given& given, const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   if (!held || !given.dtype || !given.shape) return false;

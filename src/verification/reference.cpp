@@ -332,7 +332,8 @@ void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant v
     leaf->second = std::move(value);
 }
 
-// As the ONNX model gives it, complex tensors as pairs: the result, and then the attributes' values after the call.
+// The result in the form of the ONNX model's outputs, complex tensors as pairs, and then the attributes' values after the
+// call.
 ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
   const auto outputs = prepared_.graph.outputs();
   ir::Constant result =

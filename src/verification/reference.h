@@ -55,11 +55,11 @@ class Reference {
   // The first that holds at `from` and breaks where `name` alone has each of these other sizes. The model's assertions, and
   // equations of sizes alone, are the model's own and don't count.
   std::optional<FixedTie> fixed_tie(const std::string& name, const Sizes& from, const std::vector<Sizes>& others) const;
-  // The user's own inputs: what they hold is never made anew.
+  // The user's own inputs: values in them are never made.
   bool has_examples() const { return !examples_.empty(); }
 
-  // Inputs that PyTorch takes, at sizes that are likely, and what it makes of them. nullopt: it takes none at the sizes that
-  // the user fixed, and some at others (misfits). Throws ModelError where it takes none.
+  // Inputs that PyTorch accepts, at likely sizes, and its result. nullopt: it accepts none at the sizes that the user fixed,
+  // but some at others (misfits). Throws ModelError if it accepts none.
   std::optional<Expected> first();
   const std::vector<Misfit>& misfits() const { return misfits_; }
 
@@ -69,8 +69,8 @@ class Reference {
   std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool vary_numbers = false);
   bool has_open_numbers() const { return maker_.has_open_numbers(); }
 
-  // The same call on inputs, or with weights, that are rounded differently: how far its result moves is what the model makes of
-  // rounding. nullopt: that doesn't run, or it takes no floats.
+  // The same call with inputs, or weights, that are rounded differently: the change of the result is the model's own rounding
+  // noise. nullopt: it doesn't run, or it has no float inputs.
   enum class Nudged : std::uint8_t { inputs, weights, inputs_in_half };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 

@@ -35,13 +35,13 @@ constexpr std::int64_t widest_step = 64;
 constexpr std::int64_t longest_list = 16;
 constexpr std::size_t most_first = 200;
 
-// A dimension of a value in the graph, and what reads it.
+// A dimension of a value in the graph, and the size that its reader requires.
 struct Window {
   Dim size;
   std::int64_t least = 1;  // smallest size at which the window fits
 };
 
-// The smallest at which every window that hangs on this name alone lies inside of what it slides over.
+// The smallest size at which every window that depends on this name alone fits into its input.
 std::int64_t smallest_at_which(const std::vector<Window>& windows, const std::string& name) {
   const auto fits = [&](std::int64_t size) {
     return std::ranges::all_of(windows, [&](const Window& window) {
@@ -132,7 +132,7 @@ std::vector<Sizes> SizePlan::first() const {
   return all;
 }
 
-// The least by which it grows so that every size that follows it is another: a stride swallows what is less.
+// The smallest increase that changes every size that depends on it: a stride may round a smaller one off.
 std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
   std::vector<std::pair<const Dim*, std::int64_t>> before;
   for (const auto& [size, names] : followed_)

@@ -19,8 +19,8 @@ class SizeSearch;
 
 class SizePlan {
  public:
-  // `names` in the order in which inputs have them; `fixed` by the user; `seen` by the trace or in examples. `search` knows what
-  // is demanded of them, and must outlive the plan.
+  // `names` in the order of the inputs; `fixed` by the user; `seen` in the trace or in examples. `search` has the demands on
+  // them, and must outlive the plan.
   SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph, const symbolic::FactTable& facts,
            SizeSearch& search);
 

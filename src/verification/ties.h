@@ -1,4 +1,4 @@
-// Indices of what is equally large: sort, topk and argmax may name either.
+// Indices of equally large elements: sort, topk and argmax may name any of them.
 #pragma once
 
 #include <optional>

@@ -52,7 +52,7 @@ class Verifying {
     made_.assumed = prepared_.assumed;
   }
 
-  // A file of the user's; what isn't whole isn't the runtime's fault.
+  // Verifies the user's file. A file with missing parts isn't the runtime's fault.
   Verification run_given(const std::filesystem::path& onnx, bool with_its_inputs) {
     if (with_its_inputs) reference_.inputs_of(onnx.string());
     {
