@@ -56,7 +56,7 @@ void prelu(Emission& e) {
   e.give(with_slope(e, x, slope));
 }
 
-// A slope that is known only when the model runs may be infinite: it isn't multiplied by the zeros of what is positive.
+// A slope that is known only at run time may be infinite: zeros of positive elements must not be multiplied by it.
 void leaky_relu(Emission& e) {
   const Value x = self(e);
   if (e.call.number("negative_slope")) return e.give(leaky(e, x, e.number("negative_slope")));

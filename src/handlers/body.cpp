@@ -88,7 +88,7 @@ class PutIn {
 
   Values function(const FunctionProto& function, const Values& inputs, const Bound& given) {
     if (++depth_ > deepest) throw Refusal{"its row's ONNX text calls functions in a circle"};
-    // A list is given member by member: what has no name in the text would be lost.
+    // A list is passed member by member: members without a name in the text would be lost.
     if (inputs.size() > static_cast<std::size_t>(function.input_size()))
       throw Refusal{"its row gives " + std::to_string(inputs.size()) + " inputs, " + function.name() +
                         " in its ONNX text takes " + std::to_string(function.input_size()),
@@ -202,7 +202,7 @@ class PutIn {
     return build_.control(node.op_type(), inputs, arguments, dtypes, sequences);
   }
 
-  // A Loop's body takes (trip, condition, carried…), a Scan's what is carried and scanned, an If's nothing.
+  // A Loop's body has the inputs (trip, condition, carried…), a Scan's the carried and scanned values, an If's none.
   Values graph(const GraphProto& graph, const Values& inputs, Scope scope, const Bound& attributes, bool loop) {
     static const std::vector<onnx::Dimension> single;
     for (int i = 0; i < graph.input_size(); ++i) {

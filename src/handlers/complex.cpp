@@ -33,7 +33,7 @@ void real_angle(Emission& e) {
 
 // ---- Operands
 
-// The dtype of the parts in which the call computes: of the result, or of what is compared.
+// The dtype of the parts in which the call computes: that of the result, or of the compared tensors.
 DType part_dtype(const Emission& e) {
   if (ir::is_complex(e.output_dtype())) return symbolic::real_part(e.output_dtype());
   symbolic::Promotion promotion;

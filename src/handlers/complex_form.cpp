@@ -95,7 +95,7 @@ class RealCall {
   std::map<const ir::Value*, Operand> operands_;
 };
 
-// The arguments with parts. One tensor in two places can't have parts in one of them alone.
+// The arguments with parts. A tensor that is passed twice has parts in both places or in neither.
 std::vector<const ir::Value*> arguments_of(const Emission& e, const mapping::ComplexForm& form) {
   std::vector<const ir::Value*> made;
   for (const std::string& argument : form.arguments)

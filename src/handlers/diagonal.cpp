@@ -17,8 +17,8 @@ Values sizes_before(Emission& e, const Value& value, const Shape& shape, std::si
 
 // ---- The diagonal of two dimensions, which go to the end
 
-// Returns the diagonal of the last two dimensions: by position where the sizes are known; otherwise every (columns + 1)-th
-// element of what the diagonal's square and more holds.
+// Returns the diagonal of the last two dimensions: by position if the sizes are known; otherwise every (columns + 1)-th
+// element of a part that contains the diagonal's square.
 Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t offset) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto rows = shape[shape.size() - 2].number(), columns = shape.back().number();

@@ -61,7 +61,7 @@ Value tail_of_error(Emission& e, const Value& size) {
   return multiply(e, scaled_tail_of_error(e, size), node(e, "Exp", node(e, "Neg", multiply(e, size, size))));
 }
 
-// Whole where one plus x loses digits of x: what is lost comes back divided by the sum.
+// log(1 + x) with all digits: the part of x that 1 + x loses is added, divided by the sum.
 Value corrected_log(Emission& e, const Value& x) {
   const Value sum = plus(e, x, 1), logarithm = node(e, "Log", sum);
   const Value lost = subtract(e, x, plus(e, sum, -1));

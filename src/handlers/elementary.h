@@ -1,5 +1,5 @@
-// Elementwise operations with PyTorch's meaning, at any opset and for any dtype: what stands in where an opset's operator lacks
-// the dtype, and what keeps NaN as PyTorch does. The operands of one call have one dtype and broadcast.
+// Elementwise operations with PyTorch's meaning, at any opset and for any dtype: they replace operators that lack the dtype at
+// an opset, and treat NaN as PyTorch does. The operands of one call have one dtype and broadcast.
 #pragma once
 
 #include <initializer_list>
@@ -41,7 +41,7 @@ Value logical_and(Emission& e, const Value& a, const Value& b);
 Value logical_or(Emission& e, const Value& a, const Value& b);
 Value truth(Emission& e, const Value& value);  // differs from 0, as NaN does
 
-// ---- Comparisons: false where an operand is NaN, but for not_equal
+// ---- Comparisons: false if an operand is NaN, except not_equal
 Value less(Emission& e, const Value& a, const Value& b);
 Value greater(Emission& e, const Value& a, const Value& b);
 Value less_equal(Emission& e, const Value& a, const Value& b);
@@ -50,7 +50,7 @@ Value equal(Emission& e, const Value& a, const Value& b);
 Value not_equal(Emission& e, const Value& a, const Value& b);
 Value is_nan(Emission& e, const Value& floating);
 Value is_infinite(Emission& e, const Value& floating);
-Value is_negative(Emission& e, const Value& value);  // the sign bit, but for that of a NaN
+Value is_negative(Emission& e, const Value& value);  // the sign bit, except that of a NaN
 
 // ---- Selection
 Value where(Emission& e, const Value& condition, const Value& then, const Value& otherwise);

@@ -32,7 +32,7 @@ using onnx::Refusal;
 using symbolic::Dim;
 using symbolic::Shape;
 
-// The end of a slice that goes to the last element.
+// The end of a slice that includes the last element.
 inline constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 struct Wanting {

@@ -1,4 +1,4 @@
-// Fourier transforms of several dimensions, and what goes with them.
+// Fourier transforms of several dimensions, and related operators.
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/fourier.h"

@@ -45,8 +45,8 @@ Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Int
   return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(times.size()), last - first}, made));
 }
 
-// The imaginary parts, [batch, frames, bins]. A Fourier transform never looks at what a sine of 0 would multiply: the points at
-// the start and in the middle of a frame, the lowest and the highest bin. So NaN there stays out.
+// The imaginary parts, [batch, frames, bins]. A Fourier transform ignores elements that a sine of 0 would multiply (the points
+// at the start and in the middle of a frame, the lowest and the highest bin), so that NaN there has no effect.
 Value imaginary(Emission& e, const Value& windowed, const Frames& frames, const Value& still) {
   Ints times;
   for (std::int64_t t = 1; t < frames.points; ++t)
@@ -137,7 +137,7 @@ Value overlapped(Emission& e, const Value& frames, const Value& kernel, std::int
   return e.node("ConvTranspose", {frames, kernel}, {{"strides", Ints{hop}}});
 }
 
-// `beyond`: what stands behind the last frame.
+// `beyond`: value of the samples after the last frame.
 Value trimmed(Emission& e, const Value& samples, const Frames& frames, double beyond) {
   const std::int64_t start = e.boolean("center") ? frames.points / 2 : 0;
   if (!e.given("length")) return start == 0 ? samples : part(e, samples, 2, start, -start);

@@ -38,7 +38,7 @@ Value constant_matrix(Emission& e, const Matrix& matrix, DType dtype) {
     for (std::int64_t k = 0; k < columns; ++k) {
       const std::int64_t place = t * k % points;
       const double angle = 2 * std::numbers::pi * static_cast<double>(place) / static_cast<double>(points);
-      // Exact where the sine is 0: no element has a share in what it doesn't belong to.
+      // Exactly 0 where the sine is 0, so that no element contributes where it must not.
       const double wave = matrix.wave == Wave::cosine ? std::cos(angle) : 2 * place == points || place == 0 ? 0 : std::sin(angle);
       made.push_back(matrix.factor * (twice ? 2 : 1) * wave);
     }

@@ -277,8 +277,8 @@ Ints rest_of(std::int64_t rank, const Ints& over) {
   return dims;
 }
 
-// The dimension in two: as many sums as the other tensor has elements, [n, 1] where the sizes are equal and [1, n] where one of
-// them is 1.
+// Splits the dimension in two: as many sums as the other tensor has elements, [n, 1] if the sizes are equal and [1, n] if one
+// of them is 1.
 Value parted_by_size(Emission& e, const Value& x, std::int64_t rank, std::int64_t axis, const Value& size, const Value& against) {
   const auto marked = e.build.plumbing();
   const Value one = e.integers({1});

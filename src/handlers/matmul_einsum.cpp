@@ -29,7 +29,7 @@ std::string labels_of(std::string_view term, std::int64_t rank) {
   return labels.append(term.substr(dots + 3));
 }
 
-// Without "->" the result has what stands once, in alphabetical order, after what an ellipsis hides.
+// Without "->" the result has the letters that occur once, in alphabetical order, after the dimensions of an ellipsis.
 std::string implied_result(const std::vector<std::string>& operands) {
   std::map<char, int> count;
   for (const auto& labels : operands)

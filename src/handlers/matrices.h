@@ -24,7 +24,7 @@ struct Matrices {
 Matrices matrices(Emission& e, std::string_view tensor, DType dtype, std::int64_t rank = 0);
 Matrices matrices(Emission& e, const Value& value, std::int64_t rows, std::int64_t columns);  // one matrix
 Matrices transposed(Emission& e, const Matrices& x);
-DType wider(DType dtype);  // f64 for f32: what a whole elimination is computed in
+DType wider(DType dtype);  // f64 for f32: the dtype of a whole elimination
 
 // ---- One row or column, [.., 1, n] or [.., m, 1]; its position is an i64 vector of one, or marked in a mask of rows
 Value place_of_trip(Emission& e, const Value& trip);  // position of the loop's current row or column

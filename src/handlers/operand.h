@@ -48,7 +48,7 @@ struct Object {
   const ir::Object* object = nullptr;
   const ir::Program* program = nullptr;
 };
-// A tensor of PyTorch's quantized dtypes: its integers, and what they stand for. Per channel if `axis` is set.
+// A tensor of PyTorch's quantized dtypes: its integers, scale and zero point. Per channel if `axis` is set.
 struct Quantized {
   Value integers, scale, zero_point;
   std::optional<std::int64_t> axis;

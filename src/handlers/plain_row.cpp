@@ -124,7 +124,7 @@ void add_input(Emission& e, const Binding& binding, Values& inputs) {
   }
 }
 
-// Whole numbers where floats are wanted are floats.
+// Integers become floats if the attribute requires floats.
 onnx::Argument literal(const Binding& binding, onnx::AttributeType type) {
   const std::vector<Literal>& literals = binding.constant;
   const bool is_list = binding.constant_is_list;

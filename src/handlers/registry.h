@@ -55,7 +55,7 @@ Registry shipped_handlers();
 // Emits a row that is one ONNX operator from the row alone: inputs, attributes, casts by the operator's `facts:` word.
 void emit_row(Emission& emission);
 bool is_plain(const mapping::Row& row);  // the row is one ONNX operator
-// An argument that the row doesn't speak of and that the call doesn't leave at its default: emit_row would drop it. Empty if
+// An argument that the row doesn't mention and that doesn't have its default in the call: emit_row would drop it. Empty if
 // there is none.
 std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call);
 

@@ -57,7 +57,7 @@ Value by_taps(Emission& e, const Job& job) {
 
 // ---- Positions of sizes that only the model knows
 
-// min(floor(place · (size / places)), size - 1) in single precision, as PyTorch's kernels compute it but for doubles.
+// min(floor(place · (size / places)), size - 1) in single precision, as in PyTorch's kernels except those for doubles.
 Value nearest_positions(Emission& e, const Job& job, std::size_t dimension) {
   const auto marked = e.build.plumbing();  // would be a constant if its size were known
   const auto at = static_cast<std::int64_t>(dimension);

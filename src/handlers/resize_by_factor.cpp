@@ -39,8 +39,8 @@ Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::si
   return e.build.gather(input, cells, axis);
 }
 
-// Resize cuts off the size in single precision: where that is too small the factor is the next larger one, and what is too much
-// is sliced off. Neighbouring factors give the same within rounding, places by cells don't.
+// Resize truncates the size in single precision: if the result is too small, the next larger factor is used, and the surplus
+// is sliced off. Neighbouring factors give the same result within rounding; positions in whole cells would not.
 Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
   Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
   for (std::size_t i = 0; i < job.dims(); ++i) {

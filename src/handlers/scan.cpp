@@ -1,4 +1,4 @@
-// Step by step along a dimension: running products and extremes, and what a running sum is made of.
+// Step by step along a dimension: running products and extremes, and the parts of a running sum.
 #include <algorithm>
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace {
 
 // ---- Scan
 
-// `self` without the dimension, as ONNX Runtime wants it stated for a body.
+// `self` without the dimension: ONNX Runtime requires this shape in a body.
 std::vector<onnx::Dimension> slice_shape(Emission& e, std::int64_t axis) {
   std::vector<onnx::Dimension> dims;
   for (const Dim& dim : e.shape("self")) dims.push_back({dim.number(), {}});

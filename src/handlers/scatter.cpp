@@ -282,7 +282,7 @@ Writing rows_of(Emission& e, std::string_view source) {
   return w;
 }
 
-// Every operator but the comparison wants an index as large as the source.
+// Every operator except the comparison requires an index as large as the source.
 void give_rows(Emission& e, Writing w, const Shape& source_shape, Reduction reduction, bool include_data = true) {
   if (writes_nothing(w)) return e.give(e.tensor("self"));
   if (!compares(e, reduction)) {

@@ -43,7 +43,7 @@ Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size);
 
 // Reshapes to `to` by constants if that is enough, else to the sizes that `sizes` computes. A null shape has an unknown rank.
 Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
-// To the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size of that place, −1 is what is left.
+// Reshapes to the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size at its index, −1 is inferred.
 Value reshape_parts(Emission& e, const Value& value, const Values& parts);
 // The parts as one vector; neighbouring constants become one.
 Value joined(Emission& e, const Values& parts);

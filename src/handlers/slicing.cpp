@@ -79,7 +79,7 @@ void narrow(Emission& e) {
   e.give(sliced(e, self, axis, first, sum(e, first, length)));
 }
 
-// ---- Parts replaced: what is before, the new part, what is after
+// ---- Parts replaced: the part before, the new part, the part after
 
 Value around(Emission& e, std::int64_t axis, const Value& part, const Value& start, const Value& end) {
   const Value self = e.tensor("self");
@@ -163,7 +163,7 @@ void slice_scatter(Emission& e) {
   } else if (first && last && (first->front() < 0) == (last->front() < 0)) {
     end = e.integers({std::max(first->front(), last->front())});
   } else if (!(first && first->front() == 0) && !(last && last->front() == to_end)) {
-    // Which of the bounds comes first depends on the size: the part begins behind what is kept before it.
+    // Which of the bounds is smaller depends on the size: the part begins after the kept part before it.
     const Value before = sliced(e, e.tensor("self"), axis, e.integers({0}), start);
     start = size_at(e, before, axis);
     end = sum(e, start, size_at(e, e.tensor("src"), axis));

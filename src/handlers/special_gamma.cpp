@@ -1,5 +1,6 @@
-// The gamma function's logarithm and its derivatives, and Hurwitz's zeta function, all in double precision. PyTorch's formulas,
-// but for loops up to a bound: those have a fixed number of terms here. Source: ATen/native/Math.h, and the Cephes Math Library.
+// The gamma function's logarithm and its derivatives, and Hurwitz's zeta function, all in double precision. PyTorch's
+// formulas, except that its loops up to a bound have a fixed number of terms here. Source: ATen/native/Math.h, and the Cephes
+// Math Library.
 #include <cmath>
 #include <functional>
 #include <iterator>

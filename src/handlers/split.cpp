@@ -73,7 +73,7 @@ Value cut(Emission& e, const Value& value, std::int64_t axis, const Value& lengt
   });
 }
 
-// PyTorch cuts what is empty, too: into pieces without elements.
+// PyTorch splits an empty dimension, too: into pieces without elements.
 Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const Value& pieces_of_nothing) {
   const Value nothing = e.integers({0}), empty = e.cast(e.node("Equal", {size, nothing}), DType::i64);
   const Value by = maximum(e, step, e.integers({1})), end = sum(e, size, product(e, empty, pieces_of_nothing));
@@ -81,7 +81,7 @@ Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const 
   return maximum(e, minimum(e, difference(e, size, starts), by), nothing);
 }
 
-// Pieces of `step`, the last one what is left.
+// Pieces of `step` elements; the last one has the rest.
 void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step,
                 const std::function<Value()>& pieces_of_nothing) {
   const auto sizes = piece_sizes(e, axis);

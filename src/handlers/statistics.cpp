@@ -203,7 +203,7 @@ void bincount(Emission& e) {
   const auto count = [&](const Value& all) {
     return e.node("Add", {e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1})});
   };
-  // OneHot wants a class: of no elements there is none.
+  // OneHot requires a class, and without elements there is none.
   const bool empty = may_be_empty(e.shape("self"), {0});
   const Value depth = count(e.build.concat(empty ? Values{x, least, e.integers({0})} : Values{x, least}, 0));
   const auto give = [&](const Value& counts) {

@@ -202,7 +202,7 @@ void movedim(Emission& e) {
 
 // ---- Windows
 
-// Where each window begins, and what is in it.
+// Start and contents of each window.
 Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::int64_t step) {
   if (const auto whole = e.size("self", axis)) {
     Ints positions;

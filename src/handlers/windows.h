@@ -20,7 +20,7 @@ struct Windows {
   Ints pads() const;  // in ONNX's order
 };
 
-// Refusal where a size or a step is none.
+// Throws Refusal for sizes and steps that PyTorch doesn't support.
 void demand_possible(const Windows& windows);
 
 // A tensor of `dims` dimensions to slide over behind (batch, channels); the batch may be missing.
