@@ -50,7 +50,7 @@ bool has_several_forms(const ir::Node& node, const conversion::Context& context)
                                [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
 }
 
-// The text of a graph may say what a call gives; a guess in the row would overrule it.
+// The text of a graph may state the results of a call; a guess in the row would override it.
 bool says_results(const ir::Node& node) {
   return std::ranges::all_of(node.outputs(), [](const ir::Value* output) {
     const auto& type = output->type();

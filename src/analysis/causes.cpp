@@ -37,7 +37,7 @@ bool handles_no_tensors(const ir::Node& node) {
   return !node.inputs().empty() && is_container_value(node.input(0));
 }
 
-// And what they are asked with: texts that are computed.
+// Operators on dictionaries, or on their keys: texts that are computed.
 bool handles_dictionaries(const ir::Node& node) {
   const auto is_dict = [](const ir::Value* value) {
     const ir::TypeRef& held = ir::without_optional(value->type());
@@ -129,7 +129,7 @@ bool Causes::fails(Node node) const {
   return outcome != outcomes_.end() && is_failure(*outcome->second);
 }
 
-// Were the length of what it runs over known, the loop would be unrolled, and the write have a form.
+// If the length of the loop were known, the loop would be unrolled, and the write have a form.
 bool Causes::is_of_loop(const Outcome& outcome) const {
   for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
     if (block->owner()->is("prim::Loop") && !is_settled(block->owner()->input(0))) return true;
@@ -156,7 +156,7 @@ bool Causes::may_follow(const Outcome& outcome) const {
 bool Causes::is_settled(const ir::Value* value) const {
   if (ir::constant_of(value)) return true;
   const symbolic::Fact& fact = context_.facts.of(value);
-  if (symbolic::is_complex(fact)) return false;  // perhaps no call of ONNX gives it
+  if (symbolic::is_complex(fact)) return false;  // ONNX may have no operator for it
   if (const auto* tensor = fact.tensor()) return tensor->dtype && tensor->shape;
   return symbolic::is_constant(fact);
 }
@@ -207,7 +207,7 @@ std::vector<const ir::Value*> Causes::followed(const Outcome& outcome) const {
   return waiting;
 }
 
-// The nearest failure on the way back from the values, by way of what isn't known.
+// The nearest failure on the way back from the values, through unknown ones.
 Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node self, std::vector<std::uint32_t>* inputs) const {
   std::unordered_set<const ir::Value*> seen;
   for (std::size_t at = 0; at < waiting.size() && seen.size() < most_looks; ++at) {

@@ -18,7 +18,7 @@ class Causes {
  public:
   Causes(const conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes);
 
-  // The failure that this one follows from; null if it stands by itself, or is none.
+  // The failure that this one follows from; null if it has no cause, or isn't a failure.
   const conversion::Outcome* root_of(const conversion::Outcome& outcome) const;
   // The model's inputs that it follows from instead, in order: lists of unknown length.
   std::vector<std::uint32_t> inputs_of(const conversion::Outcome& outcome, int farthest = 16) const;

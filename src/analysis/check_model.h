@@ -1,4 +1,4 @@
-// A check, with what it has prepared: convert writes the same graph.
+// A check, with the prepared graph: convert writes the same graph.
 #pragma once
 
 #include <span>

@@ -53,7 +53,7 @@ WrittenModel described(const onnx::Model& model, const onnx::Written& written) {
   return made;
 }
 
-// The same sizes from two values: one may know what the other doesn't.
+// Merges the same sizes from two values: one may have sizes that the other doesn't know.
 void add_known(std::vector<onnx::Dimension>& shape, const std::vector<onnx::Dimension>& more) {
   if (shape.size() != more.size()) return;
   for (std::size_t i = 0; i < shape.size(); ++i)

@@ -24,8 +24,8 @@ std::string without_placeholders(std::string pattern) {
   return pattern;
 }
 
-// Parts of the message that only a run of the model knows are shown as "…". Its end may be missing if it is longer than what is
-// shown: texts added to themselves grow without bound.
+// Parts of the message that are known only at run time become "…". The end may be missing if the message is longer than the
+// part that is shown: texts added to themselves grow without bound.
 std::string message_of(const ir::Value* value) {
   std::string message;
   std::vector<const ir::Value*> open{value};

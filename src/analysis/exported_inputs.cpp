@@ -91,7 +91,7 @@ class StatedInputs {
   CheckOptions options() {
     apply_names();
     const auto stated = stated_sizes(options_.inputs, model_.graph, model_.defaults);
-    const auto facts = match_inputs(options_.inputs, model_.graph, model_.defaults);  // refuses what no model takes
+    const auto facts = match_inputs(options_.inputs, model_.graph, model_.defaults);  // throws for inputs that no model accepts
     for (std::size_t i = 0; i < stated.size(); ++i) apply_input(options_.inputs[i], stated[i], facts[i].fact);
     refuse_by_guards(with_numbers());
     CheckOptions settled = options_;
@@ -166,7 +166,7 @@ class StatedInputs {
     replace(names[0], std::to_string(*solved), option);
   }
 
-  // s77=4 → batch=4, where another option gave the symbol that name.
+  // s77=4 → batch=4, if another option gave the symbol that name.
   std::string with_name(const std::string& text) const {
     const auto [symbol, size] = named_size(text);
     const auto found = names_.find(symbol);

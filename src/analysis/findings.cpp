@@ -35,7 +35,7 @@ std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart
   return outcome.row && outcome.row->random ? "CC008" : "CC005";
 }
 
-// Attributes that a model keeps between calls are one thing to mend, however many there are.
+// Attributes that a model keeps between calls are one problem, however many there are.
 constexpr std::string_view keeps_attributes = "the model writes attributes, which keep their values from call to call";
 
 bool keeps_attribute(const Outcome& outcome) {
@@ -238,7 +238,7 @@ class FindingCollector {
     return finding;
   }
 
-  // One reason by itself; of several each with its operator.
+  // A single reason alone; several reasons each with their operator.
   static std::string spell(const std::vector<std::pair<std::string, std::string>>& reasons) {
     constexpr std::size_t most_shown = 3;
     const auto is_first = [&](const auto& reason) { return reason.second == reasons.front().second; };

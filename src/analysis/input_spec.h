@@ -28,8 +28,8 @@ struct NamedSize {
 };
 NamedSize named_size(const std::string& text);
 
-// Options for each tensor and number of a list, dictionary or tuple, with KEY for keys: "d.KEY=i64", "d.KEY.0=SPEC". `spec`: what
-// they say of a tensor.
+// Options for each tensor and number of a list, dictionary or tuple, with KEY for keys: "d.KEY=i64", "d.KEY.0=SPEC". `spec`:
+// the text for a tensor.
 std::vector<std::string> member_options(const std::string& name, const ir::TypeRef& type, const std::string& spec);
 // " for each KEY", where such options stand for several.
 std::string for_each_member(const ir::TypeRef& type);
@@ -43,8 +43,8 @@ std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a 
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph,
                                                 Defaulted defaults = {});
 
-// "NAME=N" texts. Throws UsageError for a name that no input has, for one given twice, for a size below 1. Names are those of
-// `inputs` and of what is assumed.
+// "NAME=N" texts. Throws UsageError for a name that no input has, for a duplicate, for a size below 1. Names are those of
+// `inputs` and of assumed sizes.
 void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs, std::span<const AssumedInput> assumed);
 
 }  // namespace compatcheck::analysis

@@ -24,7 +24,7 @@
 
 namespace compatcheck::analysis {
 
-// A file and what it was loaded with. Normalization doesn't change it, so a model is the same here in every StateMode.
+// A file and its load options. Normalization doesn't change it, so a model is the same here in every StateMode.
 struct LoadedFile {
   std::string path;  // as passed to load()
   frontend::Format format{};

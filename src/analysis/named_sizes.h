@@ -17,7 +17,7 @@ class NamedSizes {
   struct Name {
     std::string name;
     bool batch = false;                // first dimension of an input
-    std::vector<std::int64_t> likely;  // numbers to try: what the model was traced with first
+    std::vector<std::int64_t> likely;  // numbers to try: first those of the trace
   };
   struct Said {
     std::string input, text;  // "x", "x=f32:batch,3,16"

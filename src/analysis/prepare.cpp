@@ -24,7 +24,7 @@
 namespace compatcheck::analysis {
 namespace {
 
-// Each round of folding can only settle what the last one left; more than a few mean that nothing is gained.
+// Each round of folding can only settle what the last one left open; many rounds mean that nothing is gained.
 constexpr int fold_rounds = 16;
 
 const ir::Program* program_of(const Model::State& model) { return model.program ? &*model.program : nullptr; }

@@ -43,12 +43,12 @@ struct Prepared {
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
                  const std::vector<std::string>& members = {});
 struct PrepareOptions {
-  bool keep_assertions = false;  // branches that only raise stay, but for those that facts settle
+  bool keep_assertions = false;  // branches that only raise stay, except those that facts settle
 };
 // Another graph of the model's values: a part of it.
 Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,
                  const ir::Watch& watch, const PrepareOptions& how = {});
-// Model and what is prepared must outlive it.
+// The model and the prepared graph must outlive it.
 conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch,
                                ExportType type = ExportType::onnx);
 

@@ -36,7 +36,7 @@ std::vector<std::string> inputs_of(const schema::Schema& schema) {
   return inputs;
 }
 
-// As YAML has the value; nullopt for what a condition can't compare with.
+// The value in YAML; nullopt for a value that a condition can't be compared with.
 std::optional<std::string> yaml(const ir::Constant& constant) {
   if (std::holds_alternative<std::monostate>(constant.value)) return "~";
   if (const auto* boolean = std::get_if<bool>(&constant.value)) return *boolean ? "true" : "false";

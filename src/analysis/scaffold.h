@@ -1,4 +1,4 @@
-// Rows to start from, for operators that have no mapping: what a finding advises, ready to paste.
+// Rows to start from, for operators without a mapping: findings advise them, ready to paste.
 #pragma once
 
 #include <string>

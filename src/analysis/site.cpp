@@ -18,7 +18,7 @@ int rank_of(const ir::Location& place, bool behind_tracer) {
   return 5;
 }
 
-// The innermost of what the user wrote, else of a library's code, and so on.
+// The innermost place in the user's code, else in a library's, and so on.
 const ir::Location* place_to_name(const ir::LocationRef& innermost) {
   const ir::Location* found = nullptr;
   int best = 6;

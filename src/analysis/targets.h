@@ -1,4 +1,4 @@
-// The engines asked for (--target), held against the ONNX model of each opset.
+// Checks the ONNX model of each opset for the requested engines (--target).
 #pragma once
 
 #include <map>

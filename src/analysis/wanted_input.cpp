@@ -104,7 +104,7 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
 
 namespace {
 
-// A value that --input may state; empty for what is no single number.
+// A value that --input may state; empty for a type that isn't a single number.
 std::string example_number(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   return ir::is(type, integer) ? "1" : ir::is(type, floating) ? "0.5" : ir::is(type, boolean) ? "true" : "";
