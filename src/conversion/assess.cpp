@@ -23,8 +23,8 @@ std::string type_to_state(const ir::Node& node, const Context& context) {
          " in the graph's text, such as Float(2, 8) instead of Tensor; or check the model's file";
 }
 
-// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet; what has no mapping is still
-// named. Nor is a write in a loop that shapes will unroll.
+// A failure in a branch that may never run, depending on the inputs' shapes, doesn't count yet, but missing operators are
+// still named. A write in a loop that shapes will unroll doesn't count, either.
 void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   const auto around = outcome.unresolved_write ? Around::branches_and_loops : Around::branches;
   auto deciding = inputs.of(*outcome.node->owner(), around);

@@ -585,7 +585,7 @@ std::string Attempter::impossibility(const Lookup& found, const symbolic::Call& 
   return accepted.truth == Truth::no ? accepted.message : without_facts(call);
 }
 
-// The first row that applies; what stands in the way of the first mapped one if none does.
+// Tries the first row that applies; if none does, reports the obstacle of the first mapped one.
 void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   std::string broken;

@@ -17,9 +17,9 @@ class DecidingInputs {
  public:
   explicit DecidingInputs(const symbolic::FactTable& facts) : facts_(facts) {}
 
-  // The model inputs whose dtype and shape decide whether `block` runs at all (conditions of the Ifs around it), or how
-  // often (trip counts of the Loops), where that hangs on sizes, ranks and dtypes alone, not on what tensors hold. Empty if
-  // no --input would tell.
+  // The model inputs whose dtype and shape decide whether `block` runs at all (conditions of the Ifs around it), or how often
+  // (trip counts of the Loops), if this depends only on sizes, ranks and dtypes, and not on elements. Empty if no --input
+  // would settle it.
   std::vector<std::uint32_t> of(const ir::Block& block, Around around);
 
  private:

@@ -14,7 +14,7 @@ struct DefectOfCall : InternalError {
   using InternalError::InternalError;
 };
 
-// Neither what the caller is to hear (a model's or a table's error, the end of the time) nor the lack of memory.
+// False for errors that the caller must see (a model's, a table's, the end of the time limit), and for a lack of memory.
 bool is_defect(const std::exception& fault);
 
 // Names the operator, its place in the user's source and the opset; without one the fault lies in the facts, which hold at all.

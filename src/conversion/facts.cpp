@@ -58,7 +58,7 @@ bool is_possible(const symbolic::Shape& shape) {
   return true;
 }
 
-// A traced graph's text carries what was seen of every value: its dtype and rank hold for other sizes too.
+// A traced graph's text contains the traced type of every value: its dtype and rank are valid for other sizes, too.
 void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
   if (!type || type->kind != ir::TypeKind::tensor) return;
   if (!tensor.dtype) tensor.dtype = type->tensor.dtype;
@@ -318,7 +318,7 @@ class Statement {
                               [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
   }
 
-  // No size of it hangs on a named one.
+  // None of its sizes depends on a named one.
   static bool is_fixed(const Fact& fact) {
     if (const auto* tensor = fact.tensor()) return !tensor->shape || std::ranges::all_of(*tensor->shape, &Dim::is_number);
     if (const auto* number = fact.number()) return !number->integer || number->integer->is_number();
@@ -377,7 +377,7 @@ class Statement {
                         std::string(ir::name(*tensor->dtype));
   }
 
-  // Running sums and products are computed in the dtype of what is written, which `dtype=` may repeat.
+  // Running sums and products are computed in the dtype of the result, which `dtype=` may repeat.
   bool may_be_summed(const ir::Node& node, ir::DType written) const {
     const auto asked = symbolic::Call(node, facts_).dtype("dtype");
     return written != ir::DType::boolean && (!asked || asked == written);
@@ -393,7 +393,7 @@ class Statement {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
   }
 
-  // The If or Loop that mixes two dtypes or ranks is to blame for what follows.
+  // The If or Loop that mixes two dtypes or ranks is to blame for the unknown ones that follow.
   static Fact joined(const Fact& a, const Fact& b, const ir::Node& control) {
     Fact fact = symbolic::join(a, b);
     const TensorFact *one = a.tensor(), *other = b.tensor();
@@ -481,7 +481,7 @@ class Statement {
     return filled;
   }
 
-  // To what holds after one more trip as well; false if that changes nothing.
+  // Widens the facts to those after one more trip; false if that changes nothing.
   bool widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
     bool changed = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
@@ -503,7 +503,7 @@ class Statement {
   const ir::Watch& watch_;
   WrittenMemory written_;
   std::size_t all_visits_ = 0, visits_left_ = 0;
-  std::size_t large_facts_ = 0;  // bytes of what is stated or supposed now
+  std::size_t large_facts_ = 0;  // bytes of the facts that are stated or supposed now
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
   std::unordered_set<const ir::Value*> unset_;      // prim::Uninitialized, and values that are never more than that

@@ -17,16 +17,16 @@
 
 namespace compatcheck::conversion {
 
-// The stated or assumed fact of one model input, from --input, example inputs or the file. The caller marks what is
-// open (`wants`).
+// The stated or assumed fact of one model input, from --input, example inputs or the file. The caller marks unknown parts
+// (`wants`).
 struct InputFact {
   std::string name;  // the graph's own, "x" or "pair.0" for a member of a tuple
   symbolic::Fact fact;
 };
 
-// Facts of every value, blocks of If and Loop included (loops to a fixed point). Inputs not named are taken from
-// the graph's types; what those leave open is `wants` of that input. `program` (may be null) is what the graph was made
-// from: it holds the packed parameters of quantized layers.
+// Facts of every value, including blocks of If and Loop (loops to a fixed point). Other inputs have the facts of their types
+// in the graph, with `wants` of that input for unknown parts. `program` (may be null) is the program of the graph: it contains
+// the packed parameters of quantized layers.
 symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
                                 const schema::Registry& schemas, const symbolic::Registry& registry,
                                 const ir::Program* program = nullptr, const ir::Watch& watch = {});
@@ -67,8 +67,8 @@ class FactTrials {
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
   void restore();  // undoes suppose()
-  // Calls `look` while the facts in the loop's body are those of its first trip: it carries what it is given. Does nothing for
-  // loops that are nested too deep.
+  // Calls `look` while the facts in the loop's body are those of its first trip, with the loop's initial values. Does nothing
+  // for loops that are nested too deep.
   void first_trip(const ir::Node& loop, const std::function<void()>& look);
   bool in_first_trip() const;
   const symbolic::FactTable& facts() const;

@@ -21,7 +21,7 @@ using onnx::Refusal;
 using onnx::Value;
 using onnx::Values;
 
-// The operator that is named: of one that writes, the one that gives what it would leave.
+// The operator to name: for one that writes in place, the one that returns the same result.
 struct Named {
   std::string op, overload;
   std::vector<const ir::Value*> arguments;

@@ -24,8 +24,8 @@ std::string foreign_name(const ir::Node& node, ExportType type);
 // The export type writes operators of this namespace itself.
 bool may_be_foreign(const ir::Node& node, ExportType type);
 
-// The node; what stands for each of its outputs. Arguments are inputs in the schema's order. Throws Refusal for what no ONNX
-// value holds.
+// Emits the node and returns the operand of each output. Arguments are inputs in the schema's order. Throws Refusal for a
+// value that ONNX doesn't have.
 using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;
 std::vector<handlers::Operand> write_foreign(const ir::Node& node, const Context& context, onnx::Builder& builder,
                                              const OperandOf& operand_of);
@@ -33,7 +33,7 @@ std::vector<handlers::Operand> write_foreign(const ir::Node& node, const Context
 // Returns the operand for a value on trial, whose dtype may be open.
 handlers::Operand open_operand(const ir::Value& value, const Context& context, onnx::Builder& builder);
 
-// As an attribute of a node; null for what no attribute holds: objects, dictionaries, tensors.
+// As an attribute of a node; null for values that no attribute can hold: objects, dictionaries, tensors.
 std::optional<onnx::AttributeValue> attribute_of(const ir::Constant& constant);
 
 }  // namespace compatcheck::conversion

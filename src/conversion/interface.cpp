@@ -277,8 +277,8 @@ class Collector {
           takes);
   }
 
-  // The rank that an If or Loop gives may depend on what it computes. The result of an operator that isn't ONNX's may have no
-  // known type.
+  // The rank of an If's or Loop's result may depend on computed values. The result of an operator that ONNX lacks may have an
+  // unknown type.
   bool may_stay_open(const Fact& fact) const {
     if (!fact.wants.empty()) return false;
     return context_.export_type != ExportType::onnx || (fact.blame && !fact.blame->blocks().empty());

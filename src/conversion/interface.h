@@ -34,7 +34,7 @@ struct Output {
 // Names one of the graph's outputs after the module that makes it; `otherwise` if that is the root.
 std::string output_name(const ir::Value& value, const std::string& otherwise);
 
-// The first output, or member of a tuple, that is a text: refused whatever is known of the inputs. Null if there is none.
+// The first output, or member of a tuple, that is a text, which is refused in any case. Null if there is none.
 std::optional<std::string> text_output(const ir::Graph& graph);
 
 // The tensors that the graph gives, what lists, tuples and dictionaries hold one by one. Throws Refusal and Wanting.

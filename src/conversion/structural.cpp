@@ -16,7 +16,7 @@ using mapping::Structure;
 using symbolic::Truth;
 using symbolic::Verdict;
 
-// Whether anything but what is dropped needs the value.
+// Whether any node that isn't dropped needs the value.
 bool is_needed(const ir::Value* value, const mapping::Table& table) {
   const auto uses = value->uses();
   return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
