@@ -188,7 +188,7 @@ bool is_on_command_line(const Options& options, const char* name) {
                              [&](const GivenOption& given) { return given.name == name && given.source == on_command_line; });
 }
 
-// --config and --no-config come first: they say what the others' defaults are.
+// --config and --no-config come first: they determine the defaults of the other options.
 void apply_configuration(Options& options, const Command& command, const Given& given) {
   bool takes = false;
   for (const Option* option : options_of(command.name))

@@ -22,7 +22,7 @@ std::vector<std::filesystem::path> policy_files(const Options& options) {
   return files;
 }
 
-// Lists what is no model for this run, and takes it away.
+// Removes the files that aren't models for this run, and lists them.
 void skip_foreign(std::vector<std::string>& models, bool targets) {
   const std::size_t skipped = std::erase_if(models, [&](const std::string& model) {
     if (model == "-") return false;

@@ -24,7 +24,7 @@ class EarlierRun {
                                           const std::string& settings) const;
   // Adds reports of this run.
   void add(std::span<const Report> reports);
-  // The whole file is written: what is beside it goes.
+  // The whole file is written: removes the partial one.
   void finish();
 
  private:

@@ -59,8 +59,8 @@ class Search {
   }
 
  private:
-  // Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which
-  // may be circles.
+  // Folders that can't be read stay among the models, so that the check reports them. Links to folders aren't followed,
+  // because they may be circular.
   void look_into(const std::filesystem::path& folder) {
     std::error_code error;
     std::vector<std::filesystem::path> folders;

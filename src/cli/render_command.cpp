@@ -87,7 +87,7 @@ class LongPage {
   }
 
  private:
-  // 0 for what is no file of JSON lines: other reports are indented.
+  // 0 for a file that isn't JSON lines: other reports are indented.
   static std::size_t lines_in(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     std::string line;

@@ -31,7 +31,7 @@ bool is_device(const std::filesystem::path& file) {
   return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
 }
 
-// Whether it is the file that stdout or stderr goes to: one of the two would be lost.
+// Whether stdout or stderr goes to this file: one of the two would be lost.
 bool is_stream(const std::filesystem::path& file) {
   struct stat that {
   }, own{};

@@ -12,7 +12,7 @@ namespace compatcheck::cli {
 // '-' among the files is stdout, in place of what would go there unasked. Throws UsageError for two reports there.
 Options with_stdout(Options options);
 
-// Each report to a file of its own, none over what is read ("the model"). Throws UsageError.
+// Every report must have a file of its own that isn't an input ("the model"). Throws UsageError.
 void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is);
 
 enum class Stdout { written, left_out };

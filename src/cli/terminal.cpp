@@ -108,8 +108,7 @@ bool has_column(const std::string& line, std::size_t& at) {
   return (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
 }
 
-// Where the line's last column of text begins that stands at most half across: what is wrapped goes on below it. 0: there is
-// none.
+// Where the line's last column of text begins, if it is in the left half: wrapped lines are indented to it. 0: there is none.
 std::size_t hanging_column(const std::string& line, std::size_t width) {
   std::size_t column = 0, spaces = 0, found = 0;
   bool text = false;

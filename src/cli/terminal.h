@@ -33,11 +33,11 @@ class ProgressLine {
   static std::atomic<bool> shown_;  // the terminal has one line
 };
 
-// A message on stderr; what a terminal would obey is spelled out.
+// A message on stderr; characters that would control a terminal are escaped.
 void write_message(const std::string& text);
 // Lines of a page for people, wrapped where stdout is a terminal that is narrower.
 std::string for_terminal(const std::string& text);
-// Says what a command ended with: its exit code.
+// Prints the error that ended a command, and returns its exit code.
 int end_with(const std::exception& error);
 // Throws UsageError, naming the file, when not all bytes could be written.
 void write_stdout(const std::string& text);
