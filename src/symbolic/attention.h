@@ -17,7 +17,8 @@ struct AttentionFit {
 };
 AttentionFit attention_fit(const Call& call);
 
-// Whether a mask, if one is given, ends with the numbers of queries and of keys. ONNX Runtime broadcasts only what comes before.
+// Whether a mask, if given, ends with the numbers of queries and keys. ONNX Runtime broadcasts only the dimensions before
+// these.
 bool mask_has_sizes(const Call& call);
 
 // The mask among the arguments: PyTorch's kernels name it in two ways.

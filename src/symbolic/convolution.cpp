@@ -158,7 +158,7 @@ Verdict convolution_demands(const Call& call, bool transposed) {
   Demands demands;
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
   demands.one_dtype(call, {"input", "weight"});
-  if (!transposed) demands.one_dtype(call, {"bias"});  // PyTorch adds any bias to what it transposes
+  if (!transposed) demands.one_dtype(call, {"bias"});  // PyTorch accepts a bias of any dtype for transposed convolutions
   demands.rank(call, "bias", 1, 1);
   demand_ranks(demands, call, sliding_dims(call));
   if (!weight.shape || weight.shape->size() < 3) return demands.verdict();

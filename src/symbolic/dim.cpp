@@ -246,7 +246,7 @@ namespace {
 
 constexpr std::string_view least_mark = "min(";
 
-// With 1 in the place of what is 1 unless it is empty: named sizes are at least 1.
+// Replaces sizes that are 1 unless a tensor is empty by 1: named sizes are at least 1.
 Terms with_ones(const Terms& terms) {
   const auto is_least = [](const std::string& atom) { return atom.starts_with(least_mark); };
   if (std::ranges::none_of(terms, [&](const auto& term) { return std::ranges::any_of(term.first, is_least); })) return terms;

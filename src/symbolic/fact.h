@@ -76,7 +76,7 @@ struct Fact {
 };
 
 Fact fact_of(const ir::Constant& constant);
-// With what the program's object holds, if it is one of a custom class: packed parameters.
+// Includes the contents of the program's object if it is one of a custom class: packed parameters.
 Fact fact_of(const ir::Constant& constant, const ir::Program& program);
 // A part of an ObjectFact; "nothing known" if it has none of that name.
 const Fact& part_of(const Fact& object, std::string_view name);

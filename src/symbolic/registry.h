@@ -34,11 +34,11 @@ class Registry {
   void fact_word(std::string_view word, FactFunction function, ConditionFunction demand = nullptr);
   void condition(std::string_view name, ConditionFunction function);
 
-  // A plugin's, over what was registered before; a base name speaks for its overloads.
+  // Registers a plugin's facts, which override earlier ones; a base name applies to its overloads.
   void replace_facts(std::string_view op, const FactFunction& function);
 
   FactFunction find_facts(std::string_view op, std::string_view overload) const;  // null if none
-  // Only what is registered for this very overload.
+  // Only facts that are registered for this very overload.
   FactFunction find_overload_facts(std::string_view op, std::string_view overload) const;
   std::vector<std::string_view> fact_names() const;
   FactFunction find_number_facts(std::string_view op) const;

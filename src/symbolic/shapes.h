@@ -50,7 +50,7 @@ Fact list_of(Fact element);  // unknown length
 // Two outputs: like the tensor, and of its shape in another dtype.
 Facts like_and(const TensorFact& tensor, ir::DType dtype);
 
-// The first tensor argument of a call that is given, in a list too; null if there is none or nothing is known.
+// The first tensor argument that a call has, also in a list; null if there is none or nothing is known.
 const TensorFact* first_tensor(const Call& call);
 // An argument as a tensor; of which nothing is known if it isn't one.
 const TensorFact& tensor_of(const Call& call, std::string_view argument);

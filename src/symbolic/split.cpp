@@ -42,7 +42,7 @@ struct Cut {
   }
   Dim size() const { return dim ? size_at(self, *dim) : Dim::unknown(); }
 
-  // Pieces of `step`, the last one what is left.
+  // Pieces of `step` elements; the last one has the rest.
   Fact steps(const Dim& step) const {
     const auto whole = size().number(), by = step.number();
     if (whole == 0 && by == 0) return pieces({Dim(0)});
