@@ -20,7 +20,7 @@ std::string sentence(const Finding& finding);  // message and advice
 
 std::string place(const Site& site);  // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"
 
-// "16", "none"; "not known" while something hangs on inputs or on what fails.
+// "16", "none"; "not known" while it depends on inputs or failures.
 std::string lowest_opset_words(const Report& report);
 std::string lowest_opset_words(const Report& report, const TargetSummary& target);
 std::string targets_lowest_opset_words(const Report& report);
