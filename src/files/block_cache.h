@@ -22,7 +22,7 @@ class BlockCache {
 
   // Throws ModelError if the range lies outside the file or comes back in another length.
   void read_into(std::uint64_t offset, std::span<std::uint8_t> into);
-  // Reads what isn't there yet, in one request. A hint: what lies outside the file is left out.
+  // Reads the missing blocks, in one request. A hint: ranges outside of the file are ignored.
   void fetch(std::span<const ByteRange> ranges);
 
  private:

@@ -78,8 +78,8 @@ struct PickleTree {
   PickleItemId root = 0;
 };
 
-// Throws ModelError for what is cut short, no pickle, of more than `most_items`, or of a protocol below 2. The pickle must
-// outlive the tree.
+// Throws ModelError for data that isn't a pickle, is cut short, has more than `most_items`, or a protocol below 2. The pickle
+// must outlive the tree.
 PickleTree read_pickle(std::span<const std::uint8_t> pickle, std::size_t most_items = 100000);
 
 }  // namespace compatcheck::files

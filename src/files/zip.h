@@ -1,4 +1,4 @@
-// A zip archive's directory: which records there are, where, and what they hold.
+// A zip archive's directory: its records, with their places and contents.
 #pragma once
 
 #include <cstdint>
