@@ -147,7 +147,7 @@ ModelDifference compare_models(const Compared* before, const Compared* after, bo
   return made;
 }
 
-// By path and opset; what is left in order where both have the same opsets one after the other: the same models in another
+// Pairs by path and opset; the rest in order if both sides have the same sequence of opsets: the same models in another
 // folder.
 std::vector<std::pair<const Compared*, const Compared*>> pair_models(const DiffSide& before, const DiffSide& after) {
   if (before.models.size() == 1 && after.models.size() == 1) return {{&before.models[0], &after.models[0]}};

@@ -17,7 +17,7 @@ bool is_onnx(const files::InputFile& file, const std::filesystem::path& path) {
 
 using InputFilePtr = std::shared_ptr<const files::InputFile>;
 
-// Nullopt for what isn't ONNX.
+// Nullopt for a file that isn't ONNX.
 std::optional<Inspection> if_onnx(const InputFilePtr& file, const std::filesystem::path& path, const std::string& name,
                                   const InspectOptions& options) {
   return files::naming(name, [&]() -> std::optional<Inspection> {

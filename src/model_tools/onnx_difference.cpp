@@ -238,7 +238,7 @@ class Comparing {
     }
   }
 
-  // Without what was compared otherwise: how elements are stored.
+  // Without the elements of tensors, which are compared separately.
   static std::string bare(const ::onnx::ModelProto& model) {
     ::onnx::ModelProto copy = model;
     for_each_tensor(copy, [](TensorProto& tensor) {

@@ -17,8 +17,8 @@ struct InnerDifference {
   bool elsewhere = false;                  // the files differ in something that none of these covers
 };
 
-// Nodes are matched by name, or else by output; weights by name; both within the same graph, body or
-// function. Throws ModelError, naming the file, for what can't be read.
+// Nodes are matched by name, or else by output; weights by name; both within the same graph, body or function. Throws
+// ModelError, naming the file, for a file that can't be read.
 InnerDifference compare_onnx(const std::filesystem::path& before, const std::filesystem::path& after, const ir::Watch& watch);
 
 }  // namespace compatcheck::model_tools
