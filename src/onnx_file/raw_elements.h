@@ -30,7 +30,7 @@ class RawElements {
   // another tensor.
   RawElements(const ir::TensorView& tensor, const std::shared_ptr<const files::InputFile>& file);
 
-  // Fewer bytes than asked for only at the end. Throws ModelError where the file ends.
+  // Returns fewer bytes than requested only at the end. Throws ModelError if the file ends early.
   std::size_t read(std::span<std::uint8_t> into);
 
  private:
