@@ -50,7 +50,7 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes
   return mapping::joined(texts);
 }
 
-// "CC105" of the operators that it doesn't speak of, and so on: what a reader needs to judge the table below by.
+// Facts to judge the table below by: "CC105" for operators that the profile doesn't mention, and so on.
 std::vector<std::string> facts(const Profile& profile) {
   std::vector<std::string> lines{"version       " + profile.version,
                                  "source        " + profile.source,
