@@ -27,12 +27,12 @@ inline constexpr int default_opset = 17;
 
 struct CheckOptions {
   int opset = default_opset;
-  // "[NAME=][DTYPE:]DIM,DIM,…", in order or by name, as --input of the command line.
+  // "[NAME=][DTYPE:]DIM,DIM,…", in order or with names, as --input of the command line.
   std::vector<std::string> inputs{};
-  // Example inputs, whose dtypes and sizes hold where `inputs` says nothing: a .pt file of torch.save (tensors, numbers, None,
+  // Example inputs, whose dtypes and sizes apply where `inputs` states none: a .pt file of torch.save (tensors, numbers, None,
   // and tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
   std::filesystem::path inputs_from{};
-  std::vector<std::string> dims{};  // "NAME=N": the size of a named dimension, for what runs the model
+  std::vector<std::string> dims{};  // "NAME=N": the size of a named dimension, used to run the model
   std::vector<std::string>
       custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; by default those of the mapping files, or 1
   bool inline_functions = false;  // nodes instead of calls of the local functions of mapping rows
@@ -48,7 +48,7 @@ struct CheckOptions {
   bool graph = false;  // fill Report::graph
   // Engines to check the ONNX model for: "tensorrt", "ort-cpu@1.31", or your own profile (docs/engines.md): "FILE.yaml".
   std::vector<std::string> targets{};
-  double timeout_seconds = 120;  // for one model, all opsets
+  double timeout_seconds = 120;  // limit for one model at all opsets
   RunOptions run{};
 };
 

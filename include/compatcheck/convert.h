@@ -32,14 +32,14 @@ struct ConvertOptions {
   ComplexIo complex_io = ComplexIo::refuse;
   QuantizedIo quantized_io = QuantizedIo::floats;
   Preference prefer = Preference::exact;
-  std::vector<std::string> input_names{};                // of the ONNX model, in order; empty: the model's own
-  std::vector<std::string> output_names{};               // of the ONNX model, in order; empty: the model's own
+  std::vector<std::string> input_names{};                // in the ONNX model, in order; empty: the original model's names
+  std::vector<std::string> output_names{};               // in the ONNX model, in order; empty: the original model's names
   ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE
   bool keep_initializers_as_inputs = false;              // weights are inputs too, whose values a caller may replace
-  bool fold = true;                                      // compute while converting what depends only on weights
+  bool fold = true;                                      // compute at conversion what depends only on weights
   bool optimize = true;                                  // clean up the result, folding included
-  double timeout_seconds = 120;                          // for the check, and again for writing; weights are not counted
-  FailOn fail_on = FailOn::unconvertible;                // if the gate fails, the model isn't written
+  double timeout_seconds = 120;                          // limit for the check, and again for writing; weights are not counted
+  FailOn fail_on = FailOn::unconvertible;                // the model isn't written if the gate fails
   // Called with the report of a model that converts, before anything is written; it may change the gate. False: nothing is
   // written.
   std::function<bool(Report& report)> accept{};

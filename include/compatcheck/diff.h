@@ -16,14 +16,14 @@
 namespace compatcheck {
 
 struct DiffOptions {
-  LoadOptions load{};          // of TorchScript models, which are checked
-  std::optional<int> opset{};  // at which models are checked; absent: the opsets of the other side's report, or the default
+  LoadOptions load{};          // how to load TorchScript models
+  std::optional<int> opset{};  // opset to check models at; absent: the opsets of the other side's report, or the default
 };
 
-// Something that the model has one of: "opset", "verdict", "input x", "output y".
+// A property with one value for each model: "opset", "verdict", "input x", "output y".
 struct PropertyChange {
   std::string name;
-  std::optional<std::string> before, after;  // absent: it isn't there
+  std::optional<std::string> before, after;  // absent: the property isn't there
 };
 
 struct OperatorChange {
@@ -31,27 +31,27 @@ struct OperatorChange {
   std::uint64_t before = 0, after = 0;  // nodes
 };
 
-// Findings of one rule about one operator count as one.
+// Findings of one rule about one operator are counted together.
 struct FindingChange {
-  std::string id, severity, op, message;  // as after, or where it went, as before
+  std::string id, severity, op, message;  // from `after`; from `before` if the finding is gone
   std::uint64_t before = 0, after = 0;    // nodes
-  bool blocks = false;                    // an error that wasn't there
+  bool blocks = false;                    // a new error
 };
 
 // A node that only one of two ONNX models has, or that differs between them.
 struct NodeChange {
-  std::string scope, name, op;         // scope: as NodeContents::scope; name: or else what it gives
-  bool before = false, after = false;  // whether it is there
+  std::string scope, name, op;         // scope: see NodeContents::scope; name: the node's, or else its output's
+  bool before = false, after = false;  // whether the node is there
   std::vector<PropertyChange> what;    // "operator", "inputs", "outputs", "attribute axis"
 };
 
 // A difference between two ONNX models' initializers, or two TorchScript models' parameters, buffers and constants.
 struct WeightChange {
   std::string scope, name;
-  std::optional<std::string> before{}, after{};  // dtype and shape; absent: it isn't there
+  std::optional<std::string> before{}, after{};  // dtype and shape; absent: the weight isn't there
   std::uint64_t elements = 0,
-                changed = 0;  // where dtype and shape are the same: how many, and how many of these have other bytes
-  std::string problem{};      // why its elements can't be compared; empty: none
+                changed = 0;  // if dtype and shape are the same: number of elements, and of those with other bytes
+  std::string problem{};      // reason why the elements can't be compared; empty: none
 };
 
 // The differences of one model, or of one report in a file of several. Reports of one path and opset are paired, others in order.
@@ -60,9 +60,9 @@ struct ModelDifference {
   std::vector<PropertyChange> properties;
   std::vector<OperatorChange> operators;
   std::vector<FindingChange> findings;
-  std::vector<NodeChange> nodes;      // of models alone
-  std::vector<WeightChange> weights;  // of models alone; read in pieces
-  bool something_new = false;         // a finding that blocks, or, between models, an operator that wasn't there
+  std::vector<NodeChange> nodes;      // for two models only
+  std::vector<WeightChange> weights;  // for two models only; read in pieces
+  bool something_new = false;         // a blocking finding, or, between models, a new operator
 
   bool empty() const { return properties.empty() && operators.empty() && findings.empty() && nodes.empty() && weights.empty(); }
 };
@@ -74,7 +74,8 @@ struct Difference {
   int exit_code = 0;  // exit_findings where something is new, exit_unreadable where elements can't be compared
 };
 
-// Files: .onnx, TorchScript, or a JSON report, one or several (also one a line). Throws ModelError for what can't be read.
+// Files: .onnx, TorchScript, or JSON reports (one, a list, or one on each line). Throws ModelError for a file that can't be
+// read.
 Difference diff(const std::filesystem::path& before, const std::filesystem::path& after, const DiffOptions& options = {});
 
 }  // namespace compatcheck

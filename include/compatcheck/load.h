@@ -20,25 +20,25 @@ namespace compatcheck {
 
 struct LoadOptions {
   std::string method = "forward";
-  std::string model{};  // which program of a .pt2 archive that holds several; empty: the only one
+  std::string model{};  // name of a program in a .pt2 archive that holds several; empty: the only one
   // Mapping files or folders of them (docs/mappings.md); later ones win. They take part in loading because a row may
   // state the schema of a custom operator.
   std::vector<std::filesystem::path> mappings{};
   // Shared libraries with handlers and rows (docs/plugins.md); later ones win, and `mappings` over all of them. Their code runs
   // in this process, in every thread that checks or converts.
   std::vector<std::filesystem::path> plugins{};
-  FrontendKind frontend = FrontendKind::automatic;    // of TorchScript files
+  FrontendKind frontend = FrontendKind::automatic;    // reader of TorchScript files
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
   std::filesystem::path libtorch{};                   // root or lib folder; empty: searched for
   std::filesystem::path helper{};                     // the TorchScript helper program; empty: searched for
-  double timeout_seconds = 120;                       // for one model: reading it, and then its graph
-  std::uint64_t memory_mb = 8192;                     // of libtorch, for one model, weights not counted
+  double timeout_seconds = 120;                       // limit for reading one model, and again for its graph
+  std::uint64_t memory_mb = 8192;                     // limit of libtorch for one model, without weights
   RunOptions run{};
 };
 
 class Model;
 
-// ModelInfo::identity of a file, without loading it. Throws ModelError for what is no model.
+// ModelInfo::identity of a file, without loading it. Throws ModelError for a file that is no model.
 std::string identity_of(const std::filesystem::path& file);
 
 // Returns the format of a file by its content. "torchscript", "exported_program" and "graph_text" can be loaded. These can't:

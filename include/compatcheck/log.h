@@ -19,9 +19,9 @@ enum class LogLevel : std::uint8_t { debug, info, warning };
 // Gets one message: UTF-8 without control characters and without an end of line.
 using LogSink = std::function<void(LogLevel level, std::string_view text)>;
 
-// Sets the sink of the whole process, which gets messages of `least` and above; an empty one takes the former away. Any thread
-// may set it. Calls of the sink never overlap, and it must not call this library. What it throws leaves the call of the library
-// that logged, unchanged.
+// Sets the sink of the whole process. It gets messages of `least` and above; an empty one removes the former. Any thread
+// may set it. Calls of the sink never overlap, and it must not call this library. An exception that it throws passes unchanged
+// through the library's function that logged.
 void set_log_sink(LogLevel least, LogSink sink);
 
 // Appends messages of `least` and above to a file, each with time and process number; an empty name closes the file. Throws

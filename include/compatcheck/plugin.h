@@ -35,7 +35,7 @@ extern "C" __attribute__((visibility("default"))) const compatcheck_plugin_entry
 
 namespace compatcheck::plugin {
 
-enum class DType : compatcheck_dtype {  // with ONNX's numbers
+enum class DType : compatcheck_dtype {  // the numbers are ONNX's
   unknown = 0,
   f32 = 1,
   u8 = 2,
@@ -222,7 +222,7 @@ class Emission : public Call {
   Value optional_tensor(std::string_view argument) const {
     return given(argument) ? tensor(argument) : Value{};
   }                                                  // absent if None
-  Values tensors(std::string_view argument) const {  // of a list
+  Values tensors(std::string_view argument) const {  // the argument is a list
     Values made;
     for (const compatcheck_value id : list<compatcheck_value>(host_.tensors, argument)) made.push_back(value(id));
     return made;
@@ -236,7 +236,7 @@ class Emission : public Call {
     return value(read<compatcheck_value>(host_.int_vector, argument));
   }                                                                                                                 // int[], i64
   Value shape_of(std::string_view tensor) const { return value(read<compatcheck_value>(host_.shape_of, tensor)); }  // i64 vector
-  Value size_of(std::string_view tensor, std::int64_t axis) const {                                                 // of one
+  Value size_of(std::string_view tensor, std::int64_t axis) const {  // i64 vector of one element
     return answered([&](auto* answer) { return host_.size_of(call_, detail::text(tensor), axis, answer); });
   }
 
@@ -262,7 +262,7 @@ class Emission : public Call {
     });
   }
 
-  // ---- Nodes. "Conv", or "com.acme::Swish"; `dtype` is the result's where no input tells
+  // ---- Nodes. "Conv", or "com.acme::Swish"; `dtype` is the result's if it doesn't follow from an input
   Value node(std::string_view op, const Values& inputs, const Attributes& attributes = {}, DType dtype = DType::unknown) const {
     return nodes(op, inputs, 1, attributes, dtype).front();
   }
@@ -377,7 +377,7 @@ class Dim {
 };
 using Shape = std::vector<Dim>;
 
-// A call whose results' dtypes and shapes are stated. What isn't known may be left unknown.
+// A call that states the dtypes and shapes of its results. Unknown ones may be left out.
 class Facts : public Call {
  public:
   using Call::Call;
@@ -401,11 +401,11 @@ class Facts : public Call {
   void by_word(std::string_view word) const { detail::check(host_.state_by_word(call_, detail::text(word))); }
   void tensor(std::size_t output, DType dtype, const Shape& shape) const {
     const auto sizes = ids(shape);
-    static constexpr compatcheck_dim none[1] = {};  // null says that the rank isn't known
+    static constexpr compatcheck_dim none[1] = {};  // null means an unknown rank
     detail::check(host_.state_tensor(call_, output, static_cast<compatcheck_dtype>(dtype), sizes.empty() ? none : sizes.data(),
                                      sizes.size()));
   }
-  void tensor(std::size_t output, DType dtype) const {  // of unknown rank
+  void tensor(std::size_t output, DType dtype) const {  // the rank is unknown
     detail::check(host_.state_tensor(call_, output, static_cast<compatcheck_dtype>(dtype), nullptr, 0));
   }
   void integer(std::size_t output, const Dim& value) const { detail::check(host_.state_integer(call_, output, value.id())); }

@@ -4,7 +4,7 @@
 //   for (auto& report : reports) policy.apply(report);
 //   policy.finish(reports);
 //
-// A policy never changes a verdict: it says whether the gate lets the model pass.
+// A policy never changes a verdict: it decides whether the gate lets the model pass.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace compatcheck {
 // A value that an option of the command line can give, too.
 struct Setting {
   std::string option{};               // "--fail-on"
-  std::vector<std::string> values{};  // a relative path begins at the file's folder; so does a profile's, "npu.yaml"
+  std::vector<std::string> values{};  // relative paths, also of profiles ("npu.yaml"), begin at the file's folder
   std::string source{};               // "compatcheck.yaml:3"
 };
 
@@ -37,7 +37,7 @@ struct RuleSetting {
 // A finding that shall not count. Empty fields hold for all; op, rule, model and module may have *, ? and [abc] in them.
 struct AllowEntry {
   std::string op{}, rule{}, model{}, target{}, module{};
-  std::filesystem::path profile{};  // where `target` was given as a profile's file; `target` is its engine then
+  std::filesystem::path profile{};  // set if the entry names a profile's file; `target` is its engine then
   std::optional<int> opset{};
   std::string reason{}, owner{};
   std::optional<std::string> expires{};  // "2027-01-31": the last day on which it holds
@@ -61,12 +61,12 @@ std::optional<std::filesystem::path> find_configuration(const std::filesystem::p
 // CheckOptions has them).
 void check_allowed_targets(const Configuration& configuration, const std::vector<std::string>& targets);
 
-// How many nodes of a model each rule reported, by operator and module: what is known already and doesn't fail the gate. Node
-// numbers and lines aren't in it, so that it outlives edits. If entries name the same nodes, the largest number counts.
+// The number of nodes of a model that each rule reported, by operator and module: known findings, which don't fail the gate.
+// It contains no node numbers and lines, so that it outlives edits. If entries name the same nodes, the largest number counts.
 class Baseline {
  public:
   struct Entry {
-    // Its path as given, but for "./" and the like: models/a.pt is ./models/a.pt, and not /home/me/models/a.pt.
+    // The path as given, without "./" and the like: models/a.pt equals ./models/a.pt, but not /home/me/models/a.pt.
     std::string model{};
     int opset = 0;
     std::string target{}, rule{}, op{}, module{};
@@ -81,17 +81,17 @@ class Baseline {
   std::vector<Entry> entries_;
 };
 
-// Throws UsageError for a file that can't be read or is no baseline, with the place of what is wrong in it.
+// Throws UsageError for a file that can't be read or is no baseline, with the place of the error.
 Baseline read_baseline(const std::filesystem::path& file);
 std::string to_json(const Baseline& baseline);  // the same baseline gives the same bytes
 
 struct PolicyOptions {
   Configuration configuration{};
   std::optional<Baseline> baseline{};
-  std::string baseline_source{};  // what reports call it: "baseline.json"
+  std::string baseline_source{};  // name of the baseline in reports: "baseline.json"
   bool accept_all = false;        // add findings that the baseline lacks to it, and let them pass the gate
   Baseline replaced{};            // the entries of the file that the new baseline replaces
-  std::string today{};   // "2026-11-22", by which entries expire; empty: the day in UTC (SOURCE_DATE_EPOCH, if it is set)
+  std::string today{};            // "2026-11-22", the date that entries expire by; empty: today in UTC (or SOURCE_DATE_EPOCH)
   bool partial = false;  // the run checks only some models: entries that don't name one model are never reported as unused
   bool exit_zero = false;
 };
@@ -110,8 +110,8 @@ class Policy {
   // are too high. If one opset is enough for the last model, all reports of this model get them, because any may decide. Entries
   // for models, opsets or engines that the run doesn't have are skipped.
   void finish(std::span<Report> reports);
-  // With `accept_all`: what the run found. Otherwise the old baseline, with numbers lowered to what the run found. Entries for
-  // models, opsets and engines that the run didn't check stay in both cases.
+  // With `accept_all`: the findings of the run. Otherwise the old baseline, with numbers lowered to those of the run. Entries
+  // for models, opsets and engines that the run didn't check stay in both cases.
   Baseline baseline_of_run() const;
 
  private:

@@ -6,7 +6,7 @@
 namespace compatcheck {
 
 enum class Preference : std::uint8_t {
-  exact,    // as PyTorch computes it, for every input
+  exact,    // same results as PyTorch for every input
   compact,  // fewer nodes where those differ from PyTorch only for rare inputs (NaN, …), which the report names (CC010)
 };
 

@@ -20,9 +20,9 @@ struct ByteRange {
   std::uint64_t offset = 0, bytes = 0;
 };
 
-// The bytes of each range, in their order. Ranges lie inside the file; they don't overlap. Asked by one thread at a time, which
-// need not be the one that loads or checks. What it throws leaves the library unchanged. A range that comes back shorter or
-// longer is a ModelError.
+// Returns the bytes of each range, in order. Ranges lie inside the file and don't overlap. One thread at a time calls it,
+// which need not be the one that loads or checks. An exception that it throws passes unchanged through the library. A range of
+// another length than requested is a ModelError.
 using ReadRanges = std::function<std::vector<std::string>(std::span<const ByteRange>)>;
 
 class RangedFile {
@@ -32,7 +32,7 @@ class RangedFile {
 
   const std::string& name() const;
   std::uint64_t bytes() const;
-  // So far, by whatever used this object or a copy of it. What was read once is kept, and shared by all of them.
+  // So far, by every user of this object or a copy of it. Copies share all bytes that were read.
   std::uint64_t bytes_read() const;
   std::uint64_t requests() const;  // calls of `read`
 

@@ -18,22 +18,22 @@ enum class Scaffold : std::uint8_t { none, yaml, plugin };
 struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
   std::vector<std::filesystem::path> plugins{};
-  std::vector<std::filesystem::path> op_libraries{};  // whose operators are known, too
-  std::filesystem::path libtorch{};                   // to open these with, as of LoadOptions
-  std::optional<int> opset{};                         // absent: the default one for ops, all for explain
+  std::vector<std::filesystem::path> op_libraries{};  // libraries whose operators are known, too
+  std::filesystem::path libtorch{};                   // opens op_libraries; see LoadOptions
+  std::optional<int> opset{};                         // absent: the default opset for `ops`, all for `explain`
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
   std::size_t width = 100;
-  Scaffold scaffold = Scaffold::none;  // of explain: instead of the page, a mapping file or a plugin to start from
+  Scaffold scaffold = Scaffold::none;  // for `explain`: print a mapping file or a plugin to start from instead of the page
 };
 
 // Describes the ONNX form of each operator, of all operators if none is named. Names need no "aten::". Throws UsageError for an
 // unknown operator, with the nearest names.
 std::string describe_operators(const std::vector<std::string>& operators, const ReferenceOptions& options = {});
 
-// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold is of
-// an operator alone, which may be unknown ("acme::fused"). An engine ("tensorrt", or all: "targets") shows what its
-// profile says.
+// A rule's page ("CC005"), or an operator's whole history: rows with their places, torch schemas, ONNX schemas. A scaffold
+// needs an operator, which may be unknown ("acme::fused"). For an engine ("tensorrt", or all: "targets"), the contents of its
+// profile.
 std::string explain(const std::string& subject, const ReferenceOptions& options = {});
 
 // Further pages of explain(): ids of rules, and engines as CheckOptions::targets names them.
@@ -46,10 +46,10 @@ void check_targets(const std::vector<std::string>& targets);
 
 struct TableDefect {
   std::string file;
-  int line = 0, column = 0;  // from 1
+  int line = 0, column = 0;  // counted from 1
   std::string message;       // one sentence
   std::string source_line;   // the line itself
-  bool is_note = false;      // no defect: the table works, but a call may not convert
+  bool is_note = false;      // not a defect: the table works, but a call may not convert
 };
 
 // Checks mapping tables against the operator schemas of libtorch and ONNX, and the rows of plugins; the shipped ones if neither

@@ -20,14 +20,14 @@ enum class Format : std::uint8_t { text, json, jsonl, sarif, junit, github, gitl
 
 struct RenderOptions {
   bool color = false;
-  std::size_t width = 100;      // columns
-  bool quiet = false;           // only what is at or above fail_on, and the last line
-  int verbosity = 0;            // 1: every site and every operator; 2: normalization steps too
-  bool as_list = false;         // JSON: {"schema_version", "reports"} around a single report too
-  bool one_of_several = false;  // text: reports of other models stand around this one: it is called by its path, and quietly
-                                // nothing where it passes
-  std::filesystem::path source_root{};  // where the files that findings name may lie: html shows their lines, sarif, github and
-                                        // gitlab point at them
+  std::size_t width = 100;              // columns
+  bool quiet = false;                   // only findings at or above fail_on, and the last line
+  int verbosity = 0;                    // 1: every site and every operator; 2: normalization steps too
+  bool as_list = false;                 // JSON: {"schema_version", "reports"} around a single report too
+  bool one_of_several = false;          // text: reports of other models stand around this one, so it starts with its path and
+                                        // is empty if it passes
+  std::filesystem::path source_root{};  // folder of the source files that findings name: html shows their lines, sarif, github
+                                        // and gitlab point at them
 };
 
 // One report is one object or page; several are {"schema_version", "reports": […], "totals": {…}, "exit_code"}, one line each, or
@@ -41,21 +41,21 @@ inline constexpr std::size_t most_drawn = 2000;
 std::string page_rows(std::span<const Report> reports);
 std::string page_of_rows(std::span<const std::string> rows);
 
-// The end of a text report of several models, for who renders them one by one. Of findings it reads no sites.
+// The end of a text report of several models, for a caller that renders them one by one. Doesn't read the findings' sites.
 std::string render_totals(std::span<const Report> reports, const RenderOptions& options = {});
 
-// Saved JSON or JSON-lines reports, as render() wrote them: of a run without models there are none. Throws ModelError for what is
-// no report or was cut short, naming the line and the keys.
+// Reads JSON or JSON-lines reports that render() wrote; a run without models has none. Throws ModelError, with the line and the
+// keys, for text that is no report or was cut short.
 std::vector<Report> read_reports(std::string_view text);
 
-// The findings of the text report alone, by section; with `quiet` those that fail the gate. Empty: there are none.
+// The findings of the text report, by section; with `quiet` only those that fail the gate. Empty: there are none.
 std::string render_findings(const Report& report, const RenderOptions& options = {});
 
 // Describes the model that convert() wrote: "opset 17 · 69 nodes · 46.8 MB", and a line each for dynamic dimensions, functions
-// and external data where there are any; without an end of line.
+// and external data, if the model has any. The last line has no newline.
 std::string render(const WrittenModel& written);
 
-// text, json, jsonl, junit or markdown; UsageError for others.
+// The formats are text, json, jsonl, junit and markdown; others throw UsageError.
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});
 
 std::string render(const Inspection& inspection, ReferenceFormat format, const RenderOptions& options = {});

@@ -23,15 +23,15 @@ struct Quantization {
   std::vector<double> scales;  // one, or one for each position along `axis`
   std::vector<std::int64_t> zero_points;
   std::optional<std::int64_t> axis{};
-  std::string onnx_dtype;  // of the ONNX model's input or output: "f32", or "u8" or "i8" (--quantized-io int)
+  std::string onnx_dtype;  // dtype of the ONNX model's input or output: "f32", or "u8" or "i8" (--quantized-io int)
 };
 
 // A size as text: "3", or a dimension's name, or "?" if unknown.
 struct TensorInfo {
   std::string name;
-  std::string dtype;                              // "f32"; for what is no tensor its TorchScript type ("int[]"); "?" if unknown
+  std::string dtype;                              // "f32"; the TorchScript type if it is no tensor ("int[]"); "?" if unknown
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
-  bool assumed = false;                           // an input, in whole or in part: ModelInfo::assumed says why
+  bool assumed = false;                           // inferred input, in whole or in part: see ModelInfo::assumed
   std::optional<Quantization> quantization{};     // absent: not quantized, or not known
 };
 
@@ -40,9 +40,9 @@ struct TensorInfo {
 struct AssumedInput {
   struct Reason {
     std::vector<std::string> what;  // "f32", "rank 4", "3 in dimension 1"
-    std::string op;                 // that requires it; empty: no operator that reads the input decides
-    std::string module, file;       // of the operator; empty: not known
-    int line = 0;                   // from 1; 0: not known
+    std::string op;                 // operator that requires it; empty: no operator that reads the input decides
+    std::string module, file;       // the operator's; empty: not known
+    int line = 0;                   // counted from 1; 0: not known
   };
   TensorInfo tensor;
   std::string option;  // the --input text that states the same: "x=f32:x0,3,x2,x3"; empty if there is none
@@ -51,7 +51,7 @@ struct AssumedInput {
 
 // An attribute that keeps its value between calls: an input and an output of the ONNX model (StateMode::inputs_outputs).
 struct StateInfo {
-  std::string attribute;  // as in the state_dict: "layers.0.k_cache"; what the file holds of it is the first call's value
+  std::string attribute;  // name in the state_dict: "layers.0.k_cache"; the first call starts with the value in the file
   TensorInfo input;       // a number is a tensor of rank 0
   std::string output;     // its value after the call
 };
@@ -59,9 +59,9 @@ struct StateInfo {
 struct ModelInfo {
   std::string path;
   std::string identity;               // hash of the archive's directory: names, sizes, CRCs
-  std::optional<std::string> sha256;  // of the whole file, on request
+  std::optional<std::string> sha256;  // hash of the whole file, on request
   std::string format;                 // "torchscript", "exported_program", "graph_text", "onnx"
-  std::string description;            // for people: "TorchScript (file format 3, traced)"
+  std::string description;            // human-readable: "TorchScript (file format 3, traced)"
   std::uint64_t bytes = 0;
   struct {
     std::uint64_t count = 0, bytes = 0;
@@ -70,7 +70,7 @@ struct ModelInfo {
   std::vector<StateInfo> state;       // the last of the inputs and outputs, in the same order
   std::vector<AssumedInput> assumed;  // inputs that were inferred from the operators that read them
   std::vector<std::string> steps;     // normalizations that changed something
-  std::vector<std::string> warnings;  // what was given that contradicts the file
+  std::vector<std::string> warnings;  // options that contradict the file
 };
 
 struct Summary {
@@ -80,17 +80,17 @@ struct Summary {
   int kept = 0;  // nodes written as PyTorch's operators; they count as ones that don't convert in the coverage
   bool convertible = false;
   double coverage_nodes = 1, coverage_operators = 1;  // 0 to 1
-  std::optional<int> lowest_opset;                    // at which the model converts whole; absent while nodes are unassessed
+  std::optional<int> lowest_opset;                    // lowest opset to convert the model; absent while nodes are unassessed
 };
 
 // A row of a mapping table, and how many calls it decided.
 struct RowUse {
   std::string place;   // "mappings/operators/pooling.yaml:5"
   std::string source;  // the file
-  int line = 0;        // from 1
+  int line = 0;        // counted from 1
   bool users = false;  // the file is a user's, given by --mappings
   int nodes = 0;
-  std::string lifted;  // what PyTorch's exporter refuses and this row converts; empty: nothing
+  std::string lifted;  // limit of PyTorch's exporter that this row lifts; empty: none
 };
 
 struct OperatorSummary {
@@ -102,14 +102,14 @@ struct OperatorSummary {
   std::optional<int> available_from;  // lowest opset above the asked one at which no call of it is missing or refused
   int nodes = 0, blocked = 0;
   int kept = 0;                        // written as PyTorch's operators, as the export type has it
-  std::vector<RowUse> rows;            // in the tables' order
-  std::map<std::string, int> emitted;  // ONNX operator → nodes; empty while conversion isn't run
+  std::vector<RowUse> rows;            // in table order
+  std::map<std::string, int> emitted;  // nodes of each ONNX operator; empty while conversion isn't run
 };
 
 struct Site {
-  std::uint32_t index = 0;     // of the node, in graph order
+  std::uint32_t index = 0;     // the node's index in graph order
   std::string module, file;    // "encoder.layer.0"; as the model recorded it; empty: not known
-  int line = 0;                // from 1; 0: not known
+  int line = 0;                // counted from 1; 0: not known
   std::string function, args;  // "forward"; "relu(x)"
 };
 
@@ -127,10 +127,10 @@ struct Finding {
   std::string id;  // "CC001"
   Severity severity = Severity::error;
   std::string op, overload, message, help;
-  std::string input{};  // of the model, that it is about (CC006, CC014): "x"; empty: none
-  std::string row{};    // of a mapping file (docs/mappings.md), to be pasted; empty: none would help
+  std::string input{};  // the model's input that the finding is about (CC006, CC014): "x"; empty: none
+  std::string row{};    // row to paste into a mapping file (docs/mappings.md); empty: none would help
   std::optional<int> available_from;
-  int nodes = 0;  // of the graph that was checked; of an engine's finding without sites: of the ONNX model
+  int nodes = 0;  // in the checked graph; in the ONNX model for an engine's finding without sites
   std::vector<Site> sites;
   std::optional<std::string> target{};  // the engine that it is about: "tensorrt@10.15"
   std::optional<Suppression> suppressed{};
@@ -143,29 +143,29 @@ struct Gate {
   bool passed = true;
   FailOn fail_on = FailOn::unconvertible;
   int violations = 0;
-  std::optional<int> max_missing{};  // where it was asked for
-  bool one_opset_is_enough = false;  // of the model's reports in the same run: a range of opsets was asked for
+  std::optional<int> max_missing{};  // if the option was given
+  bool one_opset_is_enough = false;  // a range of opsets was requested: one passing report of the model in the run is enough
 };
 
 // Whether an engine supports a node or a model; unknown if its profile doesn't say.
 enum class Support : std::uint8_t { yes, no, unknown };
 
-// Whether an engine supports the ONNX model, node by node. A node that doesn't become ONNX isn't supported; support of a node
-// that wasn't assessed is unknown.
+// Whether an engine supports the ONNX model, node by node. A node that doesn't become ONNX isn't supported. Support is unknown
+// for a node that wasn't assessed.
 struct TargetSummary {
   std::string target;  // "tensorrt@10.15"
   std::string engine, version;
-  std::string source, date;            // of the profile: where its facts come from, and when they were true
-  Support support = Support::unknown;  // of the whole model
-  int nodes = 0, supported = 0, unsupported = 0, unknown = 0;  // of the ONNX model, bodies included
+  std::string source, date;            // the profile's: where its facts come from, and when they were true
+  Support support = Support::unknown;  // support of the whole model
+  int nodes = 0, supported = 0, unsupported = 0, unknown = 0;  // nodes of the ONNX model, bodies included
   int partitions = 0;                                          // groups of supported nodes that can run in one go
-  std::optional<int> lowest_opset;                             // at which it supports the whole model
+  std::optional<int> lowest_opset;                             // lowest opset at which the engine supports the whole model
   struct Operator {
     std::string onnx;  // "GridSample", "com.microsoft::Gelu"
     Support support = Support::unknown;
     int nodes = 0;
   };
-  std::vector<Operator> operators;  // by name; one with nodes of several kinds has a line of each
+  std::vector<Operator> operators;  // sorted by name; an operator has one entry for each kind of support
 };
 
 // The nodes of the graph that was checked, in order: a site's index is a place in `nodes`.
@@ -174,7 +174,7 @@ struct GraphSummary {
   struct Node {
     std::uint32_t op = 0, module = 0;  // places in the lists below
     Outcome outcome = Outcome::ok;
-    std::vector<std::uint32_t> inputs;  // nodes whose results it reads
+    std::vector<std::uint32_t> inputs;  // nodes whose results this node reads
   };
   std::vector<std::string> operators, modules;
   std::vector<Node> nodes;
@@ -183,10 +183,10 @@ struct GraphSummary {
 // The model that convert() wrote.
 struct WrittenModel {
   int opset = 0;
-  std::uint64_t nodes = 0;                        // of the model's graph and of the bodies in it, not of functions
+  std::uint64_t nodes = 0;                        // nodes of the model's graph and its bodies, without functions
   std::uint64_t initializers = 0;                 // weights and constants
-  std::uint64_t bytes = 0;                        // of the model's file
-  std::vector<std::string> dynamic_dimensions{};  // by name, in the order of the inputs and outputs
+  std::uint64_t bytes = 0;                        // size of the model's file
+  std::vector<std::string> dynamic_dimensions{};  // names, in the order of the inputs and outputs
   std::vector<std::string> functions{};           // local functions: "acme.ops::FusedBias"
   struct ExternalFile {
     std::string file;
@@ -205,14 +205,14 @@ struct Report {
   ExportType export_type = ExportType::onnx;
   Verdict verdict = Verdict::no;
   Summary summary;
-  std::vector<OperatorSummary> operators;   // by name
-  std::vector<Finding> findings;            // by severity, then by number of nodes
-  std::vector<TargetSummary> targets;       // in the order asked for
-  std::optional<int> targets_lowest_opset;  // at which all of them support the whole model
-  std::optional<GraphSummary> graph;        // on request
+  std::vector<OperatorSummary> operators;   // sorted by name
+  std::vector<Finding> findings;            // sorted by severity, then number of nodes
+  std::vector<TargetSummary> targets;       // in the order of the options
+  std::optional<int> targets_lowest_opset;  // lowest opset at which all targets support the whole model
+  std::optional<GraphSummary> graph;        // filled on request
   Gate gate;
-  std::optional<std::string> settings;  // settings_digest(), by which a later run recognizes that the report is still true
-  std::optional<WrittenModel> written;  // of convert(): absent where nothing was written
+  std::optional<std::string> settings;  // settings_digest(); tells a later run whether the report is still true
+  std::optional<WrittenModel> written;  // set by convert(); absent: nothing was written
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.
   std::optional<std::string> error;

@@ -16,8 +16,8 @@ struct Progress {
   std::uint64_t total = 0;  // 0: not known
 };
 
-// All optional. What a callback throws leaves the call unchanged. The library itself prints nothing, never exits and installs no
-// signal handler; compatcheck/log.h says what it logs.
+// All optional. An exception that a callback throws passes unchanged through the call. The library itself prints nothing,
+// never exits and installs no signal handler; compatcheck/log.h describes what it logs.
 struct RunOptions {
   std::function<void(const Progress&)> progress{};
   // Set to true, from whichever thread: the call throws Cancelled soon after, in the middle of its work.

@@ -22,25 +22,25 @@ enum class VerifyFailOn : std::uint8_t {
   mismatch,  // errors, except those about sizes that PyTorch itself refuses
   warning,   // errors and warnings
   never,
-  missing,  // as mismatch: the words of check and convert
+  missing,  // same as mismatch, for the option values of check and convert
   conditional,
-  composite,  // as error
+  composite,  // same as error
 };
 
 struct VerifyOptions {
-  ConvertOptions convert{};                             // how the model was, or is to be, converted: opset, inputs, dims
+  ConvertOptions convert{};                             // how the model was or will be converted: opset, inputs, dims
   std::filesystem::path ort_library{};                  // libonnxruntime.so or its folder; empty: searched for
   std::vector<std::filesystem::path> ort_custom_ops{};  // libraries of custom operators, for ONNX Runtime 1.14 and above
   VerifyFailOn fail_on = VerifyFailOn::error;
-  std::optional<double> rtol{};  // instead of that of the output's dtype
+  std::optional<double> rtol{};  // overrides the output dtype's tolerance
   std::optional<double> atol{};
   std::optional<double> least_cosine{};  // --require cosine>=X
-  std::uint64_t seed = 0;                // of the inputs
-  // At least, each with inputs of its own. Dimensions that are named and not fixed (`convert.dims`) have a size that the file was
-  // traced with, or at which its windows fit; then all of them have another one together, and each by itself. Examples
-  // (inputs_from) are run as they are, and for other sizes with elements repeated or cut off. At least 1.
+  std::uint64_t seed = 0;                // seed of the inputs
+  // Minimum number of runs, at least 1, each with inputs of its own. Named dimensions that `convert.dims` doesn't fix start at
+  // a size of the trace, or one at which their windows fit; later runs change all of them together, and each by itself.
+  // Examples (inputs_from) are run unchanged, and for other sizes with elements repeated or cut off.
   int runs = 3;
-  bool bisect = false;               // of a mismatch, find the operator that makes it
+  bool bisect = false;               // find the operator that causes a mismatch
   std::filesystem::path repro{};     // --repro: a folder for the smallest failing case; implies `bisect`
   std::filesystem::path dump{};      // --dump: a folder for the ONNX model's values in the first run, and their statistics
   std::uint64_t memory = 256 << 20;  // bytes of intermediate values that are held at a time, on each side
@@ -51,57 +51,57 @@ struct VerifyOptions {
 struct OutputVerification {
   std::string name;                 // the ONNX model's
   std::string dtype;                // TorchScript's
-  std::vector<std::int64_t> shape;  // of the first run
+  std::vector<std::int64_t> shape;  // shape in the first run
   double max_abs = 0, max_rel = 0, mean_abs = 0, p99_abs = 0;
   double cosine = 1;
-  std::optional<double> snr_db;                               // absent where nothing differs
-  std::uint64_t elements = 0, mismatched = 0, nonfinite = 0;  // of all runs
-  std::uint64_t ties = 0;                                     // indices that differ and name what is equally large
-  double noise_abs = 0;  // how far TorchScript differs from itself: in a second call, and where the comparison failed, on inputs
-                         // whose last bits are others
+  std::optional<double> snr_db;                               // absent if nothing differs
+  std::uint64_t elements = 0, mismatched = 0, nonfinite = 0;  // over all runs
+  std::uint64_t ties = 0;                                     // indices that differ but name equally large elements
+  double noise_abs = 0;  // how far TorchScript differs from itself: in a second call, and if the comparison failed, on inputs
+                         // with other last bits
   std::uint64_t within_noise = 0;  // elements out of tolerance whose difference is within the model's own rounding noise
   bool passed = true;
-  std::string difference;  // of the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
+  std::string difference;  // in the first run that fails: "3 of 40 values, 0.5 for 0.25 at [1, 2]"
 };
 
 // The operator that leaves tolerance although its inputs are TorchScript's own.
 struct FirstBad {
   std::string value;                    // the ONNX model's
-  std::vector<std::string> onnx_nodes;  // between its inputs and it; empty where no node makes it
+  std::vector<std::string> onnx_nodes;  // nodes between the operator's inputs and `value`; empty: no node makes it
   std::string op, overload;             // TorchScript's, "aten::relu"
-  Site site;                            // in the user's code
-  std::uint64_t execution = 0;          // of the body of an If or Loop that it stands in, counted from 0
+  Site site;                            // place in the user's code
+  std::uint64_t execution = 0;          // index of the execution of the If or Loop body that contains it
   std::string difference;               // "3 of 40 values, 0.5 for 0.25 at [1, 2]", or why the runtime doesn't run it
-  std::string repro;                    // the folder, if one was asked for
+  std::string repro;                    // folder, if the option was given
 };
 
 // The work of bisecting.
 struct Bisection {
-  std::uint64_t compared = 0;  // values
-  std::uint64_t runs = 0;      // of TorchScript
-  std::uint64_t bytes = 0;     // of all intermediate values of one run
-  std::string note;            // what else there is to say
+  std::uint64_t compared = 0;  // number of values
+  std::uint64_t runs = 0;      // runs of TorchScript
+  std::uint64_t bytes = 0;     // size of all intermediate values of one run
+  std::string note;            // further remarks
 };
 
 // A dimension with a name, and how its size was changed.
 struct NamedDimension {
   enum class Variation : std::uint8_t { alone, together, fixed, none };
   std::string name;
-  Variation variation = Variation::none;  // together: not without others; fixed: by the options
-  std::vector<std::int64_t> sizes;        // at which both sides ran, in order
+  Variation variation = Variation::none;  // together: only with other dimensions; fixed: by the options
+  std::vector<std::int64_t> sizes;        // sizes at which both sides ran, in order
   std::string reason;                     // why it can't vary
 };
 
 struct RunInputs {
-  std::map<std::string, std::int64_t> sizes;  // of named dimensions
+  std::map<std::string, std::int64_t> sizes;  // sizes of named dimensions
   std::vector<TensorInfo> inputs;
 };
 
 struct Verification {
   static constexpr const char* schema_version = "1.0";
-  std::string model, onnx;   // files; `onnx` empty where the model was converted for this alone
+  std::string model, onnx;   // files; `onnx` is empty if the model was converted only to verify it
   std::string runtime;       // ONNX Runtime's version
-  std::optional<int> opset;  // of the conversion; of a file by others it isn't read
+  std::optional<int> opset;  // opset of the conversion; absent for a file from another exporter
   std::uint64_t seed = 0;
   std::vector<AssumedInput> assumed;  // inputs that were inferred from the operators that read them
   std::vector<RunInputs> runs;
@@ -111,11 +111,11 @@ struct Verification {
   int violations = 0;  // findings that `fail_on` counts
   std::vector<OutputVerification> outputs;
   std::vector<Finding> findings;      // CC2xx
-  std::string note;                   // on how it was run; empty if there is nothing to say
-  std::optional<FirstBad> first_bad;  // of bisecting
-  std::uint64_t dumped = 0;           // values, in the folder that the options name
+  std::string note;                   // remark on how the model was run; empty: none
+  std::optional<FirstBad> first_bad;  // found by bisecting
+  std::uint64_t dumped = 0;           // values written to the folder in VerifyOptions::dump
   std::optional<Bisection> bisection;
-  std::optional<Report> report;  // where the model doesn't convert: why
+  std::optional<Report> report;  // set if the model doesn't convert: the reason
   int exit_code = 0;
 };
 

@@ -34,7 +34,7 @@ std::string onnx_there(const Outcome& outcome, int opset) {
   return mapping::joined(shown) + " and " + std::to_string(row->to.size() - named) + " more";
 }
 
-// A table's hint may name an opset as well ("use opset 16, or …"): the one that was tried says it better.
+// A table's hint may name an opset as well ("use opset 16, or …"); the opset that was tried is more reliable.
 std::string without_opset(const std::string& hint) {
   constexpr std::string_view lead = "use opset ";
   if (!hint.starts_with(lead)) return hint;
@@ -50,7 +50,7 @@ bool has_several_forms(const ir::Node& node, const conversion::Context& context)
                                [](const schema::Schema* schema) { return !schema->is_out(); }) > 1;
 }
 
-// The text of a graph may say what a call gives; a guess in the row would overrule it.
+// The text of a graph may state the results of a call; a guess in the row would override it.
 bool says_results(const ir::Node& node) {
   return std::ranges::all_of(node.outputs(), [](const ir::Value* output) {
     const auto& type = output->type();
@@ -156,8 +156,8 @@ bool is_for_training(const ir::Node& node) {
          node.op().find("attention") != std::string::npos;
 }
 
-// A module that was scripted reads its own `training`, which is read as False: only the call itself can ask for it. A trace holds
-// what `training` was.
+// A scripted module's own `training` is read as False, so that only the call itself can request training mode. A trace contains
+// the value of `training` when it was made.
 std::string stop_training(const ir::Program* program) {
   const std::string in_code = "pass training=self.training instead (for dropout_p: 0.0 unless self.training)";
   if (program && !program->traced)

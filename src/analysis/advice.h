@@ -12,8 +12,8 @@
 
 namespace compatcheck::analysis {
 
-// No row helps: no ONNX operator takes or gives lists of lists, dictionaries, strings, objects or what is in them, and control
-// flow has no row.
+// No row helps: no ONNX operator has lists of lists, dictionaries, strings, objects or their members as inputs or outputs, and
+// control flow has no row.
 bool is_beyond_rows(const ir::Node& node);
 
 // The row to paste; empty if none would help. `counterpart`: the ONNX operator of the same name, or null.

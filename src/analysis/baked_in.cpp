@@ -99,7 +99,7 @@ class SizesBakedIn {
       const auto* tensor = prepared_.facts.of(now[i]).tensor();
       const bool assumed =
           std::ranges::any_of(prepared_.assumed, [&](const AssumedInput& each) { return each.tensor.name == now[i]->name(); });
-      if (now[i]->unused() || !tensor || !tensor->shape || assumed) continue;  // nobody named what is assumed
+      if (now[i]->unused() || !tensor || !tensor->shape || assumed) continue;  // assumed sizes have no names of the user's
       const ir::TypeRef type = i < traced.size() ? traced[i]->type() : nullptr;
       const auto* sizes = ir::is(type, ir::TypeKind::tensor) && type->tensor.sizes ? &*type->tensor.sizes : nullptr;
       for (std::size_t dim = 0; dim < tensor->shape->size(); ++dim) {
@@ -112,10 +112,10 @@ class SizesBakedIn {
     }
   }
 
-  // Names that the model's outputs have, and those that are read whole: a mean over a dimension is right at every size of it. Of
-  // a result whose sizes aren't known nothing can be said.
+  // Names of the sizes of the model's outputs, and those that are read whole: a mean over a dimension is right at every size of
+  // it. Nothing is known about a result of unknown sizes.
   void follow(const ir::Node& node) {
-    const bool whole = !schema::has_trait(node.op(), schema::Trait::reads_part);  // of a part, another size goes unnoticed
+    const bool whole = !schema::has_trait(node.op(), schema::Trait::reads_part);  // in a part, another size goes unnoticed
     bool unknown = false;
     for (const ir::Value* output : node.outputs()) {
       if (whole) add_names(prepared_.facts.of(output), followed_);
@@ -336,7 +336,7 @@ class SizesBakedIn {
   const Model::State& model_;
   const Prepared& prepared_;
   std::vector<Named> names_;
-  symbolic::Sizes traced_;  // by name
+  symbolic::Sizes traced_;  // keyed by name
   std::set<std::string> followed_, reported_;
   std::vector<BakedIn> found_;
 };

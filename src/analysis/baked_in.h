@@ -12,10 +12,10 @@ namespace compatcheck::analysis {
 
 struct BakedIn {
   Finding finding{};                 // CC012
-  std::vector<std::string> names{};  // the named sizes that it is about; none: an input that nothing reads
-  std::string number{};              // "8"; empty: it is about no number
-  std::string origin{};              // what the number was in the trace: "was the size 'batch' of 'x'", "was b*t"
-  // The number stands where the named sizes lay when the model was traced, and lets other sizes pass: the first of the sites.
+  std::vector<std::string> names{};  // named sizes of the finding; none: an input that nothing reads
+  std::string number{};              // "8"; empty: the finding isn't about a number
+  std::string origin{};              // origin of the number in the trace: "was the size 'batch' of 'x'", "was b*t"
+  // The number stands where the named sizes were when the model was traced, and other sizes pass: the first of the sites.
   bool surely = false;
 };
 

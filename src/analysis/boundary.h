@@ -1,4 +1,4 @@
-// The edge of the library: what leaves it is an Error, whatever was thrown inside; or what a caller's function threw, as it was.
+// The edge of the library: every exception that leaves it is an Error, except those that a caller's function threw.
 #pragma once
 
 #include <exception>

@@ -29,15 +29,15 @@ bool is_container_value(const ir::Value* value) {
   }
 }
 
-// Control flow, and what handles lists, dictionaries, objects or numbers rather than tensors: it fails where what it handles
-// isn't known, whatever its row says.
+// Control flow, and operators on lists, dictionaries, objects or numbers rather than tensors: they fail if their operands
+// aren't known, whatever their row is.
 bool handles_no_tensors(const ir::Node& node) {
   if (!node.blocks().empty() || node.op().starts_with("prim::")) return !node.is("prim::PythonOp");
   if (!node.outputs().empty() && std::ranges::none_of(node.outputs(), may_be_tensor)) return true;
   return !node.inputs().empty() && is_container_value(node.input(0));
 }
 
-// And what they are asked with: texts that are computed.
+// Operators on dictionaries, or on their keys: texts that are computed.
 bool handles_dictionaries(const ir::Node& node) {
   const auto is_dict = [](const ir::Value* value) {
     const ir::TypeRef& held = ir::without_optional(value->type());
@@ -52,13 +52,13 @@ std::string attribute_of(const ir::Node& node) {
   return text ? *text : std::string();
 }
 
-// A list of which nobody states how many members it has, or a tuple that holds one.
+// A list of unknown length, or a tuple that contains one.
 bool is_open_list(const symbolic::Fact& fact) {
   const auto* list = fact.list();
   return list && (!list->items || std::ranges::any_of(*list->items, is_open_list));
 }
 
-// A list that a call may leave out: no fact tells whether there is one.
+// A list that may be omitted from a call: no fact tells whether it is there.
 bool may_be_list(const ir::Value* input, const symbolic::Fact& fact) {
   return ir::is(input->type(), TypeKind::optional) && ir::is(ir::without_optional(input->type()), TypeKind::list) &&
          !fact.is_none() && !fact.list();
@@ -101,8 +101,8 @@ const Outcome* Causes::root_of(const Outcome& outcome) const {
   return root == roots_.end() ? nullptr : root->second;
 }
 
-// Where nodes hang on each other in a circle, the first of them stands for all. What is unassessed has no finding to stand for
-// others. `tops`: what is known already.
+// In a cycle of dependent nodes, the first node represents all of them. An unassessed node has no finding, so that it can't
+// represent others. `tops`: results so far.
 Causes::Node Causes::top_of(Node node, const CauseOf& causes, CauseOf& tops) const {
   std::vector<Node> path;
   std::unordered_map<Node, std::size_t> places;
@@ -129,7 +129,7 @@ bool Causes::fails(Node node) const {
   return outcome != outcomes_.end() && is_failure(*outcome->second);
 }
 
-// Were the length of what it runs over known, the loop would be unrolled, and the write have a form.
+// If the length of the loop were known, the loop would be unrolled, and the write have a form.
 bool Causes::is_of_loop(const Outcome& outcome) const {
   for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
     if (block->owner()->is("prim::Loop") && !is_settled(block->owner()->input(0))) return true;
@@ -140,7 +140,7 @@ bool Causes::is_of_loop(const Outcome& outcome) const {
 // but for those of dictionaries and of loops over what isn't known, which follow from what makes these, and calls that are
 // refused with complex tensors, which follow from what makes the tensors complex.
 bool Causes::may_follow(const Outcome& outcome) const {
-  if (outcome.node->is("prim::Return")) return false;  // a text among the outputs, whatever else fails
+  if (outcome.node->is("prim::Return")) return false;  // a text among the outputs fails independently of others
   if (outcome.unresolved_write)
     return writes_.contains(outcome.node) || handles_dictionaries(*outcome.node) || is_of_loop(outcome) ||
            (outcome.node->is("prim::SetAttr") && !ir::constant_of(outcome.node->input(0)));
@@ -156,7 +156,7 @@ bool Causes::may_follow(const Outcome& outcome) const {
 bool Causes::is_settled(const ir::Value* value) const {
   if (ir::constant_of(value)) return true;
   const symbolic::Fact& fact = context_.facts.of(value);
-  if (symbolic::is_complex(fact)) return false;  // perhaps no call of ONNX gives it
+  if (symbolic::is_complex(fact)) return false;  // ONNX may have no operator for it
   if (const auto* tensor = fact.tensor()) return tensor->dtype && tensor->shape;
   return symbolic::is_constant(fact);
 }
@@ -207,7 +207,7 @@ std::vector<const ir::Value*> Causes::followed(const Outcome& outcome) const {
   return waiting;
 }
 
-// The nearest failure on the way back from the values, by way of what isn't known.
+// The nearest failure on the way back from the values, through unknown ones.
 Causes::Node Causes::cause_among(std::vector<const ir::Value*> waiting, Node self, std::vector<std::uint32_t>* inputs) const {
   std::unordered_set<const ir::Value*> seen;
   for (std::size_t at = 0; at < waiting.size() && seen.size() < most_looks; ++at) {

@@ -1,4 +1,4 @@
-// Which failures follow from others: what is told of a model are the ones to mend.
+// Which failures follow from others: only the failures to fix are reported.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class Causes {
  public:
   Causes(const conversion::Assessment& assessment, const conversion::Context& context, const WriteCauses& writes);
 
-  // The failure that this one follows from; null if it stands by itself, or is none.
+  // The failure that this one follows from; null if it has no cause, or isn't a failure.
   const conversion::Outcome* root_of(const conversion::Outcome& outcome) const;
-  // The model's inputs that it follows from instead, in order: lists whose length nobody states.
+  // The model's inputs that it follows from instead, in order: lists of unknown length.
   std::vector<std::uint32_t> inputs_of(const conversion::Outcome& outcome, int farthest = 16) const;
 
  private:
@@ -39,8 +39,8 @@ class Causes {
   const conversion::Context& context_;
   const WriteCauses& writes_;
   std::unordered_map<Node, const conversion::Outcome*> outcomes_;
-  std::unordered_map<const ir::Value*, Node> written_;  // by the first write that can't be expressed
-  std::unordered_map<std::string, Node> attributes_;    // that keep their value between calls: the first write of each
+  std::unordered_map<const ir::Value*, Node> written_;  // first write to each value that can't be expressed
+  std::unordered_map<std::string, Node> attributes_;    // first write to each attribute that keeps its value between calls
   std::unordered_map<Node, const conversion::Outcome*> roots_;
 };
 

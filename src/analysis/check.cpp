@@ -105,7 +105,7 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
-    watch.look();  // what ended the call is no fault of the rows
+    watch.look();  // throws if the time limit or a cancellation ended the call
     whole.fault.emplace();
     whole.fault->id = "CC005";
     whole.fault->severity = Severity::error;

@@ -1,4 +1,4 @@
-// A check, with what it has prepared: convert writes the same graph.
+// A check, with the prepared graph: convert writes the same graph.
 #pragma once
 
 #include <span>
@@ -11,9 +11,9 @@
 namespace compatcheck::analysis {
 
 struct CheckedModel {
-  const Model::State& state;  // of the model, or with its attributes as inputs and outputs
+  const Model::State& state;  // state of the model itself, or of its copy with attributes as inputs and outputs
   Prepared prepared;
-  std::vector<Report> reports;  // of each opset
+  std::vector<Report> reports;  // one for each opset
 };
 
 // The model must outlive it.

@@ -30,7 +30,7 @@ onnx::ExternalData external_data(ExternalData asked) {
 
 // Names of dimensions as inputs and outputs have them.
 std::vector<std::string> dynamic_dimensions(const onnx::Model& model) {
-  std::set<onnx::ValueId> weights;  // that are offered as inputs
+  std::set<onnx::ValueId> weights;  // weights that are also inputs
   for (const auto& initializer : model.initializers) weights.insert(initializer.value);
   std::vector<std::string> names;
   for (const auto* values : {&model.graph.inputs, &model.graph.outputs})
@@ -53,7 +53,7 @@ WrittenModel described(const onnx::Model& model, const onnx::Written& written) {
   return made;
 }
 
-// The same sizes from two values: one may know what the other doesn't.
+// Merges the same sizes from two values: one may have sizes that the other doesn't know.
 void add_known(std::vector<onnx::Dimension>& shape, const std::vector<onnx::Dimension>& more) {
   if (shape.size() != more.size()) return;
   for (std::size_t i = 0; i < shape.size(); ++i)
@@ -78,9 +78,9 @@ std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(con
   return shapes;
 }
 
-// Which input takes what which output gave in the call before: {"k_cache": "k_cache.next"}.
+// The output of each call that is an input of the next one: {"k_cache": "k_cache.next"}.
 std::string states_of(const onnx::Model& model, std::size_t states) {
-  std::set<onnx::ValueId> weights;  // that are offered as inputs, after the others
+  std::set<onnx::ValueId> weights;  // weights that are also inputs, after the others
   for (const auto& initializer : model.initializers) weights.insert(initializer.value);
   std::vector<onnx::ValueId> inputs;
   std::ranges::copy_if(model.graph.inputs, std::back_inserter(inputs),

@@ -1,4 +1,4 @@
-// Versions of custom ONNX domains: what the tables state, and --custom-opset over it.
+// Versions of custom ONNX domains: those of the tables, overridden by --custom-opset.
 #pragma once
 
 #include <functional>

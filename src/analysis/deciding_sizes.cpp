@@ -234,7 +234,7 @@ std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vec
     }
     return made;
   } catch (const UsageError&) {  // the model contradicts the options
-  } catch (const ModelError&) {  // with these options the graph exceeds a bound
+  } catch (const ModelError&) {  // the graph exceeds a limit with these options
     watch_.look();
   }
   return std::nullopt;
@@ -249,7 +249,7 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
   std::vector<std::pair<std::string, std::string>> inputs;
   for (const TriedNumbers& chosen : tried_numbers) {
     inputs.clear();
-    std::vector<std::set<std::string>> made_up;  // of each input
+    std::vector<std::set<std::string>> made_up;  // one set for each input
     std::set<std::string> all_made_up;
     for (const AssumedInput& input : prepared_.assumed) {
       std::set<std::string> numbers;
@@ -361,7 +361,7 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
     for (const AssumedInput& assumed : prepare(model_, asked, watch_, members).assumed)
       if (std::ranges::find(members, assumed.tensor.name) != members.end() && !assumed.option.empty())
         options.push_back(assumed.option);
-  } catch (const ModelError&) {  // without the list the graph may exceed a bound
+  } catch (const ModelError&) {  // without the list the graph may exceed a limit
     watch_.look();
   }
   if (options.size() != members.size()) options.clear();
@@ -405,7 +405,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     const std::vector<const Try*>& tries = tries_of_value(input);
     if (tries.empty()) continue;
     std::vector<std::string> helpful;
-    for (const bool all : {true, false}) {  // rather what helps each call that asks for this input
+    for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
       for (const Try* each : tries)
         if (std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
               return (&other == &outcome || (all && asks_for(other, input.index()))) &&
@@ -434,7 +434,7 @@ void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const auto* list = prepared_.facts.of(&input).list();
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
-    if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no option that was tried states it
+    if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no tried option states its scale
     if (const auto& options = options_of_members(input); !options.empty())
       outcome.option = "--input " + options.front() + " and one such option for each member of the list";
   }

@@ -47,8 +47,8 @@ class DecidingSizes {
   using Calls = std::set<Call>;
   struct Try {                                 // one choice of sizes
     std::string option;                        // "--input x=f32:x0,3,16,16 with your sizes instead of 16"
-    std::vector<std::uint32_t> inputs;         // that it states
-    std::map<int, Calls> failing, converting;  // by opset
+    std::vector<std::uint32_t> inputs;         // inputs that the option states
+    std::map<int, Calls> failing, converting;  // keyed by opset
     bool of_given = false;                     // numbers replace names from the user's options
 
     // `before`: what failed without the try.
@@ -56,10 +56,10 @@ class DecidingSizes {
     // A call that is gone counts if nothing else fails for it.
     bool settles(const Call& call, int opset, const Calls& before) const;
   };
-  struct Asked {  // for one input, or several that tries state together
+  struct Asked {  // one input, or several that tries state together
     std::set<std::uint32_t> inputs;
     std::vector<conversion::Outcome*> outcomes;
-    std::vector<const Try*> tries;  // of each outcome its own
+    std::vector<const Try*> tries;  // one for each outcome
   };
   static Call call_of(const ir::Node& node);
   static Calls calls_with(const conversion::Assessment& assessment, bool converting);
@@ -84,11 +84,11 @@ class DecidingSizes {
   std::span<const int> opsets_;
   const ir::Watch& watch_;
   NamedSizes given_;
-  bool given_settled_ = false;                                    // with numbers instead of these names nothing fails
-  std::vector<const Try*> tries_;                                 // for the assessment at hand
-  std::map<std::vector<std::string>, std::optional<Try>> tried_;  // by all options; nullopt: they don't fit the model
+  bool given_settled_ = false;                                    // nothing fails with numbers instead of these names
+  std::vector<const Try*> tries_;                                 // tries for the current assessment
+  std::map<std::vector<std::string>, std::optional<Try>> tried_;  // keyed by all options; nullopt: they don't fit the model
   std::map<const ir::Value*, std::vector<const Try*>> of_values_;
-  std::map<const ir::Value*, std::vector<std::string>> members_;  // "xs.0=f32:3,h,w"; of a tuple all; empty: not inferred
+  std::map<const ir::Value*, std::vector<std::string>> members_;  // "xs.0=f32:3,h,w"; a tuple has all; empty: not inferred
 };
 
 }  // namespace compatcheck::analysis

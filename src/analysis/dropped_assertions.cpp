@@ -11,7 +11,7 @@ namespace compatcheck::analysis {
 namespace {
 
 constexpr std::size_t longest_message = 200;
-constexpr int most_parts = 1000;  // of a message
+constexpr int most_parts = 1000;  // parts of one message
 
 const std::string* constant_text(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
@@ -24,8 +24,8 @@ std::string without_placeholders(std::string pattern) {
   return pattern;
 }
 
-// Parts of the message that only a run of the model knows are shown as "…". Its end may be missing if it is longer than what is
-// shown: texts added to themselves grow without bound.
+// Parts of the message that are known only at run time become "…". The end may be missing if the message is longer than the
+// part that is shown: texts added to themselves grow without bound.
 std::string message_of(const ir::Value* value) {
   std::string message;
   std::vector<const ir::Value*> open{value};
@@ -81,7 +81,7 @@ Finding finding_of_exception(const ir::Node& raise, const std::string& exception
 
 std::vector<Finding> collect(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
   const Prepared asserting = prepare_asserting(model, prepared, watch, Keeping::assertions);
-  const std::uint32_t end = count_nodes(prepared.graph);  // its node isn't in the graph that was checked
+  const std::uint32_t end = count_nodes(prepared.graph);  // index for a node that isn't in the checked graph
   std::vector<Finding> findings;
   for (const ir::Node* raise : passes::assertions(asserting.graph)) {
     const std::string exception = exception_of(*raise);
@@ -167,7 +167,7 @@ std::vector<Finding> collect_dropped_assertions(const Model::State& model, const
   if (!has_asserting_graph(model)) return {};
   try {
     return collect(model, prepared, watch);
-  } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+  } catch (const ModelError&) {  // with its branches the graph may exceed a limit that it doesn't exceed without them
     watch.look();
     return {};
   }

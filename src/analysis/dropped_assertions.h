@@ -8,8 +8,8 @@
 
 namespace compatcheck::analysis {
 
-// CC013, one finding for each message: exceptions that TorchScript may raise for the inputs that were prepared. What facts settle
-// isn't reported.
+// CC013, one finding for each message: exceptions that TorchScript may raise for the prepared inputs. Exceptions that facts
+// rule out aren't reported.
 std::vector<Finding> collect_dropped_assertions(const Model::State& model, const Prepared& prepared, const ir::Watch& watch);
 
 }  // namespace compatcheck::analysis

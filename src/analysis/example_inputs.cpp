@@ -88,7 +88,7 @@ class Matcher {
     return all && sequence && (all->size() != 1 || !members(all->front()));
   }
 
-  // By name if the names are the model's; of arrays that nobody named, in order.
+  // By name if the names are the model's; unnamed arrays in order.
   void match_names(const ir::DictConstant& dict, bool names_may_be_order) {
     std::string unknown;
     std::size_t known = 0;

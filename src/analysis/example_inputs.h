@@ -19,11 +19,11 @@ struct ExampleLeaf {
 };
 std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements);
 
-// dtype and sizes of each tensor, None, and the length of each list; of numbers and strings nothing but that they are given, for
+// dtype and sizes of each tensor, None, and the length of each list; numbers and strings only count as given, because
 // the next call may have others. Members of tuples, lists and dicts are NAME.0 and NAME.key.
 struct ExampleFacts {
   std::vector<conversion::InputFact> facts;
-  std::vector<std::string> names;  // of all that is given
+  std::vector<std::string> names;  // names of everything that is given
 };
 // Throws UsageError, naming the file, for what it doesn't hold or doesn't fit the model.
 ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& graph);

@@ -91,16 +91,16 @@ class StatedInputs {
   CheckOptions options() {
     apply_names();
     const auto stated = stated_sizes(options_.inputs, model_.graph, model_.defaults);
-    const auto facts = match_inputs(options_.inputs, model_.graph, model_.defaults);  // refuses what no model takes
+    const auto facts = match_inputs(options_.inputs, model_.graph, model_.defaults);  // throws for inputs that no model accepts
     for (std::size_t i = 0; i < stated.size(); ++i) apply_input(options_.inputs[i], stated[i], facts[i].fact);
     refuse_by_guards(with_numbers());
     CheckOptions settled = options_;
     settled.dims.clear();
     for (const std::string& text : sizes_) settled.dims.push_back(with_name(text));
     for (const auto& [symbol, by] : names_)
-      if (by != symbol && !is_number(by)) settled.dims.push_back(symbol + "=" + by);  // for sizes that are expressions
+      if (by != symbol && !is_number(by)) settled.dims.push_back(symbol + "=" + by);  // used in sizes that are expressions
     settled.inputs.clear();
-    for (std::size_t i = 0; i < stated.size(); ++i)  // of state
+    for (std::size_t i = 0; i < stated.size(); ++i)  // inputs for state
       if (std::ranges::find(model_.exported->inputs, stated[i].input, &ExportedInput::name) == model_.exported->inputs.end())
         settled.inputs.push_back(options_.inputs[i]);
     for (const ExportedInput& input : model_.exported->inputs)
@@ -166,7 +166,7 @@ class StatedInputs {
     replace(names[0], std::to_string(*solved), option);
   }
 
-  // s77=4 → batch=4, where another option gave the symbol that name.
+  // s77=4 → batch=4, if another option gave the symbol that name.
   std::string with_name(const std::string& text) const {
     const auto [symbol, size] = named_size(text);
     const auto found = names_.find(symbol);
@@ -283,7 +283,7 @@ std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector
       continue;
     }
     std::string text;
-    bool follows = false;  // from other sizes, which are stated where they stand
+    bool follows = false;  // depends on other sizes, which are stated elsewhere
     for (std::size_t dim = 0; dim < input->sizes.size(); ++dim) {
       const Expression& size = input->sizes[dim];
       const std::string& given = all[i].dims[dim];

@@ -11,8 +11,8 @@
 namespace compatcheck::analysis {
 
 // Options that state every input of an exported program as the file does: names of dimensions are the file's symbols, or those
-// that `--input` and `--dim SYMBOL=NAME` give them; the latter stay among `dims`. Other models' options stay as they are. Throws
-// UsageError for what the file rules out.
+// from `--input` and `--dim SYMBOL=NAME`; the latter stay among `dims`. Other models' options stay unchanged. Throws
+// UsageError if the options contradict the file.
 CheckOptions with_exported_inputs(const Model::State& model, CheckOptions options);
 
 // `inputs` of an ONNX file of the program, as --input would state them. Sizes that the program fixes become its numbers. Inputs

@@ -22,7 +22,7 @@ using conversion::Status;
 
 struct Numbered {
   const Outcome* outcome;
-  std::uint32_t index;  // of the node, in graph order
+  std::uint32_t index;  // the node's index in graph order
 };
 
 std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart) {
@@ -35,7 +35,7 @@ std::string_view rule_of(const Outcome& outcome, const onnx::Schema* counterpart
   return outcome.row && outcome.row->random ? "CC008" : "CC005";
 }
 
-// Attributes that a model keeps between calls are one thing to mend, however many there are.
+// Attributes that a model keeps between calls are one problem, however many there are.
 constexpr std::string_view keeps_attributes = "the model writes attributes, which keep their values from call to call";
 
 bool keeps_attribute(const Outcome& outcome) {
@@ -238,7 +238,7 @@ class FindingCollector {
     return finding;
   }
 
-  // One reason by itself; of several each with its operator.
+  // A single reason alone; several reasons each with their operator.
   static std::string spell(const std::vector<std::pair<std::string, std::string>>& reasons) {
     constexpr std::size_t most_shown = 3;
     const auto is_first = [&](const auto& reason) { return reason.second == reasons.front().second; };
@@ -255,10 +255,10 @@ class FindingCollector {
   const Causes& causes_;
   std::map<Key, Finding> findings_;
   std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
-  std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // by root and operator
+  std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // number of dependent nodes, keyed by root and operator
   std::map<std::uint32_t, Wanting> wanting_;
-  std::set<std::uint32_t> tried_;     // inputs of which an option was tried
-  std::set<std::string> attributes_;  // that keep their values between calls
+  std::set<std::uint32_t> tried_;     // inputs for which an option was tried
+  std::set<std::string> attributes_;  // attributes that keep their values between calls
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Outcomes → what the report says: operators with their classes, findings with their sites.
+// Converts outcomes to the report's operators, with their classes, and findings, with their sites.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ namespace compatcheck::analysis {
 // wasn't tried, or that needs none, those that its row names.
 struct Becomes {
   std::vector<std::string> onnx;
-  bool several = false;  // of one call
+  bool several = false;  // a single call becomes several nodes
   bool known = false;
 
   void add(const conversion::Outcome& call);

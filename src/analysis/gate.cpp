@@ -34,7 +34,7 @@ bool is_of_missing(const Finding& finding, const Report& report) {
           }));
 }
 
-// Operators without a mapping, but for those of which all that is in the way is allowed, by whichever rule it was found.
+// Operators without a mapping, except those whose obstacles are all allowed, whichever rule found them.
 int counted_missing(const Report& report) {
   using Name = std::pair<std::string_view, std::string_view>;
   std::set<Name> allowed, open;

@@ -1,4 +1,4 @@
-// Whether a report passes, and the exit code that says so.
+// Whether a report passes, and its exit code.
 #pragma once
 
 #include <span>

@@ -29,7 +29,7 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
          held;
 }
 
-// The value that an option may state; nullopt for what the running model is given.
+// The value that an option may state; nullopt for an input of the running model.
 std::optional<std::string> stated_value(const symbolic::Fact& fact) {
   if (fact.is_none()) return "none";
   const auto value = fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;

@@ -13,7 +13,7 @@
 
 namespace compatcheck::analysis {
 
-using Defaults = std::vector<std::pair<std::size_t, ir::Constant>>;  // of inputs, by number
+using Defaults = std::vector<std::pair<std::size_t, ir::Constant>>;  // values of inputs, keyed by index
 
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
@@ -21,7 +21,7 @@ struct GivenInputs {
   Defaults numbers;   // inputs that are numbers and whose value is stated
   // If values are stated: every input that is stated, in that order, "w.a=0.5", "mask=none", and a name alone of an ONNX input.
   std::vector<std::string> values;
-  std::vector<std::string> warnings;  // of another dtype or rank than the graph or its file records; sizes may differ
+  std::vector<std::string> warnings;  // the stated dtype or rank differs from that in the graph or its file; sizes may differ
 };
 
 // The second is the first, or a member of it.

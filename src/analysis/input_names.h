@@ -21,7 +21,8 @@ struct InputLeaf {
 };
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
 
-// The leaf of that name, or what can hold a member of that name: a list's or dict's aren't known to the graph. Null if neither.
+// The leaf of that name, or the container of a member of that name: the graph doesn't know members of lists and dicts. Null if
+// neither.
 const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves);
 // "the model's inputs are x, pair.0, pair.1"
 std::string known_names(const std::vector<InputLeaf>& leaves);

@@ -25,7 +25,7 @@ struct InputSpec {
   std::shared_ptr<const ir::Quantizer> quantizer;  // "qu8(0.5,128)"
   bool none = false;                               // an Optional given as None
   std::vector<std::string> dims;                   // numbers or names; empty with `none` false: rank 0
-  std::string value;                               // of a number or flag, as in d=3
+  std::string value;                               // value of a number or flag, as in d=3
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {

@@ -1,4 +1,4 @@
-// --input and what it says of a model's inputs.
+// --input and its statements about a model's inputs.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,36 @@
 
 namespace compatcheck::analysis {
 
-// An option taken apart. `dims` is empty for None and for what has no dimension.
+// The parts of an option. `dims` is empty for None and for values without dimensions.
 struct StatedSizes {
   std::string input, lead;  // "x", "x=f32:"; `input` is empty if there are more options without a name than inputs
   std::vector<std::string> dims;
 };
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
 
-// --dim taken apart: "batch=4". `size` is empty if there is no '='.
+// The parts of --dim: "batch=4". `size` is empty if there is no '='.
 struct NamedSize {
   std::string name, size;
 };
 NamedSize named_size(const std::string& text);
 
-// Options for each tensor and number of a list, dictionary or tuple, with KEY for keys: "d.KEY=i64", "d.KEY.0=SPEC". `spec`: what
-// they say of a tensor.
+// Options for each tensor and number of a list, dictionary or tuple, with KEY for keys: "d.KEY=i64", "d.KEY.0=SPEC". `spec`:
+// the text for a tensor.
 std::vector<std::string> member_options(const std::string& name, const ir::TypeRef& type, const std::string& spec);
 // " for each KEY", where such options stand for several.
 std::string for_each_member(const ir::TypeRef& type);
 
-bool is_number(std::string_view size);                         // of digits alone
-bool is_name(std::string_view size);                           // of letters, digits and underscores, the first no digit
-std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name, and beyond 64 bits
+bool is_number(std::string_view size);                         // digits only
+bool is_name(std::string_view size);                           // letters, digits and underscores; the first isn't a digit
+std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name and for numbers beyond 64 bits
 
-// Specs matched to inputs, in order or by name. Throws UsageError for a name that the model doesn't have (with the ones
-// that it has), for too many, for one given twice.
+// Specs matched to inputs, in order or by name. Throws UsageError for an unknown name (listing the known ones),
+// too many specs, or a name that is stated twice.
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph,
                                                 Defaulted defaults = {});
 
-// "NAME=N" texts. Throws UsageError for a name that no input has, for one given twice, for a size below 1. Names are those of
-// `inputs` and of what is assumed.
+// "NAME=N" texts. Throws UsageError for a name that no input has, for a duplicate, for a size below 1. Names are those of
+// `inputs` and of assumed sizes.
 void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs, std::span<const AssumedInput> assumed);
 
 }  // namespace compatcheck::analysis

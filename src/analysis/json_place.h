@@ -1,4 +1,4 @@
-// A value of a JSON document that knows where it stands: what is wrong there is named by its keys, "findings[2].nodes".
+// A value of a JSON document with its place: errors name it by its keys, "findings[2].nodes".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class JsonPlace {
  public:
   using Json = nlohmann::ordered_json;
 
-  // Throws Json::parse_error for what is no JSON, ModelError for a number beyond doubles (1e999).
+  // Throws Json::parse_error for text that isn't JSON, ModelError for a number beyond doubles (1e999).
   static Json parse(std::string_view text) {
     try {
       return Json::parse(text);
@@ -28,7 +28,7 @@ class JsonPlace {
 
   explicit JsonPlace(const Json& json) : json_(json) {}
 
-  // Throw ModelError, as all below do for what isn't as asked.
+  // Throws ModelError, as all functions below do for another type or value than expected.
   [[noreturn]] void fail(const std::string& expected) const {
     throw ModelError((parent_ ? path() + ": " : "") + "expected " + expected);
   }

@@ -1,4 +1,4 @@
-// Findings for what the model writes to its inputs (CC014), and keeps in attributes (CC015).
+// Findings for writes to the model's inputs (CC014), and to attributes that keep their values (CC015).
 #pragma once
 
 #include <vector>

@@ -24,22 +24,22 @@
 
 namespace compatcheck::analysis {
 
-// A file and what it was loaded with. Normalization doesn't change it, so a model is the same here in every StateMode.
+// A file and its load options. Normalization doesn't change it, so a model is the same here in every StateMode.
 struct LoadedFile {
-  std::string path;  // as given
+  std::string path;  // as passed to load()
   frontend::Format format{};
   std::uint64_t bytes = 0;
   std::string identity;
   frontend::Parameters parameters;
-  std::shared_ptr<const ir::Program> program;  // what the graph is made from; null for text
+  std::shared_ptr<const ir::Program> program;  // program that the graph is made from; null for graph text
   mapping::Table table = mapping::Table::shipped();
   symbolic::Registry registry;
   handlers::Registry handlers;
-  onnx::MovedAttributes moved;                               // of the table
-  std::shared_ptr<const files::InputFile> file;              // what the weights lie in
-  std::string method;                                        // that the graph is of
-  std::optional<frontend::pt2::ExportedInterface> exported;  // what an exported program states of its inputs
-  frontend::LoadOptions load;                                // for whoever runs the file
+  onnx::MovedAttributes moved;                               // from the table
+  std::shared_ptr<const files::InputFile> file;              // file that contains the weights
+  std::string method;                                        // method that became the graph
+  std::optional<frontend::pt2::ExportedInterface> exported;  // description of the inputs in an exported program
+  frontend::LoadOptions load;                                // options to run the file with
 };
 
 }  // namespace compatcheck::analysis
@@ -51,16 +51,16 @@ struct Model::State : analysis::LoadedFile {
 
   schema::Registry schemas;                                    // shipped, users' and stubs
   ir::Graph graph;                                             // normalized
-  std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // of the graph's inputs, where a call may leave them out
+  std::vector<std::pair<std::size_t, ir::Constant>> defaults;  // defaults of the graph's optional inputs, keyed by index
   std::vector<std::string> steps;
   std::vector<passes::StateAttribute> state;  // attributes that are inputs and outputs of `graph`: its last ones
-  std::vector<ir::LostWrite> lost_writes;     // to inputs, state included
+  std::vector<ir::LostWrite> lost_writes;     // writes to inputs, state included
   std::optional<ir::Graph> with_assertions;   // the graph with branches that only raise: passes::Normalized
 
-  // The same model whose state is inputs and outputs, made when it is first asked for.
+  // The same model with state as inputs and outputs, made on first use.
   mutable std::once_flag stateful_made;
   mutable std::shared_ptr<const State> stateful;
-  // asserting_graph(), once it has been asked for: the graph, or the bound that it exceeds.
+  // Result of asserting_graph(), set on first use: the graph, or the limit that it exceeds.
   mutable std::mutex asserting_guard;
   mutable std::unique_ptr<const ir::Graph> asserting;
   mutable std::string asserting_failure;

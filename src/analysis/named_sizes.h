@@ -16,8 +16,8 @@ class NamedSizes {
  public:
   struct Name {
     std::string name;
-    bool batch = false;                // it is an input's first dimension
-    std::vector<std::int64_t> likely;  // numbers to try: what the model was traced with first
+    bool batch = false;                // first dimension of an input
+    std::vector<std::int64_t> likely;  // numbers to try: first those of the trace
   };
   struct Said {
     std::string input, text;  // "x", "x=f32:batch,3,16"
@@ -34,7 +34,7 @@ class NamedSizes {
   void add_names(const StatedSizes& spec, const ir::TypeRef& type);
 
   std::vector<std::string> texts_;
-  std::vector<StatedSizes> stated_;  // of each text
+  std::vector<StatedSizes> stated_;  // one for each text
   std::vector<Name> names_;
 };
 

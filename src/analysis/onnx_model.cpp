@@ -27,9 +27,9 @@ CheckOptions check_options(const ConvertOptions& options) {
 
 namespace {
 
-constexpr std::uint64_t most_read = 64 << 10;  // of a weight in a file that is read by ranges
+constexpr std::uint64_t most_read = 64 << 10;  // bytes to read of a weight in a file that is read by ranges
 
-// A storage in such a file has the place of its record's header.
+// A storage in such a file has the offset of its record's header.
 std::uint64_t contents_of(const files::InputFile& file, const ir::Storage& storage) {
   files::ZipRecord record;
   record.name = storage.record;
@@ -47,7 +47,7 @@ onnx::WeightFile weight_file(const Model::State& model) {
 }
 
 void fetch_weights(const files::InputFile& file, const std::vector<const onnx::TensorData*>& weights) {
-  constexpr std::uint64_t header_bytes = 256;  // with the record's name and padding
+  constexpr std::uint64_t header_bytes = 256;  // including the record's name and padding
   std::vector<ByteRange> ranges;
   for (const onnx::TensorData* weight : weights) {
     const ir::Storage& storage = *weight->view->storage;
@@ -72,7 +72,7 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   const conversion::Context context = context_of(model, prepared, watch, options.export_type);
   onnx::Model made = lowered(prepared.graph, context, options, stands);
   made.producer_version = COMPATCHECK_VERSION;
-  if (options.export_type == ExportType::raw) {  // as it is
+  if (options.export_type == ExportType::raw) {  // unchanged
     if (options.keep_initializers_as_inputs) onnx::offer_weights(made);
     onnx::name_all(made);
     return made;

@@ -92,7 +92,7 @@ void Becomes::add(const Outcome& call) {
   for (const auto& node : call.emitted) nodes += counts(node) ? node.count : 0;
   several |= nodes > 1;
   known = true;
-  for (const std::string& name : call.row->to)  // in its order
+  for (const std::string& name : call.row->to)  // in the row's order
     if (std::ranges::any_of(call.emitted, [&](const auto& node) { return counts(node) && node.op == name; })) add(name);
   for (const auto& node : call.emitted)
     if (counts(node)) add(node.op);

@@ -24,7 +24,7 @@
 namespace compatcheck::analysis {
 namespace {
 
-// Each round of folding can only settle what the last one left; more than a few mean that nothing is gained.
+// Each round of folding can only settle what the last one left open; many rounds mean that nothing is gained.
 constexpr int fold_rounds = 16;
 
 const ir::Program* program_of(const Model::State& model) { return model.program ? &*model.program : nullptr; }
@@ -127,10 +127,10 @@ class Preparation {
   bool folded_ = false;
   std::size_t copies_ = 0;
   Prepared prepared_;
-  std::optional<conversion::FactTrials> facts_;  // of prepared_.graph as it stands
+  std::optional<conversion::FactTrials> facts_;  // facts for the current prepared_.graph
 };
 
-// An input of which neither the file nor the caller says all.
+// An input that neither the file nor the caller describes completely.
 bool leaves_open(const Model::State& model, const std::vector<conversion::InputFact>& given) {
   using enum ir::TypeKind;
   const auto is_open = [&](const ir::Value* input) {
@@ -254,7 +254,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
       asserting->fold();
       asserting->infer();
       asserting->forget_facts();
-    } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+    } catch (const ModelError&) {  // with its branches the graph may exceed a limit that it doesn't exceed without them
       watch.look();
       asserting.reset();
     }

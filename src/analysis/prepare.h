@@ -1,4 +1,4 @@
-// A model ready for verdicts and conversion: its inputs are said, facts are stated and folded.
+// A model ready for verdicts and conversion: its inputs are stated, facts are stated and folded.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ struct Prepared {
   symbolic::FactTable facts;
   std::vector<std::string> steps, warnings;
   std::vector<AssumedInput> assumed{};
-  std::vector<std::string> open_ranks{};  // inputs of which readers take other ranks than the one assumed as well
+  std::vector<std::string> open_ranks{};  // inputs with readers that also accept ranks other than the assumed one
   std::unordered_map<const ir::Node*, std::string> unresolved_writes;
-  std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // of those that stay for another one's sake: that one
+  std::unordered_map<const ir::Node*, const ir::Node*> write_causes{};  // the other write that a write stays for
   std::vector<passes::StateAttribute> state{};                          // the last inputs and outputs of the graph
   std::map<std::string, int, std::less<>> domain_versions{};
   bool inline_functions = false;
@@ -38,17 +38,17 @@ struct Prepared {
   std::vector<std::string> values{};  // GivenInputs::values
 };
 
-// By the options' inputs, and by what is inferred of others. `members`: of lists and dictionaries, "xs.0", that become inputs of
-// their own although nothing is said of them. Throws UsageError for one that doesn't fit the model.
+// Uses the options' inputs, and infers the others. `members`: members of lists and dictionaries, "xs.0", that become inputs of
+// their own although nothing is stated about them. Throws UsageError for one that doesn't fit the model.
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
                  const std::vector<std::string>& members = {});
 struct PrepareOptions {
-  bool keep_assertions = false;  // branches that only raise stay, but for those that facts settle
+  bool keep_assertions = false;  // branches that only raise stay, except those that facts settle
 };
 // Another graph of the model's values: a part of it.
 Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,
                  const ir::Watch& watch, const PrepareOptions& how = {});
-// Model and what is prepared must outlive it.
+// The model and the prepared graph must outlive it.
 conversion::Context context_of(const Model::State& model, const Prepared& prepared, const ir::Watch& watch,
                                ExportType type = ExportType::onnx);
 

@@ -13,7 +13,7 @@ struct Rule {
   std::string_view name;  // "missing-operator"
   Severity severity;
   std::string_view title;  // one line
-  std::string_view page;   // what it means, what to do
+  std::string_view page;   // explanation and advice
 };
 
 std::span<const Rule> rules();

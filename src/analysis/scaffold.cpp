@@ -36,7 +36,7 @@ std::vector<std::string> inputs_of(const schema::Schema& schema) {
   return inputs;
 }
 
-// As YAML has the value; nullopt for what a condition can't compare with.
+// The value in YAML; nullopt for a value that a condition can't be compared with.
 std::optional<std::string> yaml(const ir::Constant& constant) {
   if (std::holds_alternative<std::monostate>(constant.value)) return "~";
   if (const auto* boolean = std::get_if<bool>(&constant.value)) return *boolean ? "true" : "false";
@@ -71,8 +71,8 @@ bool may_be_input(const schema::Argument& argument) {
   return !argument.written && (kind == "int" || kind == "float" || kind == "bool" || kind == "ints" || kind == "floats");
 }
 
-// Tensors are inputs, as many as ONNX has; numbers only where it needs more. Attributes go by their names; what ONNX has no word
-// for must be at its default. Absent: it needs more than the call has, or takes less than it gives.
+// Tensors become inputs, as many as ONNX has; numbers only where ONNX requires more. Attributes match by name; arguments
+// without a counterpart must have their defaults. Absent: ONNX requires more than the call has, or supports less.
 std::optional<Bindings> as_operator(const onnx::Schema& onnx, const schema::Schema& schema) {
   Bindings made;
   std::size_t inputs = 0;
@@ -186,7 +186,7 @@ std::string facts_word_for(const schema::Schema& schema) {
 }
 
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
-  // The row of an autograd Function says its name alone: docs/mappings.md.
+  // The row of an autograd Function is only its name: docs/mappings.md.
   const bool function = schema.name == "prim::PythonOp";
   const std::string key =
       function || (how.name_overload && !schema.overload.empty()) ? schema.name + "." + schema.overload : schema.name;

@@ -1,4 +1,4 @@
-// Rows to start from, for operators that have no mapping: what a finding advises, ready to paste.
+// Rows to start from, for operators without a mapping: findings advise them, ready to paste.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace compatcheck::analysis {
 
-// ONNX's operator of an ATen operator's name at the opset ("aten::elu" → Elu), which takes what a call of the schema gives; null
-// if there is none. It need not compute the same.
+// The ONNX operator with the name of the ATen operator ("aten::elu" → Elu) that can represent calls of the schema at the opset;
+// null if there is none. It need not compute the same.
 const onnx::Schema* counterpart(std::string_view op, const schema::Schema& schema, int opset, const schema::Registry& schemas);
 
 // The call's own schema, or one after its arguments: "acme::pair(Tensor arg0, float arg1) -> (Tensor, Tensor)".
 schema::Schema schema_of_call(const ir::Node& node);
 
 struct RowToAdd {
-  bool state_schema = false;           // the row says the schema: nobody else does
-  bool state_facts = false;            // and the word for its facts
+  bool state_schema = false;           // the row must state the schema, which is unknown otherwise
+  bool state_facts = false;            // the row must state the word for its facts, too
   bool name_overload = false;          // other overloads have other arguments
   bool complex = false;                // the call has complex tensors
-  const onnx::Schema* onnx = nullptr;  // what the operator becomes; null: a node of the user's own domain
+  const onnx::Schema* onnx = nullptr;  // ONNX operator of the row; null: a node of the user's own domain
 };
 
 // One line: "acme::fused: {facts: same, 7: {to: your.domain::fused, inputs: [x], attributes: {alpha: {float: alpha}}}}".
@@ -36,10 +36,10 @@ struct Bindings {
   std::string text() const;  // "inputs: [x], attributes: {alpha: {float: alpha}}, when: {scale: 1}"
 };
 Bindings bindings_of(const schema::Schema& schema,
-                     const onnx::Schema* onnx = nullptr);  // every argument; null: of a node of the user's own
+                     const onnx::Schema* onnx = nullptr);  // every argument; null: for a node of the user's own domain
 // The type of an argument in a row and in a plugin: "float", "ints"; empty for tensors and types that neither can hold.
 std::string_view kind_of(const schema::Argument& argument);
-bool is_tensor(const schema::Argument& argument);  // or several, or an optional one
+bool is_tensor(const schema::Argument& argument);  // a tensor, a list of them, or an optional one
 // The placeholder for the word that only the user knows: lint reports it.
 inline constexpr std::string_view facts_to_fill = "TODO";
 // A word for the facts that may be right, a list of them for several results; empty where no word can be.

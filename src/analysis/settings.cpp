@@ -17,7 +17,7 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
   return files;
 }
 
-// Parts are told apart by their lengths.
+// Lengths separate the parts.
 class Digest {
  public:
   void add(std::string_view text) {

@@ -6,7 +6,7 @@
 namespace compatcheck::analysis {
 namespace {
 
-// The less, the better. The script that called the tracer says less than the place in a library.
+// The lowest rank wins. A place in a library is more useful than the script that called the tracer.
 int rank_of(const ir::Location& place, bool behind_tracer) {
   switch (ir::origin_of(place)) {
     case ir::Origin::user: return behind_tracer ? 2 : 0;
@@ -18,7 +18,7 @@ int rank_of(const ir::Location& place, bool behind_tracer) {
   return 5;
 }
 
-// The innermost of what the user wrote, else of a library's code, and so on.
+// The innermost place in the user's code, else in a library's, and so on.
 const ir::Location* place_to_name(const ir::LocationRef& innermost) {
   const ir::Location* found = nullptr;
   int best = 6;
@@ -32,7 +32,7 @@ const ir::Location* place_to_name(const ir::LocationRef& innermost) {
   return found;
 }
 
-// Its end tells more.
+// The end of a path is its most useful part.
 std::string shortened(const std::string& file) {
   constexpr std::size_t longest_file = 1000;
   return file.size() > longest_file ? "…" + file.substr(file.size() - longest_file) : file;

@@ -14,11 +14,11 @@ namespace compatcheck::analysis {
 struct SizePlace {
   std::string text;                // "2", "2*4"
   symbolic::Dim size;              // the product of those dimensions: "b", "b*t", "4*h"
-  std::int64_t traced = 0;         // what that was
-  std::vector<std::string> names;  // in it
-  bool whole = false;              // the numbers took up these dimensions and no part of others
-  // The number can't be meant as one: it is the front of the dimensions, and what follows is what remains (−1). A literal number
-  // of groups or of columns can't be told apart from a size elsewhere.
+  std::int64_t traced = 0;         // the product in the trace
+  std::vector<std::string> names;  // names in the product
+  bool whole = false;              // the numbers stand for complete dimensions
+  // The number must stand for a size: it replaces the first dimensions, and −1 the remaining ones. A literal number
+  // of groups or columns can't be distinguished from a size elsewhere.
   bool surely = false;
 };
 

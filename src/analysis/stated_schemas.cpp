@@ -17,7 +17,7 @@ const ir::TypeRef& without_optionals(const ir::TypeRef& type) {
 
 bool is_number_kind(TypeKind kind) { return kind == TypeKind::number || kind == TypeKind::integer || kind == TypeKind::floating; }
 
-// A call tells neither whether an argument may be None, nor which numbers it may be.
+// A call shows neither whether an argument may be None, nor which numbers are allowed.
 bool are_alike(const ir::TypeRef& a, const ir::TypeRef& b) {
   const ir::Type &one = *without_optionals(a), &other = *without_optionals(b);
   if (is_number_kind(one.kind) && is_number_kind(other.kind)) return true;

@@ -36,7 +36,8 @@ Finding finding_of_target(const engines::Profile& profile, std::string_view rule
   return finding;
 }
 
-// Written as PyTorch's operators: what is refused or missing isn't taken, of what hangs on it or on inputs nobody knows.
+// Support of nodes written as PyTorch's operators: refused and missing ones are unsupported; unassessed ones and those that
+// need inputs are unknown.
 engines::Kept kept_of(const conversion::Assessment& assessment, const std::unordered_set<const ir::Node*>& nodes) {
   engines::Kept kept;
   for (const ir::Node* node : nodes) kept.emplace(node, Support::no);
@@ -95,7 +96,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
-    watch_.look();  // what ended the call is no fault of the model
+    watch_.look();  // throws if the time limit or a cancellation ended the call
     made.model.reset();
     made.fault = error.what();
   }
@@ -145,7 +146,8 @@ std::optional<int> Targets::lowest_of_all() {
   return std::nullopt;
 }
 
-// Whether the model converts at the opset, the engine takes models of it, and all that became of the calls is taken there.
+// Whether the model converts at the opset, the engine supports models of that opset, and it supports every node that these
+// calls became.
 bool Targets::gone(int opset, std::size_t target, const Origins& origins) {
   if (profiles_[target].opsets && !profiles_[target].opsets->holds(opset)) return false;
   if (!assessor_.assess(opset).convertible()) return false;

@@ -1,4 +1,4 @@
-// The engines asked for (--target), held against the ONNX model of each opset.
+// Checks the ONNX model of each opset for the requested engines (--target).
 #pragma once
 
 #include <map>
@@ -17,28 +17,28 @@ namespace compatcheck::analysis {
 
 class Targets {
  public:
-  // All must outlive it. Throws UsageError for an engine that nobody ships.
+  // All must outlive it. Throws UsageError for an engine that isn't shipped.
   Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options,
           const ir::Watch& watch);
 
   bool empty() const { return profiles_.empty(); }
-  // Fills the report's targets and their lowest opset; what they lack goes to `findings`, whose nodes are those of the graph that
-  // was checked, as in all findings. What no call became (the model as a whole, nodes that clean-up or a plugin brought) has
-  // findings without sites, which count nodes of the ONNX model. `whole`: the model at that opset where it was made already.
+  // Fills the report's targets and their lowest opset; unsupported nodes go to `findings`, which count nodes of the checked
+  // graph, as all findings do. Nodes that belong to no call (the model as a whole, nodes from clean-up or a plugin) have
+  // findings without sites, which count nodes of the ONNX model. `whole`: the model at that opset if it was made already.
   void look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole, std::vector<Finding>& findings);
 
  private:
   using Origins = std::set<const ir::Node*>;
   // A target's support of the model at one opset.
   struct Seen {
-    bool in_range = false;  // the model converts, and models of its kind are taken
-    bool taken = false;     // all of it is
-    Origins blocked;        // the calls whose nodes aren't taken
+    bool in_range = false;  // the model converts, and the engine supports models of its kind
+    bool taken = false;     // the engine supports all nodes
+    Origins blocked;        // calls with unsupported nodes
   };
   struct Made {
     std::optional<onnx::Model> model;
     engines::Kept kept;  // calls that it holds as PyTorch's operators
-    std::string fault;   // why there is none
+    std::string fault;   // reason why there is no model
   };
 
   Made make(const conversion::Assessment& assessment, int opset);
@@ -61,8 +61,8 @@ class Targets {
   const ir::Watch& watch_;
   std::vector<engines::Profile> profiles_;
   std::optional<conversion::Context> fallthrough_context_;
-  std::optional<conversion::Assessor> fallthrough_;  // of models that don't convert whole
-  std::map<int, std::vector<Seen>> seen_;            // by opset; by target
+  std::optional<conversion::Assessor> fallthrough_;  // for models that don't convert completely
+  std::map<int, std::vector<Seen>> seen_;            // keyed by opset; one for each target
 };
 
 }  // namespace compatcheck::analysis

@@ -41,7 +41,8 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
   return text;
 }
 
-// Options for the members of a dictionary or list; empty if they can't be stated, or what is known of another input says more.
+// Options for the members of a dictionary or list; empty if they can't be stated, or if known facts of another input are more
+// useful.
 std::string asked_members(const std::string& name, const ir::TypeRef& type) {
   const bool lists = ir::is(type, ir::TypeKind::list) && is_container_type(ir::without_optional(type->elements.front()));
   if ((!lists && !ir::is(type, ir::TypeKind::dict)) || instead_of_option(name, type)) return {};
@@ -103,7 +104,7 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
 
 namespace {
 
-// A value that --input may state; empty for what is no single number.
+// A value that --input may state; empty for a type that isn't a single number.
 std::string example_number(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   return ir::is(type, integer) ? "1" : ir::is(type, floating) ? "0.5" : ir::is(type, boolean) ? "true" : "";
@@ -184,7 +185,7 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
     rank_alone = rank_alone && fact.tensor() && fact.tensor()->dtype && !fact.tensor()->shape && !leaf.of_list;
     wanted.option += (wanted.option.empty() ? "" : " and ") + option_of(leaf, fact);
   }
-  if (wanted.option.empty() && facts.of(value).tensor()) {  // all is known but what the sizes are
+  if (wanted.option.empty() && facts.of(value).tensor()) {  // everything is known except the sizes
     wanted.what = "the sizes of input '" + name + "'";
     wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + " with numbers instead of the names";
   } else if (const auto members = asked_members(name, value->type()); !members.empty() && wanted.option.empty()) {

@@ -15,14 +15,14 @@ namespace compatcheck::analysis {
 struct WantedInput {
   std::string what;         // "the rank of input 'x'"
   std::string option;       // "--input x=f32:x0,x1 with its dtype instead of f32"
-  bool only_scale = false;  // of a quantized input, of which all else is known
+  bool only_scale = false;  // everything about a quantized input is known except its scale
 };
 
 // Says why no option can state an input of this type, and what to change in the model instead; nullopt if an option can.
 std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type);
 
-// A call that depends on such an input is refused: it doesn't convert, whatever is stated.
-// `states`: how many of the last inputs are what the model keeps between calls.
+// Refuses calls that depend on such an input: they don't convert, whatever is stated. `states`: number of inputs at the end
+// that are the model's state.
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states);
 
 // Calls that are refused because an argument must be known while converting, and follows from numbers among the inputs: which

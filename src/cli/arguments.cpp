@@ -49,8 +49,8 @@ bool others_take(const Option& option, const std::string& value) {
   });
 }
 
-// Takes values that the command line doesn't give, and says in errors where they stand. The environment's may be meant for other
-// commands.
+// Applies values that the command line doesn't set; errors state their source. Values of the environment may be meant for
+// other commands.
 enum class Source { environment, configuration };
 void apply_from(Options& options, const Option& option, std::span<const std::string> values, Source kind,
                 const std::string& source) {
@@ -188,7 +188,7 @@ bool is_on_command_line(const Options& options, const char* name) {
                              [&](const GivenOption& given) { return given.name == name && given.source == on_command_line; });
 }
 
-// --config and --no-config come first: they say what the others' defaults are.
+// --config and --no-config come first: they determine the defaults of the other options.
 void apply_configuration(Options& options, const Command& command, const Given& given) {
   bool takes = false;
   for (const Option* option : options_of(command.name))
@@ -199,7 +199,7 @@ void apply_configuration(Options& options, const Command& command, const Given& 
   if (!takes) return;
   const bool named = is_on_command_line(options, "--config"), none = is_on_command_line(options, "--no-config");
   if (named && none) throw UsageError("--config and --no-config exclude each other");
-  if (named) options.no_configuration = false;  // whatever the environment says
+  if (named) options.no_configuration = false;  // overrides the environment
   if (options.no_configuration) {
     options.configuration.file.clear();
     return;

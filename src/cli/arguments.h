@@ -12,8 +12,8 @@ namespace compatcheck::cli {
 // option that the command doesn't have.
 Options parse_arguments(const Command& command, std::span<const std::string> arguments);
 
-// Where the first word stands that is neither an option nor an option's value: a command or a model. The number of
-// arguments if there is none, or none before "--".
+// Index of the first word that is neither an option nor an option's value: a command or a model. The number of arguments if
+// there is none, or none before "--".
 std::size_t first_word(std::span<const std::string> arguments);
 
 // The nearest of `candidates` if it is near enough to be a slip; else empty.

@@ -56,8 +56,8 @@ std::filesystem::path whole_path(const std::filesystem::path& path) {
   return error ? path : whole;
 }
 
-// Git's knowledge of files, by their absolute paths. Its names begin at the root of the repository, whatever its configuration
-// says about relative names.
+// Git's knowledge of files, keyed by absolute path. Git's names are relative to the root of the repository, even if its
+// configuration prefers relative names.
 class Repository {
  public:
   explicit Repository(const std::string& revision) {
@@ -98,7 +98,7 @@ class Repository {
   }
 
   std::unordered_set<std::string> tracked_;
-  std::unordered_set<std::string> changed_;  // and the folders that they are in
+  std::unordered_set<std::string> changed_;  // changed files, and the folders that contain them
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 namespace compatcheck::cli {
 
-// Those of `models` that differ from `revision`, or that git doesn't track: it can't tell of them. All of them, where one of
-// `settings` (files and folders) has changed so: tables and the configuration may change the verdict of each. Throws UsageError
-// where git can't tell.
+// The `models` that differ from `revision` or that git doesn't track. All models if one of `settings` (files and folders)
+// differs or is untracked, because tables and the configuration may change every verdict. Throws UsageError
+// if git cannot tell.
 std::vector<std::string> changed_models(const std::vector<std::string>& models, std::span<const std::filesystem::path> settings,
                                         const std::string& revision);
 

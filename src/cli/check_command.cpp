@@ -22,7 +22,7 @@ std::vector<std::filesystem::path> policy_files(const Options& options) {
   return files;
 }
 
-// Lists what is no model for this run, and takes it away.
+// Removes the files that aren't models for this run, and lists them.
 void skip_foreign(std::vector<std::string>& models, bool targets) {
   const std::size_t skipped = std::erase_if(models, [&](const std::string& model) {
     if (model == "-") return false;
@@ -30,14 +30,14 @@ void skip_foreign(std::vector<std::string>& models, bool targets) {
     try {
       format = format_of(model);
     } catch (const Error&) {
-      return false;  // the check says why it can't be read
+      return false;  // the check reports why it can't be read
     }
     constexpr std::array<std::string_view, 4> own{"torchscript", "exported_program", "graph_text", "unknown"};
     const bool foreign = std::ranges::find(own, format) == own.end() && !(format == "onnx" && targets);
     if (foreign) write_message(model + ": skipped (" + format + ")");
     return foreign;
   });
-  if (models.empty())  // as for a folder without models: a gate that looks at nothing must not pass
+  if (models.empty())  // an error, as for a folder without models: a gate that checks nothing must not pass
     throw UsageError("no model is left to check: --skip-foreign leaves out " + std::to_string(skipped) +
                      (skipped == 1 ? " file" : " files"));
 }
@@ -163,7 +163,7 @@ class CheckRun {
     }
   }
 
-  static constexpr double leave_seconds = 10;  // beyond the bounds that the work keeps by itself
+  static constexpr double leave_seconds = 10;  // beyond the limits that the work itself observes
 
   const Options& options_;
   std::vector<std::string> models_;
@@ -232,7 +232,7 @@ int run_check(const Options& given) {
   check_engines(given);
   const Options options = with_graph(with_stdout(given));
   auto models = models_to_check(options);
-  // Reports are written all the same: whoever gathers them wants one of each run.
+  // Reports are written nevertheless: a tool that collects them expects one from each run.
   if (models.empty())
     write_message(options.changed_since.empty() ? "no model in this shard"
                                                 : "no model has changed since " + options.changed_since);

@@ -49,7 +49,7 @@ PolicyOptions policy_options(const Options& options) {
 
 namespace {
 
-// By name, or by content where that says nothing; what can't be read is said when it is loaded.
+// Decides by name, or by content if the name doesn't tell; loading reports a file that can't be read.
 bool is_onnx(const std::string& file) {
   if (file == "-") return false;
   if (file.ends_with(".onnx")) return true;
@@ -132,7 +132,7 @@ int CheckedModels::finish() {
   for (auto& waiting : held_) release(waiting);
   held_.clear();
   write_baseline();
-  output_.finish();  // which says the exit code
+  output_.finish();  // last, because the output states the exit code
   return exit_code_;
 }
 

@@ -30,15 +30,16 @@ class CheckedModels {
   const Options& options_;
   Policy policy_;
   ReportStream output_;
-  std::map<std::size_t, std::vector<Report>> early_;  // that wait for models before them
+  std::map<std::size_t, std::vector<Report>> early_;  // reports that wait for models before them
   std::size_t next_ = 0;
-  // The last model that could be checked, and those after it: what the run as a whole found goes to its last report.
+  // Reports of the last model that could be checked, and of those after it: findings about the whole run go to its last
+  // report.
   std::deque<std::vector<Report>> held_;
   int exit_code_ = exit_passed;
   std::size_t taken_ = 0, unread_ = 0;  // models; unread: that couldn't be checked
 };
 
-// Its reports, or why there are none.
+// The model's reports, or a report of the failure.
 std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options);
 // In place of reports, with flags in place of the library's names of options.
 Report failed_report(const std::string& path, const std::exception& error);

@@ -43,7 +43,7 @@ int list_engines(const Options& options);
 // Returns the text that --print-config prints.
 std::string describe_configuration(const Command& command, const Options& options);
 
-std::string help();  // of the program
+std::string help();  // help of the program
 std::string help(const Command& command);
 
 // The whole program; never throws.

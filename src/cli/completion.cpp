@@ -36,7 +36,7 @@ std::string bash_values(std::string_view choices) {
   if (choices == "<file>") return "COMPREPLY=($(compgen -f -- \"$cur\"))";
   if (choices == "<folder>") return "COMPREPLY=($(compgen -d -- \"$cur\"))";
   const std::string own =
-      choices == "<engine>" ? "; COMPREPLY+=($(compgen -f -X '!*.y*ml' -- \"$cur\"))" : "";  // a profile of one's own
+      choices == "<engine>" ? "; COMPREPLY+=($(compgen -f -X '!*.y*ml' -- \"$cur\"))" : "";  // the user's own profile
   return "COMPREPLY=($(compgen -W \"" + words_of(choices) + "\" -- \"$cur\"))" + own;
 }
 

@@ -12,7 +12,7 @@
 namespace compatcheck::cli {
 namespace {
 
-constexpr double slowest_bytes_a_second = 10e6;  // of a disk
+constexpr double slowest_bytes_a_second = 10e6;  // assumed for a slow disk
 
 RenderOptions page_of(const Options& options) {
   return {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity};

@@ -11,7 +11,7 @@
 namespace compatcheck::cli {
 namespace {
 
-// As it was found; what counts of it today's policy says.
+// The report without suppressions and baseline: today's policy decides which findings count.
 Report unjudged(Report report) {
   std::erase_if(report.findings, [](const Finding& finding) { return finding.id.starts_with("CC9"); });
   for (auto& finding : report.findings) {
@@ -70,7 +70,7 @@ std::optional<std::vector<Report>> EarlierRun::find(const std::string& model, co
   try {
     if (reports.empty() || identity_of(model) != reports.front().model.identity) return std::nullopt;
   } catch (const Error&) {
-    return std::nullopt;  // the check says what is wrong with it
+    return std::nullopt;  // the check reports what is wrong with it
   }
   return reports;
 }

@@ -24,7 +24,7 @@ class EarlierRun {
                                           const std::string& settings) const;
   // Adds reports of this run.
   void add(std::span<const Report> reports);
-  // The whole file is written: what is beside it goes.
+  // The whole file is written: removes the partial one.
   void finish();
 
  private:
@@ -32,7 +32,7 @@ class EarlierRun {
 
   std::filesystem::path partial_;
   std::ofstream stream_;
-  std::map<std::string, std::vector<std::string>> lines_;  // by model, later ones last
+  std::map<std::string, std::vector<std::string>> lines_;  // keyed by model, later ones last
 };
 
 }  // namespace compatcheck::cli

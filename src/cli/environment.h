@@ -1,4 +1,4 @@
-// Variables of the environment that nobody reads.
+// Environment variables that compatcheck doesn't read.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace compatcheck::cli {
 
-// A warning for each that begins as ours do but is none, with the one that may be meant.
+// Warnings for variables that begin like ours but don't exist, with the name that may be meant.
 std::vector<std::string> misspelt_variables();
 
 }  // namespace compatcheck::cli

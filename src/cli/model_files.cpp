@@ -15,7 +15,7 @@
 namespace compatcheck::cli {
 namespace {
 
-// A file that can't be opened may hold one: the check says why it can't be read.
+// A file that can't be opened may contain one: the check reports why it can't be read.
 bool may_hold_graph(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) return true;
@@ -34,7 +34,7 @@ bool is_model(const std::filesystem::directory_entry& entry, bool onnx) {
   const std::string ending = entry.path().extension().string();
   if (ending == ".txt") return type == regular && may_hold_graph(entry.path());
   if (ending == ".onnx") return onnx;
-  return std::ranges::find(model_endings, ending) != model_endings.end();  // a link that leads nowhere, too
+  return std::ranges::find(model_endings, ending) != model_endings.end();  // also true for a broken link
 }
 
 std::string known_endings(bool onnx) {
@@ -59,8 +59,8 @@ class Search {
   }
 
  private:
-  // Folders that can't be read stand among the models: what is in them isn't checked. Links to folders aren't followed, which
-  // may be circles.
+  // Folders that can't be read stay among the models, so that the check reports them. Links to folders aren't followed,
+  // because they may be circular.
   void look_into(const std::filesystem::path& folder) {
     std::error_code error;
     std::vector<std::filesystem::path> folders;
@@ -102,7 +102,7 @@ class Names {
     if (is_new_folder) {
       const auto absolute = std::filesystem::absolute(folder, error);
       known->second = std::filesystem::weakly_canonical(absolute, error);
-      if (error) known->second = absolute.lexically_normal();  // behind a folder without leave
+      if (error) known->second = absolute.lexically_normal();  // inside a folder that can't be searched
     }
     return files_.insert((known->second / file.filename()).string()).second;
   }

@@ -19,7 +19,7 @@ Number number(const char* option, const std::string& text, Least least) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool enough = least == Least::zero  ? value >= Number{}
                       : least == Least::one ? value >= Number{1}
-                                            : value > Number{};  // of NaN, none
+                                            : value > Number{};  // false for NaN, too
   if (error == std::errc() && end == text.data() + text.size() && enough && value <= std::numeric_limits<Number>::max())
     return value;
   throw UsageError(std::string(option) + " " + text + ": expected a number, " +

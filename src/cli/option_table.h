@@ -20,8 +20,8 @@ struct Option {
   std::string_view commands;  // "check ops"
   std::string_view help;
   void (*apply)(Options&, const std::string& value);  // throws UsageError; a flag gets ""
-  bool reads_configuration = false;                   // it says where the configuration is, which gives others their values
-  std::string_view variable = {};                     // where --name and COMPATCHECK_NAME mean another thing elsewhere
+  bool reads_configuration = false;                   // it names the configuration file, which sets other options
+  std::string_view variable = {};                     // name of the variable if COMPATCHECK_NAME belongs to another option
 
   bool has_words() const { return !choices.empty() && choices.front() != '<'; }
 };

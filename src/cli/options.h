@@ -46,43 +46,43 @@ struct GivenOption {
 struct Options {
   std::vector<std::string> positional;
   std::vector<GivenOption> given;
-  Configuration configuration;  // of check, convert, verify, ops and explain
+  Configuration configuration;  // for check, convert, verify, ops and explain
   bool no_configuration = false, print_configuration = false;
   LoadOptions load;
   CheckOptions check;
-  Opsets opsets;                                             // of check
-  ConvertOptions convert;                                    // but for what `check` holds; see convert_options()
-  VerifyOptions verify;                                      // but for its `convert`
-  InspectOptions inspect;                                    // but for its `load`
-  ExtractOptions extract;                                    // but for what `convert` holds: external_data
-  std::filesystem::path output;                              // of convert, extract and render
-  std::optional<int> opset;                                  // of convert, verify, diff, ops and explain
-  Format format = Format::text;                              // of check, verify and render
-  ReferenceFormat reference_format = ReferenceFormat::text;  // of ops, explain, inspect and diff
-  Scaffold scaffold = Scaffold::none;                        // of explain
+  Opsets opsets;                                             // for check
+  ConvertOptions convert;                                    // except what `check` holds; see convert_options()
+  VerifyOptions verify;                                      // except its `convert`
+  InspectOptions inspect;                                    // except its `load`
+  ExtractOptions extract;                                    // except external_data, which is in `convert`
+  std::filesystem::path output;                              // for convert, extract and render
+  std::optional<int> opset;                                  // for convert, verify, diff, ops and explain
+  Format format = Format::text;                              // for check, verify and render
+  ReferenceFormat reference_format = ReferenceFormat::text;  // for ops, explain, inspect and diff
+  Scaffold scaffold = Scaffold::none;                        // for explain
   std::vector<ReportFile> reports;
-  std::filesystem::path baseline, write_baseline;  // of check, as all that follow
+  std::filesystem::path baseline, write_baseline;  // these and the following are for check, unless stated otherwise
   bool prune_baseline = false;
   std::vector<std::filesystem::path> models_from;  // lists of models
   std::vector<std::string> exclude;                // globs
   bool skip_foreign = false;
-  std::string changed_since;  // a revision of git
+  std::string changed_since;  // a git revision
   Shard shard;
   std::optional<std::size_t> jobs;  // processes that check several models
   bool resume = false;
-  std::string ray = "auto";           // of scan: auto, local, or a cluster's address
-  bool list_commands = false;         // of man
-  std::filesystem::path source_root;  // of check and render
+  std::string ray = "auto";           // for scan: auto, local, or a cluster's address
+  bool list_commands = false;         // for man
+  std::filesystem::path source_root;  // for check and render
   When color = When::automatic;
   When progress = When::automatic;
   bool quiet = false;
   int verbosity = 0;
-  std::optional<std::optional<LogLevel>> log;  // absent: as `verbosity` says; empty: off
+  std::optional<std::optional<LogLevel>> log;  // absent: depends on `verbosity`; empty: off
   std::filesystem::path log_file;
 };
 
-bool is_given(const Options& options, std::string_view name);  // "--format": in whatever place
-ConvertOptions convert_options(const Options& options);        // with what `check` holds of them
+bool is_given(const Options& options, std::string_view name);  // "--format": set by any source
+ConvertOptions convert_options(const Options& options);        // `convert` with the options that `check` holds
 
 // Throw UsageError.
 Shard parse_shard(const std::string& text);
@@ -90,7 +90,7 @@ Opsets parse_opsets(const std::string& text);
 int parse_opset(const std::string& text);
 ReportFile parse_report(const std::string& text);
 Format parse_format(const std::string& name);
-std::optional<Format> format_by_ending(const std::string& file);  // ".sarif.json", ".xml"; none: it tells nothing
+std::optional<Format> format_by_ending(const std::string& file);  // ".sarif.json", ".xml"; nullopt for other endings
 Format parse_verify_format(const std::string& name);
 ReferenceFormat parse_reference_format(const std::string& name);
 ExportType parse_export_type(const std::string& name);

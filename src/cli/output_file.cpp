@@ -15,7 +15,7 @@ namespace {
 
 // Returns the file that a link leads to, which may not exist yet.
 std::filesystem::path followed(std::filesystem::path file) {
-  constexpr int most_links = 40;  // as Linux has it
+  constexpr int most_links = 40;  // Linux's limit
   std::error_code error;
   for (int links = 0; links < most_links && std::filesystem::is_symlink(file, error); ++links)
     file = file.parent_path() / std::filesystem::read_symlink(file, error);

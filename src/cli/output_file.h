@@ -10,16 +10,16 @@
 
 namespace compatcheck::cli {
 
-// Written under a temporary name, which goes unless finish() gives it the file's, also when SIGINT, SIGTERM or SIGHUP ends the
-// program. Of a link, what it leads to is replaced. A device or pipe is written as it is: renaming would put a file in its place.
-// All throw UsageError, naming the file.
+// Written under a temporary name until finish() renames it; the temporary file is removed otherwise, also when SIGINT, SIGTERM
+// or SIGHUP ends the program. The target of a link is replaced, not the link. A device or pipe is written directly: renaming
+// would replace it by a file. All functions throw UsageError, naming the file.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path file);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  void write(const std::string& text);  // and flushes
+  void write(const std::string& text);  // flushes, too
   void finish();
 
  private:

@@ -5,7 +5,7 @@
 
 namespace compatcheck::cli {
 
-// To stderr as -v, -vv and --log say; to --log-file from level debug on, or as --log says.
+// Logs to stderr at the level of -v, -vv and --log; to --log-file at level debug, or that of --log.
 void start_log(const Options& options);
 
 }  // namespace compatcheck::cli

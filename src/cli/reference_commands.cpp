@@ -1,4 +1,4 @@
-// ops, explain, lint, schema: what the tool knows without a model.
+// The commands that need no model: ops, explain, lint, schema.
 #include <algorithm>
 #include <cstdio>
 

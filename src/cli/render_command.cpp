@@ -38,7 +38,8 @@ std::vector<Report> read_saved(const std::string& file) {
   }
 }
 
-// Those of several files. What is the same in two is there once; of two that contradict each other one would be counted wrongly.
+// The reports of several files. Equal reports are kept once; contradicting ones are an error, because one of them would be
+// counted wrongly.
 class Merged {
  public:
   void add(Report report, const std::string& file) {
@@ -64,10 +65,10 @@ class Merged {
   };
   static std::optional<int> opset_of(const Report& report) { return report.error ? std::nullopt : std::optional(report.opset); }
 
-  std::map<std::string, std::vector<Known>> known_;  // by model
+  std::map<std::string, std::vector<Known>> known_;  // keyed by model
 };
 
-// A page of very many reports is made as they are read: they would fill the memory. None: there are fewer.
+// A page of very many reports is made while they are read, because together they would fill the memory. None: there are fewer.
 class LongPage {
  public:
   explicit LongPage(const std::vector<std::string>& files) {
@@ -86,7 +87,7 @@ class LongPage {
   }
 
  private:
-  // 0 for what is no file of JSON lines: other reports are indented.
+  // 0 for a file that isn't JSON lines: other reports are indented.
   static std::size_t lines_in(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     std::string line;

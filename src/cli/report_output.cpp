@@ -31,7 +31,7 @@ bool is_device(const std::filesystem::path& file) {
   return std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
 }
 
-// Whether it is the file that stdout or stderr goes to: one of the two would be lost.
+// Whether stdout or stderr goes to this file: one of the two would be lost.
 bool is_stream(const std::filesystem::path& file) {
   struct stat that {
   }, own{};
@@ -79,7 +79,7 @@ Options with_stdout(Options options) {
 }
 
 void check_report_files(const Options& options, const std::vector<std::string>& inputs, const std::string& input_is) {
-  std::vector<std::pair<std::string, std::filesystem::path>> files;  // by option
+  std::vector<std::pair<std::string, std::filesystem::path>> files;  // option and file
   if (!options.output.empty()) files.emplace_back("--output", options.output);
   for (const auto& report : options.reports) files.emplace_back("--report", report.file);
   if (!options.write_baseline.empty()) files.emplace_back("--write-baseline", options.write_baseline);

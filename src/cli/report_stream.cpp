@@ -65,7 +65,7 @@ void ReportStream::add(std::span<const Report> reports) {
 
 void ReportStream::finish() {
   const bool failed = kept_.size() == 1 && kept_.front().error && !prints_;
-  if (failed && kept_.front().exit_code == exit_usage) return;  // a slip must not cost an earlier report
+  if (failed && kept_.front().exit_code == exit_usage) return;  // a usage error must not overwrite an earlier report
   for (const auto& stream : streams_) stream->finish();
   const bool stderr_says_it = failed && options_.format == Format::text;
   write_reports(kept_, rest_, as_list_, prints_ || stderr_says_it ? Stdout::left_out : Stdout::written);

@@ -1,5 +1,5 @@
-// Where the reports of a run go: stdout and files. What a format allows is written as it comes, so that a run over thousands of
-// models needs no more memory than one over few.
+// Destinations of a run's reports: stdout and files. Reports are written as they come if the format allows it, so that a run
+// over thousands of models needs no more memory than one over few.
 #pragma once
 
 #include <memory>
@@ -24,13 +24,13 @@ class ReportStream {
   void print(std::span<const Report> reports);
 
   const Options& options_;
-  Options rest_;  // what is written at the end
+  Options rest_;  // output that is written at the end
   std::size_t printed_ = 0;
-  bool as_list_, prints_;  // stdout is written as reports come
+  bool as_list_, prints_;  // prints_: stdout is written as reports come
   RenderOptions page_;
-  std::vector<std::unique_ptr<OutputFile>> streams_;  // of JSON lines
-  std::vector<Report> kept_;                          // for formats that need all of them
-  std::vector<Report> summaries_;                     // for the totals of text
+  std::vector<std::unique_ptr<OutputFile>> streams_;  // JSON lines
+  std::vector<Report> kept_;                          // reports for formats that need all of them
+  std::vector<Report> summaries_;                     // reports for the totals of the text format
 };
 
 }  // namespace compatcheck::cli

@@ -12,9 +12,9 @@
 namespace compatcheck::cli {
 namespace {
 
-constexpr int exit_interrupted = 130;  // as shells have it for SIGINT
+constexpr int exit_interrupted = 130;  // exit code of shells for SIGINT
 
-pid_t program = 0;  // workers that are forked from it end without a word
+pid_t program = 0;  // forked workers end without a message
 
 void write_to_terminal(const char* text) {
   for (std::size_t left = std::strlen(text); left > 0;) {

@@ -40,7 +40,7 @@ std::optional<std::size_t> width_of(int stream) {
   return size.ws_col;
 }
 
-// The first so many characters: one more and the line would wrap, and not be taken back.
+// The first `most` characters: with one more the line would wrap and could not be erased.
 std::string cut(std::string text, std::size_t most) {
   std::size_t characters = 0;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -108,8 +108,7 @@ bool has_column(const std::string& line, std::size_t& at) {
   return (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
 }
 
-// Where the line's last column of text begins that stands at most half across: what is wrapped goes on below it. 0: there is
-// none.
+// Where the line's last column of text begins, if it is in the left half: wrapped lines are indented to it. 0: there is none.
 std::size_t hanging_column(const std::string& line, std::size_t width) {
   std::size_t column = 0, spaces = 0, found = 0;
   bool text = false;
@@ -150,7 +149,7 @@ std::string wrapped(const std::string& line, std::size_t width) {
   if (const std::size_t hanging = hanging_column(line, width)) return broken(line, width, hanging);
   const std::size_t lead = line.find_first_not_of(' '), gap = line.find("  ", lead), rest = line.find_first_not_of(' ', gap);
   if (rest == std::string::npos) return broken(line, width, lead + 2);
-  const std::string indent(lead + 4, ' ');  // what stands far to the right comes below
+  const std::string indent(lead + 4, ' ');  // the second column moves below the first
   return broken(line.substr(0, gap), width, lead + 2) + "\n" + broken(indent + line.substr(rest), width, indent.size());
 }
 
@@ -175,7 +174,7 @@ int end_with(const std::exception& error) {
 
 void write_stdout(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written || errno == EPIPE) return;  // a reader that has seen enough is no error
+  if (written || errno == EPIPE) return;  // a reader that stops early is no error
   throw UsageError(std::string("stdout can't be written: ") + std::strerror(errno));
 }
 

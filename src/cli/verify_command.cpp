@@ -44,7 +44,7 @@ int verify_model(const Options& given) {
   progress.clear();
   for (const ReportFile& report : options.reports)
     write_file(report.file, with_flags(render(made, report.format, {.verbosity = options.verbosity})));
-  write_stdout(with_flags(render(  // what keeps a model from being run or compared may be an error
+  write_stdout(with_flags(render(  // a finding may contain the message of an error
       made, options.format,
       {.color = use_color(options.color), .width = terminal_width(), .quiet = options.quiet, .verbosity = options.verbosity})));
   return made.exit_code;

@@ -63,7 +63,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
 [[noreturn]] void serve(int socket, const WorkerOptions& options, const MakeWork& make) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__  // whose shadow memory counts, too
+#ifndef __SANITIZE_ADDRESS__  // AddressSanitizer's shadow memory counts, too
   if (options.memory_mb) limit(RLIMIT_DATA, std::min<std::uint64_t>(options.memory_mb, RLIM_INFINITY >> 20) << 20);
 #endif
   try {
@@ -73,7 +73,7 @@ void limit(__rlimit_resource resource, rlim_t value) {
       const Number size = answer.size();
       if (!send_all(socket, &size, sizeof size) || !send_all(socket, answer.data(), answer.size())) break;
     }
-  } catch (...) {  // its item is lost, and told as such
+  } catch (...) {  // its item is reported as lost
     ::_exit(1);
   }
   ::_exit(0);
@@ -128,7 +128,7 @@ class Workers {
       error_ = errno;
       return false;
     }
-    std::fflush(nullptr);  // else both processes write what is buffered
+    std::fflush(nullptr);  // otherwise both processes would write buffered output
     const pid_t pid = ::fork();
     if (pid < 0) {
       error_ = errno;
@@ -154,7 +154,7 @@ class Workers {
     if (options_.seconds > 0 && options_.seconds < longest_seconds)
       worker.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
     const Number number = *worker.item;
-    send_all(worker.socket, &number, sizeof number);  // one that is dead shows when it is read
+    send_all(worker.socket, &number, sizeof number);  // a dead process is noticed when its socket is read
   }
 
   void wait() {
@@ -195,7 +195,7 @@ class Workers {
     const std::string answer = worker.received.substr(sizeof size);
     worker.item.reset();
     worker.received.clear();
-    if (next_ < items_) give(worker);  // it works on while its answer is read
+    if (next_ < items_) give(worker);  // the worker continues while its answer is read
     done_(item, answer, {});
   }
 
@@ -218,7 +218,7 @@ class Workers {
     int status = 0;
     pid_t waited = worker.item ? ::waitpid(worker.pid, &status, WNOHANG) : 0;
     if (waited == 0 && worker.item) {
-      ::usleep(leave_microseconds);  // one that is dying shall say how
+      ::usleep(leave_microseconds);  // a dying process needs time to exit with its status
       if ((waited = ::waitpid(worker.pid, &status, WNOHANG)) == 0) ::kill(worker.pid, SIGKILL);
     }
     ::close(worker.socket);
@@ -229,10 +229,10 @@ class Workers {
   }
 
   static constexpr useconds_t leave_microseconds = 20'000;
-  static constexpr double longest_seconds = 1e9;  // beyond, the clock's own number ends; so does nobody's patience
+  static constexpr double longest_seconds = 1e9;  // beyond this the clock's number would overflow
 
   std::size_t items_, next_ = 0;
-  int error_ = 0;  // why the last process couldn't be started
+  int error_ = 0;  // reason why the last process couldn't be started
   const WorkerOptions& options_;
   const MakeWork& make_;
   const Done& done_;

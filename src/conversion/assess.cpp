@@ -23,8 +23,8 @@ std::string type_to_state(const ir::Node& node, const Context& context) {
          " in the graph's text, such as Float(2, 8) instead of Tensor; or check the model's file";
 }
 
-// A failure in a branch that may never run, as the inputs' shapes will tell, is no failure yet; what has no mapping is still
-// named. Nor is a write in a loop that shapes will unroll.
+// A failure in a branch that may never run, depending on the inputs' shapes, doesn't count yet, but missing operators are
+// still named. A write in a loop that shapes will unroll doesn't count, either.
 void leave_to_inputs(Outcome& outcome, DecidingInputs& inputs) {
   const auto around = outcome.unresolved_write ? Around::branches_and_loops : Around::branches;
   auto deciding = inputs.of(*outcome.node->owner(), around);
@@ -65,7 +65,7 @@ bool Assessor::is_kept(const Outcome& outcome) const {
 void Assessor::keep(Outcome& outcome, int opset) {
   const Attempt& attempt =
       remembered(foreign_attempts_, *outcome.node, opset, [&] { return attempter_.attempt_foreign(*outcome.node, opset); });
-  if (attempt.open) {  // an input decides what the arguments are
+  if (attempt.open) {  // an input determines the arguments
     outcome.status = Status::needs_input;
     outcome.reason = attempt.open->message;
     outcome.wants = attempt.open->wants;
@@ -103,7 +103,7 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
     outcome.status = Status::unassessed;
   else if (!open.wants.empty())
     outcome.status = Status::needs_input;
-  else {  // no input would decide it
+  else {  // no input would settle it
     const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
     const auto changed = row_tells ? changed_rank(*open.blame, context_.facts) : std::nullopt;
     const std::string why = changed     ? ": " + changed->reason

@@ -31,7 +31,7 @@ class Assessor {
   std::unordered_set<const ir::Node*> kept(int opset);
 
  private:
-  using Earlier = std::unordered_map<const ir::Node*, Status>;  // of the same opset, for what hangs on a node that failed
+  using Earlier = std::unordered_map<const ir::Node*, Status>;  // at the same opset, for nodes that depend on a failed one
 
   using Attempts = std::unordered_map<const ir::Node*, std::vector<Attempt>>;
 

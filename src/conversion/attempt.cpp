@@ -97,8 +97,8 @@ void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& ca
     state_unspoken(outcome, argument);
 }
 
-// By libtorch, a known library, or one that --op-library loaded. Of others the schemas in force may hold one assumed from their
-// calls.
+// Registered by libtorch, a known library, or one that --op-library loaded. For other operators, the schemas in force may
+// contain one that was assumed from their calls.
 bool is_shipped(const std::string& op, const ir::Program* program) {
   if (schema::Registry().contains(op)) return true;
   return program && states_schema_of(program->library_schemas, op);
@@ -157,9 +157,9 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
 }
 
 constexpr std::int64_t most_computed = 64;  // elements
-constexpr int most_calls_behind = 64;       // that compute a constant, one after the other: each takes stack
+constexpr int most_calls_behind = 64;       // length of a chain of calls that computes a constant; each uses stack
 
-// Few elements, known when converting.
+// A tensor of few elements that are known at conversion.
 bool is_small_constant(const symbolic::Fact& fact) {
   const auto* tensor = fact.tensor();
   return tensor && tensor->shape && symbolic::is_constant(fact) &&
@@ -178,7 +178,7 @@ class TrialOperands {
     return operands_.emplace(value, made_of(value)).first->second;
   }
 
-  // Null of what facts don't tell enough of: whoever makes it is judged, or it is never set.
+  // Null if facts don't determine the value: the node that makes it is judged, or it is never set.
   const handlers::Operand* if_known(const ir::Value* value) {
     try {
       const handlers::Operand& operand = of(value);
@@ -192,7 +192,7 @@ class TrialOperands {
   handlers::Operand made_of(const ir::Value* value) {
     if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
     if (passes::is_undefined(value)) return {handlers::Uninitialized{}};
-    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // of objects, whose facts don't say which they are
+    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // a list of objects, unknown to the facts
       handlers::List list;
       for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
       return {std::move(list)};
@@ -245,7 +245,7 @@ class TrialOperands {
     } catch (const handlers::Wanting&) {
     } catch (const symbolic::Impossible&) {
     } catch (const DefectOfCall&) {
-      if (!found.user) throw;  // the trial of that call tells a user what his row does
+      if (!found.user) throw;  // the trial of that call shows a user the effect of the row
     }
     return std::nullopt;
   }
@@ -370,14 +370,15 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
                           "convert it to one dtype before the loop, for example with .to(torch.float32)"};
     }
     const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
-    if (!known(one) || !known(other)) continue;  // it follows from what isn't known
+    if (!known(one) || !known(other)) continue;  // unknown because of another value
     throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
                             dtype_of(other) + ", and ONNX's If gives one dtype",
                         "convert it to one dtype in both branches, for example with .to(torch.float32)"};
   }
 }
 
-// Nor has ONNX a value that is None only sometimes. What the program asks and never gives away is followed by the passes.
+// ONNX has no value that is None only sometimes, either. Passes handle optionals that the program only tests and never
+// returns.
 void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
   const bool loop = node.is("prim::Loop");
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -462,7 +463,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     refuse(outcome, &row, refusal.reason);
     if (!refusal.hint.empty()) outcome.hint = refusal.hint;
   } catch (const handlers::Wanting& wanting) {
-    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // nobody states them
+    const bool no_facts = !wanting.verdict.blame || wanting.verdict.blame == &call.node();  // its facts aren't stated
     if (emitter.by_row_alone() && wanting.verdict.wants.empty() && no_facts && knows_tensors(call)) {
       refuse(outcome, &row, "its row alone isn't enough to write its nodes: " + wanting.verdict.message);
       if (call.node().outputs().size() > 1 && !word.empty() && !word.starts_with("["))
@@ -585,7 +586,7 @@ std::string Attempter::impossibility(const Lookup& found, const symbolic::Call& 
   return accepted.truth == Truth::no ? accepted.message : without_facts(call);
 }
 
-// The first row that applies; what stands in the way of the first mapped one if none does.
+// Tries the first row that applies; if none does, reports the obstacle of the first mapped one.
 void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
   Outcome& outcome = attempt.outcome;
   std::string broken;
@@ -620,7 +621,7 @@ void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symboli
   };
   try {
     try_rows(attempt, found, call, opset);
-  } catch (const DefectOfCall&) {  // of the call that makes an operand
+  } catch (const DefectOfCall&) {  // the defect is in the call that makes an operand
     throw;
   } catch (const std::length_error& error) {
     misfit(error.what());

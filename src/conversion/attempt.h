@@ -21,34 +21,34 @@ struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;
   bool structural = false;
-  bool unresolved_write = false;  // refused: an in-place write that normalizing could not turn into a value
+  bool unresolved_write = false;  // refused: an in-place write that normalization could not turn into a value
   bool unknown_operator =
       false;  // missing: no row at all and not an operator that libtorch, a known library or one of the user's ships
-  std::string reason, hint;  // of missing, refused, needs_input
+  std::string reason, hint;  // for missing, refused, needs_input
   std::string option{};      // the --input that settles `wants`, as a trial showed; empty if none was found
   const mapping::OperatorRows* rows = nullptr;
   const mapping::Row* row = nullptr;        // the row that applied or refused; null if none
-  int since = 0;                            // the opset of the entry that held
-  std::optional<int> available_from;        // lowest opset above at which this call is ok, or only wants inputs
-  const mapping::Row* row_there = nullptr;  // what applies at available_from; null if none
-  bool wants_there = false;                 // at available_from it wants inputs
+  int since = 0;                            // opset of the entry in force
+  std::optional<int> available_from;        // lowest higher opset at which this call is ok, or only needs inputs
+  const mapping::Row* row_there = nullptr;  // row that applies at available_from; null if none
+  bool wants_there = false;                 // needs inputs at available_from
   std::vector<std::uint32_t> wants;         // needs_input, missing: the model inputs that would settle it, or whether it runs
-  // ok: written as PyTorch's operator, as the export type has it; and what the call is without that. `reason` and the rest tell
-  // why.
+  // ok: written as PyTorch's operator because of the export type; this is the status without that, and `reason` and the rest
+  // explain it.
   std::optional<Status> kept{};
   bool impossible = false;               // refused: PyTorch refuses the call, too
-  bool of_unknown = false;               // refused, unassessed: for want of facts, which no input settles
-  const ir::Node* blamed = nullptr;      // with `of_unknown`: the node whose results nobody states; may be null
-  bool handled = false;                  // its nodes were emitted, on trial
-  std::vector<onnx::Emitted> emitted;    // ok: those nodes, those in bodies of If, Loop and Scan included
-  std::vector<std::string> differences;  // ok: of these nodes from PyTorch, with --prefer compact
+  bool of_unknown = false;               // refused, unassessed: facts are missing that no input settles
+  const ir::Node* blamed = nullptr;      // with `of_unknown`: the node whose results have no known facts; may be null
+  bool handled = false;                  // the nodes were emitted in a trial
+  std::vector<onnx::Emitted> emitted;    // ok: those nodes, including those in bodies of If, Loop and Scan
+  std::vector<std::string> differences;  // ok: differences of these nodes from PyTorch, with --prefer compact
 };
 
 // The outcome of an attempt, and the opsets for which it holds.
 struct Attempt {
   Outcome outcome;
   std::optional<symbolic::Verdict>
-      open;  // what stands in the way while something isn't known; the node to blame may have failed at one opset only
+      open;  // open question while facts are unknown; the node to blame may have failed at one opset only
   onnx::OpsetRange range;
 };
 

@@ -21,7 +21,7 @@ class Origin {
  public:
   explicit Origin(const symbolic::FactTable& facts) : facts_(facts) {}
 
-  // False where the value hangs on tensors' elements, or on a number that the model is given.
+  // False if the value depends on tensors' elements, or on a number input of the model.
   bool only_shapes(const ir::Value* value) {
     std::vector<const ir::Value*> waiting{value};
     while (!waiting.empty()) {

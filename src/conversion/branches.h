@@ -17,20 +17,20 @@ class DecidingInputs {
  public:
   explicit DecidingInputs(const symbolic::FactTable& facts) : facts_(facts) {}
 
-  // The model inputs whose dtype and shape decide whether `block` runs at all (conditions of the Ifs around it), or how
-  // often (trip counts of the Loops), where that hangs on sizes, ranks and dtypes alone, not on what tensors hold. Empty if
-  // no --input would tell.
+  // The model inputs whose dtype and shape decide whether `block` runs at all (conditions of the Ifs around it), or how often
+  // (trip counts of the Loops), if this depends only on sizes, ranks and dtypes, and not on elements. Empty if no --input
+  // would settle it.
   std::vector<std::uint32_t> of(const ir::Block& block, Around around);
 
  private:
   const std::vector<std::uint32_t>& of_owner(const ir::Node& owner);
 
   const symbolic::FactTable& facts_;
-  std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // by If or Loop
+  std::unordered_map<const ir::Node*, std::vector<std::uint32_t>> known_;  // keyed by If or Loop
 };
 
-// The sizes of what stands for a tensor that nobody reads, where it must have those of another: numbers, and not too many
-// elements.
+// The sizes of a placeholder for a tensor that nothing reads, if it must have the sizes of another one: numbers, and not too
+// many elements.
 std::optional<std::vector<std::int64_t>> stand_in_sizes(const symbolic::Fact& like);
 
 }  // namespace compatcheck::conversion

@@ -115,7 +115,7 @@ bool is_on_numbers(const schema::Schema& schema) {
 
 namespace {
 
-// A user's row that a handler knows nothing of: it is written out, or its operator is none that the shipped rows name.
+// A user's row that no handler knows: it states its arguments, or no shipped row has its operator.
 bool speaks_for_itself(const mapping::Row& row, const mapping::OperatorRows& rows, const Context& context) {
   if (row.body) return true;
   if (!row.one_to_one() || !context.table.is_users(row.place)) return false;

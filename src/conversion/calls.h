@@ -39,12 +39,12 @@ class RowEmitter {
   bool exists() const { return handler_ || plain_; }
   bool by_row_alone() const { return !handler_ && plain_; }
   bool by_plugin() const { return by_plugin_; }
-  onnx::OpsetRange opsets() const { return opsets_; }  // at which it is the same, if the row is
+  onnx::OpsetRange opsets() const { return opsets_; }  // opsets at which the emitter is the same, if the row is
   void emit(handlers::Emission& emission) const;
 
  private:
   const handlers::Handler* handler_ = nullptr;
-  const mapping::ComplexForm* form_ = nullptr;  // of a call with complex tensors
+  const mapping::ComplexForm* form_ = nullptr;  // set for a call with complex tensors
   bool plain_ = false, by_plugin_ = false;
   onnx::OpsetRange opsets_{mapping::lowest_opset, mapping::highest_opset};
 };

@@ -29,9 +29,9 @@ struct Context {
   const schema::Registry& schemas;
   const symbolic::Registry& registry;
   const handlers::Registry& handlers;
-  const onnx::MovedAttributes& moved;  // of the table
+  const onnx::MovedAttributes& moved;  // from the table
   const symbolic::FactTable& facts;
-  // Writes that normalizing left in place, and why each can't be expressed.
+  // Writes that normalization left in place, and the reason why each can't be expressed.
   const std::unordered_map<const ir::Node*, std::string>& unresolved_writes;
   const ir::Program* program = nullptr;  // holds packed parameters; null for graph text
   ir::Watch watch{};

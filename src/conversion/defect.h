@@ -14,7 +14,7 @@ struct DefectOfCall : InternalError {
   using InternalError::InternalError;
 };
 
-// Neither what the caller is to hear (a model's or a table's error, the end of the time) nor the lack of memory.
+// False for errors that the caller must see (a model's, a table's, the end of the time limit), and for a lack of memory.
 bool is_defect(const std::exception& fault);
 
 // Names the operator, its place in the user's source and the opset; without one the fault lies in the facts, which hold at all.
@@ -25,7 +25,7 @@ template <class Work>
 auto telling_defects(const ir::Node& node, std::optional<int> opset, Work&& work) -> decltype(work()) {
   try {
     return work();
-  } catch (const DefectOfCall&) {  // of a call in one of the node's blocks
+  } catch (const DefectOfCall&) {  // the defect is in a call in one of the node's blocks
     throw;
   } catch (const std::exception& fault) {
     if (!is_defect(fault)) throw;

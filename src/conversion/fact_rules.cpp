@@ -13,7 +13,7 @@ std::string_view users_fact_word(std::string_view op, std::string_view overload,
   std::string_view found;
   for (const auto* rows : table.users()) {
     const auto* below = shipped.stated(rows->name);
-    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // what is shipped stays in a user's rows
+    if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // the user's row repeats the shipped word
     if (!overload.empty() && rows->name == full) return rows->facts;
     if (rows->name == op) found = rows->facts;
   }
@@ -34,13 +34,13 @@ symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overloa
   if (const auto word = users_fact_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);
   if (auto function = registry.find_facts(op, overload)) return function;
   if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
-  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // an alias of another operator
+  const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // resolves an alias
   if (!rows) return nullptr;
   const auto [base, alias_overload] = mapping::split_overload(rows->name);
   return registry.find_facts(base, alias_overload);
 }
 
-// How an operator's facts follow from its arguments; null if no rule says.
+// How an operator's facts follow from its arguments; null if there is no rule.
 symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
                                  const symbolic::Registry& registry) {
   const bool by_user = is_on_tensors(schema) && !users_fact_word(schema.name, schema.overload, table).empty();

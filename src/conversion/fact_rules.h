@@ -15,7 +15,7 @@ namespace compatcheck::conversion {
 // The word for a call's facts that a user's file states; empty if none does, or if it is the shipped one.
 std::string_view users_fact_word(std::string_view op, std::string_view overload, const mapping::Table& table);
 
-// Looked up once for each schema. What it is given must outlive it.
+// Looks up each schema once. The constructor's arguments must outlive the object.
 class FactRules {
  public:
   FactRules(const mapping::Table& table, const schema::Registry& schemas, const symbolic::Registry& registry)

@@ -34,9 +34,9 @@ using symbolic::TensorFact;
 
 // A loop whose facts still change after so many rounds grows something: a list, a size.
 constexpr int loop_rounds = 8;
-// Loops inside loops multiply their rounds: from so many visits a node on, what a loop changes is forgotten at once.
+// Loops inside loops multiply their rounds: after this many visits of a node, facts that a loop changes are forgotten at once.
 constexpr std::size_t most_visits = 32;
-constexpr std::size_t bytes_a_step = 1024;  // of facts, which cost as much as a node
+constexpr std::size_t bytes_a_step = 1024;  // bytes of facts that cost as much as a node
 // The bytes that facts of more than usual size may use in all. One may use a share of the rest, so that large ones don't
 // use it up for small ones.
 constexpr std::size_t usual_fact = 1024;
@@ -58,7 +58,7 @@ bool is_possible(const symbolic::Shape& shape) {
   return true;
 }
 
-// A traced graph's text carries what was seen of every value: its dtype and rank hold for other sizes too.
+// A traced graph's text contains the traced type of every value: its dtype and rank are valid for other sizes, too.
 void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
   if (!type || type->kind != ir::TypeKind::tensor) return;
   if (!tensor.dtype) tensor.dtype = type->tensor.dtype;
@@ -199,7 +199,7 @@ class Statement {
                                     : symbolic::fact_of(*value));
       return;
     }
-    if (node.is("prim::Uninitialized")) {  // what sets it states the facts
+    if (node.is("prim::Uninitialized")) {  // the value that replaces it states the facts
       unset_.insert(node.output());
       return set(node.output(), fact_of_type(node.output()->type()));
     }
@@ -222,7 +222,7 @@ class Statement {
       tensor->shape.reset();
     }
     forget_wrapped(fact);
-    reset(value, {});  // what takes its place may take its memory
+    reset(value, {});  // frees memory for the new fact
     work_ += 1 + bytes_of(fact) / bytes_a_step;
     if (!is_affordable(fact)) fact.value = fact_of_type(value->type()).value;
     if (!is_affordable(fact)) fact.value = {};
@@ -318,7 +318,7 @@ class Statement {
                               [](const Dim& a, const Dim& b) { return provably_equal(a, b); });
   }
 
-  // No size of it hangs on a named one.
+  // None of its sizes depends on a named one.
   static bool is_fixed(const Fact& fact) {
     if (const auto* tensor = fact.tensor()) return !tensor->shape || std::ranges::all_of(*tensor->shape, &Dim::is_number);
     if (const auto* number = fact.number()) return !number->integer || number->integer->is_number();
@@ -377,7 +377,7 @@ class Statement {
                         std::string(ir::name(*tensor->dtype));
   }
 
-  // Running sums and products are computed in the dtype of what is written, which `dtype=` may repeat.
+  // Running sums and products are computed in the dtype of the result, which `dtype=` may repeat.
   bool may_be_summed(const ir::Node& node, ir::DType written) const {
     const auto asked = symbolic::Call(node, facts_).dtype("dtype");
     return written != ir::DType::boolean && (!asked || asked == written);
@@ -393,7 +393,7 @@ class Statement {
     if (const auto* known = facts_.of(written).tensor()) tensor.dtype = known->dtype;
   }
 
-  // The If or Loop that mixes two dtypes or ranks is to blame for what follows.
+  // The If or Loop that mixes two dtypes or ranks is to blame for the unknown ones that follow.
   static Fact joined(const Fact& a, const Fact& b, const ir::Node& control) {
     Fact fact = symbolic::join(a, b);
     const TensorFact *one = a.tensor(), *other = b.tensor();
@@ -481,7 +481,7 @@ class Statement {
     return filled;
   }
 
-  // To what holds after one more trip as well; false if that changes nothing.
+  // Widens the facts to those after one more trip; false if that changes nothing.
   bool widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
     bool changed = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
@@ -503,12 +503,12 @@ class Statement {
   const ir::Watch& watch_;
   WrittenMemory written_;
   std::size_t all_visits_ = 0, visits_left_ = 0;
-  std::size_t large_facts_ = 0;  // bytes of what is stated or supposed now
+  std::size_t large_facts_ = 0;  // bytes of the facts that are stated or supposed now
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
-  std::unordered_set<const ir::Value*> unset_;      // prim::Uninitialized, and what is never more than that
-  std::unordered_set<const ir::Value*> unreached_;  // what only follows from items of empty lists
-  std::vector<std::optional<Fact>> inputs_;         // as they were said
+  std::unordered_set<const ir::Value*> unset_;      // prim::Uninitialized, and values that are never more than that
+  std::unordered_set<const ir::Value*> unreached_;  // values that derive only from items of empty lists
+  std::vector<std::optional<Fact>> inputs_;         // as given to state()
   FactTable facts_;
 };
 
@@ -572,7 +572,7 @@ class Reached {
       for (const ir::Block* inner : node->blocks()) reached |= loop ? reads_reached(*inner) : add(*inner);
       if (!reached) continue;
       any = true;
-      if (loop) add_all(*node->blocks()[0]);  // its facts settle together
+      if (loop) add_all(*node->blocks()[0]);  // facts of a loop's body settle together
       nodes_.add(node);
       values_.insert(node->outputs().begin(), node->outputs().end());
     }

@@ -17,16 +17,16 @@
 
 namespace compatcheck::conversion {
 
-// The stated or assumed fact of one model input, from --input, example inputs or the file. The caller marks what is
-// open (`wants`).
+// The stated or assumed fact of one model input, from --input, example inputs or the file. The caller marks unknown parts
+// (`wants`).
 struct InputFact {
   std::string name;  // the graph's own, "x" or "pair.0" for a member of a tuple
   symbolic::Fact fact;
 };
 
-// Facts of every value, blocks of If and Loop included (loops to a fixed point). Inputs not named are taken from
-// the graph's types; what those leave open is `wants` of that input. `program` (may be null) is what the graph was made
-// from: it holds the packed parameters of quantized layers.
+// Facts of every value, including blocks of If and Loop (loops to a fixed point). Other inputs have the facts of their types
+// in the graph, with `wants` of that input for unknown parts. `program` (may be null) is the program of the graph: it contains
+// the packed parameters of quantized layers.
 symbolic::FactTable state_facts(const ir::Graph& graph, const std::vector<InputFact>& inputs, const mapping::Table& table,
                                 const schema::Registry& schemas, const symbolic::Registry& registry,
                                 const ir::Program* program = nullptr, const ir::Watch& watch = {});
@@ -52,8 +52,8 @@ class NodeSelection {
   std::unordered_map<const ir::Block*, std::vector<const ir::Node*>> in_order_;
 };
 
-// Facts of a graph whose inputs become known bit by bit, or are tried out: an input's fact is taken to be this or that, and what
-// follows from it is stated again. The graph must not change.
+// Facts of a graph whose inputs become known step by step, or are tried out: an input's fact is assumed, and the facts that
+// follow from it are stated again. The graph must not change.
 class FactTrials {
  public:
   // The constructor's arguments must outlive the object.
@@ -66,14 +66,14 @@ class FactTrials {
   void state(const std::vector<InputFact>& inputs);
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
-  void restore();  // what suppose() changed
-  // Calls `look` while the facts in the loop's body are those of its first trip: it carries what it is given. Does nothing for
-  // loops that are nested too deep.
+  void restore();  // undoes suppose()
+  // Calls `look` while the facts in the loop's body are those of its first trip, with the loop's initial values. Does nothing
+  // for loops that are nested too deep.
   void first_trip(const ir::Node& loop, const std::function<void()>& look);
   bool in_first_trip() const;
   const symbolic::FactTable& facts() const;
-  symbolic::FactTable take();  // nothing is stated after that
-  std::size_t work() const;    // what all of it has cost: facts stated, and their sizes
+  symbolic::FactTable take();  // nothing may be stated afterwards
+  std::size_t work() const;    // total cost: number and size of the stated facts
 
  private:
   class State;
@@ -82,10 +82,10 @@ class FactTrials {
 
 struct FoldOptions {
   bool keep_assertions = false;
-  bool folded = false;  // before, so that nothing is left but what facts settle by now
+  bool folded = false;  // folded before, so that only what facts settle now is left
   std::vector<ir::LostWrite>* lost_writes = nullptr;
-  const ir::Program* program = nullptr;  // that the graph comes from, if any
-  std::size_t* copies = nullptr;         // of calls, that earlier rounds made for their dimensions
+  const ir::Program* program = nullptr;  // program of the graph, if any
+  std::size_t* copies = nullptr;         // number of copies of calls that earlier rounds made for dimensions
 };
 
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns whether anything changed; facts must

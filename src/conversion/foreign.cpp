@@ -21,11 +21,11 @@ using onnx::Refusal;
 using onnx::Value;
 using onnx::Values;
 
-// The operator that is named: of one that writes, the one that gives what it would leave.
+// The operator to name: for one that writes in place, the one that returns the same result.
 struct Named {
   std::string op, overload;
   std::vector<const ir::Value*> arguments;
-  bool keeps_dtype = false;  // of its first argument, whatever the operator itself gives
+  bool keeps_dtype = false;  // the result has the first argument's dtype, whatever the operator itself returns
 };
 
 bool takes_the_same(const schema::Schema& a, const schema::Schema& b) {
@@ -85,7 +85,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
   if (!node.schema() && node.op().starts_with("aten::") && context.schemas.contains(node.op()))
     throw Refusal{"the arguments fit no overload of " + node.op()};
   if (!node.blocks().empty()) throw Refusal{node.op() + " has blocks of nodes"};
-  // By the name that in-place operators have: what nobody states may be a write, which would be lost.
+  // The name is that of an in-place operator: without a schema it may be a write, which would be lost.
   if (node.op().ends_with("_") && !node.op().ends_with("__") &&
       (!node.schema() || (context.program && states_schema_of(context.program->stub_schemas, node.op()))))
     throw Refusal{"it may write to its arguments, because no schema of it is stated",
@@ -95,7 +95,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
 }  // namespace
 
 bool is_carried(const ir::Node& node, const ir::Attribute& attribute) {
-  if (attribute.name == passes::state_obstacle) return false;  // a mark of ours
+  if (attribute.name == passes::state_obstacle) return false;  // our own mark
   return !node.is("prim::PythonOp") || (attribute.name != "Subgraph" && (attribute.name != "scalars" || !node.schema()));
 }
 

@@ -13,8 +13,8 @@
 
 namespace compatcheck::conversion {
 
-// The attribute says what no argument says: neither what a traced Function's plain arguments were, which are inputs, nor what it
-// computed.
+// The attribute holds information that no argument has. This excludes a traced Function's plain arguments, which are inputs,
+// and its results.
 bool is_carried(const ir::Node& node, const ir::Attribute& attribute);
 
 // "org.pytorch.aten" for aten, "org.pytorch.prim" for prim, else the namespace itself.
@@ -24,8 +24,8 @@ std::string foreign_name(const ir::Node& node, ExportType type);
 // The export type writes operators of this namespace itself.
 bool may_be_foreign(const ir::Node& node, ExportType type);
 
-// The node; what stands for each of its outputs. Arguments are inputs in the schema's order. Throws Refusal for what no ONNX
-// value holds.
+// Emits the node and returns the operand of each output. Arguments are inputs in the schema's order. Throws Refusal for a
+// value that ONNX doesn't have.
 using OperandOf = std::function<const handlers::Operand&(const ir::Value*)>;
 std::vector<handlers::Operand> write_foreign(const ir::Node& node, const Context& context, onnx::Builder& builder,
                                              const OperandOf& operand_of);
@@ -33,7 +33,7 @@ std::vector<handlers::Operand> write_foreign(const ir::Node& node, const Context
 // Returns the operand for a value on trial, whose dtype may be open.
 handlers::Operand open_operand(const ir::Value& value, const Context& context, onnx::Builder& builder);
 
-// As an attribute of a node; null for what no attribute holds: objects, dictionaries, tensors.
+// As an attribute of a node; null for values that no attribute can hold: objects, dictionaries, tensors.
 std::optional<onnx::AttributeValue> attribute_of(const ir::Constant& constant);
 
 }  // namespace compatcheck::conversion

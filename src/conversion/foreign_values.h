@@ -8,16 +8,16 @@
 
 namespace compatcheck::conversion {
 
-// Absent for None. A number has no dimensions, a list of numbers has one; a list of tensors is a sequence, or, where ONNX has no
-// sequence of its members (None among them, several dtypes, opsets below 11), what org.pytorch.prim::ListConstruct gives. Throws
-// Refusal for what no ONNX value holds.
+// Absent for None. A number has no dimensions, a list of numbers has one; a list of tensors is a sequence, or, if ONNX has no
+// sequence of its members (None among them, several dtypes, opsets below 11), the result of org.pytorch.prim::ListConstruct.
+// Throws Refusal for a value that ONNX doesn't have.
 onnx::Value foreign_input(const handlers::Operand& operand, const ir::TypeRef& type, onnx::Builder& builder);
 
-// With the shape that the fact tells; untyped where it tells no dtype. Throws Refusal for a dtype that ONNX lacks.
+// Has the shape of the fact; untyped if the dtype is unknown. Throws Refusal for a dtype that ONNX lacks.
 onnx::ValueInfo tensor_type(const symbolic::Fact& fact);
 onnx::ValueInfo number_type(const symbolic::NumberFact& fact);
-// Its type as far as it is known; null where no value is needed: None, and what is known already. Throws Refusal for what ONNX
-// has no value of.
+// The type, as far as it is known; null if no value is needed: for None and known values. Throws Refusal for a value that ONNX
+// doesn't have.
 std::optional<onnx::ValueInfo> foreign_output(const symbolic::Fact& fact, const ir::Value& value);
 // Returns the operand that `made` stands for, in the form of the fact.
 handlers::Operand foreign_result(const symbolic::Fact& fact, const ir::Value& value, const onnx::Value& made,

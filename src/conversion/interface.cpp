@@ -277,8 +277,8 @@ class Collector {
           takes);
   }
 
-  // The rank that an If or Loop gives may depend on what it computes. The result of an operator that isn't ONNX's may have no
-  // known type.
+  // The rank of an If's or Loop's result may depend on computed values. The result of an operator that ONNX lacks may have an
+  // unknown type.
   bool may_stay_open(const Fact& fact) const {
     if (!fact.wants.empty()) return false;
     return context_.export_type != ExportType::onnx || (fact.blame && !fact.blame->blocks().empty());
@@ -372,7 +372,7 @@ std::optional<std::vector<onnx::Dimension>> shape_of(const Fact& fact) {
   const auto* tensor = fact.tensor();
   if (!tensor || !tensor->shape) {
     if (fact.number()) return std::vector<onnx::Dimension>{};
-    const auto* list = fact.list();  // of numbers, in one tensor
+    const auto* list = fact.list();  // a list of numbers becomes one tensor
     if (list && list->items) return std::vector<onnx::Dimension>{{static_cast<std::int64_t>(list->items->size()), {}}};
     if (list) return std::vector<onnx::Dimension>{{}};
     return std::nullopt;

@@ -16,8 +16,8 @@ namespace compatcheck::conversion {
 // Null where the fact doesn't tell the rank.
 std::optional<std::vector<onnx::Dimension>> shape_of(const symbolic::Fact& fact);
 
-// Each of the graph's inputs as inputs of the model; one that nobody reads, and of which ONNX has no tensors or too little is
-// known, is left out. Throws Refusal and Wanting.
+// Declares each of the graph's inputs as inputs of the model. An input that nothing reads is omitted if ONNX has no tensors
+// for it or too little is known. Throws Refusal and Wanting.
 std::unordered_map<const ir::Value*, handlers::Operand> declare_inputs(const ir::Graph& graph, const Context& context,
                                                                        onnx::Builder& builder);
 
@@ -28,13 +28,13 @@ struct Output {
   std::string name;
   onnx::Value value;
   std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
-  std::string quantized{};                            // what it stands for: "qu8(0.5,128)"; empty: not quantized, or not known
+  std::string quantized{};  // type that the values stand for: "qu8(0.5,128)"; empty: not quantized, or not known
 };
 
 // Names one of the graph's outputs after the module that makes it; `otherwise` if that is the root.
 std::string output_name(const ir::Value& value, const std::string& otherwise);
 
-// The first output, or member of a tuple, that is a text: refused whatever is known of the inputs. Null if there is none.
+// The first output, or member of a tuple, that is a text, which is refused in any case. Null if there is none.
 std::optional<std::string> text_output(const ir::Graph& graph);
 
 // The tensors that the graph gives, what lists, tuples and dictionaries hold one by one. Throws Refusal and Wanting.

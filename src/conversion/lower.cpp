@@ -92,11 +92,11 @@ class Lowering {
       throw UsageError("ConvertOptions::output_names has " + std::to_string(options_.output_names.size()) +
                        " names, the ONNX model has " + std::to_string(given.size()) + " outputs");
     std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
-    std::set<std::string> names;  // a dictionary's key may be an input's name
+    std::set<std::string> names;  // a dictionary's key may equal an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
     for (std::size_t i = 0; i < given.size(); ++i) {
       Value value = given[i].value;
-      // A value has one name, and an input or a constant isn't an output by itself.
+      // A value has one name, and an input or a constant can't be an output directly.
       if (!taken.insert(value.id).second || builder_.constant_of(value)) {
         const bool untyped = builder_.is_untyped(value);
         value = builder_.again(value);
@@ -324,7 +324,7 @@ class Lowering {
     return values;
   }
 
-  // Before opset 13 ONNX Runtime needs the rank of what leaves an If, from both branches: what nobody reads has one, too.
+  // Before opset 13 ONNX Runtime needs the rank of an If's outputs from both branches, even if nothing reads them.
   Operand leaving(const ir::Value* inner, const ir::Value* outer) {
     const Operand& given = operand(inner);
     const auto* known = context_.facts.of(outer).tensor();
@@ -356,7 +356,7 @@ class Lowering {
       block(*node.blocks()[i]);
       builder_.set_origin(&node);
       Values values;
-      std::vector<const ir::Value*> whose;  // null of what is no tensor
+      std::vector<const ir::Value*> whose;  // null for values that aren't tensors
       for (std::size_t o = 0; o < forms.size(); ++o) {
         handlers::spill(leaving(node.blocks()[i]->outputs()[o], node.output(o)), forms[o], builder_, values);
         whose.resize(values.size(), forms[o].tensor() || forms[o].complex() ? node.output(o) : nullptr);
@@ -378,8 +378,8 @@ class Lowering {
 
   bool may_be_hollow(const ir::Value* value) const { return hollow_.contains(value) || passes::is_undefined(value); }
 
-  // prim::Loop(trip count, condition, carried…): its block takes (index, carried…), gives (condition, carried…). ONNX's Loop
-  // gives what it stacks after what it carries.
+  // prim::Loop(trip count, condition, carried…): its block has inputs (index, carried…) and outputs (condition, carried…). The
+  // outputs of ONNX's Loop are the carried values, then the stacked ones.
   void loop(const ir::Node& node) {
     const ir::Block& inner = *node.blocks()[0];
     std::vector<Operand> forms;
@@ -393,7 +393,7 @@ class Lowering {
     const bool pads = carries.empty() && !builder_.at_least(11);  // before, a Loop carries something
     if (pads) given.push_back(builder_.scalar(ir::DType::boolean, 0));
     const auto body = builder_.begin_body();
-    const std::vector<onnx::Dimension> single;  // ONNX Runtime wants to know that the count and the condition have no dimensions
+    const std::vector<onnx::Dimension> single;  // ONNX Runtime requires a count and a condition without dimensions
     operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64, false, single)}};
     builder_.body_input(ir::DType::boolean, false, single);
     Values carried;
@@ -419,7 +419,7 @@ class Lowering {
     for (const std::size_t o : stacks) unite_scales(node.output(o));
   }
 
-  // Through Ifs and Loops: what one carried value lacks another one may lack a trip later.
+  // Repeats through Ifs and Loops: a hollow carried value may make another one hollow a trip later.
   void settle_hollow() {
     const auto settle = [&](const ir::Node* node) {
       if (node->is("prim::If"))
@@ -468,7 +468,7 @@ class Lowering {
   onnx::Builder builder_;
   Lookups lookups_;
   std::unordered_map<const ir::Value*, Operand> operands_;
-  std::unordered_set<const ir::Value*> hollow_;  // may hold anything, of any size, where the program doesn't read it
+  std::unordered_set<const ir::Value*> hollow_;  // may be anything, of any size, because nothing reads them
 };
 
 }  // namespace

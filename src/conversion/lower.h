@@ -26,8 +26,8 @@ struct Stand {
 };
 
 // Converts a graph that Assessor finds convertible at the opset. Throws UsageError for names that don't fit, ModelError naming
-// the call where something can't be expressed that no single call shows, InternalError where the trial promised more. `stands`,
-// if given, learns what stands for what; constants and what is known while converting have no ONNX value.
+// the call if something can't be expressed that no single call shows, InternalError if the trial promised more. `stands`,
+// if given, lists the ONNX value of each value; constants and values known at conversion have none.
 onnx::Model lower(const ir::Graph& graph, const Context& context, const LowerOptions& options,
                   std::vector<Stand>* stands = nullptr);
 

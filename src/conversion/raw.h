@@ -1,5 +1,5 @@
-// The TorchScript graph as an ONNX file holds it: each node one of its namespace's domain, blocks as graphs in attributes,
-// tensors as initializers. What it computes is for its reader to know.
+// The TorchScript graph as an ONNX file: each node in the domain of its namespace, blocks as graphs in attributes, tensors as
+// initializers. Its reader must know the operators.
 #pragma once
 
 #include "conversion/context.h"

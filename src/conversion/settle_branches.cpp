@@ -135,7 +135,7 @@ class Branch {
   ir::Node* branch_;
   const symbolic::FactTable& facts_;
   std::unordered_set<const ir::Value*> open_;
-  std::vector<ir::Node*> later_;  // behind the If, in order
+  std::vector<ir::Node*> later_;  // nodes after the If, in order
   std::unordered_set<ir::Node*> readers_, dependent_, before_;
   std::size_t cost_ = 0;
 };
@@ -148,7 +148,7 @@ std::size_t settle_branches(ir::Graph& graph, const symbolic::FactTable& facts, 
   if (!any || passes::writes_anything(*graph.top())) return 0;
   for (ir::Node* node : passes::all_nodes(graph, watch))
     if (node->is("prim::If") && node->blocks().size() == 2)
-      if (const std::size_t moved = Branch(node, facts).settle()) return moved;  // facts know nothing of what is new
+      if (const std::size_t moved = Branch(node, facts).settle()) return moved;  // the facts don't cover the new nodes
   return 0;
 }
 

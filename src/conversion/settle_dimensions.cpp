@@ -14,8 +14,8 @@
 namespace compatcheck::conversion {
 namespace {
 
-constexpr std::int64_t most_dimensions = 8;  // each has a copy of the call
-constexpr std::size_t most_copies = 2000;    // of one graph
+constexpr std::int64_t most_dimensions = 8;  // each gets a copy of the call
+constexpr std::size_t most_copies = 2000;    // copies in one graph
 
 constexpr auto dimension_arguments =
     std::to_array<std::string_view>({"dim", "dims", "dim0", "dim1", "dim2", "axis0", "axis1", "source", "destination"});
@@ -186,12 +186,12 @@ class Dispatch {
   ir::Node* node_;
   const symbolic::FactTable& facts_;
   const schema::Registry& schemas_;
-  std::size_t argument_ = 0;         // that is or holds the dimension
-  std::optional<std::size_t> item_;  // of a list
+  std::size_t argument_ = 0;         // argument that is or contains the dimension
+  std::optional<std::size_t> item_;  // item of the argument, if it is a list
   ir::Value* dim_ = nullptr;
-  std::int64_t count_ = 0;          // of dimensions that it may be
-  std::vector<std::int64_t> dims_;  // that it may be; empty for squeeze() of known sizes
-  std::vector<std::int64_t> ones_;  // that squeeze() drops
+  std::int64_t count_ = 0;          // number of possible dimensions
+  std::vector<std::int64_t> dims_;  // possible dimensions; empty for squeeze() of known sizes
+  std::vector<std::int64_t> ones_;  // dimensions that squeeze() drops
 };
 
 }  // namespace

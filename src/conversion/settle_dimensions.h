@@ -10,9 +10,8 @@
 
 namespace compatcheck::conversion {
 
-// x.sum(d) becomes `if d == 0: x.sum(0) else: x.sum(1)` where x has two dimensions. One argument of each call at a time. Of a
-// graph without writes. Returns how many calls changed;
-// `copies` counts what was copied, over all rounds.
+// x.sum(d) becomes `if d == 0: x.sum(0) else: x.sum(1)` where x has two dimensions. One argument of each call at a time. The
+// graph must have no writes. Returns the number of changed calls; `copies` counts the copied calls of all rounds.
 std::size_t settle_dimensions(ir::Graph& graph, const symbolic::FactTable& facts, const schema::Registry& schemas,
                               std::size_t& copies, const ir::Watch& watch);
 

@@ -34,7 +34,7 @@ bool is_one_of(const ir::Node& node, std::initializer_list<std::string_view> ops
   return std::ranges::any_of(ops, [&](std::string_view op) { return node.is(op); });
 }
 
-// The positions differ: from the innermost dimension on, each stride leads beyond what the ones before reach.
+// The positions differ: from the innermost dimension on, each stride exceeds the extent of the dimensions before.
 bool lies_apart(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);

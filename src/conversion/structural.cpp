@@ -16,7 +16,7 @@ using mapping::Structure;
 using symbolic::Truth;
 using symbolic::Verdict;
 
-// Whether anything but what is dropped needs the value.
+// Whether any node that isn't dropped needs the value.
 bool is_needed(const ir::Value* value, const mapping::Table& table) {
   const auto uses = value->uses();
   return std::any_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
@@ -86,7 +86,7 @@ std::string_view attribute_name(const ir::Node& node) {
   return text ? std::string_view(*text) : std::string_view();
 }
 
-// The write is refused: that says it.
+// The write itself is refused, and reported.
 bool is_written(std::string_view attribute, const Context& context) {
   return std::any_of(context.unresolved_writes.begin(), context.unresolved_writes.end(), [&](const auto& write) {
     return write.first->is("prim::SetAttr") && attribute_name(*write.first) == attribute;

@@ -9,9 +9,9 @@
 
 namespace compatcheck::conversion {
 
-bool is_call(const ir::Node& node);  // of a function that couldn't be inlined
+bool is_call(const ir::Node& node);  // a call of a function that couldn't be inlined
 
-// Yes if nothing is left of the node; else what is wanting. `listed` is its entry in mappings/structural.yaml.
+// Yes if nothing of the node remains; else what is missing. `listed` is its entry in mappings/structural.yaml.
 symbolic::Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Context& context);
 
 // The members of a list or tuple, as many as there are names for them. Throws Refusal.

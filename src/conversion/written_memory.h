@@ -13,7 +13,7 @@ class WrittenMemory {
  public:
   explicit WrittenMemory(std::shared_ptr<const passes::Aliases> aliases);
 
-  // Takes out of the fact what a write may change.
+  // Removes the parts of the fact that a write may change.
   void forget(const ir::Value* value, symbolic::Fact& fact) const;
   // Some operator may give the tensor itself other sizes or strides.
   bool resized(const ir::Value* value) const;
@@ -23,7 +23,7 @@ class WrittenMemory {
   void forget_member(const ir::Value* list, symbolic::Fact& member) const;
 
   std::shared_ptr<const passes::Aliases> aliases_;
-  std::vector<bool> resized_;  // by location: some operator gives the tensor itself another shape
+  std::vector<bool> resized_;  // for each location: some operator changes the shape of the tensor itself
 };
 
 }  // namespace compatcheck::conversion

@@ -11,9 +11,9 @@ namespace compatcheck::files {
 namespace {
 
 constexpr std::uint64_t block_bytes = 4 << 10;
-constexpr std::uint64_t joined_over = 4;         // blocks that are read twice sooner than a request more is made
+constexpr std::uint64_t joined_over = 4;         // blocks that may be read again to save a request
 constexpr std::uint64_t kept_bytes = 4 << 20;    // a longer read isn't kept
-constexpr std::uint64_t piece_bytes = 16 << 20;  // of a long read, at a time
+constexpr std::uint64_t piece_bytes = 16 << 20;  // a long read is split into pieces of this size
 
 }  // namespace
 

@@ -22,19 +22,19 @@ class BlockCache {
 
   // Throws ModelError if the range lies outside the file or comes back in another length.
   void read_into(std::uint64_t offset, std::span<std::uint8_t> into);
-  // Reads what isn't there yet, in one request. A hint: what lies outside the file is left out.
+  // Reads the missing blocks, in one request. A hint: ranges outside of the file are ignored.
   void fetch(std::span<const ByteRange> ranges);
 
  private:
   using Block = std::vector<std::uint8_t>;
   void fetch_blocks(std::span<const ByteRange> ranges);
-  bool has_all(std::uint64_t offset, std::uint64_t bytes) const;  // of the blocks around
+  bool has_all(std::uint64_t offset, std::uint64_t bytes) const;  // all blocks of this range are cached
   std::vector<std::string> ask(std::span<const ByteRange> ranges);
 
   std::uint64_t size_;
   ReadRanges read_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Block> blocks_;  // by their number
+  std::unordered_map<std::uint64_t, Block> blocks_;  // keyed by block number
   std::uint64_t bytes_read_ = 0, requests_ = 0;
 };
 

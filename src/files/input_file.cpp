@@ -35,7 +35,7 @@ void write_all(int descriptor, std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-// O_NONBLOCK: opening a pipe that nobody writes to must not wait.
+// O_NONBLOCK: opening a pipe without a writer must not block.
 InputFile::InputFile(const std::filesystem::path& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (descriptor_ < 0) cannot_open(errno);
   struct stat status {};

@@ -14,7 +14,7 @@ namespace compatcheck::files {
 
 class InputFile {
  public:
-  // Throws ModelError for what is absent, a folder, not a regular file, unreadable; empty files are opened.
+  // Throws ModelError for a path that doesn't exist, can't be read or isn't a regular file; empty files are opened.
   explicit InputFile(const std::filesystem::path& path);
   // The bytes as an anonymous file, which another process can be handed.
   explicit InputFile(std::span<const std::uint8_t> bytes);

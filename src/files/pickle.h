@@ -10,7 +10,7 @@ namespace compatcheck::files {
 
 struct PickledNames {
   std::vector<std::string> classes;  // "collections.OrderedDict", in order, each once
-  std::size_t bytes = 0;             // up to and with the STOP: where a next pickle begins
+  std::size_t bytes = 0;             // up to and including STOP: offset of the next pickle
   bool whole = false;                // walked to its STOP; else cut short or not a pickle
 };
 

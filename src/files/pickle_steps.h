@@ -10,7 +10,7 @@ namespace compatcheck::files {
 
 struct PickleStep {
   std::uint8_t opcode = 0;
-  std::uint64_t number = 0;       // an argument of fixed width, little-endian; a line's or counted text's has none
+  std::uint64_t number = 0;       // fixed-width argument, little-endian; 0 for arguments that are lines or counted texts
   std::string_view text, second;  // counted bytes, or the first and second line
 };
 

@@ -63,7 +63,7 @@ class PickleReader {
   }
   // Items above the last mark belong to the innermost container.
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
-  // Where on the stack the last `count` values begin, or those above the last mark, which is taken off.
+  // Where the last `count` values on the stack begin, or those above the last mark, which is removed.
   std::size_t last(std::size_t count) const {
     if (stack_.size() - floor() < count) damaged();
     return stack_.size() - count;

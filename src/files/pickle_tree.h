@@ -43,8 +43,8 @@ class PickleArena {
  private:
   PickleItemId* allocate(std::size_t count);
   std::vector<std::unique_ptr<PickleItemId[]>> blocks_;
-  PickleItemId* end_ = nullptr;  // of the last block
-  std::size_t free_ = 0;         // before it
+  PickleItemId* end_ = nullptr;  // end of the last block
+  std::size_t free_ = 0;         // unused items before end_
 };
 
 struct PickleItem {
@@ -57,19 +57,19 @@ struct PickleItem {
     tuple,
     list,
     dict,
-    name,        // of a class or function: `module` and `text`
+    name,        // name of a class or function: `module` and `text`
     call,        // function, tuple of arguments
     object,      // class, tuple of arguments: made by __new__
-    persistent,  // an id that whoever reads the pickle resolves
+    persistent,  // an id that the reader of the pickle resolves
     other,       // bytes, sets, integers of more than 64 bits …
   } kind = Kind::other;
   bool has_state = false;  // __setstate__ was called on it, with `state`
   PickleItemId state = 0;
-  std::int64_t integer = 0;  // also of boolean
+  std::int64_t integer = 0;  // value of a boolean, too
   double floating = 0;
-  std::string_view text{}, module{};  // into the pickle
-  PickleMembers members{};            // of tuple and list; dict: key, value, …; call, object, persistent: as above
-  PickleMembers added{};              // to a call or object afterwards: list members; keys and values alternating
+  std::string_view text{}, module{};  // views of the pickle
+  PickleMembers members{};            // items of a tuple or list; dict: key, value, …; call, object, persistent: see Kind
+  PickleMembers added{};              // added to a call or object afterwards: list members; keys and values alternating
 };
 
 struct PickleTree {
@@ -78,8 +78,8 @@ struct PickleTree {
   PickleItemId root = 0;
 };
 
-// Throws ModelError for what is cut short, no pickle, of more than `most_items`, or of a protocol below 2. The pickle must
-// outlive the tree.
+// Throws ModelError for data that isn't a pickle, is cut short, has more than `most_items`, or a protocol below 2. The pickle
+// must outlive the tree.
 PickleTree read_pickle(std::span<const std::uint8_t> pickle, std::size_t most_items = 100000);
 
 }  // namespace compatcheck::files

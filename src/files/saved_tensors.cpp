@@ -14,9 +14,9 @@ namespace {
 
 using Kind = PickleItem::Kind;
 
-constexpr std::uint64_t most_parameter_bytes = 16 << 20;  // of a quantizer's scales
+constexpr std::uint64_t most_parameter_bytes = 16 << 20;  // size of a quantizer's scales
 constexpr int deepest_wrapper = 32;
-constexpr std::size_t highest_rank = 64;  // of torch's tensors
+constexpr std::size_t highest_rank = 64;  // torch's limit
 constexpr std::uint64_t most_unpacked_record = 1ull << 30, most_packing = 1000, most_unpacked = 4ull << 30;
 
 // Python's names of dtypes for which torch has no storage class.
@@ -66,7 +66,7 @@ void swap_bytes(std::vector<std::uint8_t>& bytes, std::size_t width) {
 
 // As the pickle names it: ('storage', class, key, device, elements).
 struct SavedTensors::NamedStorage {
-  std::optional<ir::DType> dtype;  // absent: bytes, whose dtype the tensor says
+  std::optional<ir::DType> dtype;  // absent: bytes, whose dtype is stated by the tensor
   std::string key, device;
   std::int64_t elements = 0;
 };

@@ -20,10 +20,10 @@ constexpr std::uint32_t local_signature = 0x04034b50, entry_signature = 0x02014b
 constexpr std::size_t local_bytes = 30, entry_bytes = 46, end_bytes = 22, zip64_end_bytes = 56, locator_bytes = 20;
 constexpr std::size_t inflate_piece = 64 << 10;
 constexpr std::uint64_t most_fetched = 64 << 20;
-constexpr std::uint64_t padding_bytes = 128;  // in front of a record's contents, by which torch aligns them to 64
+constexpr std::uint64_t padding_bytes = 128;  // largest padding by which torch aligns a record's contents to 64
 constexpr std::uint64_t deflate_method = 8;
-constexpr std::uint64_t likely_directory = 128 << 10;  // at the end of a file that is read by ranges
-constexpr std::uint64_t in_zip64 = 0xffffffff;         // a size or place that stands in the record's extra field
+constexpr std::uint64_t likely_directory = 128 << 10;  // bytes to read first at the end of a file that is read by ranges
+constexpr std::uint64_t in_zip64 = 0xffffffff;         // a size or offset that is in the record's extra field
 
 [[noreturn]] void damaged(const std::string& what) { throw ModelError("is a damaged zip archive: " + what); }
 
@@ -201,7 +201,7 @@ std::vector<std::uint8_t> inflate_record(const InputFile& file, const ZipRecord&
       stream.next_in = packed.data();
       stream.avail_in = static_cast<uInt>(packed.size());
     }
-    unpacked.resize(std::min<std::uint64_t>(bytes, done + inflate_piece));  // what the directory claims may be more than there is
+    unpacked.resize(std::min<std::uint64_t>(bytes, done + inflate_piece));  // the directory may claim more than there is
     stream.next_out = unpacked.data() + done;
     const auto room = static_cast<uInt>(unpacked.size() - done);
     stream.avail_out = room;

@@ -1,4 +1,4 @@
-// A zip archive's directory: which records there are, where, and what they hold.
+// A zip archive's directory: its records, with their places and contents.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace compatcheck::files {
 
 struct ZipRecord {
-  std::string name;          // with the archive's top folder: "net/data/3"
-  std::uint64_t header = 0;  // place of its local header
+  std::string name;          // includes the archive's top folder: "net/data/3"
+  std::uint64_t header = 0;  // offset of its local header
   std::uint64_t stored = 0;  // bytes in the file
   std::uint64_t unpacked = 0;
   std::uint32_t crc = 0;
@@ -41,15 +41,15 @@ std::vector<std::uint8_t> read_zip_record(const InputFile& file, const ZipRecord
 // Where the contents of a record start, as they are in the file. Throws ModelError.
 std::uint64_t contents_offset(const InputFile& file, const ZipRecord& record);
 
-// Where the contents of a stored record of weights start. A file that is read by ranges isn't asked, as that would cost a request
-// for each record: of all but small storages the place is that of the record's header, which tells records apart, too.
+// Where the contents of a stored record of weights start. In a file that is read by ranges, this would cost a request for each
+// record: except for small storages, the result is the offset of the record's header, which identifies the record, too.
 std::uint64_t weights_offset(const InputFile& file, const ZipRecord& record);
 
 // For a file that is read by ranges, fetches in one request the records that a reader of the model needs: code, pickles, JSON,
 // marks, and the records of small tensors.
 void fetch_small_records(const InputFile& file, const ZipDirectory& directory);
 
-// SHA-256 over names, sizes and CRCs: tells models apart without reading the weights.
+// SHA-256 over names, sizes and CRCs: distinguishes models without reading the weights.
 std::string identity(const ZipDirectory& directory);
 
 }  // namespace compatcheck::files

@@ -1,4 +1,4 @@
-// Activations that no plain row says. Softmax and dropout have files of their own.
+// Activations that no plain row can express. Softmax and dropout have files of their own.
 #include <cmath>
 #include <numbers>
 
@@ -56,7 +56,7 @@ void prelu(Emission& e) {
   e.give(with_slope(e, x, slope));
 }
 
-// A slope that is known only when the model runs may be infinite: it isn't multiplied by the zeros of what is positive.
+// A slope that is known only at run time may be infinite: zeros of positive elements must not be multiplied by it.
 void leaky_relu(Emission& e) {
   const Value x = self(e);
   if (e.call.number("negative_slope")) return e.give(leaky(e, x, e.number("negative_slope")));
@@ -149,7 +149,7 @@ void mish(Emission& e) {
   e.give(multiply(e, x, node(e, "Tanh", softplus_of(e, x))));
 }
 
-// Beyond the threshold x itself: from 20 on no digit of a float tells.
+// Beyond the threshold the result is x itself: from 20 on the difference is below the precision of a float.
 void softplus(Emission& e) {
   const Value x = self(e);
   const auto beta = e.call.number("beta"), threshold = e.call.number("threshold");  // none: known when the model runs

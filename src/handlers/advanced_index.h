@@ -7,7 +7,7 @@ namespace compatcheck::handlers {
 
 struct IndexPlan {
   Value data{};                  // the tensor, with a dimension of size 1 for each mask without dimensions
-  std::optional<Shape> shape{};  // of `data`; absent: not even its rank is known
+  std::optional<Shape> shape{};  // shape of `data`; absent: unknown rank
   Ints axes{};                   // axes of `data` that the indices replace
   Values positions{};            // one for each axis: i64, not yet broadcast
   std::vector<Shape> position_shapes{};
@@ -16,10 +16,10 @@ struct IndexPlan {
   bool adjacent = true;
 
   std::int64_t rank() const { return static_cast<std::int64_t>(shape->size()); }
-  Shape common() const;  // of all positions, broadcast
+  Shape common() const;  // broadcast shape of all positions
   std::int64_t place() const {
     return adjacent && !axes.empty() ? axes.front() : 0;
-  }  // where the indices' dimensions stand in the result
+  }  // first axis of the indices' dimensions in the result
 };
 
 // `clamp`: positions outside of the tensor mean its ends.
@@ -36,7 +36,7 @@ Value flat_data(Emission& e, const IndexPlan& plan);
 Value spread_values(Emission& e, const IndexPlan& plan, const Value& values, const Shape* shape);
 // The sizes of what indexing gives.
 Value result_sizes(Emission& e, const IndexPlan& plan, std::int64_t place);
-// Whose dimensions are in the plan's order, axes first: back into self's.
+// Moves the dimensions of `value` from the plan's order, axes first, back to self's.
 Value in_place(Emission& e, const IndexPlan& plan, const Value& value);
 
 // Places where a tensor isn't 0: [rank, count].

@@ -1,4 +1,4 @@
-// Sums, products and what is composed of them; bounds. Quotients: arithmetic_division.cpp; powers: power.cpp.
+// Sums, products and their combinations; bounds. Quotients: arithmetic_division.cpp; powers: power.cpp.
 #include <limits>
 
 #include "handlers/compute.h"
@@ -123,7 +123,7 @@ void copysign(Emission& e) {
   const Value magnitude = absolute(e, e.number_value(self, dtype));
   Value of = e.tensor(other);
   if (of.dtype == DType::boolean) return e.give(add(e, magnitude, multiply(e, e.cast(of, dtype), e.scalar(dtype, 0))));
-  if (ir::is_floating(of.dtype)) of = e.cast(of, dtype);  // promotion may flush what is left of it to 0
+  if (ir::is_floating(of.dtype)) of = e.cast(of, dtype);  // the promotion may flush small values to 0
   const Value factor = subtract(e, e.scalar(dtype, 1), multiply(e, e.scalar(dtype, 2), e.cast(is_negative(e, of), dtype)));
   e.give(multiply(e, magnitude, factor));
 }

@@ -11,7 +11,7 @@ namespace {
 Value without_zero(Emission& e, const Value& value, const Value& is_zero) { return add(e, value, e.cast(is_zero, value.dtype)); }
 
 struct Integers {
-  Value a, b, divisor;  // in 32 bits at least
+  Value a, b, divisor;  // at least 32 bits wide
 };
 
 Integers divisor_by_euclid(Emission& e) {
@@ -19,7 +19,7 @@ Integers divisor_by_euclid(Emission& e) {
   const DType wide = ir::element_bytes(a.dtype) < 4 ? DType::i32 : a.dtype;
   const Value zero = e.scalar(wide, 0);
   const Value first = e.cast(absolute(e, a), wide);
-  const Value second = add(e, e.cast(absolute(e, b), wide), multiply(e, first, zero));  // of the result's sizes
+  const Value second = add(e, e.cast(absolute(e, b), wide), multiply(e, first, zero));  // broadcast to the result's shape
   const auto states = while_any(
       e, {first, second}, [&](const Value&, const Values& now) { return not_equal(e, now[0], zero); },
       [&](const Value&, const Values& now) -> Values {

@@ -23,7 +23,7 @@ Value swap_last(Emission& e, const Value& value, std::int64_t rank) {
 
 struct Bias {
   Value value;
-  bool whole_rows = false;  // a row may look at no key at all
+  bool whole_rows = false;  // all keys of a row may be masked
 };
 
 // Whether a constant mask has no empty row; absent if its elements aren't at hand.

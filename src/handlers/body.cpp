@@ -16,7 +16,7 @@ using ::onnx::FunctionProto;
 using ::onnx::GraphProto;
 using ::onnx::NodeProto;
 using ::onnx::TensorProto;
-using Bound = std::map<std::string, onnx::Argument, std::less<>>;  // of a function's attributes, those that are given
+using Bound = std::map<std::string, onnx::Argument, std::less<>>;  // attributes that are set, keyed by name
 using Scope = std::map<std::string, Value, std::less<>>;
 
 // Functions that call functions, and bodies in bodies.
@@ -88,7 +88,7 @@ class PutIn {
 
   Values function(const FunctionProto& function, const Values& inputs, const Bound& given) {
     if (++depth_ > deepest) throw Refusal{"its row's ONNX text calls functions in a circle"};
-    // A list is given member by member: what has no name in the text would be lost.
+    // A list is passed member by member: members without a name in the text would be lost.
     if (inputs.size() > static_cast<std::size_t>(function.input_size()))
       throw Refusal{"its row gives " + std::to_string(inputs.size()) + " inputs, " + function.name() +
                         " in its ONNX text takes " + std::to_string(function.input_size()),
@@ -202,7 +202,7 @@ class PutIn {
     return build_.control(node.op_type(), inputs, arguments, dtypes, sequences);
   }
 
-  // A Loop's body takes (trip, condition, carried…), a Scan's what is carried and scanned, an If's nothing.
+  // A Loop's body has the inputs (trip, condition, carried…), a Scan's the carried and scanned values, an If's none.
   Values graph(const GraphProto& graph, const Values& inputs, Scope scope, const Bound& attributes, bool loop) {
     static const std::vector<onnx::Dimension> single;
     for (int i = 0; i < graph.input_size(); ++i) {
@@ -237,7 +237,7 @@ Values put_in(onnx::Builder& build, const onnx::FunctionText& text, const Values
   } catch (const InternalError& error) {
     throw Refusal{"the ONNX text of its row doesn't fit this call: " + std::string(error.what()),
                   "cast in the text, or say with `when` which calls the row takes"};
-  } catch (const std::logic_error& error) {  // a place of a list, a kind of an attribute
+  } catch (const std::logic_error& error) {  // invalid index into a list, or wrong attribute type
     throw Refusal{"the ONNX text of its row doesn't fit this call (" + std::string(error.what()) + ")"};
   }
 }
@@ -270,7 +270,7 @@ Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, c
   try {
     leaving = put_in(builder, text, stand_ins, attributes, symbolic::real_part(e.output_dtype()), true);
   } catch (...) {
-    e.build.narrow(builder.range());  // a refusal holds where nothing that was asked for differs
+    e.build.narrow(builder.range());  // the refusal holds at all opsets that gave the same answers
     throw;
   }
   e.build.narrow(builder.range());

@@ -1,4 +1,4 @@
-// Changes of dtype, and what only moves a tensor.
+// Changes of dtype, and operators that only move a tensor.
 #include <algorithm>
 
 #include "handlers/elementary.h"
@@ -28,7 +28,7 @@ void element(Emission& e) {
   e.give(number ? value : e.build.reshape(value, {}));
 }
 
-// copy_: in the dtype and of the sizes of what is written to.
+// copy_: in the dtype and sizes of the tensor that is written to.
 void copy(Emission& e) {
   const DType dtype = e.output_dtype();
   const Value source = converted(e, e.tensor("src"), dtype);

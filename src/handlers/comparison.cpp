@@ -119,7 +119,7 @@ void isin(Emission& e) {
   const std::int64_t rank = e.rank(elements);
   const Value listed = e.build.reshape(y, {-1});
   const Value found = equal(e, e.build.unsqueeze(x, {rank}), listed);
-  const DType counted = e.at_least(9) ? DType::i32 : DType::f32;  // which Greater takes
+  const DType counted = e.at_least(9) ? DType::i32 : DType::f32;  // dtype that Greater supports
   const Value most = e.node("ReduceMax", {e.cast(found, counted)}, {{"axes", Ints{rank}}, {"keepdims", 0}});
   const Value any = e.node("Greater", {most, e.scalar(counted, 0)});  // the maximum of no elements is below 0
   e.give(e.boolean("invert") ? logical_not(e, any) : any);

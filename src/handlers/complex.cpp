@@ -33,7 +33,7 @@ void real_angle(Emission& e) {
 
 // ---- Operands
 
-// The dtype of the parts in which the call computes: of the result, or of what is compared.
+// The dtype of the parts in which the call computes: that of the result, or of the compared tensors.
 DType part_dtype(const Emission& e) {
   if (ir::is_complex(e.output_dtype())) return symbolic::real_part(e.output_dtype());
   symbolic::Promotion promotion;
@@ -121,7 +121,7 @@ void logarithm_of_complex(Emission& e) {
   give_complex(e, {divide(e, length, e.scalar(length.dtype, scale)), divide(e, angle, e.scalar(angle.dtype, scale))});
 }
 
-// The part that is computed from a difference is taken from the other one instead.
+// Avoids cancellation: the part that would be a difference is computed from the other one instead.
 Complex root(Emission& e, const Complex& given) {
   const Complex x = wide(e, given);
   const auto number = [&](double value) { return e.scalar(DType::f64, value); };

@@ -95,7 +95,7 @@ class RealCall {
   std::map<const ir::Value*, Operand> operands_;
 };
 
-// The arguments with parts. One tensor in two places can't have parts in one of them alone.
+// The arguments with parts. A tensor that is passed twice has parts in both places or in neither.
 std::vector<const ir::Value*> arguments_of(const Emission& e, const mapping::ComplexForm& form) {
   std::vector<const ir::Value*> made;
   for (const std::string& argument : form.arguments)
@@ -158,7 +158,7 @@ void emit_product(Emission& e, const std::vector<const ir::Value*>& arguments, c
   }
   const auto complex = static_cast<std::size_t>(std::ranges::count_if(factors, &ComplexFactor::complex));
   if (complex > most_factors) throw Refusal{std::string(e.call.op()) + " of more than four complex tensors isn't supported"};
-  // Bit k of a choice: the k-th complex factor is taken by its imaginary part.
+  // Bit k of a choice is set if the k-th complex factor contributes its imaginary part.
   const auto term = [&](std::size_t choice) {
     RealCall call(e);
     std::size_t next = 0;

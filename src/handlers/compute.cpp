@@ -131,7 +131,7 @@ Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bo
 }
 
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep) {
-  if (p == 0) {  // how many aren't 0; NaN isn't
+  if (p == 0) {  // the number of elements that aren't 0; NaN counts
     const DType dtype = value.dtype == DType::f64 ? DType::f64 : DType::f32;
     return e.cast(reduce(e, "ReduceSum", e.cast(e.cast(value, DType::boolean), dtype), axes, keep), value.dtype);
   }

@@ -25,7 +25,7 @@ Value element_count(Emission& e, std::string_view tensor, const Ints& axes, DTyp
 // A mean that a running sum of deviations would give, as where PyTorch computes a variance with it: NaN instead of infinity.
 Value running(Emission& e, const Value& mean);
 bool may_be_empty(const Shape& shape, const Ints& axes);
-bool minds_empty(Emission& e, const Shape& shape, const Ints& axes);  // may be, and the result is to be exact then, too
+bool minds_empty(Emission& e, const Shape& shape, const Ints& axes);  // may be empty, and the result must be exact then
 // 0 none, 1 mean, 2 sum: what losses do last. `shape` is that of `value`.
 Value reduce_loss(Emission& e, const Value& value, const Shape& shape);
 
@@ -46,8 +46,8 @@ Value part(Emission& e, const Value& value, std::int64_t axis, std::int64_t star
 
 // A value without dimensions, in all places of a shape given as an i64 vector.
 Value filled(Emission& e, const Value& dims, DType dtype, double number);
-// |x| to the power p, summed, to 1/p: with 0, infinity and 1 and 2 as limits have it.
-Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);  // by powers, whatever p is
+// (Σ |x|^p)^(1/p). vector_norm computes 0, 1, 2 and infinity without powers.
+Value power_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);  // uses powers for every p
 Value vector_norm(Emission& e, const Value& value, double p, const Ints& axes, bool keep);
 
 }  // namespace compatcheck::handlers

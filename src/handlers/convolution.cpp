@@ -46,7 +46,7 @@ Value convolve_by_products(Emission& e, const Convolution& c) {
   if (c.groups < 1) throw Refusal{"groups must be at least 1, but is " + std::to_string(c.groups)};
   const auto dims = static_cast<std::int64_t>(c.windows.dims());
   const auto channels = [&](std::size_t i) { return known_number(e, c.weight_shape[i], "weight", "a size"); };
-  const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // of a group
+  const std::int64_t in = (c.transposed ? channels(0) : channels(1) * c.groups) / c.groups;  // channels of a group
   const std::int64_t out = c.transposed ? channels(1) : channels(0) / c.groups;
   // Input: (batch, channels, k0, o0, k1, o1, …) → (batch, groups, channels of a group · kernel, places)
   Value columns = c.input;
@@ -81,8 +81,8 @@ bool beyond_a_stride(const Convolution& c) {
   return false;
 }
 
-// PyTorch's output_padding goes up to the dilation, ONNX's up to the stride: it is padding that isn't taken away at the end, and
-// cells that only the bias reaches.
+// PyTorch's output_padding may be as large as the dilation, ONNX's only as large as the stride. The rest becomes end padding
+// that isn't removed, and cells that have only the bias.
 Value convolve_transposed_wide(Emission& e, const Convolution& c) {
   Windows windows = c.windows;
   Ints beyond;
@@ -242,7 +242,7 @@ Value fold(Emission& e, const Value& value, std::int64_t axis, const Windows& wi
     shifts.push_back(windows.begin[dimension] - k * windows.dilation[dimension]);
   }
   const Value at = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto marked = e.build.plumbing();  // would be a constant if its size were known
     const auto column = [&](const Ints& numbers) { return e.build.unsqueeze(e.integers(numbers), {1}); };
     const Value from = e.node("Add", {counting(e, size), column(shifts)});  // (kernel, size)
     const Value frame = e.node("Div", {from, e.integers({stride})});

@@ -9,7 +9,7 @@ struct Convolution {
   Value input, weight, bias;  // input (batch, channels, …); bias may be absent
   Shape input_shape, weight_shape;
   Windows windows;
-  Ints output_padding;  // of a transposed one
+  Ints output_padding;  // for a transposed convolution
   std::int64_t groups = 1;
   bool transposed = false;
 };

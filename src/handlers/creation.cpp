@@ -83,7 +83,7 @@ std::vector<double> coordinates(std::int64_t count, bool align_corners) {
 
 // The same of a number of positions that only the model knows, an i64 vector of one: (2 i - (count - 1)) / count.
 Value coordinates(Emission& e, const Value& count, bool align_corners, DType dtype) {
-  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto marked = e.build.plumbing();  // would be a constant if its size were known
   const Value one = e.scalar(dtype, 1), all = e.cast(count, dtype), last = e.node("Sub", {all, one});
   const Value place = e.node("Mul", {e.cast(places_of(e, count), dtype), e.scalar(dtype, 2)});
   return e.node("Div", {e.node("Sub", {place, last}), align_corners ? e.node("Max", {last, one}) : all});
@@ -96,7 +96,7 @@ void affine_grid_of_open_size(Emission& e) {
   if (sizes->size() != 4 && sizes->size() != 5) throw Refusal{"a grid is one of images or volumes"};
   const auto dims = static_cast<std::int64_t>(sizes->size()) - 2;
   const Value theta = widened(e, e.tensor("theta")), size = e.int_vector("size");
-  Ints places = all_axes(dims + 1);  // of a column (batch, dims): one dimension for each of the image's
+  Ints places = all_axes(dims + 1);  // axes added to a column (batch, dims), one for each dimension of the image
   places.erase(places.begin());
   const auto column = [&](std::int64_t i) { return e.build.unsqueeze(e.build.gather(theta, e.build.integer(i), 2), places); };
   Value made = column(dims);

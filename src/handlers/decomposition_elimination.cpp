@@ -1,5 +1,5 @@
-// LU decompositions with LAPACK's pivots, and what they solve. Decompositions are computed in the dtype of the matrices, in which
-// pivots are chosen as LAPACK chooses them; solutions in double precision.
+// LU decompositions with LAPACK's pivots, and solutions from them. Decompositions are computed in the dtype of the matrices,
+// in which LAPACK chooses pivots; solutions in double precision.
 #include <algorithm>
 
 #include "handlers/compute.h"

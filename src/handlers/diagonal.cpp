@@ -17,8 +17,8 @@ Values sizes_before(Emission& e, const Value& value, const Shape& shape, std::si
 
 // ---- The diagonal of two dimensions, which go to the end
 
-// Returns the diagonal of the last two dimensions: by position where the sizes are known; otherwise every (columns + 1)-th
-// element of what the diagonal's square and more holds.
+// Returns the diagonal of the last two dimensions: by position if the sizes are known; otherwise every (columns + 1)-th
+// element of a part that contains the diagonal's square.
 Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t offset) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto rows = shape[shape.size() - 2].number(), columns = shape.back().number();
@@ -27,7 +27,7 @@ Value last_diagonal(Emission& e, Value value, const Shape& shape, std::int64_t o
     Ints positions;
     for (std::int64_t row = std::max<std::int64_t>(0, -offset); row < *rows && row + offset < *columns; ++row)
       positions.push_back(row * *columns + row + offset);
-    if (*rows == 0 || *columns == 0) {  // in a reshape 0 stands for the dimension at its place
+    if (*rows == 0 || *columns == 0) {  // a 0 in Reshape copies the input's dimension
       Ints swapped = all_axes(rank);
       std::swap(swapped[static_cast<std::size_t>(rank) - 2], swapped.back());
       flat.push_back(e.integers({0}));
@@ -106,7 +106,7 @@ void diag_embed(Emission& e) {
   const std::int64_t rank = e.rank("self") + 1, a = e.wrap(e.integer("dim1"), rank), b = e.wrap(e.integer("dim2"), rank);
   const std::int64_t offset = e.integer("offset");
   const Value matrices = embedded(e, e.tensor("self"), e.shape("self"), a < b ? offset : -offset);
-  Ints order;  // of the result: where each of its dimensions stands
+  Ints order;  // for each dimension of the result, its axis in `matrices`
   for (std::int64_t i = 0, next = 0; i < rank; ++i)
     order.push_back(i == std::min(a, b) ? rank - 2 : i == std::max(a, b) ? rank - 1 : next++);
   e.give(e.build.transpose(matrices, order));

@@ -61,7 +61,7 @@ Value tail_of_error(Emission& e, const Value& size) {
   return multiply(e, scaled_tail_of_error(e, size), node(e, "Exp", node(e, "Neg", multiply(e, size, size))));
 }
 
-// Whole where one plus x loses digits of x: what is lost comes back divided by the sum.
+// log(1 + x) with all digits: the part of x that 1 + x loses is added, divided by the sum.
 Value corrected_log(Emission& e, const Value& x) {
   const Value sum = plus(e, x, 1), logarithm = node(e, "Log", sum);
   const Value lost = subtract(e, x, plus(e, sum, -1));
@@ -175,7 +175,7 @@ Value exponential_linear(Emission& e, const Value& x, double alpha) {
 
 namespace {
 
-constexpr std::int64_t most_steps = 32;  // as the condition doubles_of_few_rows
+constexpr std::int64_t most_steps = 32;  // same limit as in the condition doubles_of_few_rows
 
 // One step of elimination: the row whose first element is the greatest changes places with the first row.
 Value eliminate_column(Emission& e, Value& matrices, std::int64_t size) {

@@ -14,7 +14,7 @@ Value arc_tangent(Emission& e, const Value& x);
 Value area_sine(Emission& e, const Value& x);
 Value area_cosine(Emission& e, const Value& x);
 Value area_tangent(Emission& e, const Value& x);
-Value log_of_one_plus(Emission& e, const Value& x);  // before opset 9 without the digits of small numbers
+Value log_of_one_plus(Emission& e, const Value& x);  // before opset 9, small numbers lose digits
 Value error_function(Emission& e, const Value& x);
 Value complementary_error(Emission& e, const Value& x);         // 1 - erf(x)
 Value scaled_complementary_error(Emission& e, const Value& x);  // exp(x²) · erfc(x) of doubles that aren't negative

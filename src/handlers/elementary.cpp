@@ -168,7 +168,7 @@ Value is_infinite(Emission& e, const Value& floating) {
   return e.node("Greater", {e.node("Abs", {floating}), e.scalar(floating.dtype, largest(floating.dtype))});
 }
 
-// -0 is told by its reciprocal, and -inf by itself.
+// Recognizes -0 by its reciprocal, and -inf by itself.
 Value is_negative(Emission& e, const Value& value) {
   const Value zero = e.scalar(value.dtype, 0);
   if (!is_floating(value)) return less(e, value, zero);

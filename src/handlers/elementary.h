@@ -1,5 +1,5 @@
-// Elementwise operations with PyTorch's meaning, at any opset and for any dtype: what stands in where an opset's operator lacks
-// the dtype, and what keeps NaN as PyTorch does. The operands of one call have one dtype and broadcast.
+// Elementwise operations with PyTorch's meaning, at any opset and for any dtype: they replace operators that lack the dtype at
+// an opset, and treat NaN as PyTorch does. The operands of one call have one dtype and broadcast.
 #pragma once
 
 #include <initializer_list>
@@ -27,12 +27,12 @@ Value single_operand(Emission& e);
 bool is_floating(const Value& value);
 bool is_unsigned(DType dtype);
 bool may_be_nan(Emission& e, const Value& value);
-bool minds_nan(Emission& e, const Value& value);  // may be, and the result is to be exact there, too
+bool minds_nan(Emission& e, const Value& value);  // NaN is possible, and the result must be exact for NaN, too
 bool may_be_zero(Emission& e, const Value& value);
 std::optional<int> sign_of(Emission& e, const Value& value);  // 1 or -1 of a constant whose elements all have that sign
-std::optional<double> constant_number(Emission& e, const Value& value);  // of a constant with one element
-bool is_exact_in(DType dtype, DType wider);                              // every value of the one is one of the other
-double largest(DType floating);                                          // finite
+std::optional<double> constant_number(Emission& e, const Value& value);  // number of a constant with one element
+bool is_exact_in(DType dtype, DType wider);                              // every value of `dtype` is a value of `wider`
+double largest(DType floating);                                          // largest finite number
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ---- Logic, on bool
@@ -41,7 +41,7 @@ Value logical_and(Emission& e, const Value& a, const Value& b);
 Value logical_or(Emission& e, const Value& a, const Value& b);
 Value truth(Emission& e, const Value& value);  // differs from 0, as NaN does
 
-// ---- Comparisons: false where an operand is NaN, but for not_equal
+// ---- Comparisons: false if an operand is NaN, except not_equal
 Value less(Emission& e, const Value& a, const Value& b);
 Value greater(Emission& e, const Value& a, const Value& b);
 Value less_equal(Emission& e, const Value& a, const Value& b);
@@ -50,7 +50,7 @@ Value equal(Emission& e, const Value& a, const Value& b);
 Value not_equal(Emission& e, const Value& a, const Value& b);
 Value is_nan(Emission& e, const Value& floating);
 Value is_infinite(Emission& e, const Value& floating);
-Value is_negative(Emission& e, const Value& value);  // the sign bit, but for that of a NaN
+Value is_negative(Emission& e, const Value& value);  // the sign bit, except that of a NaN
 
 // ---- Selection
 Value where(Emission& e, const Value& condition, const Value& then, const Value& otherwise);
@@ -67,13 +67,13 @@ Value divide(Emission& e, const Value& a, const Value& b);  // Div: of integers 
 Value negated(Emission& e, const Value& value);
 Value absolute(Emission& e, const Value& value);
 Value sign(Emission& e, const Value& value);       // 0 of NaN
-Value truncated(Emission& e, const Value& value);  // to zero
+Value truncated(Emission& e, const Value& value);  // rounds toward zero
 
 // ---- With numbers, in the dtype of the value
 Value constant(Emission& e, const Value& like, double number);
 Value plus(Emission& e, const Value& x, double number);
 Value times(Emission& e, const Value& x, double number);
-Value one_over(Emission& e, const Value& x);  // by Div
+Value one_over(Emission& e, const Value& x);  // uses Div
 
 // An operator with one input.
 Value node(Emission& e, const char* op, const Value& x);

@@ -44,7 +44,7 @@ struct Bags {
   Value counts;  // [positions]: whether the position counts, as bool; absent: all do
   Value starts;  // i64 [bags]
   Value places;  // 0, 1, … of the positions
-  Value count;   // of positions, i64 vector of one
+  Value count;   // number of positions, i64 vector of one
 };
 
 std::optional<std::int64_t> padding_index(Emission& e) {
@@ -74,8 +74,9 @@ Value over_positions(Emission& e, const char* op, const Value& value, bool keep,
   return e.node(op, {value}, {{"axes", Ints{axis}}, {"keepdims", keep ? 1 : 0}});
 }
 
-// [bags, positions]: whether the position is in the bag. As many bags as start up to there say in which, so PyTorch has it for
-// offsets that don't rise, too. `to_the_end`: the last bag has all positions that are left, whatever the last offset says.
+// [bags, positions]: whether the position is in the bag. The number of bags that start at or before a position determines its
+// bag, as in PyTorch also for offsets that don't increase. `to_the_end`: the last bag has all remaining positions, whatever
+// the last offset is.
 Value members(Emission& e, const Bags& bags, bool to_the_end) {
   Value starts = bags.starts, count = e.size_of("offsets", 0);
   if (e.boolean("include_last_offset")) {
@@ -88,7 +89,7 @@ Value members(Emission& e, const Bags& bags, bool to_the_end) {
   return e.node("Equal", {number, e.build.unsqueeze(e.node("Add", {places_of(e, count), e.integers({1})}), {1})});
 }
 
-// PyTorch takes what is greater than the first: NaN is passed over elsewhere, and stands if it comes first. There may be no
+// PyTorch keeps the first element unless a later one is greater: a first NaN stays, later ones are ignored. There may be no
 // position at all, so nothing is read by position.
 Value greatest_of_bags(Emission& e, const Bags& bags, const Value& inside) {
   const DType dtype = bags.rows.dtype;

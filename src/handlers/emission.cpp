@@ -412,7 +412,7 @@ Value Emission::reshape(const Value& value, const Shape& from, const Shape& to) 
     else
       open.push_back(i), constants.push_back(-1);
   }
-  // Reshape reads 0 as "as it was": sizes that are 0 need the same place or are told by another way.
+  // Reshape reads 0 as "unchanged": sizes that are 0 need the same position or another way.
   if (!zero && open.size() <= 1) {
     // Beside a size that is 0 when the model runs, Reshape can't find out another one.
     bool kept_empty = false;
@@ -455,7 +455,7 @@ void Emission::give(std::size_t output, const Value& tensor) {
 }
 
 Operand Emission::quantized_result(const Value& made, DType dtype) {
-  const auto rounding = build.plumbing();  // as the dtypes that other calls promote by themselves
+  const auto rounding = build.plumbing();  // same role as the promotion of dtypes in other calls
   Quantized result = *scaled_;
   switch (of_quantized_tensors(call.op())) {
     case OfQuantized::integers: result.integers = made; break;

@@ -32,7 +32,7 @@ using onnx::Refusal;
 using symbolic::Dim;
 using symbolic::Shape;
 
-// The end of a slice that goes to the last element.
+// The end of a slice that includes the last element.
 inline constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 
 struct Wanting {
@@ -49,9 +49,9 @@ class Emission {
   const symbolic::Call& call;  // facts that may be unknown
   onnx::Builder& build;
 
-  // ---- The row: it says what, the handler how
+  // ---- The row: what to emit; the handler decides how
   const mapping::Row& row() const { return *row_; }
-  bool variant(std::string_view name) const;                   // the row asks for it by `variant:`
+  bool variant(std::string_view name) const;                   // the row has this `variant:`
   bool row_has(std::string_view onnx_op) const;                // the row's `to` names it; for plugins
   std::string_view facts_word() const { return facts_word_; }  // the operator's `facts:`, or empty
 
@@ -85,7 +85,7 @@ class Emission {
   // ---- Arguments as values
   const Operand& operand(std::string_view argument) const;
   const Operand& operand_of(const ir::Value* value) const { return operands_(value); }
-  const Operand& input(std::size_t i) const;             // for a call whose schema names no arguments
+  const Operand& input(std::size_t i) const;             // for a call whose schema doesn't name arguments
   Value tensor(std::string_view argument);               // numbers become tensors without dimensions
   Value tensor(std::string_view argument, DType dtype);  // cast
   Value tensor_of(const ir::Value* value);               // the tensor of a value that was made before the call
@@ -138,7 +138,7 @@ class Emission {
 
  private:
   [[noreturn]] void want(const symbolic::Fact& fact, std::string message) const;
-  void mark_result(const Operand& operand);  // it is no plumbing, were it made of sizes
+  void mark_result(const Operand& operand);  // not plumbing, even if it is computed from sizes
 
   Value of_quantized(const Quantized& tensor);
   Value units(const Quantized& tensor);

@@ -1,4 +1,4 @@
-// Fourier transforms of several dimensions, and what goes with them.
+// Fourier transforms of several dimensions, and related operators.
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/fourier.h"
@@ -49,10 +49,10 @@ void frequencies(Emission& e) {
 struct Asked {
   std::int64_t axis = 0;
   Points points;
-  bool resized = false;  // it has another size, perhaps
+  bool resized = false;  // its size may have changed
 };
 
-bool is_inner(const Emission& e) { return e.call.op().starts_with("aten::_fft"); }  // without sizes and names of norms
+bool is_inner(const Emission& e) { return e.call.op().starts_with("aten::_fft"); }  // no sizes, no names of norms
 
 // `real`: the last one has half as many values, and more points.
 Points points_of(Emission& e, std::int64_t axis, bool from_half) {
@@ -132,7 +132,7 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
   if (!value || (size && size == to.known)) return value;
   const auto rank = static_cast<std::size_t>(e.rank("self"));
   if (!to.known) {
-    const auto marked = e.build.plumbing();  // a pad, but for its size
+    const auto marked = e.build.plumbing();  // would be a pad if its size were known
     std::vector<Value> sizes;
     for (std::int64_t i = 0; i < e.rank("self"); ++i) sizes.push_back(i == axis ? to.computed : size_at(e, value, i));
     const Value zeros = filled(e, e.build.concat(sizes, 0), value.dtype, 0);

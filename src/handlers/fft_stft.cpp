@@ -34,7 +34,7 @@ Value window_of(Emission& e, const Frames& frames, DType dtype) {
   return e.build.concat({zeros(before), window, zeros(frames.points - length - before)}, 0);
 }
 
-// [times, last - first]: cosines, or sines taken negative. Angles are reduced before they are multiplied out.
+// [times, last - first]: cosines, or negative sines. Angles are reduced before the multiplication by 2π.
 Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Ints& times, std::int64_t first, std::int64_t last) {
   Doubles made;
   for (const std::int64_t t : times)
@@ -45,8 +45,8 @@ Value waves(Emission& e, const Frames& frames, DType dtype, bool sine, const Int
   return e.build.constant(onnx::make_tensor(dtype, {static_cast<std::int64_t>(times.size()), last - first}, made));
 }
 
-// The imaginary parts, [batch, frames, bins]. A Fourier transform never looks at what a sine of 0 would multiply: the points at
-// the start and in the middle of a frame, the lowest and the highest bin. So NaN there stays out.
+// The imaginary parts, [batch, frames, bins]. A Fourier transform ignores elements that a sine of 0 would multiply (the points
+// at the start and in the middle of a frame, the lowest and the highest bin), so that NaN there has no effect.
 Value imaginary(Emission& e, const Value& windowed, const Frames& frames, const Value& still) {
   Ints times;
   for (std::int64_t t = 1; t < frames.points; ++t)
@@ -117,7 +117,7 @@ void stft(Emission& e) {
       e.node("MatMul", {windowed, waves(e, frames, dtype, false, times, 0, frames.bins)});  // [batch, frames, bins]
   const Value batch = rank == 1 ? e.integers({1}) : e.size_of("self", 0);
   const Value still = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto marked = e.build.plumbing();  // would be a constant if its size were known
     return filled(e, e.build.concat({batch, count, e.integers({1})}, 0), dtype, 0);
   }();
   const auto placed = [&](const Value& part) {  // [batch, bins, frames]
@@ -137,7 +137,7 @@ Value overlapped(Emission& e, const Value& frames, const Value& kernel, std::int
   return e.node("ConvTranspose", {frames, kernel}, {{"strides", Ints{hop}}});
 }
 
-// `beyond`: what stands behind the last frame.
+// `beyond`: value of the samples after the last frame.
 Value trimmed(Emission& e, const Value& samples, const Frames& frames, double beyond) {
   const std::int64_t start = e.boolean("center") ? frames.points / 2 : 0;
   if (!e.given("length")) return start == 0 ? samples : part(e, samples, 2, start, -start);
@@ -146,7 +146,7 @@ Value trimmed(Emission& e, const Value& samples, const Frames& frames, double be
   const auto count = e.size("self", -1);
   const std::int64_t whole = count ? frames.points + frames.hop * (*count - 1) : 0;
   if (!known) {
-    const auto marked = e.build.plumbing();  // a pad, but for its size
+    const auto marked = e.build.plumbing();  // would be a pad if its size were known
     const Value more = filled(e, e.build.concat({size_at(e, samples, 0), e.integers({1}), end}, 0), samples.dtype, beyond);
     return sliced(e, e.build.concat({samples, more}, 2), 2, e.integers({start}), end);
   }
@@ -172,7 +172,7 @@ void istft(Emission& e) {
   const Value samples = overlapped(e, spectrum, e.build.unsqueeze(e.node("Mul", {waves, window}), {1}), frames.hop);
   const Value kernel = e.build.reshape(e.node("Mul", {window, window}), {1, 1, points});
   const Value ones = [&] {
-    const auto marked = e.build.plumbing();  // a constant, but for its size
+    const auto marked = e.build.plumbing();  // would be a constant if its size were known
     return filled(e, e.build.concat({e.integers({1, 1}), e.size_of("self", -1)}, 0), dtype, 1);
   }();
   const Value shares = overlapped(e, ones, kernel, frames.hop);

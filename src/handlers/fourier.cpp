@@ -11,7 +11,7 @@ namespace compatcheck::handlers {
 namespace {
 
 constexpr std::int64_t most_direct = 512;   // points: beyond, two smaller transforms take less memory
-constexpr std::int64_t most_points = 4096;  // in one matrix: 128 megabytes
+constexpr std::int64_t most_points = 4096;  // limit for one matrix: 128 megabytes
 
 enum class Wave : std::uint8_t { cosine, sine };
 
@@ -38,7 +38,7 @@ Value constant_matrix(Emission& e, const Matrix& matrix, DType dtype) {
     for (std::int64_t k = 0; k < columns; ++k) {
       const std::int64_t place = t * k % points;
       const double angle = 2 * std::numbers::pi * static_cast<double>(place) / static_cast<double>(points);
-      // Exact where the sine is 0: no element has a share in what it doesn't belong to.
+      // Exactly 0 where the sine is 0, so that no element contributes where it must not.
       const double wave = matrix.wave == Wave::cosine ? std::cos(angle) : 2 * place == points || place == 0 ? 0 : std::sin(angle);
       made.push_back(matrix.factor * (twice ? 2 : 1) * wave);
     }
@@ -50,7 +50,7 @@ Value points_value(Emission& e, const Points& points) { return points.known ? e.
 
 Value computed_matrix(Emission& e, const Matrix& matrix, DType dtype) {
   if (!e.at_least(11)) throw Refusal{"a Fourier transform of a named size needs opset 11", "use opset 11, or fix the size"};
-  const auto marked = e.build.plumbing();  // as the constant is that it would be
+  const auto marked = e.build.plumbing();  // same role as the constant that it replaces
   const Value points = points_value(e, matrix.points);
   const Value rows = counting(e, points_value(e, matrix.rows)), columns = counting(e, points_value(e, matrix.columns));
   const Value places = e.node("Mod", {e.node("Mul", {e.build.unsqueeze(rows, {1}), columns}), points});

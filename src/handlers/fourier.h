@@ -21,8 +21,8 @@ enum class Direction : std::uint8_t { forward, inverse };
 // The factor of a transform, if any.
 enum class Norm : std::uint8_t { none, by_root, by_points };
 
-// The spectrum counts `rank` dimensions. The imaginary part of a real signal may be absent. The transform goes along `axis`,
-// which isn't negative.
+// The spectrum has `rank` dimensions. The imaginary part of a real signal may be absent. `axis`, the axis of the transform,
+// isn't negative.
 struct Transform {
   std::int64_t axis = 0, rank = 1;
   Points points;

@@ -18,7 +18,7 @@ Value bin_numbers(Emission& e, std::int64_t count) {
   return e.integers(places);
 }
 
-// Returns the range of a vector's elements; wider by `most` on both sides where all are equal, and 0 to 1 where there are none.
+// Returns the range of a vector's elements, widened by `most` on both sides if all are equal, and 0 to 1 without elements.
 Range range_of(Emission& e, const Value& x, double most) {
   const auto end = [&](const char* op, double beyond) {
     const Value padded = e.build.concat({x, e.build.constant(onnx::make_tensor(x.dtype, {1}, Doubles{beyond}))}, 0);
@@ -137,8 +137,8 @@ void histogram(Emission& e) {
 }
 
 struct Bins {
-  Values held;   // of each dimension, which of the points lie in which bin
-  Values edges;  // of each dimension
+  Values held;   // one for each dimension: which points lie in which bin
+  Values edges;  // one for each dimension
 };
 
 // Points are rows of coordinates.

@@ -70,7 +70,7 @@ Value taken(Emission& e, std::string_view positions) {
 
 void take(Emission& e) { e.give(taken(e, "index")); }
 
-// Both are broadcast, but for the dimension that is read.
+// Both are broadcast, except the dimension that is read.
 void take_along_dim(Emission& e) {
   if (!e.given("dim")) return e.give(e.build.reshape(taken(e, "indices"), {-1}));
   const std::int64_t axis = e.axis("dim");
@@ -79,7 +79,7 @@ void take_along_dim(Emission& e) {
   if (from.empty()) return e.give(self);
   Shape wide = to;
   wide[static_cast<std::size_t>(axis)] = from[static_cast<std::size_t>(axis)];
-  // Expand leaves what is larger, so either has the other's sizes.
+  // Expand keeps larger sizes, so each can have the other's sizes.
   const auto sizes = [&](std::string_view own, std::string_view other) {
     return [&e, own, other, axis, &to] {
       Values parts;
@@ -174,7 +174,7 @@ void one_hot(Emission& e) {
     depth = int_value(e, "num_classes");
   else {  // -1: as many as the largest class needs
     const Value given = int_value(e, "num_classes");
-    const Value all = e.build.concat({e.build.reshape(self, {-1}), e.integers({-1})}, 0);  // there may be none
+    const Value all = e.build.concat({e.build.reshape(self, {-1}), e.integers({-1})}, 0);  // there may be no elements
     const Value needed = sum(e, e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1}));
     depth = e.node("Where", {e.node("Less", {given, e.integers({0})}), needed, given});
   }

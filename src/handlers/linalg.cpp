@@ -1,4 +1,4 @@
-// Determinants, distances between rows, and what is made of powers and diagonals.
+// Determinants, distances between rows, and combinations of powers and diagonals.
 #include "handlers/compute.h"
 #include "handlers/double_forms.h"
 #include "handlers/families.h"

@@ -25,7 +25,7 @@ Values loop(Emission& e, const Value& count, const Value& begins, const Values& 
   Values after = step(trip, before);
   const Value goes_on = holds ? holds(add(e, trip, e.build.integer(1)), after) : e.build.again(e.scalar(DType::boolean, 1));
   Values leaving{goes_on};
-  for (const Value& value : after) leaving.push_back(e.build.again(value));  // a value leaves the body by one name only
+  for (const Value& value : after) leaving.push_back(e.build.again(value));  // a value must leave the body under one name only
   e.build.end_body(leaving);
   Values inputs{count, begins};
   inputs.insert(inputs.end(), states.begin(), states.end());

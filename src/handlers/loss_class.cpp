@@ -40,8 +40,8 @@ Value class_targets(Emission& e, std::int64_t rank) {
 }
 
 struct Targets {
-  Value mask;     // of the scores' shape: the target's class
-  Value counted;  // of the targets' shape: it isn't ignored
+  Value mask;     // shape of the scores: true at the target's class
+  Value counted;  // shape of the targets: false at ignore_index
 };
 
 Targets targets_of(Emission& e, std::int64_t rank) {
@@ -174,7 +174,7 @@ void linear_cross_entropy(Emission& e) {
 // The sum over other classes of max(0, margin - the target's score + theirs) to the power p; NaN counts nothing, as in PyTorch.
 void multi_margin_loss(Emission& e) {
   const std::int64_t rank = e.rank("self"), axis = std::max<std::int64_t>(rank - 1, 0);
-  const Value x = rank == 0 ? e.build.reshape(e.tensor("self"), {1}) : e.tensor("self");  // of one class
+  const Value x = rank == 0 ? e.build.reshape(e.tensor("self"), {1}) : e.tensor("self");  // a scalar is one class
   Ints numbers(static_cast<std::size_t>(rank == 0 ? 1 : e.known_size("self", axis)));
   std::iota(numbers.begin(), numbers.end(), 0);
   Value target = e.tensor("target");

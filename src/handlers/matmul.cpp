@@ -277,8 +277,8 @@ Ints rest_of(std::int64_t rank, const Ints& over) {
   return dims;
 }
 
-// The dimension in two: as many sums as the other tensor has elements, [n, 1] where the sizes are equal and [1, n] where one of
-// them is 1.
+// Splits the dimension in two: as many sums as the other tensor has elements, [n, 1] if the sizes are equal and [1, n] if one
+// of them is 1.
 Value parted_by_size(Emission& e, const Value& x, std::int64_t rank, std::int64_t axis, const Value& size, const Value& against) {
   const auto marked = e.build.plumbing();
   const Value one = e.integers({1});
@@ -337,7 +337,7 @@ void tensordot(Emission& e) {
     contracted.push_back(known && known == e.size("other", over_other[i]) ? e.integers({*known})
                                                                           : size_at(e, self, over_self[i]));
   }
-  // Sizes are told, not left to Reshape: one of them may be 0.
+  // Reshape doesn't infer sizes here: one of them may be 0.
   const auto shaped = [&](const Value& x, const Value& dims) { return reshape_to(e, x, nullptr, nullptr, [&] { return dims; }); };
   const Values rows = sizes("self", rest_self), columns = sizes("other", rest_other);
   const Value count = product_of(e, contracted), row_count = product_of(e, rows), column_count = product_of(e, columns);

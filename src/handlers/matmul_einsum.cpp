@@ -29,7 +29,7 @@ std::string labels_of(std::string_view term, std::int64_t rank) {
   return labels.append(term.substr(dots + 3));
 }
 
-// Without "->" the result has what stands once, in alphabetical order, after what an ellipsis hides.
+// Without "->" the result has the letters that occur once, in alphabetical order, after the dimensions of an ellipsis.
 std::string implied_result(const std::vector<std::string>& operands) {
   std::map<char, int> count;
   for (const auto& labels : operands)
@@ -121,7 +121,7 @@ bool agree(const Equation& equation) {
 struct Factor {
   Value value;
   std::string labels;
-  std::map<char, Dim> sizes;  // of the labels
+  std::map<char, Dim> sizes;  // size of each label
 
   std::int64_t axis(char label) const { return static_cast<std::int64_t>(labels.find(label)); }
 };

@@ -15,7 +15,7 @@ struct Matrices {
 
   std::int64_t row_axis() const { return rank - 2; }
   std::int64_t column_axis() const { return rank - 1; }
-  Matrices with(const Value& other) const;  // of the same sizes
+  Matrices with(const Value& other) const;  // matrices of the same sizes with another value
   const Dim& fewer() const;                 // the fewer of rows and columns; Refusal if that isn't known
   bool is_wide() const;                     // no more rows than columns; Refusal as above
 };
@@ -24,22 +24,22 @@ struct Matrices {
 Matrices matrices(Emission& e, std::string_view tensor, DType dtype, std::int64_t rank = 0);
 Matrices matrices(Emission& e, const Value& value, std::int64_t rows, std::int64_t columns);  // one matrix
 Matrices transposed(Emission& e, const Matrices& x);
-DType wider(DType dtype);  // f64 for f32: what a whole elimination is computed in
+DType wider(DType dtype);  // f64 for f32: the dtype of a whole elimination
 
-// ---- One row or column, [.., 1, n] or [.., m, 1]: at a place that is an i64 vector of one, or that a mask of rows has
-Value place_of_trip(Emission& e, const Value& trip);  // of a loop over rows or columns
+// ---- One row or column, [.., 1, n] or [.., m, 1]; its position is an i64 vector of one, or marked in a mask of rows
+Value place_of_trip(Emission& e, const Value& trip);  // position of the loop's current row or column
 Value row(Emission& e, const Matrices& x, const Value& place);
 Value column(Emission& e, const Matrices& x, const Value& place);
 Value row_where(Emission& e, const Matrices& x, const Value& mask);
-Value flipped(Emission& e, const Matrices& x, const Value& vectors);  // columns as rows and back
+Value flipped(Emission& e, const Matrices& x, const Value& vectors);  // columns to rows and back
 
 // ---- Made of them
-Value lower_part(Emission& e, const Matrices& x);  // with the diagonal; 0 above
+Value lower_part(Emission& e, const Matrices& x);  // diagonal included; 0 above
 Value upper_part(Emission& e, const Matrices& x);
-// Ones on the diagonal of as many rows as columns, which are those of `like`; in its batch.
+// Identity matrices with as many rows and columns as `like`, and its batch dimensions.
 Value identity(Emission& e, const Matrices& like);
 enum class Keep { none, rows, columns };
-Value zeros(Emission& e, const Matrices& like, Keep keep);  // in its batch, of its size where kept, else 1
+Value zeros(Emission& e, const Matrices& like, Keep keep);  // batch and kept dimensions have the sizes of `like`, others 1
 Value head(Emission& e, const Value& value, std::int64_t axis, const Dim& size, const Dim& most);  // the first `most`
 Value steps(Emission& e, const Matrices& x, const Dim& size);                                      // an i64 without dimensions
 

@@ -17,7 +17,7 @@ Value by_channel(Emission& e, const Value& vector, std::int64_t rank) {
   return rank <= 2 ? vector : e.build.reshape(vector, dims);
 }
 
-// How many channels: of the input, or of a parameter that says it.
+// The number of channels, from the input or a parameter.
 std::optional<std::int64_t> channels(Emission& e) {
   if (const auto size = e.size("input", 1)) return size;
   for (const char* parameter : {"weight", "bias", "running_mean", "running_var"})
@@ -28,7 +28,7 @@ std::optional<std::int64_t> channels(Emission& e) {
 
 Value per_channel(Emission& e, std::string_view argument, double otherwise, DType dtype) {
   if (e.call.has(argument) && e.given(argument)) return e.tensor(argument, dtype);
-  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto marked = e.build.plumbing();  // would be a constant if its size were known
   if (const auto count = channels(e)) return filled(e, e.integers({*count}), dtype, otherwise);
   return filled(e, e.size_of("input", 1), dtype, otherwise);
 }
@@ -63,8 +63,8 @@ Statistics statistics_of(Emission& e, const Value& x, const Shape& shape, const 
   return {middle, e.node("Sqrt", {e.node("Add", {variance, e.scalar(x.dtype, epsilon)})}), variance};
 }
 
-// x · scale + (bias - mean · scale), as PyTorch computes it: it matters where a scale is infinite. `place` brings parameters to
-// where they broadcast with the statistics.
+// x · scale + (bias - mean · scale), in PyTorch's order, which matters if a scale is infinite. `place` reshapes parameters so
+// that they broadcast with the statistics.
 template <class Place>
 Value applied(Emission& e, const Value& x, const Statistics& statistics, Place&& place) {
   Value scale = one_over(e, statistics.deviation);
@@ -259,7 +259,7 @@ void group_norm_of(Emission& e, std::int64_t groups) {
   if (e.variant("operator")) {
     const DType dtype = compute_dtype(e);
     Arguments attributes{{"num_groups", groups}, {"epsilon", epsilon}};
-    if (dtype == DType::f64) attributes.push_back({"stash_type", onnx::data_type(dtype)});  // else the statistics are f32
+    if (dtype == DType::f64) attributes.push_back({"stash_type", onnx::data_type(dtype)});  // otherwise the statistics are f32
     return e.give(
         0, e.node("GroupNormalization",
                   {e.tensor("input", dtype), per_channel(e, "weight", 1, dtype), per_channel(e, "bias", 0, dtype)}, attributes));

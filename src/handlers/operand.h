@@ -48,7 +48,7 @@ struct Object {
   const ir::Object* object = nullptr;
   const ir::Program* program = nullptr;
 };
-// A tensor of PyTorch's quantized dtypes: its integers, and what they stand for. Per channel if `axis` is set.
+// A tensor of PyTorch's quantized dtypes: its integers, scale and zero point. Per channel if `axis` is set.
 struct Quantized {
   Value integers, scale, zero_point;
   std::optional<std::int64_t> axis;
@@ -57,9 +57,9 @@ struct Quantized {
 struct Complex {
   Value real, imag;
 };
-struct Uninitialized {};  // on a path that is never taken: any value will do
+struct Uninitialized {};  // the value of a path that is never executed: any value will do
 struct Unresolved {
-  std::string type{};  // which no ONNX value has; empty: not known
+  std::string type{};  // type that no ONNX value has; empty: not known
 };
 
 struct Operand {

@@ -19,7 +19,7 @@ Ordered first_of_numbers(Emission& e, const Value& value, std::int64_t axis, con
 
 namespace {
 
-constexpr double beyond_narrow = 1e300;  // as f64: more than any f32, less than infinity
+constexpr double beyond_narrow = 1e300;  // for f64: greater than any f32, less than infinity
 
 // Before Where: out of both laid side by side. The number of elements must be known.
 Value pick(Emission& e, const Value& condition, double yes, const Value& no, const Shape& dims) {

@@ -9,7 +9,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-// Only what is below 0 remains, as a cut.
+// Cuts by the negative widths only.
 Value cut_negative(Emission& e, const Value& value, const Ints& before, const Ints& after) {
   Ints starts, ends, axes;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -176,7 +176,7 @@ Value with_cell(Emission& e, const Value& value, std::int64_t axis, const Value&
   return e.build.concat({value, filled(e, joined(e, sizes), fill)}, axis);
 }
 
-// `fill`: absent where what stands in the margin is read from inside.
+// `fill`: absent if the margin is read from inside.
 Value by_position(Emission& e, std::string_view mode, const Value& fill) {
   const auto dims = e.call.dims(pads_argument(e));
   if (!dims) throw Refusal{"how many dimensions are padded is known only when the model runs", "pad by a list of fixed length"};

@@ -1,4 +1,4 @@
-// Padding, for whoever needs a tensor larger than it is.
+// Padding of tensors, for several handlers.
 #pragma once
 
 #include "handlers/sizes.h"

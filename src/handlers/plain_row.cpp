@@ -34,7 +34,7 @@ bool fits_word(std::string_view word, std::initializer_list<std::string_view> wo
   return std::ranges::find(words, word) != words.end();
 }
 
-// The dtype in which tensors are computed, of complex ones their parts: what the facts word says of the result; nullopt: each
+// The dtype in which tensors (or the parts of complex ones) are computed, from the facts word of the result; nullopt: each
 // keeps its own.
 std::optional<DType> dtype_by_word(const Emission& e) {
   const std::string_view word = e.facts_word();
@@ -124,7 +124,7 @@ void add_input(Emission& e, const Binding& binding, Values& inputs) {
   }
 }
 
-// Whole numbers where floats are wanted are floats.
+// Integers become floats if the attribute requires floats.
 onnx::Argument literal(const Binding& binding, onnx::AttributeType type) {
   const std::vector<Literal>& literals = binding.constant;
   const bool is_list = binding.constant_is_list;

@@ -16,8 +16,8 @@ constexpr double beyond_int64 = 9223372036854775808.0;
 // ---- Degrees
 
 struct Degree {
-  Value value;                        // whole, in the dtype of x; -1 where it has no polynomial
-  std::optional<std::int64_t> known;  // of all elements
+  Value value;                        // an integer in the dtype of x; -1: no polynomial
+  std::optional<std::int64_t> known;  // if it is the same for all elements
 };
 
 Degree degree(Emission& e) {
@@ -90,7 +90,7 @@ std::optional<double> whole_value(const Degree& n) {
 
 // ---- Chebyshev's polynomials
 
-// At 1 and, but for the sign of odd degrees, at -1.
+// The value at 1 and, except for the sign of odd degrees, at -1.
 Value at_end(Emission& e, const Value& n, char kind, bool upper) {
   if (kind == 'u') return plus(e, n, 1);
   return kind == (upper ? 'w' : 'v') ? plus(e, add(e, n, n), 1) : constant(e, n, 1);

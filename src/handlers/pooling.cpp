@@ -25,7 +25,7 @@ Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::s
       std::int64_t count = (*size + 2 * begin - extent + stride_i - 1) / stride_i + 1;
       if ((count - 1) * stride_i >= *size + begin) --count;  // no window begins in the padding at the end
       windows.end[i] = std::max<std::int64_t>(0, (count - 1) * stride_i + extent - *size - begin);
-    } else if (begin + stride_i <= extent) {  // none could
+    } else if (begin + stride_i <= extent) {  // no window could begin there
       windows.end[i] = begin + stride_i - 1;
     } else {
       e.want(tensor, "with ceil_mode, a size");
@@ -82,7 +82,7 @@ Ints cell_positions(const Ints& sizes, const std::vector<Cells>& cells) {
 }  // namespace
 
 MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::vector<Cells> cells, bool positions) {
-  for (Cells& one : cells)  // a gap reads its window's first cell once more
+  for (Cells& one : cells)  // a gap repeats its window's first cell
     for (std::int64_t window = 0; window < one.count; ++window) {
       std::int64_t first = 0;
       while (first < one.kernel && one.cell(first, window) < 0) ++first;
@@ -167,7 +167,7 @@ MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const 
   demand_cells(windows, spatial);
   const auto dtype = max_pool_dtype(input.dtype);
   const bool dilated = !std::ranges::all_of(windows.dilation, [](std::int64_t n) { return n == 1; });
-  bool narrow = true;  // a runtime takes no padding as wide as the kernel
+  bool narrow = true;  // runtimes reject padding as wide as the kernel
   for (std::size_t i = 0; i < windows.dims(); ++i) narrow &= std::max(windows.begin[i], windows.end[i]) < windows.kernel[i];
   const bool native =
       dtype && narrow && (*dtype != DType::f64 || e.at_least(8)) && (!positions || e.at_least(8)) && (!dilated || e.at_least(10));

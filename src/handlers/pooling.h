@@ -11,10 +11,11 @@ Windows pool_windows(Emission& e, std::size_t dims, const Shape& spatial, std::s
 
 struct MaxPooled {
   Value values;
-  Value positions;  // within one image of one channel; only where they were asked for
+  Value positions;  // positions within one image of one channel; set on request
 };
 
-// The greatest of each window: MaxPool, or gathered windows for what it doesn't take. `spatial`: sizes behind (batch, channels).
+// The maximum of each window: MaxPool, or gathered windows if MaxPool doesn't support them. `spatial`: sizes after (batch,
+// channels).
 MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const Windows& windows, bool positions);
 // The maxima over cells of each dimension that the windows slide over; every window has at least one cell.
 MaxPooled max_of_cells(Emission& e, const Value& input, const Ints& sizes, std::vector<Cells> cells, bool positions);

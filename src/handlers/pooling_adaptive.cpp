@@ -13,8 +13,8 @@ namespace {
 
 // How one dimension gets its size.
 struct Division {
-  enum class Kind : std::uint8_t { keep, all, equal, different, open } kind = Kind::keep;  // open: sizes show at run time
-  std::int64_t size = 0, count = 0;                                                        // of `equal` and `different`
+  enum class Kind : std::uint8_t { keep, all, equal, different, open } kind = Kind::keep;  // open: known only at run time
+  std::int64_t size = 0, count = 0;                                                        // for `equal` and `different`
 };
 
 Division division_of(Emission& e, const Dim& size, const Dim& count) {
@@ -43,12 +43,12 @@ bool any_open(const std::vector<Division>& divisions) {
   return std::ranges::any_of(divisions, [](const Division& division) { return division.kind == Division::Kind::open; });
 }
 
-// ---- Sizes that show when the model runs
+// ---- Sizes that are known only at run time
 
-// Windows as long as the longest may be: behind a window's end its last cell stands once more.
+// All windows have the length of the longest one; a shorter window repeats its last cell.
 struct OpenWindows {
   Value cells, inside;            // (count, kernel)
-  Value starts, lengths, kernel;  // of each window; the last an i64 vector of one
+  Value starts, lengths, kernel;  // start and length of each window; kernel: i64 vector of one
 };
 
 OpenWindows open_windows(Emission& e, const Value& size, const Value& count) {
@@ -182,7 +182,7 @@ MaxPooled max_of_all(Emission& e, const Batched& input, bool positions) {
   std::iota(axes.begin(), axes.end(), 2);
   MaxPooled made{e.node("ReduceMax", {image}, {{"axes", axes}, {"keepdims", 1}}), {}};
   if (!positions) return made;
-  axes.erase(axes.begin());  // those that ArgMax's result lacks
+  axes.erase(axes.begin());  // axes that ArgMax's result lacks
   const Value at = e.node("ArgMax", {flat_images(e, input)}, {{"axis", 2}, {"keepdims", 1}}, DType::i64);
   made.positions = axes.empty() ? at : e.build.unsqueeze(at, axes);
   return made;
@@ -202,7 +202,8 @@ MaxPooled open_max(Emission& e, const Batched& input, const std::vector<Division
     cells = e.build.gather(cells, windows[i].cells, outer.back());
     inner.push_back(at++);
   }
-  // A size that may be 0 stands by itself: beside constants alone, ONNX Runtime makes the last part −1, which nothing tells then.
+  // A size that may be 0 is stated: among constants alone, ONNX Runtime replaces the last part by −1, which can't be inferred
+  // then.
   Values parts(outer.size(), e.integers({0})), kernels;
   for (std::size_t i = 0; i < 2; ++i)
     if (may_be_zero(input.shape[i])) parts[i] = size_at(e, input.value, static_cast<std::int64_t>(i));

@@ -26,7 +26,7 @@ Value whole_power(Emission& e, Value base, std::int64_t exponent) {
 Value looped_power(Emission& e, const Value& base, const Value& exponent) {
   const DType dtype = base.dtype;
   const Value zero = e.scalar(dtype, 0), one = e.scalar(dtype, 1), two = e.scalar(dtype, 2);
-  const Value zeros = subtract(e, multiply(e, base, zero), multiply(e, exponent, zero));  // of the result's sizes
+  const Value zeros = subtract(e, multiply(e, base, zero), multiply(e, exponent, zero));  // zeros of the result's shape
   const Value square = add(e, base, zeros), rest = add(e, maximum(e, exponent, zero), zeros), product = add(e, zeros, one);
   const auto body = e.build.begin_body();
   const std::vector<onnx::Dimension> single;

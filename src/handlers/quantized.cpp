@@ -30,8 +30,8 @@ Value dequantized(Emission& e, const Quantized& tensor) {
   if (!tensor.axis) return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {}, DType::f32);
   if (e.at_least(13) && tensor.zero_point.dtype == tensor.integers.dtype)
     return e.node("DequantizeLinear", {tensor.integers, tensor.scale, tensor.zero_point}, {{"axis", *tensor.axis}}, DType::f32);
-  // A weight with a scale for each channel, before DequantizeLinear had an axis. Conversion computes what follows unless the
-  // weight is large or strided.
+  // A weight with a scale for each channel, before DequantizeLinear had an axis. The following is computed at conversion
+  // unless the weight is large or strided.
   const onnx::TensorData* data = e.constant_of(tensor.integers);
   if (!data)
     throw Refusal{"a scale for each channel of a computed tensor needs the axis that DequantizeLinear has from opset 13 on",

@@ -198,7 +198,7 @@ Extent extent_of(Emission& e, const Ints& axes, bool keep) {
   return {minimum(e, least, zero), maximum(e, greatest, zero), input.dtype};
 }
 
-// `eps` is a tensor of single precision with a dimension: so is what it bounds.
+// `eps` is a tensor of single precision with a dimension, so the bounded result is one, too.
 Value at_least_eps(Emission& e, const Value& scale) {
   return maximum(e, scale, e.build.reshape(e.number_value("eps", DType::f32), {1}));
 }

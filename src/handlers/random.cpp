@@ -65,7 +65,7 @@ std::int64_t most_of(DType dtype) {
     case DType::f16: return 2048;
     case DType::bf16: return 256;
     case DType::f32: return std::int64_t{1} << 24;
-    default: return std::int64_t{1} << 53;  // for i64, too: the integers that f64 holds
+    default: return std::int64_t{1} << 53;  // also for i64: the integers that f64 represents exactly
   }
 }
 

@@ -146,7 +146,7 @@ Value spaced(Emission& e) {
   }
   const Value count = int_value(e, "steps"), places = counting(e, count),
               last = e.build.squeeze(difference(e, count, e.integers({1})), {0});
-  const Value single = e.cast(e.node("Equal", {count, e.integers({1})}), DType::i64);  // is the start, and there is no step
+  const Value single = e.cast(e.node("Equal", {count, e.integers({1})}), DType::i64);  // only the start, without a step
   const Value half = e.node("Div", {sum(e, count, single), e.integers({2})});
   const Value in_front = e.node("Less", {e.cast(places, DType::f64), e.cast(half, DType::f64)});
   const Value steps = e.node("Add", {last, e.build.squeeze(single, {0})});

@@ -36,7 +36,7 @@ struct Interleaved {
   Value value;
   std::int64_t axis = 0;
   Dim size;
-  Value count;  // of elements along the axis
+  Value count;  // number of elements along the axis
 };
 
 Interleaved interleaved(Emission& e) {
@@ -68,7 +68,8 @@ void repeat_each(Emission& e) {
   e.give(reshape_to(e, repeated, nullptr, nullptr, [&] { return joined(e, sizes); }));
 }
 
-// Each position as often as `repeats` says: of a table with a row for each and as many columns as the most, the places that hold.
+// Each position, repeated as often as `repeats` states: a table has one row for each position and as many columns as the
+// largest count; the result lists its true cells.
 Value repeated_positions(Emission& e, const Value& repeats) {
   if (const auto known = e.build.ints_of(repeats)) {
     Ints positions;
@@ -163,7 +164,7 @@ Value rolled(Emission& e, const Value& value, std::int64_t axis, const Dim& size
   Value first = e.integers({-shift});
   if (!provably_at_least(size, shift < 0 ? -shift : shift)) {
     if (!e.at_least(10)) return rolled_places(e, value, axis, first, count);
-    const Value none = e.cast(e.node("Equal", {count, e.integers({0})}), DType::i64);  // by 0 ONNX Runtime doesn't divide
+    const Value none = e.cast(e.node("Equal", {count, e.integers({0})}), DType::i64);  // ONNX Runtime fails to divide by 0
     first = e.node("Mod", {first, sum(e, count, none)});
   }
   return e.build.concat({sliced(e, value, axis, first, e.integers({to_end})), sliced(e, value, axis, e.integers({0}), first)},

@@ -11,7 +11,7 @@ struct Kind {
   const char* op;
   Ints order;  // ONNX's gates as numbers of PyTorch's
   Arguments attributes;
-  std::vector<std::string> activations;  // of one direction
+  std::vector<std::string> activations;  // activations of one direction
 };
 
 const Kind lstm{"LSTM", {0, 3, 1, 2}, {}, {}};                       // i f g o → i o f c

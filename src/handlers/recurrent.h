@@ -16,10 +16,10 @@ State lstm_step(Emission& e, const Value& gates, const Value& cell, std::int64_t
 Value gru_step(Emission& e, const Value& from_input, const Value& from_hidden, const Value& hidden, std::int64_t width,
                std::int64_t axis);
 
-// One direction of a layer as a Loop. `step` makes the next states from what a step of `inputs`, (time, …), gives; the first
-// state is what the layer gives at each step.
+// One direction of a layer as a Loop. `step` returns the next states for one step of `inputs`, (time, …). The layer's result
+// at each step is the first state.
 struct Looped {
-  Value steps;    // in the order of time
+  Value steps;    // results in order of time
   Values states;  // the last ones
 };
 Looped loop_over(Emission& e, const Value& inputs, const Values& states, bool reversed,

@@ -54,7 +54,7 @@ Value offsets(Emission& e, const Value& sizes) {
   return e.cast(e.build.squeeze(e.node("MatMul", {before, e.build.unsqueeze(e.cast(sizes, DType::f64), {1})}), {1}), DType::i64);
 }
 
-// From the data and its batch sizes, with as many steps as `times` says; beyond a sequence's end any row.
+// Made of the data and its batch sizes, with as many steps as `there` has; after the end of a sequence any row.
 Value unpacked(Emission& e, const Value& data, const Value& sizes, const Value& there) {
   const Value batch = counted_up(e, at_front(e, sizes));
   const Value places = e.node("Add", {e.build.unsqueeze(offsets(e, sizes), {1}), e.build.unsqueeze(batch, {0})});
@@ -85,7 +85,7 @@ Value packed_of(Emission& e, const Padded& padded, std::int64_t rank) {
   const Value rows =
       e.build.reshape_by(padded.steps, e.build.concat({e.integers({-1}), e.build.slice(shape, {2}, {rank}, {0})}, 0));
   const Value data = e.node("Compress", {rows, there}, {{"axis", 0}});
-  // Whoever reads the data as a sequence takes the padded one; the packed one goes if nobody else reads it.
+  // Readers of the sequence use the padded data; the packed data is dropped if nothing else reads it.
   Values parts{padded.steps, padded.lengths};
   if (padded.zero_beyond) parts.push_back(padded.steps);
   e.build.remember(data, parts);

@@ -8,7 +8,7 @@ namespace compatcheck::handlers {
 struct Padded {
   Value steps;               // (time, batch, …)
   Value lengths;             // i64, of each sequence
-  bool zero_beyond = false;  // behind each sequence's end
+  bool zero_beyond = false;  // steps after each sequence's end are 0
 };
 
 // `value` is the data of a packed sequence: from what pack() made it of, or from its batch sizes. Needs opset 9 for the latter.

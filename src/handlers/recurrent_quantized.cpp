@@ -31,7 +31,7 @@ QuantizedCell quantized_cell(Emission& e, const Operand& params) {
 }
 
 struct QuantizedLayers {
-  std::vector<QuantizedCell> cells;  // by layer, then direction
+  std::vector<QuantizedCell> cells;  // ordered by layer, then direction
   std::int64_t directions = 1, gates = 4;
 };
 

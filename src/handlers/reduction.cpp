@@ -30,7 +30,7 @@ bool give_reduced_vector(Emission& e, std::string_view op) {
   return e.give(op == "ReduceMean" ? mean(e, all, shape, {0}, false) : reduce(e, op, all, {0}, false)), true;
 }
 
-// A sum of bools is true where one of them is, a product where all are.
+// A sum of bools is true if one of them is, a product if all are.
 void sum_over_dims(Emission& e) {
   if (e.output_dtype() != DType::boolean && give_reduced_vector(e, "ReduceSum")) return;
   if (e.output_dtype() == DType::boolean) return e.give(all_or_any_of<false>(e, e.tensor("self", DType::boolean)));

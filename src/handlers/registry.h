@@ -35,7 +35,7 @@ class Registry {
   // Returns the handler of these rows; null if there is none. `rows` is the canonical name: after aliases, in-place and out=
   // forms.
   const Handler* find(std::string_view rows) const;
-  const Handler* find_exact(std::string_view rows) const;  // not that of the base name
+  const Handler* find_exact(std::string_view rows) const;  // without falling back to the base name
   const Handler* find_number(std::string_view op) const;
   const Handler* find_complex(std::string_view rows) const;
   // Returns the last plugin's handler; `around` is narrowed to the opsets around this one with the same answer.
@@ -54,8 +54,8 @@ Registry shipped_handlers();
 
 // Emits a row that is one ONNX operator from the row alone: inputs, attributes, casts by the operator's `facts:` word.
 void emit_row(Emission& emission);
-bool is_plain(const mapping::Row& row);  // it is one ONNX operator
-// An argument that the row doesn't speak of and that the call doesn't leave at its default: emit_row would drop it. Empty if
+bool is_plain(const mapping::Row& row);  // the row is one ONNX operator
+// An argument that the row doesn't mention and that doesn't have its default in the call: emit_row would drop it. Empty if
 // there is none.
 std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call);
 

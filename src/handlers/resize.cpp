@@ -57,9 +57,9 @@ Value by_taps(Emission& e, const Job& job) {
 
 // ---- Positions of sizes that only the model knows
 
-// min(floor(place · (size / places)), size - 1) in single precision, as PyTorch's kernels compute it but for doubles.
+// min(floor(place · (size / places)), size - 1) in single precision, as in PyTorch's kernels except those for doubles.
 Value nearest_positions(Emission& e, const Job& job, std::size_t dimension) {
-  const auto marked = e.build.plumbing();  // a constant, but for its size
+  const auto marked = e.build.plumbing();  // would be a constant if its size were known
   const auto at = static_cast<std::int64_t>(dimension);
   const Value places = e.build.gather(job.places, e.integers({at}), 0), size = e.cast(size_at(e, job.input, at + 2), DType::f32);
   const Value step = e.node("Div", {size, e.cast(places, DType::f32)});
@@ -109,7 +109,7 @@ bool same_cells(const Job& job, const Side& side) {
   if (!is_nearest(job)) return true;
   if (known(side)) return same_cells(job, side, *side.size.number(), *side.places.number());
   if (!side.scale) return true;
-  const auto same = [&](std::int64_t size) {  // small sizes: a size that stays, or doubles, may be taken as it is
+  const auto same = [&](std::int64_t size) {  // small images may use the exact factor for a size that stays or doubles
     return same_cells(job, side, size, static_cast<std::int64_t>(static_cast<double>(size) * *side.scale));
   };
   for (std::int64_t size = 1; size <= 64; ++size)
@@ -121,7 +121,7 @@ bool stays(const Side& side) { return known(side) && *side.size.number() == *sid
 
 bool may_stay(const Side& side) { return known(side) ? stays(side) : side.scale.value_or(1) >= 1 && side.scale.value_or(1) < 2; }
 
-// Factors of all dimensions; nullopt where the size must be told.
+// Factors of all dimensions; nullopt if Resize needs sizes.
 std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {
@@ -160,7 +160,7 @@ Value resize(Emission& e, const Job& job) {
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   const Value kept = e.build.slice(e.node("Shape", {job.input}), {0}, {2}, {0});
   const Value sizes = e.build.concat({kept, job.places}, 0);
-  e.build.state_sizes(sizes, {2 + static_cast<std::int64_t>(job.dims())});  // in a body Resize is refused without it
+  e.build.state_sizes(sizes, {2 + static_cast<std::int64_t>(job.dims())});  // Resize in a body fails without it
   return e.node("Resize", {job.input, none, none, sizes}, attributes);
 }
 

@@ -20,7 +20,7 @@ Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool sma
   Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(places_of(e, places), dtype);
   if (job.how.filter == Filter::nearest_exact) {
     place = e.node("Add", {place, e.scalar(dtype, 0.5)});
-  } else if (small_image) {  // a size that stays, or doubles, is taken as it is
+  } else if (small_image) {  // the exact factor for a size that stays or doubles
     step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), e.scalar(dtype, 0.5), step});
     step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(dtype, 1.0), step});
   }
@@ -39,8 +39,8 @@ Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::si
   return e.build.gather(input, cells, axis);
 }
 
-// Resize cuts off the size in single precision: where that is too small the factor is the next larger one, and what is too much
-// is sliced off. Neighbouring factors give the same within rounding, places by cells don't.
+// Resize truncates the size in single precision: if the result is too small, the next larger factor is used, and the surplus
+// is sliced off. Neighbouring factors give the same result within rounding; positions in whole cells would not.
 Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
   Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
   for (std::size_t i = 0; i < job.dims(); ++i) {
@@ -75,7 +75,7 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
     return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}),
                           number(1)});
   };
-  const auto far = [&](const Value& t) {  // of t + 1: −0.75 t³ + 1.5 t² − 0.75 t
+  const auto far = [&](const Value& t) {  // at t + 1: −0.75 t³ + 1.5 t² − 0.75 t
     return e.node(
         "Mul",
         {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
@@ -156,8 +156,8 @@ Arguments resize_attributes(const Job& job) {
   return attributes;
 }
 
-// Whether the kernel for small images computes the result: it does for two dimensions that come to 128 places at most. nullopt:
-// that is known when the model runs.
+// Whether the kernel for small images computes the result: it does for two dimensions with at most 128 positions in total.
+// nullopt: known only at run time.
 std::optional<bool> is_small_image(const Job& job) {
   if (job.dims() != 2) return false;
   std::int64_t places = 0, known_places = 0;

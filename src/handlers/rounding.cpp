@@ -1,4 +1,4 @@
-// Rounding. Whole numbers stay what they are.
+// Rounding. Integers stay unchanged.
 #include <cmath>
 
 #include "handlers/elementary.h"

@@ -39,7 +39,7 @@ void floor_divide_numbers(Emission& e) {
   const auto [a, b] = operands(e);
   const auto names = operand_names(e);
   if (!is_floating(a)) return e.give(floored_quotient(e, a, b, is_natural(e, names.first) && is_natural(e, names.second)));
-  e.give(e.node("Floor", {divide(e, a, b)}));  // as TorchScript computes it
+  e.give(e.node("Floor", {divide(e, a, b)}));  // same computation as in TorchScript
 }
 
 void int_power(Emission& e) {

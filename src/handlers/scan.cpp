@@ -1,4 +1,4 @@
-// Step by step along a dimension: running products and extremes, and what a running sum is made of.
+// Step by step along a dimension: running products and extremes, and the parts of a running sum.
 #include <algorithm>
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace {
 
 // ---- Scan
 
-// `self` without the dimension, as ONNX Runtime wants it stated for a body.
+// `self` without the dimension: ONNX Runtime requires this shape in a body.
 std::vector<onnx::Dimension> slice_shape(Emission& e, std::int64_t axis) {
   std::vector<onnx::Dimension> dims;
   for (const Dim& dim : e.shape("self")) dims.push_back({dim.number(), {}});
@@ -19,9 +19,9 @@ std::vector<onnx::Dimension> slice_shape(Emission& e, std::int64_t axis) {
   return dims;
 }
 
-// `states` go from step to step; `step` gets them and the slice, and gives them anew. The first `given` of them, as they are
-// after each step, are put together along the axis.
-// States are slices, but for a last one that counts.
+// Carries `states` from step to step: `step` gets them and a slice of `x`, and returns the next ones. The first `given` states
+// after each step are concatenated along the axis.
+// States are slices, except a last one that counts.
 Values scan(Emission& e, const Values& states, const Value& x, std::int64_t axis, std::size_t given,
             const std::function<Values(const Values&, const Value&)>& step) {
   const auto body = e.build.begin_body();
@@ -46,8 +46,8 @@ Values scan(Emission& e, const Values& states, const Value& x, std::int64_t axis
   return {made.begin() + static_cast<std::ptrdiff_t>(states.size()), made.end()};
 }
 
-// ONNX Runtime's Scan fails where there are no elements: then nothing is to be done. `compute` gives values of `dtypes`, as large
-// as x.
+// ONNX Runtime's Scan fails on a tensor without elements, which is returned unchanged. `compute` returns values of `dtypes` and
+// of the size of x.
 Values unless_empty(Emission& e, const Value& x, const std::vector<DType>& dtypes, const std::function<Values()>& compute) {
   if (!may_be_empty(e.shape("self"), all_axes(e.rank("self")))) return compute();
   const Value empty = e.node("Equal", {e.node("Size", {x}), e.scalar(DType::i64, 0)});

@@ -111,8 +111,8 @@ Value filled_up(Emission& e, const Writing& w, const Value& value, const Value& 
 // hits[..., source's place, data's place, ...]
 struct Table {
   Value hits, source;
-  std::int64_t axis;  // of the source's places
-  Value none;         // a number for where there is no hit
+  std::int64_t axis;  // axis of the source's positions
+  Value none;         // number used where nothing hits
 };
 
 Value gathered(Emission& e, const char* op, const Value& values, const Table& table) {
@@ -282,7 +282,7 @@ Writing rows_of(Emission& e, std::string_view source) {
   return w;
 }
 
-// Every operator but the comparison wants an index as large as the source.
+// Every operator except the comparison requires an index as large as the source.
 void give_rows(Emission& e, Writing w, const Shape& source_shape, Reduction reduction, bool include_data = true) {
   if (writes_nothing(w)) return e.give(e.tensor("self"));
   if (!compares(e, reduction)) {

@@ -7,12 +7,12 @@ namespace compatcheck::handlers {
 
 enum class Reduction { none, sum, product, mean, greatest, least };
 
-// Element i of `source` goes to place `index`[i] along `axis` of `data`. All have one rank, at least 1.
+// Element i of `source` is written at `index`[i] along `axis` of `data`. All have one rank, at least 1.
 struct Writing {
   Value data, index, source;  // i64 index; the others of one dtype
   std::int64_t axis = 0;
-  Shape shape{};        // of data
-  Shape index_shape{};  // as large as source, or 1 where it stretches
+  Shape shape{};        // shape of `data`
+  Shape index_shape{};  // size of `source`, or 1 where it broadcasts
   bool fills = false;   // all dimensions but `axis`: whole rows are written
 };
 
@@ -22,7 +22,7 @@ Value written(Emission& e, const Writing& writing, Reduction reduction, bool inc
 
 // Before ScatterElements reduces, every place is compared with every index.
 bool compares(const Emission& e, Reduction reduction);
-// The index as large as the source, as the operator wants it.
+// The index, as large as the source, which the operator requires.
 Value stretched_index(Emission& e, const Writing& writing, const Shape& source_shape);
 
 }  // namespace compatcheck::handlers

@@ -14,7 +14,7 @@ void masked_fill(Emission& e) {
   e.give(e.node("Where", {e.tensor("mask", DType::boolean), e.number_value("value", self.dtype), self}));
 }
 
-// The mask's count so far says which element of the source stands at each place where it holds.
+// The running count of the mask's true elements is the index of the source's element at each of them.
 void masked_scatter(Emission& e) {
   const Shape &from = e.shape("self"), &mask_shape = e.shape("mask"), &to = e.output_shape();
   const Value given = e.tensor("self"), given_mask = e.tensor("mask", DType::boolean);
@@ -36,7 +36,7 @@ void masked_scatter(Emission& e) {
 
 // ---- x[indices] = values
 
-// A mask over one number: what it covers becomes that number.
+// A mask over one number: masked elements become that number.
 void put_one_number(Emission& e) {
   const auto facts = e.call.list("indices");
   const List* items = e.operand("indices").list();
@@ -122,7 +122,7 @@ void index_put(Emission& e) {
   give_put(e, plan_indices(e), e.tensor("values", e.dtype("self")), e.shape("values"), e.boolean("accumulate"));
 }
 
-// Positions may lie outside; what the mask leaves out adds nothing.
+// Positions may be outside of the tensor; unmasked ones add nothing.
 void unsafe_masked_put(Emission& e) {
   const IndexPlan plan = plan_indices(e, true);
   const Value values = e.tensor("values", e.dtype("self"));

@@ -172,7 +172,7 @@ void concatenate(Emission& e) {
   const List& members = a ? *a : *b;
   for (std::size_t i = 0; i < members.items.size(); ++i) {
     Values inputs{made, e.cast(e.as_tensor(members.items[i], "a"), made.dtype)};
-    if (a) inputs.push_back(e.build.integer(static_cast<std::int64_t>(i)));  // in front
+    if (a) inputs.push_back(e.build.integer(static_cast<std::int64_t>(i)));  // inserts in front
     made = e.node("SequenceInsert", inputs);
   }
   e.give_operand(0, {Sequence{made}});

@@ -5,7 +5,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-// int[]: what is known stays a number.
+// int[]: known sizes stay numbers.
 void give_sizes(Emission& e, std::string_view tensor) {
   const Value sizes = e.shape_of(tensor);
   const Shape* shape = known_shape(e, tensor);

@@ -12,9 +12,9 @@ const Shape* known_shape(const Emission& e, std::string_view tensor);
 const Shape* known_output_shape(const Emission& e, std::size_t output = 0);
 std::optional<Ints> numbers_of(const Shape& shape);
 bool all_zero(const Ints& ints);
-// A size of which 0 can't be ruled out.
+// A size that may be 0.
 bool may_be_zero(const Dim& dim);
-bool has_no_elements(const Shape& shape);  // for certain
+bool has_no_elements(const Shape& shape);  // false if not known
 
 // An int argument, or a tensor in its place: as an i64 vector of one, or without dimensions.
 Value int_value(Emission& e, std::string_view argument);
@@ -24,9 +24,9 @@ Value int_scalar(Emission& e, std::string_view argument);
 Value sum(Emission& e, const Value& a, const Value& b);
 Value difference(Emission& e, const Value& a, const Value& b);
 Value product(Emission& e, const Value& a, const Value& b);
-Value quotient(Emission& e, const Value& a, const Value& b);         // both at least 0, b above
+Value quotient(Emission& e, const Value& a, const Value& b);         // neither is negative, and b isn't 0
 Value product_of(Emission& e, const Values& factors);                // 1 if there are none; each an i64 vector of one
-Value sizes_of(Emission& e, const Value& tensor);                    // its shape when the model runs
+Value sizes_of(Emission& e, const Value& tensor);                    // shape at run time
 Value size_at(Emission& e, const Value& tensor, std::int64_t axis);  // i64 vector of one
 
 // 0, 1, … count − 1 as an i64 vector; `count` is an i64 vector of one.
@@ -43,7 +43,7 @@ Value wrapped_if_needed(Emission& e, const Value& positions, const Value& size);
 
 // Reshapes to `to` by constants if that is enough, else to the sizes that `sizes` computes. A null shape has an unknown rank.
 Value reshape_to(Emission& e, const Value& value, const Shape* from, const Shape* to, const std::function<Value()>& sizes);
-// To the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size of that place, −1 is what is left.
+// Reshapes to the sizes in `parts`, i64 vectors of one. A constant 0 keeps the size at its index, −1 is inferred.
 Value reshape_parts(Emission& e, const Value& value, const Values& parts);
 // The parts as one vector; neighbouring constants become one.
 Value joined(Emission& e, const Values& parts);

@@ -79,7 +79,7 @@ void narrow(Emission& e) {
   e.give(sliced(e, self, axis, first, sum(e, first, length)));
 }
 
-// ---- Parts replaced: what is before, the new part, what is after
+// ---- Parts replaced: the part before, the new part, the part after
 
 Value around(Emission& e, std::int64_t axis, const Value& part, const Value& start, const Value& end) {
   const Value self = e.tensor("self");
@@ -163,7 +163,7 @@ void slice_scatter(Emission& e) {
   } else if (first && last && (first->front() < 0) == (last->front() < 0)) {
     end = e.integers({std::max(first->front(), last->front())});
   } else if (!(first && first->front() == 0) && !(last && last->front() == to_end)) {
-    // Which of the bounds comes first depends on the size: the part begins behind what is kept before it.
+    // Which of the bounds is smaller depends on the size: the part begins after the kept part before it.
     const Value before = sliced(e, e.tensor("self"), axis, e.integers({0}), start);
     start = size_at(e, before, axis);
     end = sum(e, start, size_at(e, e.tensor("src"), axis));
@@ -187,8 +187,8 @@ void give_at(Emission& e, const Ints& positions, std::string_view source) {
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
 }
 
-// For unknown sizes: each row (above the main diagonal; below it each column) holds its element of the diagonal everywhere,
-// and a mask chooses the place.
+// For unknown sizes: each row (each column if it is below the main diagonal) is filled with its element of the diagonal,
+// and a mask selects the position.
 void scatter_by_mask(Emission& e, std::int64_t a, std::int64_t b, std::int64_t offset) {
   const std::int64_t rank = e.rank("self");
   Ints order;

@@ -1,5 +1,6 @@
-// The gamma function's logarithm and its derivatives, and Hurwitz's zeta function, all in double precision. PyTorch's formulas,
-// but for loops up to a bound: those have a fixed number of terms here. Source: ATen/native/Math.h, and the Cephes Math Library.
+// The gamma function's logarithm and its derivatives, and Hurwitz's zeta function, all in double precision. PyTorch's
+// formulas, except that its loops up to a bound have a fixed number of terms here. Source: ATen/native/Math.h, and the Cephes
+// Math Library.
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -59,7 +60,7 @@ Value digamma_of(Emission& e, const Value& x) {
   const Value below = sum_from(e, y, 1, 9, [&](const Value& each) { return node(e, "Reciprocal", each); });
   const Value inverse = node(e, "Reciprocal", far), z = multiply(e, inverse, inverse);
   const Value rest = add(e, times(e, inverse, 0.5), multiply(e, z, polynomial(e, z, series)));
-  const Value sum = add(e, below, node(e, "Reciprocal", y));  // for -0, too
+  const Value sum = add(e, below, node(e, "Reciprocal", y));  // 1/y is added apart: y may be -0
   const Value positive = subtract(e, subtract(e, node(e, "Log", far), rest), sum);
   const Value off = off_integer(e, x), angle = times(e, off, pi);
   const Value cotangent = divide(e, node(e, "Cos", angle), node(e, "Sin", angle));

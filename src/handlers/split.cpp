@@ -73,7 +73,7 @@ Value cut(Emission& e, const Value& value, std::int64_t axis, const Value& lengt
   });
 }
 
-// PyTorch cuts what is empty, too: into pieces without elements.
+// PyTorch splits an empty dimension, too: into pieces without elements.
 Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const Value& pieces_of_nothing) {
   const Value nothing = e.integers({0}), empty = e.cast(e.node("Equal", {size, nothing}), DType::i64);
   const Value by = maximum(e, step, e.integers({1})), end = sum(e, size, product(e, empty, pieces_of_nothing));
@@ -81,7 +81,7 @@ Value lengths_of_steps(Emission& e, const Value& size, const Value& step, const 
   return maximum(e, minimum(e, difference(e, size, starts), by), nothing);
 }
 
-// Pieces of `step`, the last one what is left.
+// Pieces of `step` elements; the last one has the rest.
 void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::function<Value()>& step,
                 const std::function<Value()>& pieces_of_nothing) {
   const auto sizes = piece_sizes(e, axis);
@@ -89,7 +89,7 @@ void give_steps(Emission& e, const Value& value, std::int64_t axis, const std::f
     if (may_be_zero(e.shape("self")[static_cast<std::size_t>(axis)]) || one_by_one(e))
       return e.give_operand(
           0, {Sequence{cut(e, value, axis, lengths_of_steps(e, e.size_of("self", axis), step(), pieces_of_nothing()))}});
-    const Value each = e.build.squeeze(step(), {0});  // a vector would be the sizes of all pieces
+    const Value each = e.build.squeeze(step(), {0});  // Split reads a vector as the sizes of all pieces
     return e.give_operand(0, {Sequence{e.node("SplitToSequence", {value, each}, {{"axis", axis}}, value.dtype)}});
   }
   if (auto pieces = split_pieces(e, value, axis, *sizes)) return e.give_list(0, *pieces);
@@ -159,7 +159,7 @@ void give_places(Emission& e, std::int64_t axis, const Value& places, std::size_
   e.give_list(0, pieces_between(e, e.tensor("self"), axis, bounds));
 }
 
-// Into as many parts as a tensor says when the model runs: a sequence.
+// Splits into a number of parts that a tensor holds at run time: a sequence.
 void give_counted(Emission& e, std::int64_t axis) {
   const Value count = e.build.reshape(e.tensor("tensor_indices_or_sections", DType::i64), {});
   const Value size = e.build.squeeze(e.size_of("self", axis), {0});

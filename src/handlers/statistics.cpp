@@ -35,7 +35,7 @@ Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t ax
     const Value middle =
         known ? e.integers({(*known + 1) / 2}) : e.node("Div", {e.node("Add", {size, e.integers({1})}), e.integers({2})});
     Ordered lower = first_in_order(e, x, dims, axis, middle, SortOrder::upwards);
-    if (dims.size() == 1 && may_be_empty(dims, {0})) {  // for no elements: the processor's cast of NaN
+    if (dims.size() == 1 && may_be_empty(dims, {0})) {  // without elements the result is the processor's cast of NaN
       const bool wide = x.dtype == DType::i64 || x.dtype == DType::i32;
       const std::int64_t least =
           x.dtype == DType::i64 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int32_t>::min();
@@ -45,7 +45,7 @@ Chosen median_of(Emission& e, const Value& x, const Shape& dims, std::int64_t ax
     return {part(e, lower.values, axis, -1, to_end), part(e, lower.indices, axis, -1, to_end)};
   }
   Ordered sorted = first_in_order(e, x, dims, axis, all, SortOrder::upwards);
-  if (dims.size() == 1 && may_be_empty(dims, {0})) {  // for no elements it is NaN
+  if (dims.size() == 1 && may_be_empty(dims, {0})) {  // without elements the result is NaN
     sorted.values = e.build.concat({sorted.values, e.build.reshape(e.scalar(x.dtype, std::nan("")), {1})}, 0);
     sorted.indices = e.build.concat({sorted.indices, e.integers({0})}, 0);
   }
@@ -203,7 +203,7 @@ void bincount(Emission& e) {
   const auto count = [&](const Value& all) {
     return e.node("Add", {e.node("ReduceMax", {all}, {{"axes", Ints{0}}, {"keepdims", 1}}), e.integers({1})});
   };
-  // OneHot wants a class: of no elements there is none.
+  // OneHot requires a class, and without elements there is none.
   const bool empty = may_be_empty(e.shape("self"), {0});
   const Value depth = count(e.build.concat(empty ? Values{x, least, e.integers({0})} : Values{x, least}, 0));
   const auto give = [&](const Value& counts) {
@@ -263,7 +263,7 @@ Value covariance(Emission& e) {
 
 void cov(Emission& e) {
   const Value made = covariance(e);
-  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);  // a number for one variable
+  e.give(e.output_rank() == 0 ? e.build.reshape(made, {}) : made);  // a scalar for one variable
 }
 
 void corrcoef(Emission& e) {

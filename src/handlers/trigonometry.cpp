@@ -51,7 +51,7 @@ void radians(Emission& e) {
 
 }  // namespace
 
-// The quotient is taken in double, where neither 0 nor infinity need to be divided.
+// The quotient is computed in double, with operands clamped so that neither 0 nor infinity is divided.
 Value angle_of(Emission& e, const Value& y, const Value& x) {
   const Value left = is_negative(e, x), down = is_negative(e, y);
   const Value y64 = e.cast(y, DType::f64), x64 = e.cast(x, DType::f64);

@@ -1,4 +1,4 @@
-// Angles, for whoever needs them as values.
+// Angles as values, for several handlers.
 #pragma once
 
 #include "handlers/emission.h"

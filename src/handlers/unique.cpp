@@ -25,7 +25,7 @@ Value starts_of_runs(Emission& e, const Value& x, std::int64_t rank) {
 
 struct Runs {
   Value places, number, counts;
-};  // where they start; of each element; how long they are
+};  // start of each run; run of each element; length of each run
 
 Runs runs_of(Emission& e, const Value& x, std::int64_t rank) {
   const Value starts = starts_of_runs(e, x, rank);

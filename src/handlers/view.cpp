@@ -45,7 +45,7 @@ void flatten(Emission& e) {
   if (const auto* to = known_output_shape(e); !to || (e.call.rank("self") == 0))
     return e.give(e.build.reshape(e.tensor("self"), {-1}));
   const std::int64_t first = e.axis("start_dim"), last = e.axis("end_dim");
-  give_reshaped(e, [&] {  // beside a size of 0, Reshape can't find out another one
+  give_reshaped(e, [&] {  // Reshape can't infer a size if another one is 0
     Values merged;
     for (std::int64_t axis = first; axis <= last; ++axis) merged.push_back(e.size_of("self", axis));
     return sizes_around(e, first, product_of(e, merged), last + 1);
@@ -202,7 +202,7 @@ void movedim(Emission& e) {
 
 // ---- Windows
 
-// Where each window begins, and what is in it.
+// Start and contents of each window.
 Value window_positions(Emission& e, std::int64_t axis, std::int64_t size, std::int64_t step) {
   if (const auto whole = e.size("self", axis)) {
     Ints positions;

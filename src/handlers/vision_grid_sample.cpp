@@ -7,7 +7,7 @@
 namespace compatcheck::handlers {
 namespace {
 
-constexpr double beyond = 10;  // from -1 to 1 lies the picture: from here on no mode reaches it, of whatever size it is
+constexpr double beyond = 10;  // the image lies in [-1, 1]: beyond this no mode reads a cell of it, whatever its size
 
 // PyTorch reflects a place and then looks for the nearest cell, GridSample the other way round: halfway between cells they
 // differ.
@@ -72,8 +72,8 @@ class Sampling {
         padding_(static_cast<Padding>(e.integer("padding_mode"))),
         aligned_(e.boolean("align_corners")) {}
 
-  // Rows of channels, gathered by their number and weighted: first a dimension for each of the picture's, which counts the cells
-  // that a place reads, then those of the grid, the channels last.
+  // Gathers rows of channels and weights them. Dimensions: first, for each of the image's dimensions, one that counts the cells
+  // that a position reads; then those of the grid; the channels last.
   Value sampled() {
     Value inside, index, weight;
     for (std::int64_t dim = 0; dim < dims_; ++dim) {

@@ -17,16 +17,16 @@ struct Windows {
 
   std::size_t dims() const { return kernel.size(); }
   std::int64_t extent(std::size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
-  Ints pads() const;  // as ONNX orders them
+  Ints pads() const;  // in ONNX's order
 };
 
-// Refusal where a size or a step is none.
+// Throws Refusal for sizes and steps that PyTorch doesn't support.
 void demand_possible(const Windows& windows);
 
 // A tensor of `dims` dimensions to slide over behind (batch, channels); the batch may be missing.
 struct Batched {
   Value value;
-  Shape shape;  // with the batch
+  Shape shape;  // shape with the batch dimension
   bool added = false;
 
   Shape spatial() const { return {shape.begin() + 2, shape.end()}; }

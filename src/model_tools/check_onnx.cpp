@@ -196,7 +196,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
   auto skeleton = onnx_file::Skeleton::read(file, watch);
   onnx_file::check_valid(skeleton.model);
   const ::onnx::ModelProto model = onnx_file::with_types(skeleton.model);
-  Report report = failure_report(path.string(), UsageError(""));  // for what it says of the tool
+  Report report = failure_report(path.string(), UsageError(""));  // fills in the tool
   report.error.reset();
   report.exit_code = exit_passed;
   report.model = model_info(model, path, file->size());

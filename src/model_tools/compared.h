@@ -20,10 +20,10 @@ struct ComparedFinding {
 
 struct Compared {
   std::string path;
-  std::optional<int> opset;  // of a report
+  std::optional<int> opset;  // set for a report
   std::vector<std::pair<std::string, std::string>> properties;
   std::map<std::string, std::uint64_t> operators;
-  std::map<std::pair<std::string, std::string>, ComparedFinding> findings;  // by rule and operator
+  std::map<std::pair<std::string, std::string>, ComparedFinding> findings;  // keyed by rule and operator
 };
 
 Compared compared(const Report& report);

@@ -10,9 +10,9 @@
 namespace compatcheck::model_tools {
 
 struct Cut {
-  std::vector<bool> nodes;  // of the graph: whether `to` needs them
+  std::vector<bool> nodes;  // for each node of the graph: whether `to` needs it
   std::unordered_set<std::string> initializers;
-  std::vector<std::string> unread;  // of `from`: what nothing on the way reads
+  std::vector<std::string> unread;  // values of `from` that no kept node reads
 };
 
 // From `to` back to `from`. Throws UsageError naming the inputs of the model that `to` needs and `from` lacks, ModelError for a

@@ -24,8 +24,8 @@ enum class Kind : std::uint8_t { report, onnx, torchscript };
 
 struct DiffSide {
   Kind kind = Kind::torchscript;
-  std::vector<Compared> models;  // empty, until it is checked, of TorchScript
-  std::optional<Model> model{};  // of TorchScript
+  std::vector<Compared> models;  // TorchScript: empty until it is checked
+  std::optional<Model> model{};  // set for TorchScript
 };
 
 Kind kind_of(const files::InputFile& file, const std::filesystem::path& path) {
@@ -61,7 +61,7 @@ Compared read_onnx(const std::filesystem::path& path, const DiffOptions& options
   });
 }
 
-// A TorchScript model is checked where the other side says, so that like is compared with like.
+// A TorchScript model is checked at the opsets of the other side, so that like is compared with like.
 void complete(DiffSide& side, const DiffSide& other, const std::filesystem::path& path, const DiffOptions& options) {
   if (side.kind == Kind::onnx) side.models = {read_onnx(path, options)};
   if (side.kind != Kind::torchscript) return;
@@ -147,7 +147,7 @@ ModelDifference compare_models(const Compared* before, const Compared* after, bo
   return made;
 }
 
-// By path and opset; what is left in order where both have the same opsets one after the other: the same models in another
+// Pairs by path and opset; the rest in order if both sides have the same sequence of opsets: the same models in another
 // folder.
 std::vector<std::pair<const Compared*, const Compared*>> pair_models(const DiffSide& before, const DiffSide& after) {
   if (before.models.size() == 1 && after.models.size() == 1) return {{&before.models[0], &after.models[0]}};

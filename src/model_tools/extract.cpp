@@ -56,7 +56,7 @@ Names resolve(const GraphIndex& graph, const Names& given, CutSide side, const c
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   };
   for (const std::string& name : given) {
-    // An output is called as the module that gives it; nothing begins at an output.
+    // An output is named after the module that makes it; a cut can't begin at an output.
     const bool module = side == CutSide::from && graph.is_output(name) && !graph.is_input(name) && !graph.nodes_of(name).empty();
     if (graph.is_value(name) && !module) {
       add(name);

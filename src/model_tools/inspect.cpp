@@ -10,14 +10,14 @@
 namespace compatcheck {
 namespace {
 
-// A file that is called so is read as such, and what is wrong with it said in ONNX's words.
+// A file with ONNX's ending is read as ONNX, and errors describe it as such.
 bool is_onnx(const files::InputFile& file, const std::filesystem::path& path) {
   return path.extension() == ".onnx" || frontend::recognise(file, path).format == frontend::Format::onnx;
 }
 
 using InputFilePtr = std::shared_ptr<const files::InputFile>;
 
-// Nullopt for what isn't ONNX.
+// Nullopt for a file that isn't ONNX.
 std::optional<Inspection> if_onnx(const InputFilePtr& file, const std::filesystem::path& path, const std::string& name,
                                   const InspectOptions& options) {
   return files::naming(name, [&]() -> std::optional<Inspection> {

@@ -20,8 +20,8 @@ namespace {
 
 using namespace onnx_file;
 
-constexpr std::uint64_t most_values = 16;       // of a tensor, that are shown
-constexpr std::uint64_t most_listed = 500'000;  // a report of as many takes 1 GB
+constexpr std::uint64_t most_values = 16;       // values of a tensor to list
+constexpr std::uint64_t most_listed = 500'000;  // a report of as many uses 1 GB
 
 using Attribute = ::onnx::AttributeProto;
 using Types = std::map<std::string, TensorInfo>;
@@ -65,7 +65,7 @@ std::string_view type_name(Attribute::AttributeType type) {
   }
 }
 
-// IR version 1 had no types of attributes: the field that is there tells.
+// IR version 1 had no attribute types: the field that is set determines the type.
 Attribute::AttributeType attribute_type(const Attribute& attribute) {
   if (attribute.type() != Attribute::UNDEFINED) return attribute.type();
   if (attribute.has_f()) return Attribute::FLOAT;
@@ -124,7 +124,7 @@ class Walk {
     onnx.training_graphs = static_cast<std::uint64_t>(model.training_info_size());
   }
 
-  // Initializers that are inputs too are defaults: told of as initializers alone.
+  // Initializers that are also inputs are defaults: they are listed as initializers only.
   void inputs_and_outputs(const ::onnx::GraphProto& graph) {
     std::set<std::string> initializers;
     for (const auto& tensor : graph.initializer()) initializers.insert(tensor.name());
@@ -166,7 +166,7 @@ class Walk {
       const std::string inside =
           (scope.empty() ? "" : scope + "/") + (node.name().empty() ? op + "#" + std::to_string(index) : node.name());
       for (const auto& attribute : node.attribute()) {
-        AttributeContents told = this->attribute(attribute, inside);  // also where it isn't shown: bodies are walked
+        AttributeContents told = this->attribute(attribute, inside);  // even if not listed: bodies are walked
         if (!taken) continue;
         count_listed();
         found_.node_list[at].attributes.push_back(std::move(told));

@@ -60,7 +60,7 @@ void add_tensors(const ir::Program& program, const files::InputFile* file, bool 
 std::string signature(const std::string& method, const ir::Function& function) {
   std::string text = method + "(";
   bool first = true;
-  for (std::size_t i = 1; i < function.parameters.size(); ++i) {  // after self
+  for (std::size_t i = 1; i < function.parameters.size(); ++i) {  // skips self
     const auto& parameter = function.parameters[i];
     text += (first ? "" : ", ") + parameter.name + (parameter.type ? ": " + ir::to_string(*parameter.type) : "");
     first = false;

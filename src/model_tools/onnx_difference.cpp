@@ -119,7 +119,7 @@ class Comparing {
     try {
       change.changed = std::max(change.changed, differing_elements(was, is));
     } catch (const ModelError& error) {
-      watch_.look();  // what ended the call isn't told of the tensor
+      watch_.look();  // throws if the time limit or a cancellation ended the call
       change.problem = error.what();
     }
   }
@@ -226,7 +226,7 @@ class Comparing {
   void functions(const auto& was, const auto& is) {
     const std::array by_name{+[](const ::onnx::FunctionProto& function) { return title_of(function); }};
     for (const auto& [a, b] : pair_by_keys(was, is, by_name)) {
-      if (!a || !b) continue;  // told as properties of the model
+      if (!a || !b) continue;  // listed as properties of the model
       const std::string title = title_of(*b);
       note(made_.properties, title + ": inputs", joined(a->input()), joined(b->input()));
       note(made_.properties, title + ": outputs", joined(a->output()), joined(b->output()));
@@ -238,7 +238,7 @@ class Comparing {
     }
   }
 
-  // Without what was compared otherwise: how elements are stored.
+  // Without the elements of tensors, which are compared separately.
   static std::string bare(const ::onnx::ModelProto& model) {
     ::onnx::ModelProto copy = model;
     for_each_tensor(copy, [](TensorProto& tensor) {

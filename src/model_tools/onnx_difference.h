@@ -13,12 +13,12 @@ namespace compatcheck::model_tools {
 struct InnerDifference {
   std::vector<NodeChange> nodes;
   std::vector<WeightChange> weights;
-  std::vector<PropertyChange> properties;  // of local functions
-  bool elsewhere = false;                  // the files differ in something that is told by none of these
+  std::vector<PropertyChange> properties;  // changes of local functions
+  bool elsewhere = false;                  // the files differ in something that none of these covers
 };
 
-// Nodes belong together by their names, or else by what they give; weights by their names; both in the same graph, body or
-// function. Throws ModelError, naming the file, for what can't be read.
+// Nodes are matched by name, or else by output; weights by name; both within the same graph, body or function. Throws
+// ModelError, naming the file, for a file that can't be read.
 InnerDifference compare_onnx(const std::filesystem::path& before, const std::filesystem::path& after, const ir::Watch& watch);
 
 }  // namespace compatcheck::model_tools

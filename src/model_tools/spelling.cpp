@@ -11,8 +11,8 @@
 namespace compatcheck::model_tools {
 namespace {
 
-constexpr int most_items = 12;             // of a list, that are spelled
-constexpr std::uint64_t few_elements = 8;  // of a tensor
+constexpr int most_items = 12;             // items of a list to spell
+constexpr std::uint64_t few_elements = 8;  // largest tensor to spell with values
 
 std::string text_of(const Scalar& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return '"' + *text + '"';

@@ -58,7 +58,7 @@ WeightChange compare_weights(const std::string& name, const ir::TensorView* was,
     change.changed = onnx_file::differing(a, b, static_cast<unsigned>(8 * ir::element_bytes(is->dtype)), watch);
     if (!same_scale(*was, *is)) change.changed = change.elements;
   } catch (const ModelError& error) {
-    watch.look();  // what ended the call isn't told of the tensor
+    watch.look();  // throws if the time limit or a cancellation ended the call
     change.problem = error.what();
   }
   return change;

@@ -7,7 +7,7 @@
 
 namespace compatcheck::model_tools {
 
-// Adds to `made` what the models' reports don't tell.
+// Adds differences to `made` that the models' reports don't show.
 void compare_torchscript(const Model::State& before, const Model::State& after, const ir::Watch& watch, ModelDifference& made);
 
 }  // namespace compatcheck::model_tools

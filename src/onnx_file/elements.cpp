@@ -229,7 +229,7 @@ bool each_element(const ::onnx::TensorProto& tensor, const FarElements* far, con
   });
 }
 
-// Where several elements share an int32, it isn't told apart here.
+// Elements that share an int32 aren't unpacked here.
 bool is_packed_in_ints(const ::onnx::TensorProto& tensor, const FarElements* far) {
   return bits_of(tensor.data_type()) < 8 && !(far ? far->field == raw_data : tensor.has_raw_data());
 }

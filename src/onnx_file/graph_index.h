@@ -37,7 +37,7 @@ class GraphIndex {
   bool is_initializer(const std::string& value) const { return initializers_.contains(value); }
   bool is_input(const std::string& value) const {
     return inputs_.contains(value);
-  }  // also of an initializer that is an input too
+  }  // true for an initializer that is an input, too
   bool is_output(const std::string& value) const { return outputs_.contains(value); }
   bool is_value(const std::string& value) const { return is_input(value) || is_initializer(value) || producer(value); }
   // Whether it depends on an input; what doesn't is the same in every run.
@@ -49,8 +49,8 @@ class GraphIndex {
   // Nodes of a module ("encoder.layer.0"), or the node of that name; empty: there is none. "/encoder/layer.0/MatMul" is in
   // "encoder.layer.0".
   std::vector<std::size_t> nodes_of(const std::string& module) const;
-  std::vector<std::string> read_by(const std::vector<std::size_t>& nodes) const;   // that vary and that others give
-  std::vector<std::string> given_by(const std::vector<std::size_t>& nodes) const;  // that others, or the model's outputs, read
+  std::vector<std::string> read_by(const std::vector<std::size_t>& nodes) const;   // variable values from elsewhere
+  std::vector<std::string> given_by(const std::vector<std::size_t>& nodes) const;  // read by others or the model's outputs
   std::vector<std::string> modules() const;
   // The name of the node in whose body a value lies; nullopt: in none.
   std::optional<std::string> body_of(const std::string& value) const;

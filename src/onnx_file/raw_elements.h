@@ -30,19 +30,19 @@ class RawElements {
   // another tensor.
   RawElements(const ir::TensorView& tensor, const std::shared_ptr<const files::InputFile>& file);
 
-  // Fewer bytes than asked for only at the end. Throws ModelError where the file ends.
+  // Returns fewer bytes than requested only at the end. Throws ModelError if the file ends early.
   std::size_t read(std::span<std::uint8_t> into);
 
  private:
   void decode_more();
 
-  std::uint64_t left_ = 0;  // bytes that dtype and shape say, and that weren't read yet
+  std::uint64_t left_ = 0;  // unread bytes of those that dtype and shape require
   unsigned element_bytes_ = 1;
   FarElements far_;
-  bool varints_ = false;     // in `far_`
-  std::uint64_t value_ = 0;  // of a varint that a piece cuts
+  bool varints_ = false;     // far_ contains varints
+  std::uint64_t value_ = 0;  // bits so far of a varint that continues in the next piece
   int shift_ = 0;
-  std::string ready_;  // read or carried, and not given yet
+  std::string ready_;  // bytes read or carried over, not returned yet
   std::size_t given_ = 0;
 };
 

@@ -15,7 +15,7 @@ void Scopes::add(const ::onnx::GraphProto& graph, const Scope* around, const ::o
     if (!first && !(other->second && !other->second->scope->around)) other->second = nullptr;
   };
   for (const auto& tensor : graph.initializer())
-    note(tensor.name(), {.initializer = &tensor});  // before inputs, whose defaults they are
+    note(tensor.name(), {.initializer = &tensor});  // before the inputs that have them as defaults
   for (const auto& tensor : graph.sparse_initializer()) note(tensor.values().name(), {.sparse_initializer = &tensor});
   for (const auto& input : graph.input()) note(input.name(), {});
   for (const auto& node : graph.node())

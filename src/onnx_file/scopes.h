@@ -11,7 +11,7 @@ namespace compatcheck::onnx_file {
 
 struct Scope;
 
-// One of the pointers says what gives the name; none: the graph is given it.
+// One of the pointers is what provides the name; none: it is an input of the graph.
 struct Origin {
   const Scope* scope = nullptr;
   const ::onnx::NodeProto* node = nullptr;
@@ -26,7 +26,7 @@ struct Origin {
 struct Scope {
   const ::onnx::GraphProto* graph = nullptr;
   const Scope* around = nullptr;             // null: the model's graph
-  const ::onnx::NodeProto* owner = nullptr;  // whose body it is
+  const ::onnx::NodeProto* owner = nullptr;  // node that has this body
   std::unordered_map<std::string, Origin> names{};
 };
 

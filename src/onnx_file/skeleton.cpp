@@ -26,7 +26,7 @@ using onnx::put_varint;
 constexpr std::uint64_t near_bytes = 1024;  // elements up to this stay in the message: shapes, scales, axes
 constexpr std::uint64_t most_memory = 512 << 20;
 constexpr int deepest_nesting = 90;  // messages in messages; protobuf reads 100
-// A field that no TensorProto has: the number of its FarElements. What a file has there is dropped.
+// A field that TensorProto doesn't have: the number of its FarElements. If a file has it, it is dropped.
 constexpr std::uint32_t marker = 536870911;
 
 // Returns the message type of a field, if the field holds a message.
@@ -57,7 +57,7 @@ class Memory {
 
   void add_field(const Descriptor& type, const WireField& field) {
     const FieldDescriptor* known = type.FindFieldByNumber(static_cast<int>(field.field));
-    const bool numbers = known && known->is_packable() && field.wire == wire_bytes;  // of a byte each, at the least
+    const bool numbers = known && known->is_packable() && field.wire == wire_bytes;  // each takes at least one byte
     add(numbers ? field.bytes * sizeof(std::int64_t) : sizeof(std::string) + allocation + field.bytes);
   }
 
@@ -133,7 +133,7 @@ class Collapse {
       if (!holds_elements(field.field)) continue;
       if (field.wire != wire_bytes || (elements.field != 0 && elements.field != field.field)) return {};
       elements.field = field.field;
-      if (field.field == raw_data) elements.parts.clear();  // of several the last holds
+      if (field.field == raw_data) elements.parts.clear();  // the last one counts
       elements.parts.push_back({field.at, field.bytes});
     }
     return elements;

@@ -22,8 +22,8 @@ struct FarElements {
     std::uint64_t at = 0, bytes = 0;
   };
   std::shared_ptr<const files::InputFile> file;
-  std::uint32_t field = 0;  // of TensorProto, in whose encoding they are: raw_data, float_data …
-  std::vector<Part> parts;  // one after the other
+  std::uint32_t field = 0;  // field of TensorProto that defines their encoding: raw_data, float_data …
+  std::vector<Part> parts;  // in order
 
   std::uint64_t bytes() const;
 };
@@ -41,8 +41,8 @@ enum TensorField : std::uint32_t {
 
 class Skeleton {
  public:
-  // Throws ModelError, without the file's name, for what is no model, is damaged, nested too deeply, or takes too much memory
-  // without its weights.
+  // Throws ModelError, without the file's name, for a file that isn't a model, is damaged, nested too deeply, or uses too much
+  // memory without its weights.
   static Skeleton read(std::shared_ptr<const files::InputFile> file, const ir::Watch& watch);
   // Returns a skeleton of messages copied from this one's; their elements stay where they are.
   Skeleton with(::onnx::ModelProto copied) const;

@@ -124,7 +124,7 @@ void ValueTypes::infer() {
     ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
                                          ::onnx::ShapeInferenceOptions(false, 0, true));
   } catch (const std::exception&) {
-    return;  // the checker says what is wrong
+    return;  // the checker reports what is wrong
   }
   merge(model_.graph(), inferred.graph());
 }
@@ -134,7 +134,7 @@ void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto
   for (const auto* values : {&inferred.value_info(), &inferred.output()})
     for (const auto& value : *values)
       if (auto& known = types[value.name()]; value.has_type() && !is_whole(known)) known = value.type();
-  std::vector<const ::onnx::GraphProto*> bodies, inferred_bodies;  // as many: inference adds types alone
+  std::vector<const ::onnx::GraphProto*> bodies, inferred_bodies;  // same number of each: inference only adds types
   for (const auto& node : graph.node()) for_each_body(node, [&](const ::onnx::GraphProto& body) { bodies.push_back(&body); });
   for (const auto& node : inferred.node())
     for_each_body(node, [&](const ::onnx::GraphProto& body) { inferred_bodies.push_back(&body); });

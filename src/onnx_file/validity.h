@@ -8,11 +8,11 @@
 
 namespace compatcheck::onnx_file {
 
-// onnx's checker. Elements that aren't in the message are taken for good: their places were looked at. Throws ModelError with its
-// words.
+// Runs onnx's checker. Elements outside of the message are assumed to be valid: their places were checked. Throws ModelError
+// with the checker's message.
 void check_valid(const ::onnx::ModelProto& model);
 
-// Types of values, as the model says them and as ONNX's inference finds them; what contradicts itself has none.
+// Types of values, as stated in the model and found by ONNX's inference; a value with contradicting types has none.
 class ValueTypes {
  public:
   // The model must outlive it, unchanged while it is asked.

@@ -1,4 +1,4 @@
-// Walks protobuf's encoding in a file, without reading what it passes over.
+// Walks protobuf's encoding in a file, without reading the contents that it skips.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace compatcheck::onnx_file {
 struct WireField {
   std::uint32_t field = 0, wire = 0;
   std::uint64_t number = 0, at = 0, bytes = 0;
-  std::uint64_t begin = 0, end = 0;  // with its head
+  std::uint64_t begin = 0, end = 0;  // whole field, including its head
 };
 inline constexpr std::uint32_t wire_varint = 0, wire_bytes = 2;
 
@@ -21,7 +21,7 @@ class WireReader {
  public:
   explicit WireReader(const files::InputFile& file) : file_(file) {}
 
-  // The field at `at` of a message that ends at `end`. Throws ModelError for what no message holds, with the place.
+  // The field at `at` of a message that ends at `end`. Throws ModelError, with the offset, for an invalid field.
   WireField field(std::uint64_t at, std::uint64_t end);
   void copy(std::uint64_t at, std::uint64_t bytes, std::string& onto);
 

@@ -173,7 +173,7 @@ class Writing {
   const std::filesystem::path file_, data_file_;
   ExternalData external_data_;
   const RunOptions& run_;
-  std::vector<std::pair<::onnx::TensorProto*, FarElements>> apart_;  // into the file of data
+  std::vector<std::pair<::onnx::TensorProto*, FarElements>> apart_;  // tensors that go to the data file
   std::uint64_t done_ = 0, total_ = 0;
   Written written_;
 };

@@ -38,8 +38,8 @@ std::string rule_page(const analysis::Rule& rule, const ReferenceOptions& option
 }
 
 struct Explained {
-  std::string name;                    // full
-  const OperatorRows* rows = nullptr;  // after alias and in-place rules; null if there is none
+  std::string name;                    // full name
+  const OperatorRows* rows = nullptr;  // found after alias and in-place rules; null if there is none
   mapping::Validity valid;
   std::vector<std::string> schemas;
 };

@@ -10,13 +10,13 @@
 namespace compatcheck {
 namespace {
 
-// Takes the engine profiles out of `files`, and tells what is wrong in them.
+// Removes the engine profiles from `files`, and returns their defects.
 std::vector<TableDefect> profile_defects(std::vector<std::filesystem::path>& files) {
   std::vector<TableDefect> defects;
   std::erase_if(files, [&](const std::filesystem::path& file) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed))
-      return false;  // can be read once only; whoever reads tables says what is wrong with it
+      return false;  // can be read only once; the reader of tables reports what is wrong with it
     const std::string text = mapping::read_file(file);
     try {
       if (!engines::is_profile({text, file.string()})) return false;

@@ -19,7 +19,7 @@ bool known(const std::string& name, const lint::InForce& in_force) {
              mapping::Lookup::Status::unknown;
 }
 
-// Names that share a beginning or hold the word: what a slip or half a name most often means.
+// Names that share a beginning or contain the word: the likely intention behind a slip or half a name.
 std::vector<std::string> near(const std::string& name, const lint::InForce& in_force) {
   const std::string word = name.substr(name.rfind(':') + 1);
   std::vector<std::string> found;

@@ -25,7 +25,7 @@ struct Line {
   std::string when;
   int since = 0;
   std::optional<int> available_from;
-  bool verified = false;  // a handler, or the row alone, makes its nodes
+  bool verified = false;  // its nodes come from a handler, or from the row alone
 };
 
 std::string class_of(const Row& row) {

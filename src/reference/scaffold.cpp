@@ -11,7 +11,7 @@ namespace {
 
 // An operator, with the schema of one overload: the first that takes and gives tensors.
 struct ScaffoldSubject {
-  std::string name, key;  // the key has the overload, if one is asked for
+  std::string name, key;  // key: with the overload, if the name has one
   schema::Schema schema;
   bool known = false;  // somebody ships the schema
   bool has_facts = false;

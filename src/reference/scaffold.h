@@ -8,8 +8,8 @@
 
 namespace compatcheck::reference {
 
-// `name`: "relu", "aten::relu", or an operator that nobody knows, with its namespace. Throws UsageError for an ATen operator that
-// isn't there, and for what has no namespace.
+// `name`: "relu", "aten::relu", or an unknown operator with its namespace. Throws UsageError for an unknown ATen operator, and
+// for an unknown name without a namespace.
 std::string scaffold(const std::string& name, const ReferenceOptions& options, const lint::InForce& in_force);
 
 }  // namespace compatcheck::reference

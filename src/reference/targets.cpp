@@ -50,7 +50,7 @@ std::string pairs(const std::vector<std::pair<std::string, std::string>>& dtypes
   return mapping::joined(texts);
 }
 
-// "CC105" of the operators that it doesn't speak of, and so on: what a reader needs to judge the table below by.
+// Facts to judge the table below by: "CC105" for operators that the profile doesn't mention, and so on.
 std::vector<std::string> facts(const Profile& profile) {
   std::vector<std::string> lines{"version       " + profile.version,
                                  "source        " + profile.source,
@@ -156,7 +156,7 @@ std::optional<std::string> explain_target(const std::string& subject, const Refe
 std::vector<std::string> engine_names() {
   std::vector<std::string> names;
   for (const auto& one : engines::shipped())
-    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);  // a version each
+    if (names.empty() || names.back() != one.engine) names.emplace_back(one.engine);  // engines have one entry for each version
   return names;
 }
 

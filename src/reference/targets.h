@@ -8,8 +8,8 @@
 
 namespace compatcheck::reference {
 
-// "targets": all engines that are shipped; the name of one, perhaps with its version: what its profile says. nullopt for other
-// names.
+// "targets": all engines that are shipped; an engine's name, perhaps with its version: the contents of its profile. nullopt
+// for other names.
 std::optional<std::string> explain_target(const std::string& subject, const ReferenceOptions& options);
 
 }  // namespace compatcheck::reference

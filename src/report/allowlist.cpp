@@ -50,7 +50,7 @@ std::string allowlist(std::span<const Report> reports) {
   for (const Report& report : reports)
     for (const Finding& finding : report.findings) {
       if (!is_to_be_allowed(report, finding)) continue;
-      // CC006 is about an input, whichever operator asked for it first.
+      // CC006 is about an input, whichever operator required it first.
       Entry& entry = entries[{finding.id, finding.id == "CC006" ? "" : full_name(finding.op, finding.overload),
                               finding.target.value_or("")}];
       entry.nodes += finding.nodes;

@@ -1,4 +1,4 @@
-// The allow-list that would let what was found pass.
+// The allow-list that lets all findings pass.
 #pragma once
 
 #include <span>

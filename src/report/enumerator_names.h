@@ -19,7 +19,7 @@ std::string_view word(BaselineState state);
 std::string_view word(Support support);
 std::string_view word(GraphSummary::Outcome outcome);
 
-// The enumerator that a word spells. Enumerators count from 0, and none is without a word.
+// The enumerator with this word. Enumerators count from 0, and each has a word.
 template <class Enumerator>
 std::optional<Enumerator> spelled(std::string_view text) {
   for (std::uint8_t i = 0;; ++i) {

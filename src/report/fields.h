@@ -91,8 +91,7 @@ class FieldWriter {
   bool keeps_;
 };
 
-// Keys that this version doesn't know are passed over: a later one may have added them. Throws ModelError where something is
-// missing or wrong.
+// Unknown keys are ignored: a later version may have added them. Throws ModelError if something is missing or wrong.
 class FieldReader {
  public:
   static constexpr bool writes = false;
@@ -143,7 +142,7 @@ class FieldReader {
       value = from.boolean();
     } else if constexpr (std::same_as<T, std::int64_t>) {
       value = from.integer();
-    } else if constexpr (std::integral<T>) {  // a count, whether its type has a sign or not
+    } else if constexpr (std::integral<T>) {  // a count, signed or unsigned
       value = from.count<T>();
     } else if constexpr (std::same_as<T, double>) {
       value = from.number();

@@ -81,7 +81,7 @@ std::string github(std::span<const Report> reports, const RenderOptions& options
   SourceFiles files(options.source_root);
   Annotations errors("error"), warnings("warning"), notices("notice");
   for (const Part& part : parts_of(reports)) {
-    if (part.target) continue;  // its findings are the report's
+    if (part.target) continue;  // its findings are listed with the report
     const Report& report = *part.report;
     if (report.error)
       errors.add(annotation_place(files.place(report, nullptr), "not checked (" + part.name + ")"), *report.error);

@@ -8,7 +8,7 @@
 
 namespace compatcheck::report {
 
-// A finding of each module, but for suppressed ones: GitLab has no word for these.
+// One issue for each finding and module, except suppressed findings, which GitLab can't represent.
 std::string gitlab(std::span<const Report> reports, const RenderOptions& options);
 
 }  // namespace compatcheck::report

@@ -91,7 +91,7 @@ Json missing_rules() {
   return ids;
 }
 
-// The page with each @name@ that is given in its place; what is put in isn't looked through.
+// Replaces each given @name@ in the page; replacements aren't searched again.
 std::string filled(std::string_view page, std::span<const std::pair<std::string_view, std::string>> parts) {
   std::string text;
   while (!page.empty()) {

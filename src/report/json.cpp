@@ -263,7 +263,7 @@ std::string json(std::span<const Report> reports, bool as_list) {
 
 std::string json_lines(std::span<const Report> reports) {
   const auto line = [](const Json& json) { return json.dump(-1, ' ', false, replace_bad_utf8) + "\n"; };
-  if (reports.empty()) return line(list(reports));  // of a run without models: an empty file would be one that was cut short
+  if (reports.empty()) return line(list(reports));  // a run without models: an empty file would mean that it was cut short
   std::string lines;
   for (const auto& report : reports) lines += line(object(report));
   return lines;

@@ -18,7 +18,7 @@ struct Case {
   std::string name;
   std::string group;  // the operator's class
   std::vector<const Finding*> failures, skips, printed;
-  std::string failed{}, skipped{};  // what no finding says
+  std::string failed{}, skipped{};  // reasons that are not in a finding
   bool fails() const { return !failures.empty() || !failed.empty(); }
   bool is_skipped() const { return !fails() && (!skips.empty() || !skipped.empty()); }
 };
@@ -131,7 +131,7 @@ class Suite {
     for (const Finding* finding : each.skips)
       skips.push_back(finding->id + " is allowed: " + finding->suppressed->reason + " (" + finding->suppressed->source + ")");
     if (!each.skipped.empty()) skips.push_back(each.skipped);
-    for (std::size_t i = 0; i < skips.size(); ++i) {  // a case failed or was skipped, once
+    for (std::size_t i = 0; i < skips.size(); ++i) {  // a case fails or is skipped only once
       if (i == 0 && each.is_skipped())
         inner += "      <skipped message=\"" + xml(skips[i]) + "\"/>\n";
       else

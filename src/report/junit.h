@@ -8,8 +8,8 @@
 
 namespace compatcheck::report {
 
-// A suite for each opset of a model and each engine, a case for each operator. An error finding is a failure, a suppressed one
-// skips its operator; what is less is printed.
+// A suite for each opset of a model and each engine, a case for each operator. An error is a failure, a suppressed finding
+// skips its operator; lesser findings are printed.
 std::string junit(std::span<const Report> reports);
 
 }  // namespace compatcheck::report

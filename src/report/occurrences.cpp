@@ -61,7 +61,7 @@ std::string Fingerprints::of(const Part& part, const Occurrence& occurrence) {
   std::string key;
   for (const std::string& text : {finding.id, full_name(finding.op, finding.overload), occurrence.module,
                                   finding.target.value_or(""), part.report->model.path, opset})
-    key += std::to_string(text.size()) + ":" + text;  // no two lists of texts give the same
+    key += std::to_string(text.size()) + ":" + text;  // different lists of texts have different keys
   const int before = met_[key]++;
   if (before) key += "#" + std::to_string(before);
   files::Sha256 hash;

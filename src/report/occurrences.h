@@ -1,4 +1,4 @@
-// Reports taken apart as trackers of findings want them.
+// Divides reports into the parts that trackers of findings need.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ struct Part {
   const Report* report = nullptr;
   const TargetSummary* target = nullptr;
 
-  std::string name;           // of the model
-  bool has_siblings = false;  // other opsets of the model stand beside it
+  std::string name;           // name of the model
+  bool has_siblings = false;  // the model has reports at other opsets, too
 
   std::string title() const;  // "net.pt opset 17 tensorrt@10.15"
   bool has(const Finding& finding) const;
@@ -28,16 +28,16 @@ std::vector<Part> parts_of(std::span<const Report> reports);
 // The part of a finding about one module: it persists while node numbers and lines change with each edit of the model.
 struct Occurrence {
   const Finding* finding = nullptr;
-  std::size_t number = 0;  // of the finding, in its report
+  std::size_t number = 0;  // index of the finding in its report
   std::string module;
-  std::vector<const Site*> sites;  // none: it is about the model
+  std::vector<const Site*> sites;  // empty: the finding is about the whole model
   int nodes = 0;
 };
 
 std::vector<Occurrence> occurrences(const Part& part);
 
-// Names for occurrences that outlive edits: of rule, operator, module, engine and model, of the opset where there are several,
-// and the how-manieth it is of these.
+// Names for occurrences that outlive edits. A name contains rule, operator, module, engine and model, the opset if there are
+// several, and a number that distinguishes equal ones.
 class Fingerprints {
  public:
   std::string of(const Part& part, const Occurrence& occurrence);

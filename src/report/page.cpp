@@ -9,7 +9,7 @@
 namespace compatcheck::report {
 namespace {
 
-constexpr std::size_t widest_padded = 60;  // a longer cell isn't what others are aligned to
+constexpr std::size_t widest_padded = 60;  // longer cells don't widen the column
 
 struct Column {
   std::size_t width = 0;

@@ -16,7 +16,7 @@ struct TableRow {
 
 struct Table {
   std::string title;
-  std::vector<std::string> columns;  // markdown shows them; in text what stands there speaks for itself
+  std::vector<std::string> columns;  // headings in markdown; omitted in text
   std::vector<TableRow> rows;        // none: the table isn't shown
   std::string folded{};              // "place": what details are one of, where markdown folds them
 };

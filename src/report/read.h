@@ -1,4 +1,4 @@
-// Saved reports back to what they were rendered from.
+// Reads saved reports.
 #pragma once
 
 #include "analysis/json_place.h"

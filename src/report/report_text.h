@@ -8,19 +8,19 @@
 
 namespace compatcheck::report {
 
-bool is_onnx(const Report& report);                                         // of an ONNX file, which nobody converts
+bool is_onnx(const Report& report);                                         // a check of an ONNX file: nothing is converted
 std::string full_name(const std::string& op, const std::string& overload);  // "aten::add.Tensor"
 std::string verdict_name(const Report& report);                             // "not convertible", "not checked"
 std::string gate_options(const Report& report);                             // "--fail-on never, --max-missing 2"
 std::string headline(const Report& report);                                 // "3 of 41 operators missing · 14 of 1,204 nodes"
-long long emitted_nodes(const OperatorSummary& op);                         // in ONNX, plumbing included
-// "8 calls → 213 nodes"; empty where each call that converts is one node, or nothing was emitted.
+long long emitted_nodes(const OperatorSummary& op);                         // number of ONNX nodes, plumbing included
+// "8 calls → 213 nodes"; empty if each converted call is one node, or nothing was emitted.
 std::string emission_words(const OperatorSummary& op);
 std::string sentence(const Finding& finding);  // message and advice
 
 std::string place(const Site& site);  // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"
 
-// "16", "none"; "not known" while something hangs on inputs or on what fails.
+// "16", "none"; "not known" while it depends on inputs or failures.
 std::string lowest_opset_words(const Report& report);
 std::string lowest_opset_words(const Report& report, const TargetSummary& target);
 std::string targets_lowest_opset_words(const Report& report);

@@ -211,7 +211,7 @@ std::string sarif(std::span<const Report> reports, const RenderOptions& options)
   std::string text = document(Run(parts, exit_code, files, limit));
   while (text.size() > most_bytes && limit > 1) {
     limit = std::max<std::size_t>(limit * most_bytes / text.size() * 9 / 10,
-                                  1);  // a tenth less: the first results are those with most places
+                                  1);  // a tenth less, because the first results have most places
     text = document(Run(parts, exit_code, files, limit));
   }
   return text;

@@ -8,8 +8,8 @@
 
 namespace compatcheck::report {
 
-// A run for each opset of a model and each engine, or one for all where they are more than GitHub takes. Within GitHub's limits:
-// what is beyond them is counted in the run's notifications.
+// One run for each opset of a model and each engine, or one for all if there are more than GitHub accepts. Findings beyond
+// GitHub's limits are counted in the run's notifications.
 std::string sarif(std::span<const Report> reports, const RenderOptions& options);
 
 }  // namespace compatcheck::report

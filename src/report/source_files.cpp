@@ -9,7 +9,7 @@ namespace {
 std::optional<std::string> search(const std::filesystem::path& root, const std::string& file) {
   std::vector<std::filesystem::path> parts;
   for (const auto& part : std::filesystem::path(file).lexically_normal().relative_path()) parts.push_back(part);
-  if (parts.empty() || std::ranges::find(parts, "..") != parts.end()) return std::nullopt;  // not out of the root
+  if (parts.empty() || std::ranges::find(parts, "..") != parts.end()) return std::nullopt;  // must not leave the root
   for (auto first = parts.begin(); first != parts.end(); ++first) {
     std::filesystem::path end;
     for (auto part = first; part != parts.end(); ++part) end /= *part;

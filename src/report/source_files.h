@@ -22,8 +22,8 @@ class SourceFiles {
     std::string file;
     int line = 1;
   };
-  // The site's file and line, or where it isn't here or there is none, the model's: relative to the working folder if it lies
-  // below, as trackers know files by their places in the repository.
+  // The site's file and line, or the model's file if there is none: relative to the working folder if it is inside, because
+  // trackers identify files by their place in the repository.
   Place place(const Report& report, const Site* site);
 
  private:

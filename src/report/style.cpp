@@ -56,7 +56,7 @@ std::string fit(std::string_view text, std::size_t width) {
   while (end < text.size()) {
     std::size_t next = end + 1;
     while (next < text.size() && continues(text[next])) ++next;
-    if (used + 2 > width) break;  // one column stays for the ellipsis
+    if (used + 2 > width) break;  // one column is reserved for the ellipsis
     end = next;
     ++used;
   }

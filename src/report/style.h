@@ -19,10 +19,10 @@ class Style {
   bool color_;
 };
 
-std::size_t columns(std::string_view text);  // of UTF-8; codes not counted
+std::size_t columns(std::string_view text);  // width of UTF-8 text; color codes don't count
 std::string pad_right(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
-std::string fit(std::string_view text, std::size_t width);      // cut with "…" where longer
+std::string fit(std::string_view text, std::size_t width);      // cut with "…" if longer
 std::string number(long long value);                            // "1,204"
 std::string count(long long value, std::string_view singular);  // "1 node", "1,204 nodes"
 // Lines of at most `width` columns, broken at spaces, all but the first behind `indent` spaces.

@@ -47,7 +47,7 @@ std::string emitted_words(const ClassTotals& totals) {
   return totals.several ? " → " + count(totals.emitted, "ONNX node") : std::string();
 }
 
-// A line is 45 columns, its bar, and what is emitted.
+// A line has 45 columns, its bar, and the emitted nodes.
 std::string bars(const Report& report, const RenderOptions& options, const Style& style) {
   std::map<OperatorClass, ClassTotals> totals;
   long long most = 1;

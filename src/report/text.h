@@ -8,8 +8,8 @@
 
 namespace compatcheck::report {
 
-// One report's page; opsets of one model as a table, then what blocks it at the opset that comes closest; several models one
-// after the other.
+// One report: its page. Opsets of one model: a table, then the findings that block it at the opset that comes closest. Several
+// models: one after the other.
 std::string text(std::span<const Report> reports, const RenderOptions& options);
 // Returns the end of text() for several models. It reads no sites of findings.
 std::string totals(std::span<const Report> reports, const RenderOptions& options);

@@ -74,7 +74,7 @@ std::string finding_lines(const Finding& finding, bool with_help, const RenderOp
   lines += lines_of_sites(finding, options, style);
   if (with_help && !finding.help.empty())
     lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
-  if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";  // to be pasted: not broken
+  if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";  // the row is for copying: not wrapped
   return lines;
 }
 

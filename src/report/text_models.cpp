@@ -21,7 +21,7 @@ using Model = std::vector<const Report*>;
 
 constexpr std::size_t most_missing = 10;
 
-// Below it the table has no room for what one operator becomes.
+// Narrower tables omit the one-to-one and one-to-many columns.
 bool wide(const RenderOptions& options) { return options.width >= 88; }
 
 std::string table_header(const RenderOptions& options, const Style& style) {

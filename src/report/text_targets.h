@@ -8,7 +8,7 @@
 
 namespace compatcheck::report {
 
-// A line for each engine: target, support, nodes, partitions, lowest opset. Empty where none was asked for.
+// A line for each engine: target, support, nodes, partitions, lowest opset. Empty without targets.
 std::string targets_table(const Report& report, const RenderOptions& options, const Style& style);
 
 }  // namespace compatcheck::report

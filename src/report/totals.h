@@ -1,4 +1,4 @@
-// Several reports as models: which go, and what is in the way of most.
+// Several reports as models: which ones pass, and the most frequent obstacles.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace compatcheck::report {
 
-// The reports of one path, at several opsets or of several runs, are one model; each failure is one by itself. In order of first
-// appearance.
+// The reports of one path, at several opsets or of several runs, are one model; each failure is a model of its own. In order
+// of first appearance.
 std::vector<std::vector<const Report*>> models_of(std::span<const Report> reports);
 
 // Returns the report of a model with the fewest obstacles; the first on a tie.

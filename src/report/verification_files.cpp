@@ -20,7 +20,7 @@ struct SuiteCase {
   std::vector<const Finding*> failures, printed;
 };
 
-// Findings tell what they are about at the front of their message.
+// A finding's message begins with its subject.
 std::vector<SuiteCase> cases_of(const Verification& made) {
   std::vector<SuiteCase> cases;
   std::vector<std::string> leads;

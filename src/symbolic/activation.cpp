@@ -31,7 +31,7 @@ Facts glu(const Call& call) {
   return {tensor_fact(self.dtype, std::move(shape))};
 }
 
-// prelu's weight: one number for all, or one of each channel. What has less than two dimensions has one channel.
+// prelu's weight: one number for all channels, or one for each. A tensor with fewer than two dimensions has one channel.
 Verdict slopes_fit(const Call& call) {
   Demands demands;
   const auto &self = self_of(call).shape, &weight = tensor_of(call, "weight").shape;

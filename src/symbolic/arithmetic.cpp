@@ -1,4 +1,4 @@
-// Arithmetic that no rule word says: facts.
+// Arithmetic that no rule word describes: facts.
 #include "symbolic/families.h"
 #include "symbolic/pointwise.h"
 #include "symbolic/promotion.h"

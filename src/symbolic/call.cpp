@@ -58,7 +58,7 @@ const ir::Value* Call::value(std::string_view argument) const {
 
 const Fact& Call::fact(std::string_view argument) const {
   if (const ir::Value* given = value(argument)) return facts_.of(given);
-  if (!node_.schema()) return nothing_known;  // no arguments by name
+  if (!node_.schema()) return nothing_known;  // arguments have no names
   return none_fact;
 }
 

@@ -1,4 +1,4 @@
-// Comparisons that no rule word says: facts.
+// Comparisons that no rule word describes: facts.
 #include "symbolic/cast.h"
 #include "symbolic/families.h"
 #include "symbolic/scalar.h"

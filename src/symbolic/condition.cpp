@@ -338,7 +338,7 @@ Verdict holds(const mapping::Conditions& conditions, const Call& call, const sch
   return total;
 }
 
-// Any of several: one that holds decides, then an unknown one; else the last says why not.
+// Any of several conditions: one that holds decides, then an unknown one; otherwise the last one's reason is reported.
 Verdict any_holds(const std::vector<mapping::Conditions>& alternatives, const Call& call, const schema::Registry& schemas) {
   if (alternatives.empty()) return yes();
   Verdict total = no("");
@@ -379,7 +379,7 @@ bool is_constant(const Fact& fact) {
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas) {
   const bool complex = has_complex(call);
   if (row.complex && !complex) return no("the row is for complex numbers");
-  if (complex && !row.complex && row.kind == mapping::Row::Kind::mapped) {  // which computes with the parts
+  if (complex && !row.complex && row.kind == mapping::Row::Kind::mapped) {  // such a row computes with the parts
     FactTable facts(&call.facts());
     const auto state = [&](const ir::Value* value) { facts.set(value, part_of(call.facts().of(value))); };
     std::ranges::for_each(call.node().inputs(), state);

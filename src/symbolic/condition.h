@@ -9,7 +9,7 @@
 namespace compatcheck::symbolic {
 
 // `when` and `requires` of the row. The message names the argument, what the row needs and what the call has. An argument that
-// the called overload lacks is taken at its default in the overloads that have it, as if the call had left it out.
+// the called overload lacks counts as its default in the overloads that have it.
 Verdict applies(const mapping::Row& row, const Call& call, const Registry& registry, const schema::Registry& schemas);
 
 // Checks the conditions that PyTorch itself sets.
@@ -20,7 +20,7 @@ Verdict accepts(const mapping::Validity& valid, std::string_view facts_word, con
 bool is_constant(const Fact& fact);
 
 bool is_complex(const Fact& fact);   // a complex tensor, or a list that holds one
-bool has_complex(const Call& call);  // among its arguments and results. Unknown dtypes count as real: few tensors are complex
+bool has_complex(const Call& call);  // looks at arguments and results. Unknown dtypes count as real: few tensors are complex
 
 // The rule for every mapped row: complex tensors need `complex: true`, or that the operator computes with their parts.
 Verdict takes_dtypes(const mapping::Row& row, const mapping::ComplexForm& form, const Call& call);

@@ -132,8 +132,8 @@ void demand_channels(Demands& demands, const Call& call, const Shape& input, con
   demands.equal(size_at(tensor_of(call, "bias"), 0), transposed ? weight[1] * groups : weight[0], "the number of biases");
 }
 
-// How many dimensions the windows slide over: the operator's name says it ("aten::conv2d"), a list with a member for each, or the
-// weight. nullopt if nothing does.
+// The number of dimensions that the windows slide over, from the operator's name ("aten::conv2d"), a list with a member for
+// each dimension, or the weight. nullopt if none of these shows it.
 std::optional<std::size_t> sliding_dims(const Call& call) {
   constexpr std::string_view digits = "123";
   const std::string_view op = call.op();
@@ -158,7 +158,7 @@ Verdict convolution_demands(const Call& call, bool transposed) {
   Demands demands;
   const TensorFact &input = tensor_of(call, "input"), &weight = tensor_of(call, "weight");
   demands.one_dtype(call, {"input", "weight"});
-  if (!transposed) demands.one_dtype(call, {"bias"});  // PyTorch adds any bias to what it transposes
+  if (!transposed) demands.one_dtype(call, {"bias"});  // PyTorch accepts a bias of any dtype for transposed convolutions
   demands.rank(call, "bias", 1, 1);
   demand_ranks(demands, call, sliding_dims(call));
   if (!weight.shape || weight.shape->size() < 3) return demands.verdict();

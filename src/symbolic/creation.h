@@ -12,6 +12,6 @@ template <ir::DType otherwise>
 Facts made(const Call& call) {
   return {tensor_fact(dtype_or(call, otherwise), call.dims("size"))};
 }
-Facts made_like(const Call& call);  // as self, but for `dtype`
+Facts made_like(const Call& call);  // like self, except for `dtype`
 
 }  // namespace compatcheck::symbolic

@@ -125,7 +125,7 @@ Facts ormqr(const Call& call) { return {like(tensor_of(call, "input3"))}; }
 
 Facts nuclear_norm(const Call& call) { return {tensor_fact(as_real(as_float(self_of(call).dtype)), reduced_sizes(call))}; }
 
-Facts condition_number(const Call& call) {  // without two dimensions: of matrices
+Facts condition_number(const Call& call) {  // its input is a batch of matrices, its result lacks both dimensions
   const TensorFact& self = self_of(call);
   const auto dtype = as_real(as_float(self.dtype));
   if (!self.shape || self.shape->size() < 2) return {tensor_fact(dtype, std::nullopt)};

@@ -13,10 +13,10 @@
 namespace compatcheck::symbolic {
 
 // Whether the sizes of a tensor are numbers, from dimension `first` up to `end` (perhaps beyond its rank): open while an input,
-// or a node without facts, may tell; broken where they are named or computed.
+// or a node without facts, may decide; broken if they are named or computed.
 Verdict sizes_known(const Fact& tensor, std::string_view name, std::size_t first, std::size_t end);
 
-// The first demand that is broken tells; only what is proved to be wrong is.
+// The first broken demand is reported; a demand is broken only if that is proved.
 class Demands {
  public:
   void at_least(const Dim& size, std::int64_t bound, std::string_view what);  // "WHAT must be at least 1, but is 0"
@@ -39,13 +39,13 @@ class Demands {
  private:
   void state(bool holds, std::string_view what, std::string_view wanted, const std::string& found);
   std::optional<std::string> broken_;
-  std::optional<std::pair<ir::DType, std::string>> dtype_;  // of the first tensor, and its name
+  std::optional<std::pair<ir::DType, std::string>> dtype_;  // dtype of the first tensor, and its name
 };
 
 // One of them, for functions that state facts: throw Impossible.
 void demand_equal(const Dim& size, const Dim& wanted, std::string_view what);
 void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
-void demand_broadcast(const std::optional<Shape>& from, const Shape& to, std::string_view what);  // where `from` is known
+void demand_broadcast(const std::optional<Shape>& from, const Shape& to, std::string_view what);  // holds if `from` is unknown
 void demand_no_bools(const Call& call, std::initializer_list<const char*> arguments);
 void demand_floating(const Call& call, const char* argument);
 

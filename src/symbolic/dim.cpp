@@ -24,8 +24,8 @@ constexpr char any_mark = '~';
 using Terms = std::map<std::vector<std::string>, std::int64_t>;
 
 constexpr std::size_t most_terms = 64;
-constexpr std::size_t most_text = 1024;   // of all atoms
-constexpr std::size_t most_factors = 32;  // of one term
+constexpr std::size_t most_text = 1024;   // length of all atoms
+constexpr std::size_t most_factors = 32;  // factors of one term
 
 std::size_t text_of(const Terms& terms) {
   std::size_t text = 0;
@@ -144,7 +144,7 @@ std::string Dim::to_string() const {
 }
 
 std::size_t Dim::footprint() const {
-  constexpr std::size_t a_term = 128;  // with its first atom
+  constexpr std::size_t a_term = 128;  // size including the first atom
   return sizeof(Dim) + (expression_ ? expression_->terms.size() * a_term + text_of(expression_->terms) : 0);
 }
 
@@ -246,7 +246,7 @@ namespace {
 
 constexpr std::string_view least_mark = "min(";
 
-// With 1 in the place of what is 1 unless it is empty: named sizes are at least 1.
+// Replaces sizes that are 1 unless a tensor is empty by 1: named sizes are at least 1.
 Terms with_ones(const Terms& terms) {
   const auto is_least = [](const std::string& atom) { return atom.starts_with(least_mark); };
   if (std::ranges::none_of(terms, [&](const auto& term) { return std::ranges::any_of(term.first, is_least); })) return terms;

@@ -16,7 +16,7 @@ class Dim {
  public:
   Dim(std::int64_t number = 0);              // NOLINT: numbers are dims
   static Dim symbol(std::string name);       // a size, "batch": at least 1
-  static Dim any_integer(std::string name);  // an int that the model is given, perhaps 0 or below
+  static Dim any_integer(std::string name);  // an int input of the model, perhaps 0 or negative
   static Dim unknown();                      // equal to nothing, itself included
 
   bool is_number() const;
@@ -44,7 +44,7 @@ class Dim {
   std::shared_ptr<const Expression> expression_;  // null with no number: unknown
 };
 
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b);  // as floor_div
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b);  // rounds as floor_div
 Dim floor_div(const Dim& a, const Dim& b);
 Dim modulo(const Dim& a, const Dim& b);
 

@@ -61,7 +61,7 @@ Verdict parameters_have_dtype(const Call& call) {
   return demands.verdict();
 }
 
-// The matrices of recurrent layers and what they multiply. Biases and the cell's state may differ.
+// The matrices of recurrent layers and their operands. Biases and the cell's state may differ.
 Verdict matrices_have_dtype(const Call& call) {
   Demands demands;
   demands.one_dtype(call, {"input", "data", "w_ih", "w_hh"});

@@ -13,7 +13,7 @@ Facts embedding(const Call& call) {
   return {tensor_fact(weight.dtype, std::move(shape))};
 }
 
-// (bags, and three tensors that backward wants, of which nothing is stated).
+// (bags, and three tensors for the backward pass, without facts).
 Facts embedding_bag(const Call& call) {
   const TensorFact &weight = tensor_of(call, "weight"), &offsets = tensor_of(call, "offsets");
   const auto last = call.boolean("include_last_offset");

@@ -1,4 +1,4 @@
-// Sizes while no dimension is taken to have elements.
+// Sizes when any dimension may be empty.
 #pragma once
 
 #include <cstdint>

@@ -34,9 +34,9 @@ struct TensorFact {
   std::optional<Shape> shape{};  // absent: unknown rank
   // Elements, at most `most_contents`, in row-major order: of integer tensors, and of floating ones that hold whole numbers.
   std::optional<std::vector<Dim>> contents{};
-  std::optional<double> fraction{};                  // the only element of a floating tensor, where it isn't whole
-  bool known_constant = false;                       // a prim::Constant or a parameter: its elements are known when converting
-  std::shared_ptr<const ir::Quantizer> quantizer{};  // of a quantized tensor: what its integers stand for; null: not known
+  std::optional<double> fraction{};                  // the only element of a floating tensor, if it isn't an integer
+  bool known_constant = false;                       // a prim::Constant or a parameter: its elements are known at conversion
+  std::shared_ptr<const ir::Quantizer> quantizer{};  // a quantized tensor's scale and zero point; null: not known
 };
 struct Fact;
 struct NumberFact {  // a Python int, float or bool
@@ -46,7 +46,7 @@ struct NumberFact {  // a Python int, float or bool
 };
 struct ListFact {                          // lists and tuples
   std::optional<std::vector<Fact>> items;  // absent: unknown length
-  std::shared_ptr<const Fact> element{};   // what holds for every item, if items is absent; may be null
+  std::shared_ptr<const Fact> element{};   // fact that holds for every item, if `items` is absent; may be null
 };
 struct NoneFact {};
 struct ConstantFact {
@@ -62,8 +62,8 @@ struct Fact {
   // Model inputs from which something unknown here derives, sorted, at most `most_wants`: naming their shape or dtype may
   // settle it.
   std::vector<std::uint32_t> wants{};
-  // The node, without facts of its own to state, from which something unknown here derives; null if none. Where
-  // that node fails to convert, what hangs on the unknown is unassessed: the node's fault, no finding of its own.
+  // The node, without known facts of its own, from which something unknown here derives; null if none. If
+  // that node fails to convert, calls that depend on the unknown are unassessed: the fault is the node's, they get no finding.
   const ir::Node* blame = nullptr;
   // Why the arguments don't fit together, so that PyTorch refuses the call that gives this; empty otherwise. The shape is left
   // out.
@@ -76,7 +76,7 @@ struct Fact {
 };
 
 Fact fact_of(const ir::Constant& constant);
-// With what the program's object holds, if it is one of a custom class: packed parameters.
+// Includes the contents of the program's object if it is one of a custom class: packed parameters.
 Fact fact_of(const ir::Constant& constant, const ir::Program& program);
 // A part of an ObjectFact; "nothing known" if it has none of that name.
 const Fact& part_of(const Fact& object, std::string_view name);

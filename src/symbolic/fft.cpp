@@ -107,7 +107,7 @@ Facts istft(const Call& call) {
   return {tensor_fact(*complex ? self.dtype : real_of(self.dtype), std::move(shape))};
 }
 
-// ---- The forms in which torch.export writes transforms: without sizes, but for the last one's
+// ---- The forms in which torch.export writes transforms: without sizes, except the last one's
 
 Facts inner_to_complex(const Call& call) { return {tensor_fact(as_complex(self_of(call).dtype), self_of(call).shape)}; }
 

@@ -15,13 +15,13 @@ bool is_mask(DType dtype) { return dtype == DType::boolean || dtype == DType::u8
 
 namespace {
 
-// The part of a tensor that a list of index tensors reads; some of these may be None. A mask counts as one vector of positions
-// for each of its dimensions, of unknown length.
+// The part of a tensor that a list of index tensors reads; some of these may be None. A mask counts as one vector of positions,
+// of unknown length, for each of its dimensions.
 struct Indices {
-  std::size_t read = 0;              // dimensions of self that are consumed, skipped ones too
-  std::optional<std::size_t> first;  // the first that an index replaces
+  std::size_t read = 0;              // consumed dimensions of self, including skipped ones
+  std::optional<std::size_t> first;  // first dimension that an index replaces
   bool adjacent = true;
-  std::optional<Shape> shape = Shape{};  // of the indices, broadcast
+  std::optional<Shape> shape = Shape{};  // broadcast shape of the indices
   Shape kept;                            // dimensions that None keeps, in order
 };
 

@@ -13,10 +13,10 @@ struct IndexArgument {
     indices,           // whole numbers
     indices_or_masks,  // whole numbers, or truth values that stand for where they hold
     masks,
-    bits,  // whole numbers or truth values, of which an operator works on the bits
+    bits,  // integers or booleans whose bits an operator works on
   } kind = Kind::indices;
   const ir::Value* value = nullptr;
-  std::optional<Dim> below{};  // what indices stay below, where it is known
+  std::optional<Dim> below{};  // upper bound of indices (exclusive), if known
 };
 
 // Those of a call, members of lists too.

@@ -140,7 +140,7 @@ Facts joined_wide(const Call& call, Widen widen, std::optional<std::int64_t> dim
   if (std::any_of(tensors->begin(), tensors->end(), [](const auto& tensor) { return !tensor.shape; }))
     return {tensor_fact(promoted(*tensors), std::nullopt)};
   for (TensorFact& tensor : *tensors) widen(*tensor.shape);
-  const auto dtype = promoted(*tensors);  // with the dimensions that they have now
+  const auto dtype = promoted(*tensors);  // computed with the widened dimensions
   if (!dim) dim = tensors->empty() || tensors->front().shape->size() == 1 ? 0 : 1;
   return {tensor_fact(dtype, concatenated(*tensors, *dim))};
 }

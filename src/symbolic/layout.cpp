@@ -18,7 +18,8 @@ constexpr std::int64_t contiguous_format = 0, preserve_format = 1;  // c10::Memo
 
 bool preserves(const Call& call) { return call.is_none("memory_format") || call.integer("memory_format") == preserve_format; }
 
-// Nothing stretched: a cast before the operator, which packs, doesn't change what its order tells.
+// No dimension is stretched: a cast before the operator, which makes the tensor contiguous, doesn't change the order of its
+// dimensions.
 bool stretches(const Strided& tensor) {
   for (std::size_t i = 0; i < tensor.sizes.size(); ++i)
     if (tensor.sizes[i].number() != 1 && !provably_different(tensor.strides[i], 0)) return true;
@@ -64,8 +65,8 @@ Placement Layouts::state(const ir::Value* value) {
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
 }
 
-// Returns the placement of values that branches return or loops carry: each candidate may be in order. The memory counts as new:
-// where it begins isn't known.
+// Returns the placement of values that branches return or loops carry: each candidate may be in order. The memory counts as
+// new, because its start isn't known.
 std::optional<Placement> Layouts::joined(const ir::Value* value) {
   const ir::Node* node = value->producer();
   const Shape* to = sizes(value);
@@ -94,7 +95,7 @@ std::optional<Placement> Layouts::joined(const ir::Value* value) {
   const bool stays = lies_in_order(body.outputs()[place + 1]);
   --assumptions_;
   if (stays) return in_order;
-  for (; order_.size() > mark; order_.pop_back()) stated_.erase(order_.back());  // what follows from the assumption
+  for (; order_.size() > mark; order_.pop_back()) stated_.erase(order_.back());  // depends on the assumption
   return open(value);
 }
 
@@ -215,7 +216,7 @@ Placement Layouts::copied(const ir::Value* value, const Call& call) {
 
 Placement Layouts::iterated(const ir::Value* value) {
   auto operands = tensors(*value->producer());
-  if (value->producer()->is("aten::rsub")) std::ranges::reverse(operands);  // a sub of them
+  if (value->producer()->is("aten::rsub")) std::ranges::reverse(operands);  // rsub is sub with swapped operands
   bool all_in_order = true, one_dtype = true, stretched = false;
   std::vector<Strided> layouts;
   for (const ir::Value* operand : operands) {

@@ -16,15 +16,15 @@
 namespace compatcheck::symbolic {
 
 struct Layout {
-  const ir::Value* memory = nullptr;  // whose elements fill it without gaps; the value itself where it is new memory
-  Dim offset = 0;                     // of the first element, in elements from the beginning of the storage
-  Shape strides{};                    // empty where the rank isn't known
-  bool in_order = false;              // Tensor::is_contiguous(), also where sizes aren't known
+  const ir::Value* memory = nullptr;  // value whose elements fill it without gaps; the value itself if the memory is new
+  Dim offset = 0;                     // position of the first element in the storage, in elements
+  Shape strides{};                    // empty if the rank isn't known
+  bool in_order = false;              // Tensor::is_contiguous(), also if sizes aren't known
 };
 
 struct Placement {
   std::optional<Layout> layout{};
-  const ir::Value* unknown = nullptr;  // without a layout: the value that this hangs on
+  const ir::Value* unknown = nullptr;  // if the layout is unknown: the value that determines it
 };
 
 class Layouts {
@@ -51,15 +51,15 @@ class Layouts {
 
   const Shape* sizes(const ir::Value* value) const;
   std::optional<ir::DType> dtype(const ir::Value* value) const;
-  std::optional<Strided> strided(const ir::Value* value);  // of a known layout and rank
+  std::optional<Strided> strided(const ir::Value* value);  // nullopt if layout or rank is unknown
   std::vector<const ir::Value*> tensors(const ir::Node& node) const;
-  Placement fresh(const ir::Value* value) const;  // in the order of its sizes
+  Placement fresh(const ir::Value* value) const;  // contiguous in the order of its sizes
   Placement fresh(const ir::Value* value, const std::optional<Shape>& strides) const;
 
   const FactTable& facts_;
   std::function<bool(const ir::Value*)> moved_;
   std::unordered_map<const ir::Value*, Placement> stated_;
-  std::vector<const ir::Value*> order_;  // in which they were stated
+  std::vector<const ir::Value*> order_;  // values in the order in which they were stated
   int depth_ = 0, assumptions_ = 0;
 };
 

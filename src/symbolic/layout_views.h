@@ -7,7 +7,7 @@
 
 namespace compatcheck::symbolic {
 
-// A tensor of which views are taken.
+// A tensor that views refer to.
 struct Viewed {
   Shape sizes, strides;
   Dim offset;

@@ -64,7 +64,7 @@ Facts vander(const Call& call) {
   return {tensor_fact(dtype, std::move(shape))};
 }
 
-// PyTorch takes Euclidean distances from products where there are many rows, or where it is told to.
+// PyTorch computes Euclidean distances from products if there are many rows, or on request.
 Verdict distances_by_product(const Call& call) {
   constexpr std::int64_t many = 25;
   const auto many_rows = [&](const char* argument) {

@@ -65,7 +65,7 @@ Facts of_floating_self(const Call& call) {
   return as_argument(call, {"self", "target"}, "self");
 }
 
-// (1 - target) is what the rest is computed in.
+// (1 - target) has the dtype of the whole computation.
 Facts with_logits(const Call& call) {
   demand_floating(call, "target");
   return as_argument(call, {"self", "target", "weight"}, "target");

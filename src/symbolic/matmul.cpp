@@ -303,12 +303,12 @@ std::optional<Shape> einsum_shape(const Letters& known) {
   return shape;
 }
 
-// Whether an operand has a letter that neither another operand nor the result has: it is summed by itself, which makes i64 of
-// small integers. A product keeps them.
+// Whether an operand has a letter that neither another operand nor the result has: the operand is summed by itself, and sums
+// of small integers are i64. A product keeps their dtype.
 bool sums_alone(std::string equation, std::size_t operands) {
   std::erase(equation, ' ');
   const auto arrow = equation.find("->");
-  if (arrow == std::string::npos) return false;  // what stands once is in the result
+  if (arrow == std::string::npos) return false;  // a letter that occurs once is in the result
   for (std::size_t i = 0; i < arrow; ++i) {
     const char letter = equation[i];
     if (letter == ',' || letter == '.' || equation.find(letter, arrow) != std::string::npos) continue;
@@ -320,8 +320,8 @@ bool sums_alone(std::string equation, std::size_t operands) {
   return false;
 }
 
-// Small integers: what is summed before it is multiplied, as the other operand has size 1 there, is summed as i64. A product with
-// sums of both kinds is an error in PyTorch, as are products of bools with sums.
+// Small integers: an operand that is summed before the product, because the other operand has size 1 there, is summed as i64.
+// A product of sums of both kinds is an error in PyTorch, as are products of bools with sums.
 std::optional<DType> dtype_of_products(DType dtype, const Letters& known, std::size_t operands) {
   bool as_sum = false, as_product = false;
   for (std::size_t letter = 0; letter < known.sizes.size(); ++letter) {

@@ -9,7 +9,7 @@
 namespace compatcheck::symbolic {
 namespace {
 
-// Lengths of vectors and matrices: real, of the dtype asked for.
+// Lengths of vectors and matrices: real, of the requested dtype.
 Facts norm(const Call& call) {
   return {tensor_fact(as_real(dtype_or(call, as_float(self_of(call).dtype))), reduced_sizes(call))};
 }

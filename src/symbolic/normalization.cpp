@@ -42,7 +42,8 @@ Facts native_group_norm(const Call& call) {
   return {like(tensor_of(call, "input")), statistic, statistic};
 }
 
-// (result, mean, 1/deviation), a number a channel when training, empty else; perhaps more that backward wants.
+// (result, mean, 1/deviation): the last two have one number for each channel in training, and are empty otherwise; perhaps
+// more for the backward pass.
 Facts native_batch_norm(const Call& call) {
   const TensorFact& input = tensor_of(call, "input");
   const bool updates = call.op().starts_with("aten::_batch_norm_with_update"), keeps = call.op() == "aten::_batch_norm_no_update";

@@ -38,8 +38,8 @@ void circle_fits(const std::vector<const Fact*>& widths, const Shape& shape, Dem
   }
 }
 
-// Widths are pairs, for the last dimensions. What stands in the margin comes from inside of pictures alone, with a batch or
-// without.
+// Widths are pairs, for the last dimensions. Modes other than constant support only signals, images and volumes, with or
+// without a batch.
 Verdict widths_fit(const Call& call) {
   Demands demands;
   const auto widths = call.list("pad");

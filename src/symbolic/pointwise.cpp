@@ -29,7 +29,7 @@ Operands pointwise_operands(const Call& call) {
     const bool tensor = is_kind(argument.type, ir::TypeKind::tensor);
     if (!tensor && !is_kind(argument.type, ir::TypeKind::number)) continue;
     promotion.add(fact);
-    const bool number = fact.number() || std::holds_alternative<ConstantFact>(fact.value);  // a complex one
+    const bool number = fact.number() || std::holds_alternative<ConstantFact>(fact.value);  // ConstantFact: a complex number
     if (tensor && !number) operands.shape = broadcast(operands.shape, fact.tensor() ? fact.tensor()->shape : std::nullopt);
   }
   operands.dtype = promotion.result();

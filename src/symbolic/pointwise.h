@@ -10,7 +10,7 @@ struct Operands {
   std::optional<Shape> shape = Shape{};
 };
 
-// Tensor and Scalar arguments take part; `alpha` and `value` scale what is there and must be of its kind already.
+// Tensor and Scalar arguments take part; `alpha` and `value` scale the others and must already be of their kind.
 Operands pointwise_operands(const Call& call);
 
 // Returns the fact of the result, with its elements where small integer tensors of known elements are added, multiplied …

@@ -24,7 +24,7 @@ Dim ceil_count(const Dim& size, const Dim& kernel, const Dim& stride, const Dim&
 }
 
 struct Pool {
-  Shape kernel, stride, padding, dilation;  // a member a pooled dimension
+  Shape kernel, stride, padding, dilation;  // one member for each pooled dimension
   std::optional<bool> ceil;
 };
 
@@ -94,8 +94,8 @@ std::optional<std::size_t> pooled_dims(const Call& call) {
   return digit == std::string_view::npos ? std::nullopt : std::optional(static_cast<std::size_t>(call.op()[digit] - '0'));
 }
 
-// Whether each pooled dimension is a multiple of its output size, so that all windows are of one size. The size must be known,
-// but for whole dimensions where all are pooled so.
+// Whether each pooled dimension is a multiple of its output size, so that all windows have one size. Sizes must be known,
+// unless every output size is 1.
 Verdict adaptive_output_divides(const Call& call) {
   const auto dims = pooled_dims(call);
   const Fact& self = call.fact("self");

@@ -22,7 +22,7 @@ int float_rank(DType dtype) {
 
 DType complex_of_rank(int rank) { return rank == 1 ? DType::c32 : rank == 2 ? DType::c64 : DType::c128; }
 
-// There is none of bf16's precision.
+// No complex dtype has bf16's precision.
 DType complex_of(DType floating) { return complex_of_rank(floating == DType::bf16 ? 2 : std::max(1, float_rank(floating))); }
 
 int complex_rank(DType dtype) { return dtype == DType::c32 ? 1 : dtype == DType::c64 ? 2 : 3; }

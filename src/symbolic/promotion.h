@@ -24,8 +24,8 @@ std::optional<ir::DType> as_float(std::optional<ir::DType> dtype);
 std::optional<ir::DType> as_real(std::optional<ir::DType> dtype);
 std::optional<ir::DType> as_complex(std::optional<ir::DType> dtype);
 
-Fact real_fact(const TensorFact& tensor);  // of its shape, in the dtype of its parts
-// Returns the fact of the real or imaginary parts of complex tensors, also in lists: nothing else is known of these.
+Fact real_fact(const TensorFact& tensor);  // same shape, in the dtype of the real and imaginary parts
+// Returns the fact of the real or imaginary parts of complex tensors, also in lists. Nothing else is known of these parts.
 Fact part_of(Fact fact);
 
 // torch.result_type of any number of operands: tensors with dimensions decide before 0-d tensors, and those before
@@ -39,7 +39,7 @@ class Promotion {
  private:
   void add(std::optional<ir::DType>& category, ir::DType dtype);
   std::optional<ir::DType> dimensioned_, zero_dimensional_, wrapped_;
-  std::optional<ir::DType> unranked_;  // of tensors that may belong to either of the first two
+  std::optional<ir::DType> unranked_;  // dtype of tensors that may belong to either of the first two
   bool unknown_ = false;
 };
 

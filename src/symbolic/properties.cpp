@@ -78,7 +78,7 @@ std::string_view type_word(const Fact& fact) {
   return {};
 }
 
-// Against types that a word says, or containers of something: List[int].
+// Supports types that a word describes, and containers of something: List[int].
 Facts is_instance(const Call& call) {
   const ir::Constant* attribute = call.node().attribute("types");
   const auto* types = attribute ? attribute->get<ir::ListConstant>() : nullptr;

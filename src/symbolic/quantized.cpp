@@ -183,7 +183,7 @@ Verdict verdict(bool holds, std::string_view otherwise) {
   return {.truth = holds ? Truth::yes : Truth::no, .message = holds ? "" : std::string(otherwise)};
 }
 
-// quant_min and quant_max are what the dtype holds, so that ONNX's saturation is PyTorch's.
+// quant_min and quant_max are the limits of the dtype, so that ONNX saturates as PyTorch does.
 Verdict whole_range(const Call& call) {
   const auto bounds = bounds_of(call.has("dtype") ? call.dtype("dtype") : std::nullopt);
   const bool whole =

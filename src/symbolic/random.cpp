@@ -17,7 +17,7 @@ Facts normal(const Call& call) {
   return {tensor_fact(mean.dtype, broadcast(mean.shape, deviation.shape))};
 }
 
-// One for each element of what is filled.
+// One for each element of the filled tensor.
 Verdict probabilities_expand(const Call& call) {
   Demands demands;
   const auto &self = self_of(call).shape, &p = tensor_of(call, "p").shape;

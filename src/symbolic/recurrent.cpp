@@ -65,7 +65,7 @@ void demand_state(Demands& demands, const Call& call, std::size_t i, const Tenso
   if (rank == 3 && batch_first && input.shape && input.shape->size() == 3)
     demand((*hidden.shape)[1], (*input.shape)[*batch_first ? 0 : 1]);
   const Shape* recurrent = weight_matrix(call, 1);
-  constexpr std::int64_t gates = 4;  // of an LSTM, which alone has a second state
+  constexpr std::int64_t gates = 4;  // of an LSTM; no other layer has a second state
   if (recurrent && i == 0) demands.equal(hidden.shape->back(), (*recurrent)[1], "the size of the state");
   if (recurrent && i == 1) demand(hidden.shape->back(), floor_div((*recurrent)[0], gates));
 }

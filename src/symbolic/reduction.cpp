@@ -1,4 +1,4 @@
-// Reductions that no rule word says: facts, and what PyTorch demands.
+// Reductions that no rule word describes: facts, and PyTorch's requirements.
 #include "symbolic/reduction.h"
 
 #include <algorithm>

@@ -18,9 +18,9 @@ using FactFunction = std::function<std::vector<Fact>(const Call&)>;
 enum class Truth : std::uint8_t { no, yes, unknown };
 struct Verdict {
   Truth truth = Truth::unknown;
-  std::string message{};               // what failed, or what is wanting: "output size 7 doesn't divide 30"
+  std::string message{};               // what failed or is missing: "output size 7 doesn't divide 30"
   std::vector<std::uint32_t> wants{};  // unknown: the model inputs that would settle it
-  const ir::Node* blame = nullptr;     // unknown: the node without facts that it hangs on (Fact::blame)
+  const ir::Node* blame = nullptr;     // unknown: the node without facts that decides (Fact::blame)
 };
 using ConditionFunction = std::function<Verdict(const Call&)>;
 
@@ -30,15 +30,15 @@ class Registry {
   void facts(std::string_view op, FactFunction function);  // "aten::cat", or "aten::max.dim"
   // For the overloads on Python's numbers, which share a name with the operator on tensors: "aten::add" of two ints.
   void number_facts(std::string_view op, FactFunction function);
-  // "pointwise": docs/mappings.md. What PyTorch demands of every operator with these facts may come along.
+  // "pointwise": docs/mappings.md. `demand`: PyTorch's requirements on every operator with these facts, if any.
   void fact_word(std::string_view word, FactFunction function, ConditionFunction demand = nullptr);
   void condition(std::string_view name, ConditionFunction function);
 
-  // A plugin's, over what was registered before; a base name speaks for its overloads.
+  // Registers a plugin's facts, which override earlier ones; a base name applies to its overloads.
   void replace_facts(std::string_view op, const FactFunction& function);
 
   FactFunction find_facts(std::string_view op, std::string_view overload) const;  // null if none
-  // Only what is registered for this very overload.
+  // Only facts that are registered for this very overload.
   FactFunction find_overload_facts(std::string_view op, std::string_view overload) const;
   std::vector<std::string_view> fact_names() const;
   FactFunction find_number_facts(std::string_view op) const;

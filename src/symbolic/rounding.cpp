@@ -7,7 +7,7 @@
 namespace compatcheck::symbolic {
 namespace {
 
-// floor, ceil …: whole numbers stay what they are.
+// floor, ceil …: integers stay unchanged.
 template <double (*round)(double)>
 Facts rounded(const Call& call) {
   const TensorFact& self = self_of(call);

@@ -127,7 +127,7 @@ Facts negate(const Call& call) {
   return {integer_fact(a.integer ? Dim(-1) * *a.integer : Dim::unknown())};
 }
 
-// floor, ceil: to an int, also of what is a float or an int (Scalar).
+// floor, ceil: return an int, also for a Scalar (a float or an int).
 template <double (*round)(double)>
 Facts rounded_to_int(const Call& call) {
   const NumberFact a = number_at(call, 0);

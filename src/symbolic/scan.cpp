@@ -111,7 +111,7 @@ void demand_gradient(const Call& call, const TensorFact& self) {
   demands.hold();
 }
 
-// One tensor for each dimension asked for.
+// One tensor for each requested dimension.
 Facts gradient(const Call& call) {
   const TensorFact& self = self_of(call);
   demand_gradient(call, self);

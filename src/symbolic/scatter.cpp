@@ -45,7 +45,7 @@ Facts masked(const Call& call) {
   return {tensor_fact(self_of(call).dtype, broadcast(self_of(call).shape, tensor_of(call, "mask").shape))};
 }
 
-// A single mask over one number: what the mask covers becomes that number.
+// A single mask over one number: masked elements become that number.
 Verdict one_number_by_mask(const Call& call) {
   const auto no = [](std::string why) { return Verdict{.truth = Truth::no, .message = std::move(why)}; };
   const auto unknown = [&](std::string_view argument, std::string why) {

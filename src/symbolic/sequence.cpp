@@ -98,7 +98,7 @@ Facts slice_list(const Call& call) {
 
 Facts concatenate(const Call& call) {
   const auto &a = items_of(call, 0), &b = items_of(call, 1);
-  if (!a || !b) {  // one of unknown length; one without items says nothing of them
+  if (!a || !b) {  // one of unknown length; one without items has no facts about them
     if (a && a->empty()) return {call.input(1)};
     if (b && b->empty()) return {call.input(0)};
     Fact both = join(item_of_any(call, 0), item_of_any(call, 1));
@@ -138,7 +138,7 @@ Facts sorted(const Call& call) {
   return {list_fact(Facts(items->size(), item_of_any(call, 0)))};
 }
 
-// A tensor without dimensions is a number. The annotation that TorchScript asks for states rank and dtype.
+// A tensor without dimensions is a number. TorchScript requires an annotation, which states rank and dtype.
 Facts tolist(const Call& call) {
   const auto* tensor = call.input(0).tensor();
   ir::TypeRef element = call.node().output()->type();

@@ -11,7 +11,7 @@
 
 namespace compatcheck::symbolic {
 
-using Facts = std::vector<Fact>;  // of a call's outputs
+using Facts = std::vector<Fact>;  // facts of a call's outputs
 
 // Facts can't be stated: PyTorch refuses a call with such arguments.
 struct Impossible {
@@ -25,7 +25,7 @@ std::optional<std::size_t> wrap_dim(std::int64_t dim, std::size_t rank);
 // numbers that don't broadcast.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
-// Two statements of one size that must be equal: the one that says more. Throws Impossible if they can't be.
+// Two statements of one size that must be equal: returns the more precise one. Throws Impossible if they can't be equal.
 Dim agreed_dim(const Dim& a, const Dim& b);
 
 // `dims` absent: all. nullopt if a dim is out of range.
@@ -45,12 +45,12 @@ Fact integer_fact(Dim value);
 Fact floating_fact(std::optional<double> value);
 Fact boolean_fact(std::optional<bool> value);
 Fact list_fact(Facts items);
-Fact list_of(Fact element);  // of unknown length
+Fact list_of(Fact element);  // unknown length
 
 // Two outputs: like the tensor, and of its shape in another dtype.
 Facts like_and(const TensorFact& tensor, ir::DType dtype);
 
-// The first tensor argument of a call that is given, in a list too; null if there is none or nothing is known.
+// The first tensor argument that a call has, also in a list; null if there is none or nothing is known.
 const TensorFact* first_tensor(const Call& call);
 // An argument as a tensor; of which nothing is known if it isn't one.
 const TensorFact& tensor_of(const Call& call, std::string_view argument);

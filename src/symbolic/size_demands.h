@@ -10,9 +10,9 @@
 namespace compatcheck::symbolic {
 
 struct SizeDemand {
-  enum class Relation : std::uint8_t { equal, multiple, at_least };  // of size to other
+  enum class Relation : std::uint8_t { equal, multiple, at_least };  // relation of `size` to `other`
   Dim size, other;
-  bool may_stretch = false;  // one of them may be 1 instead: operands that are broadcast
+  bool may_stretch = false;  // one of them may be 1 instead: operands broadcast
   Relation relation = Relation::equal;
 };
 

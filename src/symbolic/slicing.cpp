@@ -1,4 +1,4 @@
-// Parts of a tensor by position, and what is written there: facts.
+// Parts of a tensor by position, and writes to them: facts.
 #include <algorithm>
 #include <limits>
 #include <optional>

@@ -13,7 +13,7 @@ using ir::DType;
 Facts sorted_with_places(const Call& call) { return like_and(self_of(call), DType::i64); }
 Facts order(const Call& call) { return {tensor_fact(DType::i64, self_of(call).shape)}; }
 
-// `k` counts what is there along `dim`.
+// `k` is at most the size of `dim`.
 void demand_so_many(const Call& call, std::int64_t least) {
   const TensorFact& self = self_of(call);
   const auto dim = dim_index(call, "dim", self);

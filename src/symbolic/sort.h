@@ -5,6 +5,6 @@
 
 namespace compatcheck::symbolic {
 
-Facts searched(const Call& call);  // of searchsorted and bucketize
+Facts searched(const Call& call);  // for searchsorted and bucketize
 
 }  // namespace compatcheck::symbolic

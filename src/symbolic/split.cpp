@@ -22,7 +22,7 @@ std::optional<std::int64_t> unpacked_into(const Call& call) {
 struct Cut {
   const TensorFact& self;
   std::optional<std::size_t> dim;
-  std::optional<std::int64_t> used{};  // the number of pieces, as far as their use tells
+  std::optional<std::int64_t> used{};  // number of pieces, if their use shows it
 
   Fact piece(Dim size) const {
     if (!self.shape) return tensor_fact(self.dtype, std::nullopt);
@@ -42,7 +42,7 @@ struct Cut {
   }
   Dim size() const { return dim ? size_at(self, *dim) : Dim::unknown(); }
 
-  // Pieces of `step`, the last one what is left.
+  // Pieces of `step` elements; the last one has the rest.
   Fact steps(const Dim& step) const {
     const auto whole = size().number(), by = step.number();
     if (whole == 0 && by == 0) return pieces({Dim(0)});
@@ -81,7 +81,7 @@ Facts chunk(const Call& call) {
   if (cut.size().number() == 0 && *chunks < most_pieces)
     return {cut.pieces(std::vector<Dim>(static_cast<std::size_t>(*chunks), Dim(0)))};
   if (cut.size().is_number()) return {cut.steps(ceil_div(cut.size(), *chunks))};
-  const Dim size = floor_div(cut.size(), *chunks);  // of a named dimension: where it divides, or as many as are used
+  const Dim size = floor_div(cut.size(), *chunks);  // if it divides; otherwise the use shows the number of pieces
   return {provably_equal(size * Dim(*chunks), cut.size()) ? cut.steps(size) : cut.steps(ceil_div(cut.size(), *chunks))};
 }
 

@@ -69,7 +69,7 @@ int compare(std::size_t a, std::size_t b, const Ints& sizes, const std::vector<I
   return 0;
 }
 
-// TensorIterator's insertion sort, in which a comparison that tells nothing is passed over.
+// TensorIterator's insertion sort, which skips a comparison without a result.
 std::vector<std::size_t> inside_out(const Ints& sizes, const std::vector<Ints>& operands) {
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.rbegin(), order.rend(), 0);
@@ -147,7 +147,7 @@ std::optional<Shape> preserved_strides(const Strided& tensor) { return iterated_
 std::optional<Shape> iterated_strides(const Shape& sizes, std::span<const Strided> operands) {
   if (std::ranges::all_of(operands, [](const Strided& operand) { return lies_in_order(operand) == Truth::yes; }))
     return strides_in_order(sizes);
-  // The first that has dimensions tells of any two which comes first, unless it is stretched.
+  // The first operand with dimensions decides the order of any two, unless it is stretched.
   const auto whole = std::ranges::find_if(operands, [](const Strided& operand) { return !operand.sizes.empty(); });
   if (whole != operands.end() && are_equal(whole->sizes, sizes) && dense_order(*whole)) return whole->strides;
   const auto known = known_numbers(sizes);

@@ -1,6 +1,6 @@
 // How PyTorch chooses strides, in elements (ATen: TensorUtils.cpp, TensorIterator.cpp, ExpandUtils.cpp).
 //
-// The stride of a dimension of size 1 places nothing: what is stated here of strides holds for the other dimensions.
+// The stride of a dimension of size 1 has no effect: statements about strides are for the other dimensions.
 #pragma once
 
 #include <optional>

@@ -15,7 +15,7 @@ Facts triangle_indices(const Call& call) {
   Dim count = Dim::unknown();
   if (is_small(rows) && is_small(columns) && is_small(offset) && *rows >= 0 && *columns >= 0) {
     // Elements with column − row ≤ offset: row i has i + width of them, not less than 0 nor more than there are columns.
-    const std::int64_t width = (lower ? *offset : *offset - 1) + 1;  // for the upper triangle one diagonal less, and the rest
+    const std::int64_t width = (lower ? *offset : *offset - 1) + 1;  // upper triangle: all minus the lower one at offset - 1
     const std::int64_t first = std::clamp<std::int64_t>(1 - width, 0, *rows),
                        full = std::clamp<std::int64_t>(*columns - width, first, *rows);
     const std::int64_t growing = (first + width + full - 1 + width) * (full - first) / 2;

@@ -1,4 +1,4 @@
-// Distinct values, whose number nobody knows before: facts.
+// Distinct values, whose number is known only at run time: facts.
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
 

@@ -11,7 +11,7 @@
 namespace compatcheck::symbolic {
 namespace {
 
-// The same elements in another shape: what is known of them stays.
+// The same elements in another shape: known elements stay known.
 Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
   TensorFact result = self;
   result.shape = std::move(shape);
@@ -20,7 +20,7 @@ Fact reshaped(const TensorFact& self, std::optional<Shape> shape) {
 
 Facts identity(const Call& call) { return {{.value = self_of(call)}}; }
 
-// One size may be −1, or not known: what is left of the elements.
+// One size may be −1, or not known: it follows from the number of elements.
 std::optional<Shape> view_shape(const TensorFact& self, const std::vector<Dim>& sizes) {
   Shape shape = sizes;
   const auto is_free = [](const Dim& dim) { return dim.number() == -1 || dim.is_unknown(); };
@@ -108,7 +108,7 @@ Facts unflatten(const Call& call) {
   return {reshaped(self, std::move(shape))};
 }
 
-// The parts are as many as the dimension was long; one of -1 is what is left.
+// The product of the parts is the size of the dimension; a part of -1 is inferred.
 Verdict parts_fit(const Call& call) {
   Demands demands;
   const TensorFact& self = self_of(call);
@@ -339,7 +339,7 @@ Verdict expansion_fits(const Call& call) {
   return demands.verdict();
 }
 
-// As many elements as before; a size of -1, or one that isn't known, takes what is left.
+// The number of elements stays; a size of -1, or an unknown one, is inferred.
 Verdict elements_fit(const Call& call) {
   Demands demands;
   const auto sizes = call.has("dtype") ? std::nullopt : call.dims(call.has("size") ? "size" : "shape");

@@ -62,14 +62,14 @@ class Bisection {
 
   // One part of a block's values, and how to run it.
   struct Part {
-    std::size_t first = 0, end = 0;  // of the items
+    std::size_t first = 0, end = 0;  // range of items
     bool opened = false;
-    std::vector<std::string> names;  // of the ONNX values that it computes
+    std::vector<std::string> names;  // names of the ONNX values that it computes
     std::optional<Segment> segment;
     std::optional<Session> session;
-    std::string failure;                   // why the runtime doesn't take it
-    std::vector<const ir::Value*> wanted;  // of TorchScript: what it is given and what it must give; none: it can't be judged
-    std::vector<Part> pieces;              // its items one by one, where they don't run together
+    std::string failure;                   // reason why the runtime rejects it
+    std::vector<const ir::Value*> wanted;  // TorchScript's values that it reads and computes; empty: it can't be judged
+    std::vector<Part> pieces;              // one part for each item, if the items don't run together
 
     bool is_one() const { return end - first == 1; }
   };
@@ -160,7 +160,7 @@ class Bisection {
       for (std::size_t i = part.first; i < part.end; ++i) {
         wanted.insert(items[i].value);
         for (const Leaf& leaf : items[i].leaves)
-          wanted.insert(sources.at(leaf.name).first);  // an alias is held against what it stands for
+          wanted.insert(sources.at(leaf.name).first);  // an alias is compared with the value that it stands for
         if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) wanted.insert(by->input);
       }
     } else if (!part.is_one()) {
@@ -193,7 +193,7 @@ class Bisection {
   }
 
   void split(Part& part, const std::vector<Item>& items, const Sources& sources) const {
-    part.session.reset();  // it and its weights are done with
+    part.session.reset();  // frees the session and its weights
     part.segment.reset();
     for (std::size_t i = part.first; i < part.end; ++i) {
       Part& piece = part.pieces.emplace_back();
@@ -227,7 +227,7 @@ class Bisection {
   // As the runtime takes it.
   std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
     if (!value) return std::nullopt;
-    if (value->is_none()) {  // of a path that isn't taken: any value will do
+    if (value->is_none()) {  // the value of a path that isn't executed: any value will do
       const auto dtype = in_.onnx.dtype_of(name);
       if (!dtype) return std::nullopt;
       const ir::Constant nothing = ir::is_floating(*dtype)        ? ir::Constant{0.0}
@@ -236,7 +236,7 @@ class Bisection {
       return ir::Constant{*as_tensor(nothing, *dtype)};
     }
     if (holds_tensors(*value) && !in_.onnx.dtype_of(name)) {
-      const bool empty = value->get<ir::ListConstant>()->items.empty();  // which the runtime's C API can't make
+      const bool empty = value->get<ir::ListConstant>()->items.empty();  // the runtime's C API can't make empty lists
       return empty ? std::nullopt : std::optional(*value);
     }
     const auto dtype = in_.onnx.dtype_of(name);
@@ -260,7 +260,7 @@ class Bisection {
         unfed = true;
       }
     }
-    if (unfed && part.is_one()) {  // its bodies may be given what they read
+    if (unfed && part.is_one()) {  // the values that its bodies read may be available
       if (items[part.first].value->producer()->blocks().empty()) ++made_.unfed;
       for (const ir::Block* body : items[part.first].value->producer()->blocks())
         if (auto inside = scan(*body, sources)) return inside;
@@ -365,7 +365,7 @@ class Bisection {
                  .inputs = {},
                  .expected = {}};
     const auto own = own_names(item, sources);
-    if (std::ranges::find(own, name) == own.end()) return bad;  // an alias: no node makes it
+    if (std::ranges::find(own, name) == own.end()) return bad;  // an alias: no node computes it
     std::map<std::string, std::vector<std::int64_t>> sizes;
     const auto note_size = [&](const std::string& of, const ir::Constant* value) {
       if (const auto* view = value ? value->get<ir::TensorView>() : nullptr)

@@ -27,8 +27,8 @@ struct NamedStand {
 struct BisectInput {
   const Model::State& model;
   const analysis::Prepared& prepared;
-  const ir::Constants& arguments;  // of the prepared graph
-  std::uint64_t seed;              // of TorchScript's generator
+  const ir::Constants& arguments;  // arguments of the prepared graph
+  std::uint64_t seed;              // seed of TorchScript's generator
   const std::vector<NamedStand>& stands;
   const OnnxGraph& onnx;
   const Runtime& runtime;
@@ -45,7 +45,7 @@ struct BadValue {
   std::string name;                // the ONNX value
   std::vector<std::string> nodes;  // ONNX nodes between its inputs and it
   std::string difference;          // "3 of 40 values …", or why the runtime doesn't run it
-  std::uint64_t execution = 0;     // of the body that it stands in
+  std::uint64_t execution = 0;     // index of the execution of the body that contains the value
   // The nodes alone: a model, its inputs as TorchScript has them, and TorchScript's result.
   Segment segment;
   std::vector<std::pair<std::string, ir::Constant>> inputs;
@@ -54,15 +54,15 @@ struct BadValue {
 
 struct Bisected {
   std::optional<BadValue> bad;      // none: every operator is within tolerance by itself
-  const ir::Value* tied = nullptr;  // the first one that names others of equal elements
-  std::uint64_t runs = 0;           // of the graph by TorchScript
+  const ir::Value* tied = nullptr;  // the first value that names other, equally large elements
+  std::uint64_t runs = 0;           // runs of the graph in TorchScript
   std::uint64_t compared = 0;       // values
-  std::uint64_t bytes = 0;          // of all intermediate values
-  std::uint64_t unfed = 0;          // values whose nodes take another dtype or rank than TorchScript gives
+  std::uint64_t bytes = 0;          // size of all intermediate values
+  std::uint64_t unfed = 0;          // values whose nodes require another dtype or rank than TorchScript's value has
 };
 
-// Every ONNX value that stands for one of TorchScript's is computed from TorchScript's own values, so that no error is inherited,
-// and compared, in graph order, bodies of If and Loop included where what they give is wrong. Throws ModelError where
+// Every ONNX value that stands for one of TorchScript's is computed from TorchScript's own, so that it inherits no error,
+// and compared, in graph order. Bodies of If and Loop whose results are wrong are included. Throws ModelError if
 // TorchScript's graph can't be run.
 Bisected bisect(const BisectInput& input);
 

@@ -16,8 +16,8 @@ namespace {
 using Values = std::unordered_set<const ir::Value*>;
 using Tensors = ValuePairs::Tensors;
 
-constexpr std::size_t most_places = 24;   // of the file that are tried for one value
-constexpr int most_trials = 96;           // in all
+constexpr std::size_t most_places = 24;   // places in the file to try for one value
+constexpr int most_trials = 96;           // trials in total
 constexpr std::size_t most_behind = 64;   // values of the file behind a place
 constexpr std::size_t most_listed = 4;    // operators in a sentence
 constexpr std::size_t most_suspects = 4;  // calls of which one is named
@@ -139,8 +139,8 @@ class FaultSearch {
     }
   }
 
-  // Finds the values that the bad outputs depend on, in the model's order. A wrong value may hide in a paired one behind it,
-  // where large numbers are added to it.
+  // Finds the values that the bad outputs depend on, in the model's order. An error of a value may vanish in a paired value
+  // that adds large numbers to it.
   void find_unpaired() {
     Values outputs;
     for (const auto& [value, name] : bad_) outputs.insert(value);
@@ -185,7 +185,7 @@ class FaultSearch {
     return seen;
   }
 
-  // The file's nodes from what is paired to the value.
+  // The file's nodes between paired values and this value.
   std::optional<Segment> segment_to(const std::string& name, std::map<std::string, std::vector<std::int64_t>> sizes = {}) const {
     std::set<std::string> cut = pairs_.paired_names();
     for (const auto& [value, output] : bad_) cut.erase(output);
@@ -204,7 +204,8 @@ class FaultSearch {
     });
   }
 
-  // Where the file has this value, wrong: given TorchScript's there, it computes what follows right.
+  // Finds a place where the file has this value, but wrong: with TorchScript's value there, the file computes the rest
+  // correctly.
   bool find_place(const ir::Value* value) {
     const Region region = region_of(value);
     const Values before = all_before(region.before);
@@ -326,8 +327,8 @@ class FaultSearch {
   const BisectInput& in_;
   const PairedOutputs& outputs_;
   ValuePairs pairs_;
-  PairedOutputs bad_;                       // that differ
-  std::vector<const ir::Value*> unpaired_;  // on which they depend
+  PairedOutputs bad_;                       // outputs that differ
+  std::vector<const ir::Value*> unpaired_;  // values that the bad outputs depend on
   int trials_left_ = most_trials;
   BisectedByValue made_;
 };

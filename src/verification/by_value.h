@@ -1,4 +1,4 @@
-// Bisecting a file whose names tell nothing: values of both sides are paired by what they hold.
+// Bisecting a file whose names identify nothing: values of both sides are paired by their elements.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace compatcheck::verification {
 
 struct BisectedByValue {
   Bisected found;    // `bad` only where the file is right once it is given TorchScript's value there
-  std::string note;  // what else may be at fault, or why no operator can be named
+  std::string note;  // other possible causes, or the reason why no operator can be named
 };
 
 // `input.stands` isn't read. `inputs`: of the file; `outputs`: the graph's values beside the file's outputs. Values pair where

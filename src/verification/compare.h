@@ -23,15 +23,15 @@ struct Comparison {
   std::vector<std::int64_t> expected_sizes, found_sizes;
   std::uint64_t elements = 0;
   std::uint64_t mismatched = 0;        // elements out of tolerance; NaN agrees with NaN, an infinity with itself
-  std::uint64_t nonfinite = 0;         // of the expected elements
+  std::uint64_t nonfinite = 0;         // expected elements that are NaN or infinite
   std::uint64_t nonfinite_differ = 0;  // NaN or infinite on one side only, or infinities of other signs
-  std::uint64_t first_mismatch = 0;    // its index in row-major order, if there is any
+  std::uint64_t first_mismatch = 0;    // index in row-major order, if any element mismatches
   double expected_there = 0, found_there = 0;
   // Over elements that are finite on both sides:
   double max_abs = 0, mean_abs = 0, p99_abs = 0, rms = 0;
   double largest = 0;            // |expected|
-  double max_rel = 0;            // of |expected|, where that isn't 0
-  double cosine = 1;             // of the two as vectors; 1 where both are 0
+  double max_rel = 0;            // relative to |expected|, where that isn't 0
+  double cosine = 1;             // cosine of the angle between the two as vectors; 1 where both are 0
   std::optional<double> snr_db;  // 10 log10(Σ expected² / Σ difference²); none where nothing differs
 
   bool same_form() const { return expected_dtype == found_dtype && expected_sizes == found_sizes; }
@@ -40,7 +40,7 @@ struct Comparison {
 
 std::string spell(const std::vector<std::int64_t>& sizes);  // "[2, 3]"
 
-// Both contiguous with their bytes. Of other dtypes or sizes nothing but these is compared.
+// Both tensors are contiguous and have their bytes. If dtypes or sizes differ, only these are compared.
 Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance);
 
 // Returns an element of a contiguous tensor in row-major order; a complex tensor counts as its parts in turn.

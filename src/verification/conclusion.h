@@ -5,7 +5,7 @@
 
 namespace compatcheck::verification {
 
-bool violates(const Finding& finding, const Verification& made);  // it makes the exit code 1
+bool violates(const Finding& finding, const Verification& made);  // the finding makes the exit code 1
 
 // Sets `passed`, `violations` and the exit code.
 void conclude(Verification& made);

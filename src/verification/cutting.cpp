@@ -95,7 +95,7 @@ void Cutting::declare(const std::string& name, const ::onnx::GraphProto& graph, 
   auto& tensor = *(type.has_sequence_type() || request_.sequences.contains(name)
                        ? type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()
                        : type.mutable_tensor_type());
-  tensor.clear_shape();  // what inference says of a body's values needn't hold outside of it
+  tensor.clear_shape();  // inferred shapes of a body's values need not be valid outside of the body
   if (const auto dtype = request_.dtypes.find(name); tensor.elem_type() == 0 && dtype != request_.dtypes.end())
     tensor.set_elem_type(onnx::data_type(dtype->second));
   if (const auto sizes = request_.sizes.find(name); sizes != request_.sizes.end() && !type.has_sequence_type()) {

@@ -21,8 +21,7 @@
 
 namespace compatcheck::verification {
 
-// A file taken apart.
-// Its operator where it has no name.
+// Returns the operator for a node without a name.
 std::string name_of(const ::onnx::NodeProto& node);
 
 struct Taken {
@@ -31,12 +30,12 @@ struct Taken {
 
   onnx_file::Skeleton skeleton;
   onnx_file::Scopes scopes;
-  // Both cache what they find.
+  // Both cache their results.
   mutable onnx_file::ExternalFiles externals;
   mutable onnx_file::ValueTypes types;
 };
 
-// Nodes from the wanted values back to what is cut, in the order of the file.
+// Collects the nodes from the wanted values back to the cut, in the order of the file.
 class Cutting {
  public:
   Cutting(const Taken& model, const OnnxGraph::Request& request) : model_(model), request_(request) {}
@@ -59,7 +58,7 @@ class Cutting {
   const OnnxGraph::Request& request_;
   std::set<const ::onnx::NodeProto*> taken_;
   std::vector<const Origin*> waiting_;
-  std::map<std::string, const ::onnx::GraphProto*> read_;  // and the graph whose value it is
+  std::map<std::string, const ::onnx::GraphProto*> read_;  // values read from outside, and the graph that each belongs to
   std::map<std::string, const Origin*> weights_;
   std::set<std::string> conditions_;
 };

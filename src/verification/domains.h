@@ -1,4 +1,4 @@
-// Which values an input may have, by what consumes it: indices stay inside of what they index.
+// Valid values of an input, from the operators that consume it: indices stay inside of the dimension that they index.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@ namespace compatcheck::verification {
 
 struct Domain {
   std::vector<symbolic::Dim> below;      // integers are from 0 on and below each of these; empty: nothing bounds them
-  std::optional<symbolic::Dim> longest;  // set of lengths of packed sequences: from 1 to this, falling
+  std::optional<symbolic::Dim> longest;  // set of lengths of packed sequences: from 1 to this, descending
   bool divides = false;                  // never 0
-  bool share = false;                    // from 0 to 1
+  bool share = false;                    // 0 to 1
 };
 
 Domain domain_of(const ir::Value* input, const symbolic::FactTable& facts);

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t first_dumped = 8;  // at a time, before anything is known of their sizes
+constexpr std::size_t first_dumped = 8;  // values written at a time before any of their sizes is known
 constexpr const char* table_file = "values.tsv";
 constexpr const char* table_head = "file\tvalue\tnode\tdtype\tshape\tmin\tmax\tmean\tstd\tzeros\tnan\tinf";
 
@@ -149,8 +149,8 @@ class Folder {
   fs::path path_;
   const ir::Watch& watch_;
   bool existed_ = false;
-  std::deque<process::UnfinishedPath> unfinished_;  // what a signal takes away
-  std::ofstream table_;  // line by line: it tells of what is there, too, where the model doesn't run to its end
+  std::deque<process::UnfinishedPath> unfinished_;  // files and folders to remove on a signal
+  std::ofstream table_;  // written line by line, so that it is complete for the saved values even if the model fails
   std::size_t count_ = 0;
 };
 
@@ -183,7 +183,7 @@ class HeldValues {
     if (list && !list->items.empty()) sequences_.insert(made.name);
     const ir::Constant& one = list && !list->items.empty() ? list->items.front() : value;
     const auto* tensor = one.get<ir::TensorView>();
-    if (!tensor) return;  // an empty list, or no value: the runtime's C API can't make these, so that they are computed again
+    if (!tensor) return;  // an empty list, or no value: the runtime's C API can't make these, so they are computed again
     dtypes_[made.name] = tensor->dtype;
     names_.insert(made.name);
     bytes_ += bytes_of(value);
@@ -251,7 +251,7 @@ std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime&
       if (values[i].last_read >= end) held.add(values[i], std::move(result));
     }
     held.let_go(end);
-    // The next are taken to be as large as these, and no more than twice as many.
+    // Assumes that the next values are as large as these, and at most doubles their number.
     const double fitting = static_cast<double>(memory / 2) / static_cast<double>(bytes) * static_cast<double>(end - at);
     together = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(2 * together)));
     at = end;

@@ -19,7 +19,7 @@ ir::Graph reference_graph(const ir::Program& program, const std::vector<std::str
   ir::Graph graph = program.functions.at(type.methods.at("forward")).graph.clone();
   std::map<std::string_view, const ir::Constant*> attributes;
   for (std::size_t i = 0; i < type.attributes.size(); ++i) attributes.emplace(type.attributes[i].name, &root.attributes[i]);
-  std::map<std::string, ir::Value*> kept;  // what they hold: in-place operators change the tensor itself
+  std::map<std::string, ir::Value*> kept;  // values of the attributes: in-place operators change the tensor itself
   for (const std::string& name : state) kept[name] = graph.top()->add_input(ir::tensor_type(), name);
   for (ir::Node* node : *graph.top()) {
     if (!node->is("prim::SetAttr") && !node->is("prim::GetAttr")) continue;

@@ -17,13 +17,13 @@ namespace {
 // The conversion once more, for what its values stand for.
 struct Known {
   std::vector<NamedStand> stands;
-  std::map<std::string, const ir::Node*> origins;  // of ONNX nodes, by name
+  std::map<std::string, const ir::Node*> origins;  // keyed by the name of the ONNX node
   struct Made {
-    std::vector<std::string> read;  // by the node that makes it, weights left out
+    std::vector<std::string> read;  // values that its node reads, without weights
     std::optional<ir::DType> dtype;
     std::optional<std::size_t> rank;
   };
-  std::map<std::string, Made> made;  // of values, by name
+  std::map<std::string, Made> made;  // keyed by the name of the value
   std::vector<std::string> outputs;
 };
 
@@ -67,9 +67,9 @@ std::string without_number(const std::string& name) {
   return numbered ? name.substr(0, dash) : name;
 }
 
-// A name means the same in both only where the value is made of the same, or where there are as many nodes of its kind: numbers
-// in names count them, and other exporters name nodes much as we do. Returns how many values have another dtype or rank than
-// ours, which tells that the names mislead.
+// A name means the same in both only if the value is computed in the same way, or if both have as many nodes of its kind: names
+// contain counts of nodes, and other exporters name nodes much as we do. Returns how many values differ from ours in dtype or
+// rank, which shows that the names mislead.
 std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, const OnnxGraph& onnx) {
   std::map<std::string, std::size_t> ours, theirs;
   for (const auto& [name, origin] : known.origins) ++ours[without_number(name)];
@@ -89,7 +89,7 @@ std::size_t keep_common(std::vector<NamedStand>& stands, const Known& known, con
   return others;
 }
 
-// compatcheck wrote the file, and most of what it names so now is there.
+// compatcheck wrote the file, and it still contains most of the names.
 bool names_fit(const Known& known, const OnnxGraph& onnx) {
   if (onnx.producer() != "compatcheck") return false;
   std::size_t made = 0, there = 0;
@@ -136,7 +136,7 @@ FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& g
           .repro = {}};
 }
 
-// The model as it is, where no part of it fails by itself.
+// Writes the whole model if no part of it fails by itself.
 void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& made) {
   std::vector<std::string> wanted;
   NamedValues outputs;

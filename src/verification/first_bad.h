@@ -14,17 +14,17 @@ struct Mismatch {
   const VerifyOptions& options;
   const std::filesystem::path& onnx;  // the file that is wrong
   const analysis::Prepared& prepared;
-  const ir::Constants& arguments;  // of the prepared graph
-  const NamedValues& inputs;       // as the ONNX model takes them
-  const NamedValues& outputs;      // as it should give them
+  const ir::Constants& arguments;  // arguments of the prepared graph
+  const NamedValues& inputs;       // values that the ONNX model reads
+  const NamedValues& outputs;      // values that the ONNX model should return
   const Runtime& runtime;
   frontend::Frontend& frontend;
   std::function<Tolerance(ir::DType)> tolerance;
   ir::Watch watch;
 };
 
-// Sets `first_bad` and `bisection`, and writes the repro folder that the options name. What bisecting itself can't do is told in
-// `bisection`, too.
+// Sets `first_bad` and `bisection`, and writes the repro folder that the options name. If bisecting fails, `bisection`
+// contains the reason.
 void explain(const Mismatch& mismatch, Verification& made);
 
 }  // namespace compatcheck::verification

@@ -116,7 +116,7 @@ Frozen explain_frozen(const std::string& reason, const std::string& name, std::i
   auto nodes = failing(reason, prepared.graph);
   if (nodes.empty() && tie) nodes.emplace_back(tie->reader, 0);
   for (const auto& [node, index] : nodes) frozen.sites.push_back(analysis::site_of(*node, index));
-  // The number 1 stands everywhere and tells nothing.
+  // The number 1 is everywhere and identifies no cause.
   if (size > 1) frozen.help = CauseSearch(name, size, prepared).run(nodes);
   if (frozen.help.empty() && tie)
     frozen.help =

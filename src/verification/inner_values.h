@@ -15,25 +15,25 @@ namespace compatcheck::verification {
 // request.
 class InnerValues {
  public:
-  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;  // of one execution of a block
+  using Values = std::unordered_map<const ir::Value*, const ir::Constant*>;  // values in one execution of a block
   class Executions {
    public:
     const std::vector<Values>& each() const { return each_; }
 
    private:
     friend InnerValues;
-    frontend::Frontend::Inner held_;  // what they are of, unless all are held
+    frontend::Frontend::Inner held_;  // owns the values, unless all are held
     std::vector<Values> each_;
   };
 
-  // `wanted`: those that are ever asked for.
+  // `wanted`: all values that may be requested.
   InnerValues(const BisectInput& input, const std::unordered_set<const ir::Value*>& wanted);
 
   bool holds_all() const { return !survey_.too_many; }
   std::uint64_t executions_of(const ir::Block& block) const { return survey_.executions.at(&block); }
-  std::uint64_t bytes_of(const ir::Value* value) const;  // in one execution of the block that it stands in
-  std::uint64_t bytes() const;                           // of all intermediate values
-  std::uint64_t runs() const { return runs_; }           // of the graph
+  std::uint64_t bytes_of(const ir::Value* value) const;  // bytes in one execution of the value's block
+  std::uint64_t bytes() const;                           // bytes of all intermediate values
+  std::uint64_t runs() const { return runs_; }           // number of runs of the graph
 
   // The values of a block and those around it, in the block's executions from `first` to before `end`.
   Executions of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values);
@@ -46,8 +46,8 @@ class InnerValues {
   frontend::Frontend::Inner ask(const std::vector<Wanted>& wanted, std::uint64_t most_bytes);
 
   const BisectInput& in_;
-  std::vector<Wanted> all_;                                   // by block
-  std::unordered_map<const ir::Block*, std::size_t> places_;  // in it
+  std::vector<Wanted> all_;                                   // one entry for each block
+  std::unordered_map<const ir::Block*, std::size_t> places_;  // index of each block in all_
   frontend::Frontend::Inner survey_;
   std::uint64_t runs_ = 0;
 };

@@ -34,7 +34,7 @@ const Dims& guessed_dims(int attempt) {
   static const std::array<Dims, 6> all = {Dims{2, 3, 32, 32}, {2, 8}, {2, 8, 16}, {8}, {4, 4}, {}};
   return all[static_cast<std::size_t>(attempt) % all.size()];
 }
-constexpr std::size_t unknown_length = 2;  // of a list
+constexpr std::size_t unknown_length = 2;  // length of a list
 // The sizes tried for a dimension of which nothing is known.
 constexpr std::array<std::int64_t, 4> unknown_sizes = {2, 16, 64, 224};
 
@@ -91,8 +91,8 @@ class Maker {
   }
 
  private:
-  // Members of what was taken apart, each once, in the order of the prepared graph, which is that of a dictionary's keys. They
-  // may have been taken apart themselves.
+  // Members of a container that the prepared graph replaces by its members, each once, in that graph's order, which is that of
+  // a dictionary's keys. A member may itself be such a container.
   std::vector<std::string> prepared_members(const std::string& name) const {
     std::vector<std::string> members;
     for (const std::string& input : order_) {
@@ -112,7 +112,7 @@ class Maker {
     return std::ranges::any_of(examples_, [&](const auto& leaf) { return leaf.name.starts_with(name + "."); });
   }
 
-  // `member_fact`: what is known of it as a member of what holds it.
+  // `member_fact`: the value's fact as a member of its container.
   ir::Constant argument(const Fact& member_fact, const ir::TypeRef& type, const std::string& name) {
     const auto prepared = prepared_.find(name);
     if (prepared != prepared_.end()) domain_ = domain_of(prepared->second, facts_);
@@ -139,7 +139,7 @@ class Maker {
     return made;
   }
 
-  // A Python number stands for a float where one is wanted.
+  // A Python number counts as a float if a float is required.
   static ir::Constant typed(const ir::Constant& given, const ir::TypeRef& type) {
     const ir::TypeRef& held = ir::without_optional(type);
     if (const auto* list = given.get<ir::ListConstant>(); list && ir::is(held, TypeKind::list)) {
@@ -180,7 +180,7 @@ class Maker {
     for (std::size_t i = 0; i < length; ++i)
       made.items.push_back(argument(member(fact, i, name), type.elements.front(), name + "." + std::to_string(i)));
     if (prepared_.contains(name)) {
-      made_.leaves.resize(leaves);  // one value to ONNX
+      made_.leaves.resize(leaves);  // ONNX has one value for it
       made_.leaves.emplace_back(name, made);
     }
     return {std::move(made)};
@@ -243,7 +243,7 @@ class Maker {
     }
   }
 
-  // An example's, but for those of named dimensions.
+  // The example's sizes, except those of named dimensions.
   Dims other_dims(const ir::TensorView& example, const symbolic::Shape& shape) const {
     Dims dims = example.sizes;
     for (std::size_t dim = 0; dim < dims.size(); ++dim)
@@ -343,7 +343,7 @@ class Maker {
   const std::vector<analysis::ExampleLeaf>& examples_;
   const symbolic::FactTable& facts_;
   std::map<std::string, const ir::Value*> prepared_;
-  std::vector<std::string> order_;  // of their names
+  std::vector<std::string> order_;  // names of the prepared graph's inputs, in order
   Domain domain_;
   MadeCall made_;
 };

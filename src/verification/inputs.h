@@ -26,9 +26,9 @@ struct MadeCall {
 // The constructor's arguments must outlive the object.
 class InputMaker {
  public:
-  // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their
-  // members.
-  // `states`: how many of the last inputs of both are what the model keeps between calls, which is never made.
+  // `given`: the graph whose inputs are the method's arguments; `prepared`: the graph in which members may replace lists and
+  // dictionaries. `states`: number of inputs at the end of both graphs that are the model's state, for which no values are
+  // made.
   InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states)
       : facts_(facts),
         arguments_(given.inputs().first(given.inputs().size() - states)),
@@ -41,21 +41,22 @@ class InputMaker {
   // The sizes that the file states, and those of examples, which win.
   Sizes seen_sizes(const std::vector<analysis::ExampleLeaf>& examples) const;
 
-  // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
-  // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
+  // Models differ in the inputs that they refuse: integers out of range, ranks. Attempts vary unknown properties, the likely
+  // ones first, and never known ones. The same arguments give the same inputs. Throws UsageError for a type without possible
+  // values.
   static constexpr int attempts = 12;
-  // Examples by name, their elements repeated or cut off where `sizes` has other ones; what they don't hold is made.
-  // `other_numbers`: 0 for the ints, floats and bools of the first run, else which of the others.
+  // Examples by name, their elements repeated or cut off if `sizes` differ; other inputs are made. `other_numbers`: 0 for the
+  // ints, floats and bools of the first run, otherwise the index of another choice.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
                 int other_numbers = 0) const;
-  // Some of what the model is given are Python's numbers whose value nobody states.
+  // Some arguments are Python numbers whose value neither the file nor the options state.
   bool has_open_numbers() const;
   // Inputs at these sizes are no burden.
   bool is_small(const Sizes& sizes) const;
 
  private:
   const symbolic::FactTable& facts_;
-  std::span<ir::Value* const> arguments_, inputs_;  // of the given and the prepared graph
+  std::span<ir::Value* const> arguments_, inputs_;  // inputs of the given graph; inputs of the prepared graph
 };
 
 }  // namespace compatcheck::verification

@@ -165,7 +165,7 @@ bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& ex
   return false;
 }
 
-// sort, topk and argmax may name either of what is equally large.
+// sort, topk and argmax may name any of several equally large elements.
 bool Judge::ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs) {
   const auto leaves = leaves_of(prepared_.graph);
   const auto by = leaves.size() == outputs ? indexed_by(leaves[index], prepared_.facts) : std::nullopt;

@@ -29,11 +29,11 @@ class Judge {
 
   Tolerance tolerance(ir::DType dtype) const;
 
-  // TorchScript against itself: what differs there can't be compared with anything, and a finding says so.
+  // Compares TorchScript with itself: outputs that differ can't be compared with anything, and a finding reports them.
   bool is_random(const Expected& expected);
 
-  // All outputs of a run; false where one doesn't pass. `plain`: the outputs of the runtime without its own rewriting of the
-  // graph, asked for where these may be at fault; nullopt where it doesn't run so.
+  // All outputs of a run; false if one doesn't pass. `plain`: the outputs of the runtime without its graph optimizations,
+  // requested if these may be at fault; nullopt if it doesn't run without them.
   using Plain = std::function<std::optional<std::vector<Pair>>()>;
   bool judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain);
 
@@ -52,10 +52,10 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
-  std::vector<double> own_;                    // of each output, from call to call
-  std::optional<std::vector<Noise>> noise_;    // of this run, once it was measured
+  std::vector<double> own_;                    // TorchScript's own differences from call to call, one for each output
+  std::optional<std::vector<Noise>> noise_;    // noise of this run, once measured
   bool of_weights_ = false;                    // the weights' noise is in it, too
-  std::optional<std::vector<Noise>> in_half_;  // of inputs that are rounded to half precision
+  std::optional<std::vector<Noise>> in_half_;  // noise for inputs that are rounded to half precision
 };
 
 }  // namespace compatcheck::verification

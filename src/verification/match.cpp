@@ -23,7 +23,7 @@ ir::TensorView carrying(const onnx::TensorData& data) {
 struct GivenNumbers {
   std::vector<double> floats;
   std::vector<std::int64_t> ints;
-  ir::DType dtype = ir::DType::i64;  // of Python's numbers
+  ir::DType dtype = ir::DType::i64;  // dtype of Python's numbers
 
   bool add(const ir::Constant& value) {
     if (const auto* integer = value.get<std::int64_t>())
@@ -103,7 +103,7 @@ class Matching {
     next_ = first + expected.items.size();
   }
 
-  // A list of lists is taken apart: its members are outputs.
+  // A list of lists is flattened: its members are outputs.
   static bool holds_values(const ir::ListConstant& expected) {
     return std::ranges::none_of(expected.items, [](const ir::Constant& item) {
       return item.get<ir::ListConstant>() || item.get<ir::TupleConstant>() || item.get<ir::DictConstant>();

@@ -21,8 +21,8 @@ struct Matched {
   std::string mismatch;  // why they can't be paired; empty if they can
 };
 
-// Tuples and dicts are taken apart in order, dicts by name where their keys are names of outputs. None is passed over; a list is
-// paired with a sequence, or taken apart. A number of Python's stands beside a tensor of rank 0 of whatever dtype holds it.
+// Tuples and dicts are flattened in order, dicts by name if their keys are names of outputs. None is skipped; a list is paired
+// with a sequence, or flattened. A Python number is paired with a tensor of rank 0 of any dtype that can represent it.
 Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names);
 
 // A tensor; a number as one of rank 0, a list of numbers as one of rank 1, of the dtype `beside` if that can hold them; nullopt

@@ -11,7 +11,7 @@
 namespace compatcheck::verification {
 namespace {
 
-constexpr int any_opset = 17;  // what is random at one is random at all
+constexpr int any_opset = 17;  // operators that are random at one opset are random at every opset
 
 }  // namespace
 

@@ -10,8 +10,8 @@
 namespace compatcheck::verification {
 
 struct Noise {
-  double largest = 0;  // of all elements and draws
-  double rms = 0;      // of the draw with the most
+  double largest = 0;  // largest difference of any element in any draw
+  double rms = 0;      // root mean square of the differences in the worst draw
 };
 
 // Measures each of the result's tensors, in their order, over several draws; tensors that aren't floating have no noise. Empty if

@@ -1,6 +1,6 @@
-// The functions of ONNX Runtime's C API that we call, by their place in its table, which only ever grows at its end.
-// Source: microsoft/onnxruntime include/onnxruntime/core/session/onnxruntime_c_api.h, struct OrtApi. Neither the wheel nor Debian
-// carries that header; runtime_test.cpp checks the places by what they do.
+// The functions of ONNX Runtime's C API that we call, by their index in its table, which only grows at its end. Source:
+// microsoft/onnxruntime include/onnxruntime/core/session/onnxruntime_c_api.h, struct OrtApi. Neither the wheel nor Debian has
+// that header; runtime_test.cpp checks each index by calling the function.
 #pragma once
 
 #include <cstddef>

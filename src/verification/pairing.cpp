@@ -41,7 +41,7 @@ bool fits_number(const OnnxGraph::Given& given, const ir::TypeRef& type, std::si
   return ir::is(type, floating) && (given.dtype == ir::DType::f32 || given.dtype == ir::DType::f64);
 }
 
-// An argument of this type may be what the file takes.
+// An argument of this type may be this input of the file.
 bool fits(const OnnxGraph::Given& given, const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   if (!held || !given.dtype || !given.shape) return false;
@@ -183,7 +183,7 @@ std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, c
                                       const Model::State& model) {
   const auto stated = analysis::stated_sizes(inputs, model.graph, model.defaults),
              in_file = analysis::stated_sizes(of_file, model.graph, model.defaults);
-  std::map<std::string, std::string> called;  // what the options say of the file's names of sizes
+  std::map<std::string, std::string> called;  // names that the options use for the file's named sizes
   for (const analysis::StatedSizes& own : stated) {
     const auto other = std::ranges::find(in_file, own.input, &analysis::StatedSizes::input);
     if (other == in_file.end() || own.dims.size() != other->dims.size()) continue;

@@ -76,7 +76,7 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
       const analysis::Prepared asserting = analysis::prepare_asserting(model, prepared, watch, analysis::Keeping::all);
       add_demands(model, asserting, watch, demands);
       add_numbers(asserting.graph, numbers);
-    } catch (const ModelError&) {  // with its branches the graph may be beyond a bound that it keeps without them
+    } catch (const ModelError&) {  // with its branches the graph may exceed a limit that it doesn't exceed without them
       watch.look();
     }
   if (demands.empty()) add_demands(model, prepared, watch, demands);
@@ -98,8 +98,8 @@ std::string refused_call(const analysis::Prepared& prepared, const mapping::Tabl
   return {};
 }
 
-// "%y = aten::add at model.py:3: sizes differ", as the interpreter says it, with the user's own line in the place of torch's; as
-// it is where nodes of several lines may be meant.
+// The interpreter's message, "%y = aten::add at model.py:3: sizes differ", with the user's own line instead of torch's;
+// unchanged if nodes of several lines may be meant.
 std::string at_own_line(const std::string& said, const ir::Graph& graph) {
   const auto equals = said.starts_with("%") ? said.find(" = ") : said.npos;
   const std::string reason = equals == said.npos ? said : said.substr(equals + 3);
@@ -115,7 +115,7 @@ std::string at_own_line(const std::string& said, const ir::Graph& graph) {
 
 // Later attempts differ in what tensors hold.
 constexpr int attempts_at_all_sizes = 2;
-constexpr int most_crashes = 4;  // in a row: after each the helper starts and loads the model again
+constexpr int most_crashes = 4;  // crashes in a row; after each the helper restarts and loads the model again
 constexpr std::size_t sizes_of_other_attempts = 15;
 
 // The number of calls of a model that keeps state; each has its own inputs.
@@ -182,7 +182,7 @@ std::optional<FixedTie> Reference::fixed_tie(const std::string& name, const Size
 
 std::optional<Expected> Reference::first() {
   std::vector<Sizes> all = plan_.first();
-  if (has_examples()) all.resize(1);  // their own
+  if (has_examples()) all.resize(1);  // examples have sizes of their own
   std::erase_if(all, [&](const Sizes& sizes) { return sizes != all.front() && !maker_.is_small(sizes); });
   const std::vector<Sizes> likely(all.begin(),
                                   all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), sizes_of_other_attempts)));
@@ -283,7 +283,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   for (Expected& next : expected.later) sequence.push_back(&next.call);
   std::vector<ir::Constants> calls;
   for (const MadeCall* call : sequence) calls.push_back(call->arguments);
-  const bool in_one = twice && state_.empty();  // no call changes what the next one gives
+  const bool in_one = twice && state_.empty();  // calls without state can't influence later ones
   if (in_one) calls.push_back(expected.call.arguments);
   const std::size_t own = expected.before.size();
   for (const MadeCall* call : sequence)
@@ -300,7 +300,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
     for (Expected& next : expected.later) next.on_cpu = expected.on_cpu;
   }
   for (std::size_t i = 0; i < sequence.size(); ++i) {
-    if (!runs[i].result && i > own) {  // a cache is full: the calls before it are compared
+    if (!runs[i].result && i > own) {  // a cache is full: the calls before this one are compared
       expected.later.resize(i - own - 1);
       break;
     }
@@ -332,7 +332,8 @@ void Reference::set_leaf(MadeCall& call, const std::string& name, ir::Constant v
     leaf->second = std::move(value);
 }
 
-// As the ONNX model gives it, complex tensors as pairs: the result, and then the attributes' values after the call.
+// The result in the form of the ONNX model's outputs, complex tensors as pairs, and then the attributes' values after the
+// call.
 ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
   const auto outputs = prepared_.graph.outputs();
   ir::Constant result =
@@ -407,7 +408,7 @@ bool Reference::run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<f
           results->size() == 1 ? std::move(results->front()) : ir::Constant{ir::TupleConstant{nullptr, std::move(*results)}};
     }
   } catch (const ModelError&) {
-    return false;  // the first failure tells more
+    return false;  // the first failure is the more useful one
   }
   return true;
 }
@@ -433,7 +434,7 @@ ir::Constants Reference::prepared_arguments(const MadeCall& call) const {
     const auto state = std::ranges::find(prepared_.state, input->name(), &passes::StateAttribute::input);
     if (leaf != call.leaves.end())
       made.push_back(leaf->second);
-    else if (state != prepared_.state.end())  // of a call that didn't run
+    else if (state != prepared_.state.end())  // the call didn't run
       made.push_back(state->initial);
     else if (given != model_.graph.inputs().end())
       made.push_back(call.arguments[static_cast<std::size_t>(given - model_.graph.inputs().begin())]);

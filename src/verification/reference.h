@@ -18,11 +18,11 @@ namespace compatcheck::verification {
 
 struct Expected {
   MadeCall call;
-  Sizes sizes;  // of named dimensions
+  Sizes sizes;  // sizes of named dimensions
   ir::Constant result;
-  std::optional<ir::Constant> again;  // with another seed of PyTorch's generator
+  std::optional<ir::Constant> again;  // result with another seed of PyTorch's generator
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
-  std::vector<Sizes> refused{};       // by PyTorch, before these
+  std::vector<Sizes> refused{};       // sizes that PyTorch refused before these
   std::string refusal{};              // its reason at the first of them
   // For a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and the
   // calls after it. The state is among the call's leaves, and behind the result.
@@ -40,7 +40,7 @@ struct Misfit {
 // An equation that ties a named size to others by a number: "24*b*seq must be 288".
 struct FixedTie {
   std::string text;
-  const ir::Node* reader = nullptr;  // of the prepared graph
+  const ir::Node* reader = nullptr;  // node of the prepared graph
 };
 
 // The constructor's arguments must outlive the object.
@@ -55,11 +55,11 @@ class Reference {
   // The first that holds at `from` and breaks where `name` alone has each of these other sizes. The model's assertions, and
   // equations of sizes alone, are the model's own and don't count.
   std::optional<FixedTie> fixed_tie(const std::string& name, const Sizes& from, const std::vector<Sizes>& others) const;
-  // The user's own inputs: what they hold is never made anew.
+  // The user's own inputs: values in them are never made.
   bool has_examples() const { return !examples_.empty(); }
 
-  // Inputs that PyTorch takes, at sizes that are likely, and what it makes of them. nullopt: it takes none at the sizes that
-  // the user fixed, and some at others (misfits). Throws ModelError where it takes none.
+  // Inputs that PyTorch accepts, at likely sizes, and its result. nullopt: it accepts none at the sizes that the user fixed,
+  // but some at others (misfits). Throws ModelError if it accepts none.
   std::optional<Expected> first();
   const std::vector<Misfit>& misfits() const { return misfits_; }
 
@@ -69,8 +69,8 @@ class Reference {
   std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool vary_numbers = false);
   bool has_open_numbers() const { return maker_.has_open_numbers(); }
 
-  // The same call on inputs, or with weights, that are rounded differently: how far its result moves is what the model makes of
-  // rounding. nullopt: that doesn't run, or it takes no floats.
+  // The same call with inputs, or weights, that are rounded differently: the change of the result is the model's own rounding
+  // noise. nullopt: it doesn't run, or it has no float inputs.
   enum class Nudged : std::uint8_t { inputs, weights, inputs_in_half };
   std::optional<ir::Constant> nudged_result(const Expected& expected, Nudged what, std::uint64_t draw);
 
@@ -85,7 +85,7 @@ class Reference {
   std::optional<ir::Constant> value(const ir::Value* value, const MadeCall& call);
   frontend::Frontend& frontend() { return frontend_; }
 
-  // Inputs are those of an ONNX file of the user's, as nobody states others.
+  // The inputs are those of the user's ONNX file, because the options state no others.
   void inputs_of(std::string onnx) { onnx_ = std::move(onnx); }
 
  private:
@@ -108,7 +108,7 @@ class Reference {
   const ir::Watch& watch_;
   std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
   std::optional<ExportedRun> exported_;
-  std::vector<std::optional<ir::DType>> narrow_;  // by output
+  std::vector<std::optional<ir::DType>> narrow_;  // one for each output
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own
@@ -116,8 +116,8 @@ class Reference {
   SizePlan plan_;
   std::vector<Misfit> misfits_;
   std::string onnx_;  // the file that inputs are those of
-  int crashes_ = 0;   // of PyTorch, in a row
-  int attempt_ = 0;   // of the inputs that PyTorch took first
+  int crashes_ = 0;   // consecutive crashes of PyTorch
+  int attempt_ = 0;   // the attempt whose inputs PyTorch accepted first
 };
 
 }  // namespace compatcheck::verification

@@ -8,8 +8,8 @@
 
 namespace compatcheck::verification {
 
-// The same tensor with these sizes, of the same rank: along each dimension its elements again from the first on, or fewer of
-// them. It must carry its bytes; what holds no elements stays as it is.
+// The same tensor with these sizes, of the same rank: along each dimension its elements are repeated from the first one, or
+// cut off. It must have its bytes; a tensor without elements stays unchanged.
 ir::TensorView resized(const ir::TensorView& tensor, const std::vector<std::int64_t>& sizes);
 
 }  // namespace compatcheck::verification

@@ -168,7 +168,7 @@ struct Session::State {
   std::shared_ptr<const Runtime::State> runtime;
   Held<ort::Session> session;
   std::vector<std::string> inputs, outputs;
-  std::vector<int> elements;  // of the inputs: TensorProto.DataType, 0 of what is no tensor
+  std::vector<int> elements;  // element types of the inputs (TensorProto.DataType); 0: no tensor
 
   explicit State(std::shared_ptr<const Runtime::State> given)
       : runtime(std::move(given)), session(runtime->api, ort::release_session) {}
@@ -214,7 +214,7 @@ struct Session::State {
 
 namespace {
 
-constexpr std::uint8_t nothing = 0;  // a place for tensors without elements
+constexpr std::uint8_t nothing = 0;  // address for tensors without elements
 
 // One, of rank 0, or a list of them.
 struct PythonNumbers {
@@ -273,7 +273,7 @@ Held<ort::Value> Session::State::take(const ir::Constant& value) const {
     }
     Held<ort::Value> made = hold();
     ok(ort::create_container.call(api(), pointers.data(), pointers.size(), ort::ValueKind::sequence, made.out()));
-    return made;  // it shares its members' memory
+    return made;  // a sequence shares its members' memory
   }
   throw ModelError("an input is neither a tensor, a number nor a list of tensors, and ONNX has no other inputs");
 }

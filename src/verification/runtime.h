@@ -1,4 +1,4 @@
-// ONNX Runtime, loaded when something is to be run: the user's own, so that what is proved is what ships.
+// ONNX Runtime, loaded on first use. It is the user's own, so that the verified runtime is the one in use.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +21,8 @@ struct SessionOptions {
 
 class Runtime;
 
-// A model that the runtime has taken. Values are tensors that carry their bytes, contiguous; lists of them (sequences); None (an
-// optional without a value). Numbers are taken for tensors of rank 0, lists of them for rows.
+// A model loaded in the runtime. Values are contiguous tensors with their bytes, lists of them (sequences), or None (an
+// optional without a value). Numbers count as tensors of rank 0, lists of numbers as tensors of rank 1.
 class Session {
  public:
   ~Session();
@@ -52,7 +52,7 @@ class Runtime {
   const std::string& version() const;
   const std::filesystem::path& library() const;
 
-  // Throw ModelError with the runtime's own words for what it doesn't take. Bytes: of a ModelProto.
+  // Throw ModelError with the runtime's own message for a model that it rejects. Bytes: of a ModelProto.
   Session open(const std::filesystem::path& onnx, const SessionOptions& options = {}) const;
   Session open_bytes(std::string_view model, const SessionOptions& options = {}) const;
 

@@ -13,9 +13,9 @@ namespace {
 using symbolic::Dim;
 using Relation = symbolic::SizeDemand::Relation;
 
-constexpr std::int64_t largest_size = 4096;  // that is tried
-constexpr std::int64_t small_numbers = 12;   // all up to it are
-constexpr std::size_t most_sizes = 64;       // of one name
+constexpr std::int64_t largest_size = 4096;  // largest size to try
+constexpr std::int64_t small_numbers = 12;   // all sizes up to it are tried
+constexpr std::size_t most_sizes = 64;       // sizes to try for one name
 constexpr std::size_t most_names = 6;
 // Demands that are evaluated for sizes which are tried: in one search, in all.
 constexpr int most_looks = 50'000;
@@ -188,13 +188,13 @@ class SizeSearch::Search {
   const Sizes& avoided_;
   std::vector<std::string> free_;
   std::vector<std::vector<std::int64_t>> choices_;
-  std::vector<std::vector<const Demand*>> settled_;  // by place: what its size completes
+  std::vector<std::vector<const Demand*>> settled_;  // demands that become decidable with each name's size
   const ir::Watch& watch_;
   int looks_left_;
 };
 
 std::optional<Sizes> SizeSearch::fit(const Sizes& likely, const std::vector<std::string>& names, const Sizes& avoided) {
-  for (const bool all : {true, false}) {  // of what a branch decides some may not run
+  for (const bool all : {true, false}) {  // demands that depend on a branch may not apply
     std::vector<const Demand*> demands;
     for (const Demand& demand : demands_)
       if (all || demand.for_sure) demands.push_back(&demand);

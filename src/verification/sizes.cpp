@@ -35,13 +35,13 @@ constexpr std::int64_t widest_step = 64;
 constexpr std::int64_t longest_list = 16;
 constexpr std::size_t most_first = 200;
 
-// A dimension of a value in the graph, and what reads it.
+// A dimension of a value in the graph, and the size that its reader requires.
 struct Window {
   Dim size;
-  std::int64_t least = 1;  // that the window needs
+  std::int64_t least = 1;  // smallest size at which the window fits
 };
 
-// The smallest at which every window that hangs on this name alone lies inside of what it slides over.
+// The smallest size at which every window that depends on this name alone fits into its input.
 std::int64_t smallest_at_which(const std::vector<Window>& windows, const std::string& name) {
   const auto fits = [&](std::int64_t size) {
     return std::ranges::all_of(windows, [&](const Window& window) {
@@ -71,7 +71,7 @@ SizePlan::SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, cons
 
 void SizePlan::find_windows(const ir::Graph& graph, const symbolic::FactTable& facts) {
   std::set<std::string> known;
-  std::map<std::string, std::vector<Window>> windows;  // by the names that they hang on
+  std::map<std::string, std::vector<Window>> windows;  // keyed by the name that determines their size
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     for (const ir::Value* output : node->outputs())
       if (const auto* tensor = facts.of(output).tensor(); tensor && tensor->shape)
@@ -128,11 +128,11 @@ std::vector<Sizes> SizePlan::first() const {
         add([&](const std::string& name, std::size_t i) { return name == only ? number : plausible(name, i); });
     add([&](const std::string& name, std::size_t) { return is_length(name) ? small_sizes.front() : number; });
   }
-  for (Sizes& sizes : unfit) keep(all, std::move(sizes));  // what is demanded may stand in a branch that doesn't run
+  for (Sizes& sizes : unfit) keep(all, std::move(sizes));  // demands may stand in a branch that doesn't run
   return all;
 }
 
-// The least by which it grows so that every size that follows it is another: a stride swallows what is less.
+// The smallest increase that changes every size that depends on it: a stride may round a smaller one off.
 std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
   std::vector<std::pair<const Dim*, std::int64_t>> before;
   for (const auto& [size, names] : followed_)
@@ -148,7 +148,7 @@ std::int64_t SizePlan::step(const std::string& name, const Sizes& from) const {
 
 std::vector<Sizes> SizePlan::changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const {
   std::vector<Sizes> all;
-  Sizes before;  // of the names
+  Sizes before;  // sizes of the names
   for (const std::string& name : names) before[name] = from.at(name);
   const auto keep = [&](Sizes sizes) {
     // 1 is broadcast: it fits where no other size does.

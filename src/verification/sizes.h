@@ -11,7 +11,7 @@
 
 namespace compatcheck::verification {
 
-using Sizes = std::map<std::string, std::int64_t>;  // of named dimensions
+using Sizes = std::map<std::string, std::int64_t>;  // sizes of named dimensions
 
 std::string spell(const Sizes& sizes);  // "batch=2, seq=3"
 
@@ -19,13 +19,13 @@ class SizeSearch;
 
 class SizePlan {
  public:
-  // `names` in the order in which inputs have them; `fixed` by the user; `seen` by the trace or in examples. `search` knows what
-  // is demanded of them, and must outlive the plan.
+  // `names` in the order of the inputs; `fixed` by the user; `seen` in the trace or in examples. `search` has the demands on
+  // them, and must outlive the plan.
   SizePlan(std::vector<std::string> names, Sizes fixed, Sizes seen, const ir::Graph& graph, const symbolic::FactTable& facts,
            SizeSearch& search);
 
   // Sizes to begin with, the likely ones first: those that were seen; else the smallest at which windows fit, then larger ones;
-  // at last numbers that the model itself holds. Of a bounded number.
+  // finally, bounded in number, those from numbers in the model itself.
   std::vector<Sizes> first() const;
 
   // Those that the user doesn't fix.
@@ -35,7 +35,7 @@ class SizePlan {
   std::vector<Sizes> changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const;
 
  private:
-  struct Followed {  // a size in the graph that hangs on named ones
+  struct Followed {  // a size in the graph that depends on named ones
     symbolic::Dim size;
     std::vector<std::string> names;
   };
@@ -46,7 +46,7 @@ class SizePlan {
 
   std::vector<std::string> names_, varied_;
   Sizes fixed_, seen_;
-  Sizes spatial_;  // of names that windows hang on: the smallest plausible size
+  Sizes spatial_;  // the smallest plausible size of each name that determines the size of windows
   std::vector<Followed> followed_;
   SizeSearch& search_;
 };

@@ -10,7 +10,7 @@ namespace compatcheck::verification {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder();  // in TMPDIR; throws UsageError where none can be made
+  TemporaryFolder();  // creates it in TMPDIR; throws UsageError if that fails
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -34,7 +34,7 @@ Rows rows_of(const std::vector<std::int64_t>& sizes, std::optional<std::int64_t>
 }
 
 std::int64_t index_at(const ir::TensorView& indices, std::uint64_t place) {
-  return static_cast<std::int64_t>(element_of(indices, place));  // a place in memory: exact
+  return static_cast<std::int64_t>(element_of(indices, place));  // exact: an index is a place in memory
 }
 
 bool near(double a, double b, const Tolerance& tolerance) {
@@ -68,7 +68,7 @@ bool is_tie(const IndexedBy& by, const ir::TensorView& input, const ir::TensorVi
   const Rows rows = rows_of(input.sizes, input.sizes.empty() ? std::nullopt : by.dim);
   const auto indices = static_cast<std::uint64_t>(expected.elements());
   if (rows.outer * rows.inner == 0 || indices % (rows.outer * rows.inner) != 0) return false;
-  const std::uint64_t each = indices / (rows.outer * rows.inner);  // of a row
+  const std::uint64_t each = indices / (rows.outer * rows.inner);  // indices in each row
   for (std::uint64_t outer = 0; outer < rows.outer; ++outer)
     for (std::uint64_t inner = 0; inner < rows.inner; ++inner) {
       std::set<std::int64_t> seen;

@@ -1,4 +1,4 @@
-// Indices of what is equally large: sort, topk and argmax may name either.
+// Indices of equally large elements: sort, topk and argmax may name any of them.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,7 @@ struct IndexedBy {
   bool distinct = false;            // along `dim` no index stands twice
 };
 
-// nullopt: `value` isn't made of indices, or along which dimension isn't known. What only casts or reshapes them is looked
-// through.
+// nullopt: `value` doesn't contain indices, or their dimension isn't known. Follows casts and reshapes of the indices.
 std::optional<IndexedBy> indexed_by(const ir::Value* value, const symbolic::FactTable& facts);
 
 // Both of the operator's result; where they differ they name elements of `input` (contiguous, with its bytes) that are within

@@ -11,8 +11,8 @@ namespace compatcheck::verification {
 namespace {
 
 constexpr std::uint64_t sketched = 64;      // elements
-constexpr std::size_t most_partners = 8;    // of the file, for a value that often stands there
-constexpr std::size_t first_compared = 16;  // of the file at a time, before anything is known of their sizes
+constexpr std::size_t most_partners = 8;    // values of the file that may pair with one value
+constexpr std::size_t first_compared = 16;  // values of the file compared at a time before any of their sizes is known
 constexpr int most_failures = 16;
 constexpr double rounding_of_largest = 1e-4;  // small elements of sums of large ones
 

@@ -19,9 +19,9 @@ struct Sketch {
   ir::DType dtype{};
   std::vector<std::int64_t> sizes;
   std::vector<double> elements;
-  std::uint64_t bytes = 0;  // of all elements
+  std::uint64_t bytes = 0;  // size of all elements
   double largest = 0;       // absolute, of these
-  bool is_even = false;     // all elements are equal: they tell nothing
+  bool is_even = false;     // all elements are equal, so that they identify nothing
 };
 Sketch sketch_of(const ir::TensorView& tensor);
 
@@ -50,7 +50,7 @@ class ValuePairs {
   // Some values of the file, where others are given. Those that are no tensors are left out.
   using Tensors = std::map<std::string, ir::TensorView>;
   Tensors run(const std::vector<std::string>& names, const Tensors& given) const;
-  std::optional<ir::Constant> input(const std::string& name) const;  // of the file
+  std::optional<ir::Constant> input(const std::string& name) const;  // the file's input
 
   std::uint64_t runs() const { return inner_.runs(); }
   std::uint64_t bytes() const { return inner_.bytes(); }
@@ -61,7 +61,7 @@ class ValuePairs {
   std::uint64_t sketch_names(const std::vector<std::string>& wanted);
   void pair();
   void pair_if_alike(const ir::Value* value, const InnerValues::Values& held, const std::string& name, const Tensors& file);
-  std::vector<std::vector<const ir::Value*>> portions_of_values() const;  // what fits into memory together
+  std::vector<std::vector<const ir::Value*>> portions_of_values() const;  // groups that each fit into memory
 
   const BisectInput& in_;
   const NamedValues& inputs_;
@@ -73,7 +73,7 @@ class ValuePairs {
   std::unordered_map<const ir::Value*, std::vector<std::string>> names_;
   std::map<std::string, std::vector<const ir::Value*>> partners_;
   std::set<std::string> paired_;
-  int failures_left_;  // of the runtime, one by one
+  int failures_left_;  // failures of the runtime on single values
 };
 
 // Tensors that the graph's top block makes, in order.

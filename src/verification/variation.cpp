@@ -47,7 +47,7 @@ class Varying {
     const Sizes from = first.sizes;
     ran_.push_back(from);
     const bool goes_on = compare_(first);
-    first = {};  // its result may be large
+    first = {};  // frees the result, which may be large
     const Names& names = reference_.plan().varied();
     for (const std::string& name : names) dimension(name).variation = Variation::none;
     if (!goes_on || (!names.empty() && !vary(from, names))) return;

@@ -1,4 +1,5 @@
-// The runs of a verification: the likely sizes of named dimensions, then others of all of them together and of each by itself.
+// The runs of a verification: the likely sizes of named dimensions, then other sizes of all of them together and of each by
+// itself.
 #pragma once
 
 #include <functional>

@@ -52,7 +52,7 @@ class Verifying {
     made_.assumed = prepared_.assumed;
   }
 
-  // A file of the user's; what isn't whole isn't the runtime's fault.
+  // Verifies the user's file. A file with missing parts isn't the runtime's fault.
   Verification run_given(const std::filesystem::path& onnx, bool with_its_inputs) {
     if (with_its_inputs) reference_.inputs_of(onnx.string());
     {
@@ -146,7 +146,7 @@ class Verifying {
       values.push_back(found ? *std::move(found) : ir::Constant());
     }
     if (others.empty()) return values;
-    std::vector<const ir::Constant*> rest;  // by place
+    std::vector<const ir::Constant*> rest;  // remaining values, in order
     for (const auto& [name, value] : call.leaves)
       if (!is_taken(name)) rest.push_back(&value);
     if (rest.size() != others.size()) refuse(inputs_[others.front()]);
@@ -182,7 +182,7 @@ class Verifying {
     try {
       made_.dumped = verification::dump(options_.dump, verification::OnnxGraph(onnx_, watch_), runtime_,
                                         named_inputs(expected.call), options_.memory, watch_);
-    } catch (const ModelError& error) {  // the comparison tells more
+    } catch (const ModelError& error) {  // not fatal: the comparison reports more
       made_.note = std::string("not all values are saved: ") + error.what();
     }
   }
@@ -197,8 +197,8 @@ class Verifying {
         ", which are skipped: " + expected.refusal;
   }
 
-  // False where nothing more is worth running. Of a model that keeps state the calls of a sequence, each with what the ONNX model
-  // itself gave as state in the call before.
+  // False if further runs are useless. For a model that keeps state, compares the calls of a sequence, each with the state
+  // that the ONNX model itself returned in the previous call.
   bool compare(const Expected& expected) {
     note_run(expected);
     if (!compare_call(expected)) return false;
@@ -331,8 +331,8 @@ class Verifying {
   std::filesystem::path onnx_;
   std::optional<verification::Session> session_;
   std::vector<std::string> inputs_, outputs_;          // the ONNX model's
-  ir::Constants got_;                                  // its outputs in the last call
-  std::vector<verification::OnnxGraph::Given> given_;  // its inputs, of a file of the user's
+  ir::Constants got_;                                  // the ONNX model's outputs in the last call
+  std::vector<verification::OnnxGraph::Given> given_;  // inputs of the user's ONNX file
 };
 
 void must_run(const Model& model, const VerifyOptions& options) {
