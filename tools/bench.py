@@ -252,7 +252,7 @@ def bench_html(tool, models, runs):
 
 
 def bench_build(folder):
-    """Builds without a compiler cache: CPU time of the product and of all tests, then the time of one handler and its test."""
+    """Builds without a compiler cache: CPU time of the program, of all else with the tests, then the time of one handler and its test."""
     shutil.rmtree(folder, ignore_errors=True)
     environment = {**os.environ, "CCACHE_DISABLE": "1"}
     cmake = pathlib.Path(sys.executable).with_name("cmake")
@@ -265,10 +265,10 @@ def bench_build(folder):
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     build = [cmake, "--build", folder, "--target"]
-    product = cpu_seconds(cmake, "--preset", "release", "-B", folder) + cpu_seconds(*build, "product")
-    line("building the product from nothing, CPU time", f"{product / 60:.1f} min", "≤ 8 min", product <= 8 * 60)
+    program = cpu_seconds(cmake, "--preset", "release", "-B", folder) + cpu_seconds(*build, "compatcheck")
+    line("building what `make demo` builds from nothing, CPU time", f"{program / 60:.1f} min", "≤ 8 min", program <= 8 * 60)
     tests = cpu_seconds(*build, "all")
-    line("building the tests after it, CPU time", f"{tests / 60:.1f} min", "≤ 8 min", tests <= 8 * 60)
+    line("building what `make test` adds, CPU time", f"{tests / 60:.1f} min", "≤ 8 min", tests <= 8 * 60)
     (ROOT / "src" / "handlers" / "histogram.cpp").touch()
     environment["OPS"] = "histc"
     start = time.perf_counter()

@@ -40,6 +40,24 @@ struct ContainerWalk::Join {
   std::set<Identity> held{};  // identities that the last merged list in columns holds
   bool held_again = false;    // whether one of them is held twice
 
+  // Returns the items of lists that stand at one place after both blocks.
+  Placements walk_blocks() {
+    const Placements before = walk.standing(walk.placements_);
+    std::array<Placements, ways> after;
+    for (std::size_t way = 0; way < ways; ++way) {
+      ir::Block* block = node->blocks()[way];
+      walk.placements_ = before;
+      walk.heap_.open();
+      walk.settle_keys(node->input(0), way == 0);
+      walk.note_answer(node->input(0), way == 0, block);
+      walk.walk(*block);
+      after[way] = walk.standing(before);
+      changes[way] = walk.heap_.close();
+      for (const ir::Node* inner : *block) raises[way] = raises[way] || inner->is("prim::RaiseException");
+    }
+    return raises[0] ? after[1] : raises[1] ? after[0] : in_both(after[0], after[1]);
+  }
+
   const Cell& state(std::size_t way, CellId id) const {
     const auto found = changes[way].find(id);
     return found == changes[way].end() ? walk.heap_.at(id) : *found->second;
@@ -394,18 +412,7 @@ void ContainerWalk::branch(ir::Node* node) {
   const std::size_t outputs = node->outputs().size();
   Join join{*this, node, heap_.size()};
   work(heap_.size() / 64);
-  const Placements placed = placements_;
-  std::array<Placements, Join::ways> still_placed;
-  for (std::size_t way = 0; way < Join::ways; ++way) {
-    placements_ = placed;
-    heap_.open();
-    settle_keys(node->input(0), way == 0);
-    note_answer(node->input(0), way == 0, node->blocks()[way]);
-    walk(*node->blocks()[way]);
-    still_placed[way] = standing(placed);
-    join.changes[way] = heap_.close();
-    for (const ir::Node* inner : *node->blocks()[way]) join.raises[way] = join.raises[way] || inner->is("prim::RaiseException");
-  }
+  placements_ = join.walk_blocks();
   const bool ends = join.raises[0] && join.raises[1];
   for (std::size_t way = 0; way < Join::ways && !ends; ++way)
     if (join.raises[1 - way]) note_answer(node->input(0), way == 0, node->owner());
@@ -422,9 +429,6 @@ void ContainerWalk::branch(ir::Node* node) {
       results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);
   }
   if (!ends) join.merge_heaps();
-  placements_ = join.raises[0]   ? std::move(still_placed[1])
-                : join.raises[1] ? std::move(still_placed[0])
-                                 : in_both(still_placed[0], still_placed[1]);
   settle_placements();
   for (auto result = results.rbegin(); result != results.rend(); ++result) {
     auto& [i, abstract] = *result;
