@@ -325,6 +325,7 @@ class TypeStatement {
           *made.mutable_type() = *type->second;
           if (open_.contains(name)) forget_sizes(*made.mutable_type());
           if (made.type().has_tensor_type()) settle(*made.mutable_type()->mutable_tensor_type(), name);
+          if (made.type().has_sequence_type()) clear_names(*made.mutable_type()->mutable_sequence_type()->mutable_elem_type());
         }
     bodies(graph, inferred);
   }
@@ -343,7 +344,17 @@ class TypeStatement {
           state(*attribute.mutable_g(), inferred.node(n).attribute(a).g());
   }
 
-  // onnx numbers the sizes that it can't tell ("unk__3"), which says nothing.
+  // onnx numbers the sizes that it can't tell ("unk__3"). Members of a list may differ in such a size.
+  bool says_nothing(const ::onnx::TensorShapeProto_Dimension& dim) const {
+    return !names_hold_ || dim.dim_param().starts_with("unk__");
+  }
+
+  void clear_names(::onnx::TypeProto& member) const {
+    if (!member.has_tensor_type() || !member.tensor_type().has_shape()) return;
+    for (auto& dim : *member.mutable_tensor_type()->mutable_shape()->mutable_dim())
+      if (says_nothing(dim)) dim.clear_dim_param();
+  }
+
   void settle(::onnx::TypeProto_Tensor& type, const std::string& name) const {
     const auto found = known_.find(name);
     const std::vector<Dimension>* known = found == known_.end() ? nullptr : found->second;
@@ -356,7 +367,7 @@ class TypeStatement {
     if (known && static_cast<int>(known->size()) != shape.dim_size()) known = nullptr;
     for (int i = 0; i < shape.dim_size(); ++i) {
       auto& dim = *shape.mutable_dim(i);
-      if (!names_hold_ || dim.dim_param().starts_with("unk__")) dim.clear_dim_param();
+      if (says_nothing(dim)) dim.clear_dim_param();
       if (dim.has_dim_value() || !dim.dim_param().empty() || !known) continue;
       const Dimension& fact = (*known)[static_cast<std::size_t>(i)];
       if (fact.size)

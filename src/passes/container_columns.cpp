@@ -17,8 +17,8 @@ namespace {
 // Whether outputs can be named by its keys, and hold it: texts are no tensors, computed keys no names.
 bool has_names(const Layout& layout) {
   const auto is_name = [](const ir::Constant& key) { return key.get<std::string>() || key.get<std::int64_t>(); };
-  return layout.kind != Layout::Kind::choice && layout.kind != Layout::Kind::table && std::ranges::all_of(layout.keys, is_name) &&
-         std::ranges::all_of(layout.parts, has_names);
+  return layout.kind != Layout::Kind::choice && layout.kind != Layout::Kind::table && layout.kind != Layout::Kind::list &&
+         std::ranges::all_of(layout.keys, is_name) && std::ranges::all_of(layout.parts, has_names);
 }
 
 }  // namespace
@@ -155,8 +155,7 @@ void ContainerWalk::write_back(ir::Node* place) {
     if (!now || !widen(layout, *now)) leave(heap_.origin(list).sites);
     std::vector<ir::Value*> columns = columns_of(heap_.at(list), heap_.origin(list).sites, layout, place), leaves;
     add_leaves(layout, item, place, leaves);
-    for (std::size_t i = 0; i < columns.size(); ++i)
-      columns[i] = changed_column(place, "aten::_set_item", {columns[i], index, leaves[i]}).list;
+    columns = with_leaves_at(columns, layout, index, leaves, place);
     ir::Node* writer = columns.front()->producer();
     change(list, writer);
     set_columns(list, layout, std::move(columns));
@@ -203,7 +202,11 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
   if (takes_list) leaves = columns_of(more, heap_.origin(*other.cell).sites, *layout, node);
   const bool moves = !node->is("aten::append") && !takes_list;
   std::vector<ir::Value*> taken;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  const bool ragged = has_lists(*layout), sets = ragged && node->is("aten::_set_item"), adds = ragged && node->is("aten::append");
+  if (ragged && !sets && !adds && !takes_list && !node->is("aten::clear")) return false;
+  if (sets) columns = with_leaves_at(columns, *layout, from_front(inputs[1], columns[0], node), leaves, node);
+  if (adds) columns = with_leaves_added(columns, *layout, leaves, node);
+  for (std::size_t i = 0; i < columns.size() && !sets && !adds; ++i) {
     std::vector<ir::Value*> operands = inputs;
     operands[0] = columns[i];
     if (!leaves.empty()) operands.back() = leaves[i];
@@ -306,13 +309,16 @@ bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
     return true;
   }
   if (node->is("aten::__getitem__")) {
-    const std::vector<ir::Value*> leaves = each("aten::__getitem__", 0, false);
+    ir::Value* index = from_front(node->input(1), list.columns[0], node);
+    const bool ragged = has_lists(*list.layout);
+    const auto leaves = ragged ? leaves_at(list.columns, *list.layout, index, node) : each("aten::__getitem__", 0, false);
     std::span<ir::Value* const> left = leaves;
     const Abstract item = item_from(*list.layout, left, heap_.elements(id), node);
-    place_item(id, from_front(node->input(1), list.columns[0], node), item, node->owner());
+    place_item(id, index, item, node->owner());
     give(node, item);
     return true;
   }
+  if (node->is("aten::slice") && has_lists(*list.layout)) return false;
   if (node->is("aten::slice") || node->is("aten::list") || node->is("aten::copy") || node->is("aten::mul")) {
     const bool copies = node->is("aten::list") || node->is("aten::copy");
     const std::size_t operand = ir::is(node->input(0)->type(), ir::TypeKind::list) ? 0 : 1;

@@ -21,6 +21,7 @@ ir::TypeRef column_item(const Layout& layout) {
 }
 
 void add_column_types(const Layout& layout, std::vector<ir::TypeRef>& types) {
+  if (layout.kind == Layout::Kind::list) types.push_back(ir::list_of(ir::simple_type(ir::TypeKind::integer)));
   if (layout.parts.empty() && layout.keys.empty() && layout.kind != Layout::Kind::tuple)
     types.push_back(ir::list_of(column_item(layout)));
   for (const Layout& part : layout.parts) add_column_types(part, types);
@@ -30,6 +31,12 @@ const Layout* part_of(const Layout& layout, const ir::Constant& key) {
   for (std::size_t i = 0; i < layout.keys.size(); ++i)
     if (ir::equal(layout.keys[i], key)) return &layout.parts[i];
   return nullptr;
+}
+
+bool has_no_identity(const Layout& layout) {
+  using enum Layout::Kind;
+  return layout.kind == value || layout.kind == choice ||
+         (layout.kind == tuple && std::ranges::all_of(layout.parts, has_no_identity));
 }
 
 std::int64_t dtype_of(const ir::TypeRef& number) {
@@ -75,7 +82,7 @@ std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   const Cell& cell = heap_.at(*item.cell);
   const ir::TypeRef& type = heap_.origin(*item.cell).type;
   if (cell.kind == Cell::Kind::list)
-    return is_list_of_numbers(type) ? std::optional(Layout{.kind = numbers, .type = type}) : std::nullopt;
+    return is_list_of_numbers(type) ? std::optional(Layout{.kind = numbers, .type = type}) : layout_of_list(cell, type);
   if (cell.is_table()) return layout_of_parts({.kind = table, .type = type}, cell.items);
   if (cell.keys.empty() && may_become_table(cell, type)) return layout_of_table(type);
   if (cell.whole || !cell.is_settled()) return std::nullopt;
@@ -91,6 +98,14 @@ std::optional<Layout> ContainerWalk::layout_of_parts(Layout layout, const std::v
     layout.parts.push_back(*std::move(inner));
   }
   return layout;
+}
+
+// Returns the layout of a list within a list: its items have no identity.
+std::optional<Layout> ContainerWalk::layout_of_list(const Cell& list, const ir::TypeRef& type) {
+  auto item = layout_of_items(list, type);
+  if (!item && !list.whole && list.items.empty()) item = layout_of_type(element_of(type));
+  if (!item || !has_no_identity(*item)) return std::nullopt;
+  return Layout{.kind = Layout::Kind::list, .type = type, .parts = {*std::move(item)}};
 }
 
 // Returns the layout of a dictionary whose keys and values are numbers that only the running model knows.
@@ -197,6 +212,13 @@ void ContainerWalk::add_leaves(const Layout& layout, const Abstract& item, ir::N
       for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], (*parts.parts)[i], place, leaves);
       return;
     }
+    case list: {
+      const CellOrigin origin = heap_.origin(*item.cell);
+      const auto flat = columns_of(heap_.at(*item.cell), origin.sites, layout.parts[0], place);
+      leaves.push_back(computed(place, "aten::len", {&flat[0], 1}, ir::simple_type(ir::TypeKind::integer)));
+      leaves.insert(leaves.end(), flat.begin(), flat.end());
+      return;
+    }
     case table: {
       const CellOrigin origin = heap_.origin(*item.cell);
       const Cell lists = table_of(heap_.at(*item.cell), origin.type, origin.sites, place);
@@ -261,6 +283,14 @@ Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* con
     ir::Value* list = numbers_of(take(), layout.type, place);
     return made({.whole = true, .made = list});
   }
+  if (layout.kind == list) {
+    take();  // the length
+    const Layout& item = layout.parts[0];
+    if (item.kind == value) return made({.whole = true, .made = take()});
+    Cell flat{.whole = true, .layout = std::make_shared<const Layout>(item)};
+    for (std::size_t i = column_types(item).size(); i-- > 0;) flat.columns.push_back(take());
+    return made(std::move(flat));
+  }
   std::vector<Abstract> parts;
   const std::set<Identity> none;  // the lists of a table are its own
   for (const Layout& part : layout.parts) parts.push_back(item_from(part, leaves, layout.kind == table ? none : elements, place));
@@ -281,6 +311,7 @@ std::vector<ir::Value*> ContainerWalk::columns_of(const Cell& list, const std::s
   if (list.whole && !(types.size() == 1 && ir::equal(*types[0], *list.made->type()))) leave(sites);
   if (list.whole) return {list.made};
   if (!spend(budget_.listed, list.items.size() * types.size())) leave(sites);
+  if (has_lists(layout)) return columns_of_items(list.items, layout, place);
   std::vector<std::vector<ir::Value*>> columns(types.size());
   for (const Abstract& item : list.items) {
     std::vector<ir::Value*> leaves;

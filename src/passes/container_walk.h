@@ -210,6 +210,7 @@ class ContainerWalk {
   };
   std::optional<Layout> layout_of(const Abstract& item);
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
+  std::optional<Layout> layout_of_list(const Cell& list, const ir::TypeRef& type);
   static std::optional<Layout> layout_of_table(const ir::TypeRef& dict);
   static std::optional<Layout> layout_of_type(const ir::TypeRef& type);
   bool widen(Layout& layout, const Layout& other);
@@ -239,6 +240,17 @@ class ContainerWalk {
   void settle_placements();
   void reach_lists(CellId id, const ir::Node* writer);
   void write_back(ir::Node* place);
+  // ---- container_ragged.cpp
+  ir::Value* part_of_list(ir::Value* list, ir::Value* start, ir::Value* end, ir::Node* place);
+  std::array<ir::Value*, 2> range_at(ir::Value* lengths, ir::Value* index, ir::Node* place);
+  std::vector<ir::Value*> leaves_at(const std::vector<ir::Value*>& columns, const Layout& layout, ir::Value* index,
+                                    ir::Node* place);
+  std::vector<ir::Value*> with_leaves_at(const std::vector<ir::Value*>& columns, const Layout& layout, ir::Value* index,
+                                         const std::vector<ir::Value*>& leaves, ir::Node* place);
+  std::vector<ir::Value*> with_leaves_added(const std::vector<ir::Value*>& columns, const Layout& layout,
+                                            const std::vector<ir::Value*>& leaves, ir::Node* place);
+  std::vector<ir::Value*> columns_of_items(const std::vector<Abstract>& items, const Layout& layout, ir::Node* place);
+
   ChangedColumn changed_column(ir::Node* place, const std::string& op, const std::vector<ir::Value*>& inputs);
   bool write_columns(ir::Node* node, CellId id);
   std::vector<ir::Value*> in_order(const std::vector<ir::Value*>& columns, ir::Value* order, ir::Node* place);
@@ -372,6 +384,7 @@ bool has_whole_items(const ir::TypeRef& list);
 // Whether ONNX has no list of such items: neither numbers nor tensors.
 bool needs_columns(const ir::TypeRef& list);
 std::vector<ir::TypeRef> column_types(const Layout& layout);
+bool has_lists(const Layout& layout);            // lists of tensors or tuples, in lists
 inline constexpr std::size_t most_options = 16;  // most options of a choice
 inline constexpr std::size_t most_ways = 16;     // most ways that one access may go
 bool has_cells(const Abstract& abstract);

@@ -160,7 +160,7 @@ def list_of_tuples_grown(x: Tensor):
     return total
 
 
-@program([(r(n, 3),) for n in (3, 1, 5)], N3, asks="ONNX has no value for a")
+@program([(r(n, 3),) for n in (3, 1, 5)], N3)
 def list_of_lists_grown(x: Tensor):
     """Of unknown length, of lists."""
     l: List[List[Tensor]] = []
@@ -458,3 +458,14 @@ def alias_nested_loops(x: Tensor, f: Tensor):
         else:
             cur = a
     return torch.stack(a).sum(0), torch.stack(b).sum(0)
+
+
+@program([(torch.tensor(v), r(p, 3), r(q, 3)) for v, p, q in (([0, 1, 0], 4, 2), ([1, 1], 1, 3), ([1, 0, 1], 2, 2))],
+         "i64:n", "f32:p,3", "f32:q,3")
+def list_of_two_sizes_read_in_turn(v: Tensor, a: Tensor, b: Tensor):
+    rows = [a, b]
+    out = (rows[int(v[0])] * 2).sum(0)
+    out = (rows[int(v[1])] + 1).sum(0) * out
+    for i in range(v.size(0)):
+        out = out + (rows[int(v[i])] * out).sum(0)
+    return (rows[int(v[0])] + out).sum(0)
