@@ -156,8 +156,8 @@ void ContainerWalk::load_attributes() {
   ir::Node* place = graph_.top()->first() ? graph_.top()->first() : graph_.top()->return_node();
   for (const auto& [key, path] : attributes_) {
     ir::Value* made = constant_before(place, *stored_attribute(*program_, key.first, key.second));
-    const ir::Constant& value = *ir::constant_of(made);
     if (holds_memory(made->type())) made->producer()->set_attribute("path", {path});
+    const ir::Constant& value = *ir::constant_of(made);
     if (const auto* type = attribute_type(*program_, key.first, key.second);
         type && !value.is_none() && !value.get<ir::TensorView>())
       made->set_type(ir::without_optional(*type));
