@@ -120,7 +120,17 @@ class Matcher {
   ir::TypeRef type_of(const std::string& name) const {
     if (const ir::Value* input = input_named(name)) return input->type();
     const InputLeaf* leaf = find_leaf(name, leaves_);
+    if (leaf->name != name) check_name(name, *leaf);
     return leaf->name == name ? leaf->type : nullptr;
+  }
+
+  void check_name(const std::string& name, const InputLeaf& leaf) const {
+    try {
+      member_type(name, name, leaf, graph_, true);
+    } catch (const UsageError&) {
+      throw UsageError("holds '" + name + "', and input '" + leaf.name + "' is " + ir::to_string(*leaf.type) +
+                       ", which has no member of that name; a dot in a key is written %2E");
+    }
   }
 
   [[noreturn]] static void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {

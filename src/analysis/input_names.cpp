@@ -79,7 +79,8 @@ std::optional<std::vector<std::string>> members_read(const std::string& name, co
   return name == ir::input_name(*input) ? passes::read_members(graph, input) : passes::read_members_of(graph, name);
 }
 
-ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
+ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph,
+                        bool may_be_unread) {
   ir::TypeRef declared = leaf.type;
   std::string name = leaf.name;
   bool of_dict = false;
@@ -99,7 +100,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
     if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
       refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
                        " members: " + joined(name, places_of(*type)));
-    if (!tuple)
+    if (!tuple && !may_be_unread)
       if (const auto read = members_read(name, leaf, graph); read && std::ranges::find(*read, key) == read->end())
         refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
                          (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
@@ -132,7 +133,8 @@ std::vector<std::string> names_in_order(std::size_t count, const std::vector<std
     if (ir::is(leaf.type, ir::TypeKind::optional) && is_container_type(ir::without_optional(leaf.type))) continue;
     const bool container = ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict);
     const auto members = container ? members_read(leaf.name, leaf, graph) : std::nullopt;
-    for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({ir::member_name(leaf.name, member)});
+    for (const std::string& member : members.value_or(std::vector<std::string>()))
+      slots.push_back({ir::member_name(leaf.name, member)});
     const bool defaulted =
         std::ranges::find(defaults, leaf.input, &std::pair<std::size_t, ir::Constant>::first) != defaults.end();
     if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type), defaulted});

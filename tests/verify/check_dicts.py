@@ -176,6 +176,10 @@ def main():
         for wrong, says in (("x.a.b", "a dot in a key is written %2E, as in x.a%2Eb"), ("x.%", "are written %2E, %3D and %25"),
                             ("x.a%2eb", "'a%2eb' names no key"), ("x.%41", "'%41' names no key")):
             verify.run(f"wrong name {wrong}", 2, model, "--input", f"{wrong}=f32:2,3", form=None, says=says)
+        unread = script(Unread())
+        for name, code, says in (("options.a.b", 2, "a dot in a key is written %2E"), ("options.a%2Eb", 0, "")):
+            torch.save({"x": torch.rand(2, 3), name: torch.rand(2, 3)}, f"{folder}/flat.pt")
+            verify.run(f"examples named {name}", code, unread, "--inputs-from", f"{folder}/flat.pt", form=None, says=says)
         ints = script(ByNumber())
         torch.save({"x": {7: torch.rand(2, 3), -2: torch.rand(2, 3)}}, f"{folder}/ints.pt")
         for given in (["--inputs-from", f"{folder}/ints.pt"], options("x.7=f32:2,3", "x.-2=f32:2,3")):
