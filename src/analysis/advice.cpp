@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cctype>
 
+#include "analysis/container_advice.h"
 #include "analysis/scaffold.h"
 #include "analysis/state_advice.h"
 #include "compatcheck/check.h"
+#include "passes/state.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::analysis {
@@ -148,7 +150,14 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   }
   if (!outcome.hint.empty()) return outcome.hint;
   if (rule == "CC007" && outcome.node->is("prim::SetAttr")) return std::string(without_state);
-  return rule == "CC007" ? "compute a new value instead of writing in place (y = y + 1), or write to a copy (x.clone())" : "";
+  if (outcome.node->is("prim::Return") && outcome.reason.starts_with("ONNX has no value for a Dict"))
+    return "return the dictionary in one place of the function, or return its tensors as a tuple";
+  if (rule != "CC007") return {};
+  if (outcome.node->attribute(passes::state_obstacle)) return std::string(without_state);
+  if (const std::string advice = outcome.node->inputs().empty() ? "" : advice_for_writes_to(*outcome.node->input(0));
+      !advice.empty())
+    return advice;
+  return "compute a new value instead of writing in place (y = y + 1), or write to a copy (x.clone())";
 }
 
 bool is_for_training(const ir::Node& node) {

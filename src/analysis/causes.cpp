@@ -1,8 +1,11 @@
 #include "analysis/causes.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
+#include "analysis/container_advice.h"
+#include "passes/state.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::analysis {
@@ -90,10 +93,30 @@ Causes::Causes(const conversion::Assessment& assessment, const conversion::Conte
   for (const Outcome& outcome : assessment.outcomes)
     if (is_failure(outcome) && may_follow(outcome))
       if (const Node cause = cause_of(outcome)) causes.emplace(outcome.node, cause);
+  add_marked(assessment, causes);
   CauseOf tops;
   for (const auto& [node, cause] : causes)
     if (const Outcome* root = outcomes_.at(top_of(node, causes, tops)); root->node != node && root->status != Status::unassessed)
       roots_.emplace(node, root);
+}
+
+// Calls that handle what stays in the graph for one reason follow from one of them.
+void Causes::add_marked(const conversion::Assessment& assessment, CauseOf& causes) const {
+  std::map<std::int64_t, std::vector<const Outcome*>> groups;
+  for (const Outcome& outcome : assessment.outcomes)
+    if (is_failure(outcome))
+      if (const auto group = container_group(outcome)) groups[*group].push_back(&outcome);
+  std::map<std::string, const Outcome*> attributes;  // by what keeps them from being state
+  for (const Outcome& outcome : assessment.outcomes)
+    if (const ir::Constant* why = outcome.unresolved_write ? outcome.node->attribute(passes::state_obstacle) : nullptr)
+      if (const auto [first, fresh] = attributes.emplace(*why->get<std::string>(), &outcome); !fresh)
+        causes[outcome.node] = first->second->node;
+  for (const auto& [group, outcomes] : groups) {
+    const Outcome* first = first_of_group(outcomes);
+    causes.erase(first->node);
+    for (const Outcome* outcome : outcomes)
+      if (outcome != first) causes[outcome->node] = first->node;
+  }
 }
 
 const Outcome* Causes::root_of(const Outcome& outcome) const {
@@ -177,10 +200,13 @@ Causes::Node Causes::cause_of(const Outcome& outcome) const {
 std::vector<std::uint32_t> Causes::inputs_of(const Outcome& outcome, int farthest) const {
   std::vector<std::uint32_t> inputs;
   if (!outcome.wants.empty() || !is_failure(outcome) || !may_follow(outcome) || farthest == 0) return {};
+  if (fails_for_every_input(outcome)) return {};
   const auto of_cause = [&](const Outcome& cause) { return cause.wants.empty() ? inputs_of(cause, farthest - 1) : cause.wants; };
   if (const Outcome* root = root_of(outcome)) return root_of(*root) ? inputs : of_cause(*root);
   // The call's cause may itself fail because an input is unknown.
   if (const Node cause = cause_among(followed(outcome), outcome.node, &inputs)) return of_cause(*outcomes_.at(cause));
+  if (fails_for_keys(outcome))
+    std::erase_if(inputs, [&](std::uint32_t input) { return !holds_dictionary(outcome.node->graph()->inputs()[input]->type()); });
   std::ranges::sort(inputs);
   return inputs;
 }
@@ -245,8 +271,8 @@ void leave_lists_to_inputs(conversion::Assessment& assessment, const conversion:
   std::vector<std::vector<std::uint32_t>> inputs;
   for (const Outcome& outcome : assessment.outcomes) inputs.push_back(causes.inputs_of(outcome));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].empty()) continue;
     Outcome& outcome = assessment.outcomes[i];
+    if (inputs[i].empty()) continue;
     outcome.wants = std::move(inputs[i]);
     if (outcome.status == Status::missing && !handles_dictionaries(*outcome.node)) continue;
     outcome.status = Status::needs_input;

@@ -29,6 +29,7 @@ class Causes {
   Node top_of(Node node, const CauseOf& causes, CauseOf& tops) const;
   bool fails(Node node) const;
   bool may_follow(const conversion::Outcome& outcome) const;
+  void add_marked(const conversion::Assessment& assessment, CauseOf& causes) const;
   bool is_settled(const ir::Value* value) const;
   bool is_of_loop(const conversion::Outcome& outcome) const;
   static std::vector<const ir::Value*> trip_counts(const ir::Node& node);

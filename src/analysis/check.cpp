@@ -5,6 +5,7 @@
 #include "analysis/boundary.h"
 #include "analysis/causes.h"
 #include "analysis/check_model.h"
+#include "analysis/container_advice.h"
 #include "analysis/deciding_sizes.h"
 #include "analysis/describe.h"
 #include "analysis/dropped_assertions.h"
@@ -121,6 +122,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
                  analysis::StateAdvice& advice) {
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
+  analysis::settle_questions(assessment);
   if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
   analysis::refuse_what_no_option_states(assessment, prepared.graph, prepared.state.size());
   sizes.ask_for_members(assessment);

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "analysis/container_advice.h"
 #include "analysis/wanted_input.h"
 #include "compatcheck/error.h"
 #include "inference/infer.h"
@@ -295,7 +296,7 @@ void DecidingSizes::ask(Outcome& outcome, const Try& settled_by) {
   outcome.wants = settled_by.inputs;
   outcome.option = settled_by.option;
   if (outcome.status == Status::missing)
-    outcome.reason += "; for some sizes of the inputs this call doesn't run (CC006)";
+    outcome.reason += "; for some sizes of the inputs this call doesn't run";
   else
     outcome.status = Status::needs_input;
 }
@@ -350,7 +351,7 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
   std::vector<std::string> members;
   if (ir::is(type, ir::TypeKind::dict)) {
     for (const std::string& key : passes::read_members_of(model_.graph, name).value_or(std::vector<std::string>{"KEY"}))
-      members.push_back(name + "." + key);
+      members.push_back(ir::member_name(name, key));
   } else {
     for (std::size_t i = 0; i < (ir::is(type, ir::TypeKind::tuple) ? type->elements.size() : 1); ++i)
       members.push_back(name + "." + std::to_string(i));
@@ -419,6 +420,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
       if (!states_all(input.type())) continue;  // sizes or members that weren't tried may decide it
       outcome.status = Status::refused;
       outcome.wants.clear();
+      if (container_advice(outcome)) continue;
       outcome.reason += "; no option states the value of input '" + name + "'";
       outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
       continue;

@@ -136,20 +136,30 @@ std::string spell_assertion(const std::string& message) {
 
 // Returns the findings for an exported program's assertions, and for the conditions on sizes that torch.export recorded.
 // Options that state all sizes have been checked against them.
-std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported, bool open_sizes) {
+std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported, bool open_sizes, const ir::Graph& graph) {
   std::vector<Finding> findings;
-  const auto add = [&](std::string message, std::string help) {
-    if (std::ranges::find(findings, message, &Finding::message) != findings.end()) return;
+  const auto add = [&](std::string message, std::string help) -> Finding& {
+    if (const auto known = std::ranges::find(findings, message, &Finding::message); known != findings.end()) return *known;
     Finding& finding = findings.emplace_back();
     finding.id = "CC013";
     finding.severity = Severity::note;
     finding.message = std::move(message);
     finding.help = std::move(help);
+    return finding;
   };
   for (const std::string& condition : open_sizes ? exported.conditions : std::vector<std::string>())
     add("the program requires " + spell_guard(condition) + ", but the ONNX model doesn't check it",
         "check the sizes before the model runs, or state them as numbers: --input x=f32:4,8");
-  for (const std::string& message : exported.assertions) add(spell_assertion(message), "check the inputs before the model runs");
+  const std::uint32_t end = count_nodes(graph);
+  for (const frontend::pt2::LeftOutAssertion& assertion : exported.assertions) {
+    Finding& finding = add(spell_assertion(assertion.message), "check the inputs before the model runs");
+    Site site = site_of(assertion.location, end);
+    if (site.file.empty()) continue;
+    site.module = assertion.module;
+    site.args = "assert";
+    ++finding.nodes;
+    finding.sites.push_back(site);
+  }
   return findings;
 }
 
@@ -163,7 +173,7 @@ bool has_open_sizes(const Prepared& prepared) {
 }  // namespace
 
 std::vector<Finding> collect_dropped_assertions(const Model::State& model, const Prepared& prepared, const ir::Watch& watch) {
-  if (model.exported) return of_exported(*model.exported, has_open_sizes(prepared));
+  if (model.exported) return of_exported(*model.exported, has_open_sizes(prepared), prepared.graph);
   if (!has_asserting_graph(model)) return {};
   try {
     return collect(model, prepared, watch);

@@ -5,6 +5,7 @@
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
 #include "examples/examples.h"
+#include "ir/literal.h"
 #include "ir/value_name.h"
 
 namespace compatcheck::analysis {
@@ -119,7 +120,17 @@ class Matcher {
   ir::TypeRef type_of(const std::string& name) const {
     if (const ir::Value* input = input_named(name)) return input->type();
     const InputLeaf* leaf = find_leaf(name, leaves_);
+    if (leaf->name != name) check_name(name, *leaf);
     return leaf->name == name ? leaf->type : nullptr;
+  }
+
+  void check_name(const std::string& name, const InputLeaf& leaf) const {
+    try {
+      member_type(name, name, leaf, graph_, true);
+    } catch (const UsageError&) {
+      throw UsageError("holds '" + name + "', and input '" + leaf.name + "' is " + ir::to_string(*leaf.type) +
+                       ", which has no member of that name; a dot in a key is written %2E");
+    }
   }
 
   [[noreturn]] static void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
@@ -142,16 +153,24 @@ class Matcher {
     } else if (const auto* dict = value.get<ir::DictConstant>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::dict)) misfit(name, type, value);
       for (const auto& [key, member] : dict->items) {
-        const std::string text = ir::key_text(key);
-        if (text.find('.') != text.npos)  // names of members are divided at dots
-          throw UsageError("holds the key '" + text + "' for input '" + name + "', and a key with a dot can't name an input");
-        match(name + "." + text, is_open(held) ? nullptr : held->elements[1], member);
+        check_key(key, dict->items.front().first, name, held);
+        match(ir::member_name(name, ir::key_text(key)), is_open(held) ? nullptr : held->elements[1], member);
       }
     } else if (!is_open(held) && !takes(held->kind, value)) {
       misfit(name, type, value);
     } else {
       found_.push_back({name, value});
     }
+  }
+
+  // Names of members hold texts or ints, and not which of both.
+  static void check_key(const ir::Constant& key, const ir::Constant& first, const std::string& name, const ir::TypeRef& dict) {
+    const bool text = key.get<std::string>(), nameable = text || key.get<std::int64_t>();
+    const bool fits = is_open(dict) ? text == (first.get<std::string>() != nullptr) : takes(dict->elements[0]->kind, key);
+    if (nameable && fits) return;
+    throw UsageError("holds the key " + ir::write_literal(key, nullptr) + " for input '" + name + "'" +
+                     (is_open(dict) ? ", and only keys that are all texts or all ints can name members"
+                                    : ", which is " + ir::to_string(*dict)));
   }
 
   void match_members(const std::string& name, const ir::TypeRef& type, const ir::Constant& value, const ir::Constants& all) {

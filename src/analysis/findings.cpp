@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "analysis/advice.h"
+#include "analysis/container_advice.h"
 #include "analysis/rules.h"
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
@@ -58,7 +59,7 @@ class FindingCollector {
           add_dependent(outcome, *root);
         else
           add_failure(numbered, Severity::error, outcome.reason);
-        add_wanting(numbered);
+        if (outcome.status == Status::refused) add_wanting(numbered);
         break;
       case Status::needs_input: add_wanting(numbered); break;
       case Status::ok:
@@ -130,12 +131,30 @@ class FindingCollector {
                            : nullptr;
     const auto rule = rule_of(outcome, onnx);
     const bool keeps = rule == "CC007" && keeps_attribute(outcome);
-    Finding& finding = add(rule, severity, numbered, keeps ? std::string(keeps_attributes) : message, "");
+    const auto advice = keeps ? std::nullopt : container_advice(outcome);
+    Finding& finding = add(rule, severity, numbered,
+                           keeps    ? std::string(keeps_attributes)
+                           : advice ? advice->reason
+                                    : message,
+                           "");
+    if (advice) finding.help = advice->hint;
     if (keeps) attributes_.insert(attribute_of(*outcome.node));
     failures_.emplace(outcome.node, &finding);
-    if (!finding.row.empty()) return;
+    if (!finding.row.empty() || advice) return;
     finding.row = row_for(outcome, rule, onnx, context_);
     if (finding.nodes == 1 || !finding.row.empty()) finding.help = help_of(outcome, rule, onnx, finding.row, context_, opset_);
+    if (finding.nodes == 1 && outcome.status == Status::missing) add_deciding_inputs(outcome, finding);
+  }
+
+  // The inputs that decide whether a call runs for which there is no mapping.
+  void add_deciding_inputs(const Outcome& outcome, Finding& finding) const {
+    if (outcome.wants.empty()) return;
+    std::string options = outcome.option;
+    if (options.empty())
+      for (const std::uint32_t input : outcome.wants)
+        options += (options.empty() ? "" : "; ") + wanted_input(graph_, input, context_.facts).option;
+    finding.help +=
+        (finding.help.empty() ? "" : "; or ") + std::string("state sizes with which the call doesn't run: ") + options;
   }
 
   // Mended when the root is: it is counted there.
@@ -217,8 +236,12 @@ class FindingCollector {
       }
       if (!outcome.option.empty() && tried_.insert(input).second)
         finding.help = outcome.option;  // an option that a trial confirmed replaces a derived one
-      const std::pair reason(
-          node.op(), outcome.status == Status::missing ? "it isn't known whether " + node.op() + " runs" : outcome.reason);
+      const auto advice = container_advice(outcome);
+      const std::string other = advice ? advice->hint : outcome.option.empty() ? std::string() : outcome.hint;
+      if (!other.empty() && finding.help.find(other) == std::string::npos) finding.help += "; or " + other;
+      const std::pair reason(node.op(), advice                              ? advice->reason
+                                        : outcome.status == Status::missing ? "it isn't known whether " + node.op() + " runs"
+                                                                            : outcome.reason);
       if (std::ranges::find(wanting.reasons, reason) == wanting.reasons.end()) wanting.reasons.push_back(reason);
       if (!outcome.available_from || outcome.wants_there)
         wanting.settled_from.reset();

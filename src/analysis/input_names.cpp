@@ -21,8 +21,21 @@ void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::ui
 
 std::string joined(const std::string& name, const std::vector<std::string>& members) {
   std::string text;
-  for (const std::string& member : members) text += (text.empty() ? "" : ", ") + name + "." + member;
+  for (const std::string& member : members) text += (text.empty() ? "" : ", ") + ir::member_name(name, member);
   return text;
+}
+
+// Refuses what no key of this dictionary is called.
+void check_key(std::string_view text, const std::string& name, const std::string& part, const ir::Type& dict) {
+  const bool numbers = ir::is(dict.elements.front(), ir::TypeKind::integer);
+  if (!numbers && !ir::is(dict.elements.front(), ir::TypeKind::string))
+    refuse(text, "'" + name + "' is " + ir::to_string(dict) + ": only members whose keys are texts or ints can be named");
+  const auto number = number_in(part);
+  if (numbers && (!number || std::to_string(*number) != part))
+    refuse(text, "'" + part + "' is no key of '" + name + "', which is " + ir::to_string(dict) + ": state an int, as in " + name +
+                     ".3");
+  if (!numbers && !ir::key_of_name(part))
+    refuse(text, "'" + part + "' names no key: in names, the '.', '=' and '%' of a key are written %2E, %3D and %25");
 }
 
 }  // namespace
@@ -66,25 +79,28 @@ std::optional<std::vector<std::string>> members_read(const std::string& name, co
   return name == ir::input_name(*input) ? passes::read_members(graph, input) : passes::read_members_of(graph, name);
 }
 
-ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph) {
+ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph,
+                        bool may_be_unread) {
   ir::TypeRef declared = leaf.type;
   std::string name = leaf.name;
+  bool of_dict = false;
   for (std::size_t at = name.size(); at < member.size() && declared && !ir::is(declared, ir::TypeKind::any);) {
     const ir::TypeRef type = ir::without_optional(declared);
     const std::size_t dot = std::min(member.find('.', at + 1), member.size());
-    const std::string key = member.substr(at + 1, dot - at - 1);
+    const std::string part = member.substr(at + 1, dot - at - 1), key = ir::key_of_name(part).value_or(part);
     const bool list = ir::is(type, ir::TypeKind::list), tuple = ir::is(type, ir::TypeKind::tuple);
     const auto place = number_in(key);
     if (!list && !tuple && !ir::is(type, ir::TypeKind::dict))
-      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members");
-    if (ir::is(type, ir::TypeKind::dict) && !ir::is(type->elements.front(), ir::TypeKind::string))
-      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ": only members whose keys are texts can be named");
+      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members" +
+                       (of_dict ? "; a dot in a key is written %2E, as in " + name + "%2E" + member.substr(at + 1) : ""));
+    if (ir::is(type, ir::TypeKind::dict)) check_key(text, name, part, *type);
+    of_dict = ir::is(type, ir::TypeKind::dict);
     if (list && (!place || *place < 0 || *place >= static_cast<std::int64_t>(passes::most_members)))
       refuse(text, "'" + key + "' is no place in the list '" + name + "'");
     if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
       refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
                        " members: " + joined(name, places_of(*type)));
-    if (!tuple)
+    if (!tuple && !may_be_unread)
       if (const auto read = members_read(name, leaf, graph); read && std::ranges::find(*read, key) == read->end())
         refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
                          (read->empty() ? std::string() : "; it reads " + joined(name, *read)));
@@ -117,7 +133,8 @@ std::vector<std::string> names_in_order(std::size_t count, const std::vector<std
     if (ir::is(leaf.type, ir::TypeKind::optional) && is_container_type(ir::without_optional(leaf.type))) continue;
     const bool container = ir::is(leaf.type, ir::TypeKind::list) || ir::is(leaf.type, ir::TypeKind::dict);
     const auto members = container ? members_read(leaf.name, leaf, graph) : std::nullopt;
-    for (const std::string& member : members.value_or(std::vector<std::string>())) slots.push_back({leaf.name + "." + member});
+    for (const std::string& member : members.value_or(std::vector<std::string>()))
+      slots.push_back({ir::member_name(leaf.name, member)});
     const bool defaulted =
         std::ranges::find(defaults, leaf.input, &std::pair<std::size_t, ir::Constant>::first) != defaults.end();
     if (!members || members->empty()) slots.push_back({leaf.name, ir::is_tensor_list(leaf.type), defaulted});

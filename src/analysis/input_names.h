@@ -29,7 +29,8 @@ std::string known_names(const std::vector<InputLeaf>& leaves);
 
 // The type of a member such as "k.a" of this leaf; the leaf's own if that is its name. Throws UsageError for one that there can't
 // be, with those that the model reads. `text`: the option that names it.
-ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph);
+ir::TypeRef member_type(std::string_view text, const std::string& member, const InputLeaf& leaf, const ir::Graph& graph,
+                        bool may_be_unread = false);
 
 // The same of any name, an input's or a member's; nullopt if an option can't name it.
 std::optional<ir::TypeRef> type_named(const std::string& name, const ir::Graph& graph);

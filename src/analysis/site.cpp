@@ -38,12 +38,23 @@ std::string shortened(const std::string& file) {
   return file.size() > longest_file ? "…" + file.substr(file.size() - longest_file) : file;
 }
 
-// libtorch saves no place for what sets an attribute: the line of the value stands for it.
-const ir::LocationRef& location_of(const ir::Node& node) {
-  if (node.is("prim::SetAttr") && !node.location())
+// The node that has a place for this one: libtorch saves none for what sets an attribute, and nothing for what the model returns.
+// The node that makes the value has one.
+const ir::Node& placed(const ir::Node& node) {
+  if (node.is("prim::Return") || (node.is("prim::SetAttr") && !node.location()))
     for (const ir::Value* input : node.inputs())
-      if (const ir::Node* producer = input->producer(); producer && producer->location()) return producer->location();
-  return node.location();
+      if (const ir::Node* producer = input->producer(); producer && producer->location()) return *producer;
+  return node;
+}
+
+// A branch or loop that a return or a break makes has no place of its own: that of a call in it is near.
+const ir::LocationRef& location_of(const ir::Node& node) {
+  const ir::Node& shown = placed(node);
+  if (!shown.blocks().empty() && (!shown.location() || ir::origin_of(*shown.location()) == ir::Origin::archive))
+    for (const ir::Block* block : shown.blocks())
+      for (const ir::Node* inner : *block)
+        if (const ir::LocationRef& place = inner->location(); place && ir::origin_of(*place) != ir::Origin::archive) return place;
+  return shown.location();
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
   if (!type || ir::is(type, tensor) || ir::is(type, none) || is_number_type(type)) return std::nullopt;
   if (ir::is(type, optional) || ir::is(type, list)) return instead_of_option(name, type->elements.front());
   if (ir::is(type, dict)) {
-    if (ir::is(type->elements.front(), string)) return instead_of_option(name, type->elements.back());
-    return "give '" + name + "' keys that are texts, or an argument for each of its members, and save the model again";
+    if (ir::has_nameable_keys(type)) return instead_of_option(name, type->elements.back());
+    return "give '" + name + "' keys that are texts or ints, or an argument for each of its members, and save the model again";
   }
   if (ir::is(type, tuple)) {
     for (const ir::TypeRef& member : type->elements)

@@ -377,6 +377,13 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
   }
 }
 
+// Returns the result of the loop that carries the value, if the value is None before the loop; null otherwise.
+const ir::Value* none_at_first(const ir::Value* value, const symbolic::FactTable& facts) {
+  const ir::Node* loop = value->producer() || !value->block() ? nullptr : value->block()->owner();
+  const bool carried = loop && loop->is("prim::Loop") && value->index() > 0;
+  return carried && facts.of(loop->input(value->index() + 1)).is_none() ? loop->output(value->index() - 1) : nullptr;
+}
+
 // ONNX has no value that is None only sometimes, either. Passes handle optionals that the program only tests and never
 // returns.
 void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
@@ -386,8 +393,10 @@ void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
     if (output->unused() || !ir::is(output->type(), ir::TypeKind::optional)) continue;
     const ir::Value* one = loop ? node.input(i + 2) : node.blocks()[0]->outputs()[i];
     const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
-    if (facts.of(one).is_none() == facts.of(other).is_none()) continue;
-    throw onnx::Refusal{"only the running model knows whether " + variable({output, one, other}) +
+    const ir::Value *of_one = none_at_first(one, facts), *of_other = none_at_first(other, facts);
+    if (facts.of(one).is_none() == facts.of(other).is_none() && !of_one == !of_other) continue;
+    const ir::Value* carried = of_one ? of_one : of_other ? of_other : output;
+    throw onnx::Refusal{"only the running model knows whether " + variable({carried, output, one, other}) +
                             " is None, and ONNX has no value that may be None",
                         "use a value in each case, for example an empty tensor, and a bool that says whether it counts"};
   }

@@ -10,6 +10,7 @@
 #include "conversion/interface.h"
 #include "mapping/table.h"
 #include "passes/functional_form.h"
+#include "passes/unfollowed.h"
 #include "schema/traits.h"
 
 namespace compatcheck::conversion {
@@ -95,7 +96,7 @@ void demand_possible(const ir::Node& node, const Context& context) {
 }  // namespace
 
 bool is_carried(const ir::Node& node, const ir::Attribute& attribute) {
-  if (attribute.name == passes::state_obstacle) return false;  // our own mark
+  if (attribute.name == passes::state_obstacle || attribute.name == passes::unfollowed_mark) return false;  // marks of ours
   return !node.is("prim::PythonOp") || (attribute.name != "Subgraph" && (attribute.name != "scalars" || !node.schema()));
 }
 

@@ -17,6 +17,7 @@ using symbolic::ListFact;
 using symbolic::TensorFact;
 
 bool resizes(const ir::Node& writer) {
+  if (writer.is("prim::SetAttr")) return false;  // another tensor takes the attribute's place
   static const std::set<std::string_view> resizing = {"aten::resize_",    "aten::resize_as_", "aten::set_",      "aten::t_",
                                                       "aten::transpose_", "aten::swapaxes_",  "aten::swapdims_", "aten::squeeze_",
                                                       "aten::unsqueeze_", "aten::as_strided_"};

@@ -283,7 +283,8 @@ void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Va
   if (const List* list = form.list()) {
     const List* items = given.list();
     if (!items || items->items.size() != list->items.size())
-      throw onnx::Refusal{"a list has another length on one path than on the other"};
+      throw onnx::Refusal{"a list has another length on one path than on the other",
+                          "if the function returns in several places, return in one, after the loop"};
     for (std::size_t i = 0; i < list->items.size(); ++i) spill(items->items[i], list->items[i], builder, into);
     return;
   }

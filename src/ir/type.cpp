@@ -152,6 +152,10 @@ TypeRef module_type(std::string qualified_name) { return make(TypeKind::module, 
 
 bool is_tensor_list(const TypeRef& type) { return is(type, TypeKind::list) && is(type->elements[0], TypeKind::tensor); }
 
+bool has_nameable_keys(const TypeRef& type) {
+  return is(type, TypeKind::dict) && (is(type->elements[0], TypeKind::string) || is(type->elements[0], TypeKind::integer));
+}
+
 bool holds(const Type& type, TypeKind kind) {
   return type.kind == kind || std::any_of(type.elements.begin(), type.elements.end(),
                                           [&](const TypeRef& element) { return element && holds(*element, kind); });

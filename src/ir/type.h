@@ -90,6 +90,7 @@ TypeRef module_type(std::string qualified_name);
 
 inline bool is(const TypeRef& type, TypeKind kind) { return type && type->kind == kind; }
 bool is_tensor_list(const TypeRef& type);
+bool has_nameable_keys(const TypeRef& type);  // a dictionary whose keys are texts or ints: names of its members hold them
 // Returns the type that an Optional holds, or the type itself.
 inline const TypeRef& without_optional(const TypeRef& type) {
   return is(type, TypeKind::optional) ? type->elements.front() : type;

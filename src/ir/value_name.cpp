@@ -1,5 +1,6 @@
 #include "ir/value_name.h"
 
+#include <charconv>
 #include <utility>
 
 namespace compatcheck::ir {
@@ -40,5 +41,39 @@ std::string key_text(const Constant& key) {
   const auto* number = key.get<std::int64_t>();
   return number ? std::to_string(*number) : std::string();
 }
+
+std::string name_of_key(std::string_view key) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string name;
+  for (const char letter : key) {
+    const auto code = static_cast<unsigned char>(letter);
+    const bool divides = letter == '.' || letter == '=' || letter == '%', is_control = code < 0x20 || code == 0x7F;
+    if (divides || is_control)
+      name.append({'%', digits[code >> 4], digits[code & 0xF]});
+    else
+      name += letter;
+  }
+  return name;
+}
+
+std::optional<std::string> key_of_name(std::string_view part) {
+  std::string key;
+  for (std::size_t at = 0; at < part.size(); ++at) {
+    if (part[at] != '%') {
+      key += part[at];
+      continue;
+    }
+    unsigned code = 0;
+    if (at + 2 >= part.size()) return std::nullopt;
+    const char* const digits = part.data() + at + 1;
+    if (const auto [end, error] = std::from_chars(digits, digits + 2, code, 16); error != std::errc() || end != digits + 2)
+      return std::nullopt;
+    key += static_cast<char>(code);
+    at += 2;
+  }
+  return name_of_key(key) == part ? std::optional(std::move(key)) : std::nullopt;
+}
+
+std::string member_name(std::string_view whole, std::string_view key) { return std::string(whole) + "." + name_of_key(key); }
 
 }  // namespace compatcheck::ir

@@ -236,6 +236,7 @@ class Following {
       try {
         const auto changes = try_on_copy();
         if (!changes) continue;
+        mark_unfollowed();
         return *changes == 0 ? 0 : walk_itself(lost);
       } catch (const TooMuchWork&) {
         budget_.follows = false;
@@ -255,8 +256,18 @@ class Following {
     return budget;
   }
 
-  ContainerWalk::Options options(Budget& budget) const {
-    return {program_, registry_, budget, watch_, unfollowed_, attributes_, most_work_, tracks_names_, exception_};
+  ContainerWalk::Options options(Budget& budget) {
+    return {program_, registry_, budget, watch_, unfollowed_, marks_, attributes_, most_work_, tracks_names_, exception_};
+  }
+
+  // Marks the nodes that make what isn't followed, where the reason is known.
+  void mark_unfollowed() const {
+    Site site = 0;
+    ir::for_each_node(*graph_.top(), [&](ir::Node* node) {
+      const auto why = marks_.find(++site);
+      if (why != marks_.end() && unfollowed_.contains(site))
+        node->set_attribute(std::string(unfollowed_mark), {why->second.mark()});
+    });
   }
 
   std::size_t walk_itself(std::vector<ir::LostWrite>& lost) {
@@ -363,6 +374,7 @@ class Following {
   std::map<AttributeKey, std::string> attributes_;
   std::set<AttributeKey> caches_;  // written by the first call alone
   std::set<Site> unfollowed_;
+  std::map<Site, UnfollowedMark> marks_;
   std::size_t most_work_ = 0;
   bool tracks_names_ = false;
   const char* exception_;

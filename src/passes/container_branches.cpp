@@ -244,7 +244,7 @@ struct ContainerWalk::Join {
     const bool alike = !a || !b || (a->items.size() == b->items.size() && same_keys(a->keys, b->keys));
     if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
       if (needs_columns(type) && merge_columns(cell, a, b, type, sites)) return cell;
-      if (!is_plain_element(type->elements[0]) || (a && a->layout) || (b && b->layout)) walk.leave(sites);
+      if (!is_plain_element(type->elements[0]) || (a && a->layout) || (b && b->layout)) walk.leave(sites, Unfollowed::of_items);
       cell.whole = true;
       cell.made = output({a ? whole(0, *a, type) : nullptr, b ? whole(1, *b, type) : nullptr});
       return cell;

@@ -109,6 +109,10 @@ bool ContainerWalk::takes_open_key(CellId dict, const ir::Value* key) const {
   return cell.is_settled() && !cell.keys.empty() && is_number(key->type()) && std::ranges::all_of(cell.keys, is_number_constant);
 }
 
+Unfollowed ContainerWalk::why_without_key(CellId dict) const {
+  return is_number(heap_.origin(dict).type->elements[0]) ? Unfollowed::unknown : Unfollowed::of_keys;
+}
+
 ir::Value* ContainerWalk::list_of_keys(CellId dict, ir::Node* place) {
   const Cell& cell = heap_.at(dict);
   return cell.is_table() ? leaf(cell.items[0], place) : list_of(cell.keys, place);
@@ -202,7 +206,7 @@ void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
 void ContainerWalk::set_open_key(ir::Node* node, CellId dict) {
   ir::Value* key = node->input(1);
   if (!is_there({dict, key, {}}, node)) {
-    if (!make_table(dict, node)) leave(Abstract::of_cell(dict));
+    if (!make_table(dict, node)) leave(Abstract::of_cell(dict), why_without_key(dict));
     return write_table(node, dict);
   }
   std::vector<Abstract> items = with_item_at(place_of_key(dict, key, node), dict, look(node->input(2)), node);

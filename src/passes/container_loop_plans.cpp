@@ -283,7 +283,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
     if (needs_columns(origin.type))
       if (const auto layout = layout_of(head, end, origin.type, ends)) return widen_layout(plan, *layout);
     if (plan.layout) walk_.leave(origin.sites);
-    if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites);
+    if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites, Unfollowed::of_items);
     plan = {.whole = true};
     return true;
   }
@@ -387,7 +387,7 @@ bool ContainerWalk::Loop::widen_table(CellPlan& plan, const Cell& head, const Ce
     return at_end ? end_state(*dict.items[1].cell, ends) : walk_.heap_.at(*dict.items[1].cell);
   };
   const auto layout = layout_of(list_of_values(head, false), list_of_values(end, true), type, ends);
-  if (!layout) walk_.leave(origin.sites);
+  if (!layout) walk_.leave(origin.sites, Unfollowed::of_items);
   return widen_layout(values, *layout) || more;
 }
 

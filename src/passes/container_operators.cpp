@@ -285,11 +285,13 @@ void ContainerWalk::item(ir::Node* node) {
     if (cell.is_table()) return read_table(node, *from.cell);
     const auto key = as_constant(look(node->input(1)));
     if (!key && may_become_table(*from.cell) && cell.keys.empty()) {
-      if (!node->is("aten::get")) return visit_other(node);  // it raises, unless a later trip finds keys
-      return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
+      if (node->is("aten::get"))
+        return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
+      raise_before(node, exception_, "KeyError", {}, *node);
+      return give(node, Abstract::of(node_before(node, "prim::Uninitialized", {}, output_types(*node))->output()));
     }
     if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
-    if (!key || !is_key(*key)) leave(from);
+    if (!key || !is_key(*key)) leave(from, why_without_key(*from.cell));
     const Abstract* found = cell.find(*key);
     if (ir::Value* present = found ? cell.presence(found) : nullptr) {
       if (!node->is("aten::get")) return demand(present, node);
@@ -424,7 +426,7 @@ void ContainerWalk::contains(ir::Node* node) {
   if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
   if (!key && may_become_table(*from.cell) && heap_.at(*from.cell).keys.empty())
     return give(node, Abstract::of(constant_before(node, {false})));
-  if (!key || !is_key(*key)) leave(from);
+  if (!key || !is_key(*key)) leave(from, why_without_key(*from.cell));
   const Cell& cell = heap_.at(*from.cell);
   const Abstract* found = cell.find(*key);
   ir::Value* present = found ? cell.presence(found) : nullptr;

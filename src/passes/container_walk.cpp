@@ -100,6 +100,7 @@ ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
       budget_(options.budget),
       watch_(options.watch),
       unfollowed_(options.unfollowed),
+      marks_(options.marks),
       attributes_(options.attributes),
       work_left_(options.most_work),
       tracks_names_(options.tracks_names),
@@ -143,7 +144,7 @@ void ContainerWalk::run_again(const ir::Graph& original) {
 }
 
 // A container that isn't followed holds the very objects that it gets, so these can't be followed either.
-std::set<Site> ContainerWalk::failed_with_contents() const {
+std::set<Site> ContainerWalk::failed_with_contents() {
   std::set<Site> all = failed_;
   const auto fails = [&](CellId id) {
     return std::ranges::any_of(heap_.origin(id).sites, [&](Site site) { return all.contains(site); });
@@ -153,7 +154,10 @@ std::set<Site> ContainerWalk::failed_with_contents() const {
     for (auto id = static_cast<CellId>(heap_.size()); id-- > 0;)
       if (fails(id))
         for (const Abstract& item : heap_.at(id).items)
-          if (has_cells(item)) add_sites(item, all);
+          if (has_cells(item)) {
+            add_sites(item, all);
+            mark_held(item, heap_.origin(id).sites);
+          }
   }
   all.erase(0);
   return all;
@@ -198,16 +202,16 @@ Site ContainerWalk::site_of(const ir::Value* value) const {
   return value->producer() ? site_of(value->producer()) : inputs + value->index();
 }
 
-void ContainerWalk::leave(std::set<Site> sites) const {
+void ContainerWalk::leave(std::set<Site> sites, Unfollowed why) const {
   sites.erase(0);
   if (sites.empty()) throw TooMuchWork{};
-  throw Unfollowed{std::move(sites)};
+  throw LeftOut{.sites = std::move(sites), .why = why};
 }
 
-void ContainerWalk::leave(const Abstract& abstract) const {
+void ContainerWalk::leave(const Abstract& abstract, Unfollowed why) const {
   std::set<Site> sites;
   add_sites(abstract, sites);
-  leave(std::move(sites));
+  leave(std::move(sites), why);
 }
 
 void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) const {
@@ -215,6 +219,28 @@ void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) c
   if (abstract.cell) sites.insert(heap_.origin(*abstract.cell).sites.begin(), heap_.origin(*abstract.cell).sites.end());
   if (abstract.parts)
     for (const Abstract& part : *abstract.parts) add_sites(part, sites);
+}
+
+// Marks containers as left. Reasons that have a container in common get one place.
+void ContainerWalk::mark(const LeftOut& left) {
+  if (left.why == Unfollowed::unknown) return;
+  std::set<std::int64_t> places;
+  if (left.place) places.insert(left.place);
+  for (const Site site : left.sites)
+    if (const auto known = marks_.find(site); known != marks_.end()) places.insert(known->second.place);
+  const std::int64_t place = places.empty() ? static_cast<std::int64_t>(marks_.size()) + 1 : *places.begin();
+  for (auto& [site, mark] : marks_)
+    if (places.contains(mark.place)) mark.place = place;
+  for (const Site site : left.sites) marks_.try_emplace(site, UnfollowedMark{left.why, place});
+}
+
+// Marks the containers that one which is left holds.
+void ContainerWalk::mark_held(const Abstract& item, const std::set<Site>& holder) {
+  LeftOut left{.sites = {}, .why = Unfollowed::of_holder};
+  add_sites(item, left.sites);
+  for (const Site site : holder)
+    if (const auto known = marks_.find(site); known != marks_.end()) left.place = known->second.place;
+  if (left.place) mark(left);
 }
 
 CellId ContainerWalk::add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value) {
@@ -317,10 +343,10 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
       return found == heap_.identities(other).end() || (entry.second.is_known_in(block) && found->second.is_known_in(block));
     });
     if (!known) {
-      if (!tracks_names_) throw Unfollowed{{}, true};
+      if (!tracks_names_) throw LeftOut{.sites = {}, .lacks_names = true};
       std::set<Site> sites = origin.sites;
       sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
-      leave(std::move(sites));
+      leave(std::move(sites), Unfollowed::of_names);
     }
     to_spread_.emplace_back(id, other);
   }
@@ -464,10 +490,11 @@ void ContainerWalk::safely(ir::Node* node, Visit step) {
   const std::size_t open = heap_.open_frames();
   try {
     (this->*step)(node);
-  } catch (const Unfollowed& found) {
+  } catch (const LeftOut& found) {
     to_spread_.clear();
     to_write_back_.clear();
     failed_.insert(found.sites.begin(), found.sites.end());
+    mark(found);
     lacks_names_ = lacks_names_ || found.lacks_names;
     while (heap_.open_frames() > open) heap_.close();
     if (!node->owner()) return;
@@ -500,7 +527,10 @@ void ContainerWalk::visit_other(ir::Node* node) {
                         return !ir::is(node->input(i)->type(), ir::TypeKind::tensor);
                       });
   for (ir::Value* input : node->inputs())
-    if (const auto at = known_.find(input); stores && at != known_.end() && has_cells(at->second)) leave(at->second);
+    if (const auto at = known_.find(input); stores && at != known_.end() && has_cells(at->second)) {
+      mark_held(at->second, {site_of(node->input(0))});
+      leave(at->second);
+    }
   put_operands(node);
   for (ir::Value* output : node->outputs())
     if (hands_on(*node) && ir::is(output->type(), ir::TypeKind::list)) known_[output] = Abstract::of(output);

@@ -23,6 +23,7 @@
 #include "ir/watch.h"
 #include "passes/budget.h"
 #include "passes/heap.h"
+#include "passes/unfollowed.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
@@ -30,9 +31,11 @@ namespace compatcheck::passes {
 using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the program and its attribute
 
 // Containers made at these sites can't be followed: the walk must be made again without them.
-struct Unfollowed {
+struct LeftOut {
   std::set<Site> sites;
   bool lacks_names = false;  // unless loops carry which names mean one object
+  Unfollowed why = Unfollowed::unknown;
+  std::int64_t place = 0;  // of the mark; 0: a new one
 };
 struct TooMuchWork {};
 
@@ -50,6 +53,7 @@ class ContainerWalk {
     Budget& budget;
     ir::Watch watch;
     const std::set<Site>& unfollowed;
+    std::map<Site, UnfollowedMark>& marks;                  // reasons for sites that are left out
     const std::map<AttributeKey, std::string>& attributes;  // the attributes to follow, and their paths
     std::size_t most_work = 0;
     bool tracks_names = false;                       // loops carry which names mean one object
@@ -67,7 +71,7 @@ class ContainerWalk {
 
   // Places whose containers couldn't be followed; if there are any, the graph is only good for deleting.
   const std::set<Site>& failed() const { return failed_; }
-  std::set<Site> failed_with_contents() const;
+  std::set<Site> failed_with_contents();
   // Something failed because a loop doesn't carry which names mean one object.
   bool lacks_names() const { return lacks_names_; }
   bool has_failed() const { return lacks_names_ || !failed_.empty(); }
@@ -96,10 +100,12 @@ class ContainerWalk {
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
-  [[noreturn]] void leave(const Abstract& abstract) const;       // throws Unfollowed
-  Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
-  [[noreturn]] void leave(std::set<Site> sites) const;
+  [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
+  Abstract as_parts(const Abstract& abstract, ir::Node* place);                                   // parts of a tuple that isn't followed
+  [[noreturn]] void leave(std::set<Site> sites, Unfollowed why = Unfollowed::unknown) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
+  void mark(const LeftOut& left);
+  void mark_held(const Abstract& item, const std::set<Site>& holder);
   Site site_of(const ir::Node* node) const;
   Site site_of(const ir::Value* value) const;
   bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
@@ -290,6 +296,7 @@ class ContainerWalk {
   bool is_there(const Question& question, const ir::Node* node) const;
   void note_answer(const ir::Value* condition, bool holds, const ir::Block* block);
   bool takes_open_key(CellId dict, const ir::Value* key) const;
+  Unfollowed why_without_key(CellId dict) const;  // that is known
   ir::Value* list_of_keys(CellId dict, ir::Node* place);
   ir::Value* place_of_key(CellId dict, ir::Value* key, ir::Node* place);
   ir::Value* ask_for(CellId dict, ir::Value* key, ir::Node* place);
@@ -337,6 +344,7 @@ class ContainerWalk {
   Budget& budget_;
   ir::Watch watch_;
   const std::set<Site>& unfollowed_;
+  std::map<Site, UnfollowedMark>& marks_;
   const std::map<AttributeKey, std::string>& attributes_;
   std::size_t work_left_;
 

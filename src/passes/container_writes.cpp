@@ -95,7 +95,8 @@ bool ContainerWalk::write_list(ir::Node* node, CellId id) {
 void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
   if (write_columns(node, id)) return;
   const Abstract list = Abstract::of_cell(id);
-  if (!has_list_form(*node) || !is_plain_element(heap_.origin(id).type->elements[0])) leave(list);
+  const bool plain = is_plain_element(heap_.origin(id).type->elements[0]);
+  if (!has_list_form(*node) || !plain) leave(list, plain ? Unfollowed::unknown : Unfollowed::of_items);
   for (std::size_t i = 1; i < node->inputs().size(); ++i)
     if (const auto at = known_.find(node->input(i)); at != known_.end() && at->second.cell == id) leave(list);
   put_operands_from(node, 1);
@@ -174,7 +175,7 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   } else if (node->is("aten::pop") && key && inputs.size() == 3) {
     return give(node, look(inputs[2]));
   } else {
-    leave(dict);
+    leave(dict, key ? Unfollowed::unknown : why_without_key(id));
   }
   wrote(node, id);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/order.h"
+#include "ir/value_name.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -24,11 +25,13 @@ Keys told_keys(const std::string& name, const std::vector<std::string>& told) {
   Keys keys;
   for (const std::string_view text : told)
     if (text.starts_with(name + ".")) {
-      const std::string_view rest = text.substr(name.size() + 1);
-      add_once(keys, std::string(rest.substr(0, rest.find('.'))));
+      const std::string_view rest = text.substr(name.size() + 1), part = rest.substr(0, rest.find('.'));
+      add_once(keys, ir::key_of_name(part).value_or(std::string(part)));
     }
   return keys;
 }
+
+bool is_dict(const ir::Value* value) { return ir::is(ir::without_optional(value->type()), ir::TypeKind::dict); }
 
 // Adds the keys under which an input is read, through the Optional that it may be. False if anything else is done with it. The
 // keys of a dictionary are in the model's order.
@@ -47,7 +50,7 @@ bool add_reads(const ir::Order& order, const ir::Value* value, Keys& keys) {
       if (!user.is("aten::__getitem__") || use.operand != 0) return false;
       if (const auto* key = known<std::string>(user.input(1)))
         add_once(keys, *key);
-      else if (const auto* place = known<std::int64_t>(user.input(1)); place && *place >= 0)
+      else if (const auto* place = known<std::int64_t>(user.input(1)); place && (*place >= 0 || is_dict(value)))
         add_once(keys, std::to_string(*place));
       else
         return false;
@@ -90,7 +93,7 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
   Keys keys = told_keys(input->name(), told);
   const ir::TypeRef& type = ir::without_optional(input->type());
   if (ir::is(type, ir::TypeKind::dict)) {
-    if (!ir::is(type->elements.front(), ir::TypeKind::string) || (keys.empty() && type != input->type())) return {};
+    if (!ir::has_nameable_keys(type) || (keys.empty() && type != input->type())) return {};
     Keys all = read_members(graph, input).value_or(Keys());
     for (std::string& key : keys) add_once(all, std::move(key));
     return all;
@@ -152,6 +155,13 @@ void replace_tuple_reads(const ir::Value* input, const std::vector<ir::Value*>& 
   }
 }
 
+ir::Constant key_constant(const ir::Type& dict, const std::string& text) {
+  std::int64_t number = 0;
+  if (!ir::is(dict.elements.front(), ir::TypeKind::integer)) return {text};
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return {number};
+}
+
 ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& members) {
   const ir::TypeRef& type = ir::without_optional(input->type());
   const bool dict = ir::is(type, ir::TypeKind::dict), tuple = ir::is(type, ir::TypeKind::tuple);
@@ -161,9 +171,9 @@ ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& 
   std::vector<ir::Value*> parts;
   const bool is_read_only = !tuple && members_are_containers(type) && read_members(graph, input);
   for (const std::string& member : members) {
-    if (dict) whole->add_input(constant_before(whole, {member}));
+    if (dict) whole->add_input(constant_before(whole, key_constant(*type, member)));
     const ir::TypeRef& held = tuple ? type->elements[whole->inputs().size()] : type->elements.back();
-    ir::Value* part = graph.top()->add_input(held, input->name() + "." + member);
+    ir::Value* part = graph.top()->add_input(held, ir::member_name(input->name(), member));
     whole->add_input(part);
     parts.push_back(part);
     if (is_read_only) replace_reads(input, member, part);

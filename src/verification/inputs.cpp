@@ -187,7 +187,7 @@ class Maker {
   }
 
   ir::Constant dict(const ir::Type& type, const std::string& name) {
-    std::vector<std::string> keys = prepared_members(name);
+    std::vector<std::string> keys = prepared_members(name);  // as parts of names
     for (const auto& given : examples_)
       if (given.name.starts_with(name + ".")) {
         const std::string key = given.name.substr(name.size() + 1, given.name.find('.', name.size() + 1) - name.size() - 1);
@@ -200,7 +200,7 @@ class Maker {
     const bool numbers = ir::is(type.elements.at(0), TypeKind::integer);
     ir::DictConstant made(type.elements.at(0), type.elements.at(1), {});
     for (const std::string& key : keys)
-      made.items.emplace_back(numbers ? ir::Constant{number(key, name)} : ir::Constant{key},
+      made.items.emplace_back(numbers ? ir::Constant{number(key, name)} : ir::Constant{ir::key_of_name(key).value_or(key)},
                               argument({}, type.elements.at(1), name + "." + key));
     return {std::move(made)};
   }

@@ -98,8 +98,9 @@ bool Judge::is_random(const Expected& expected) {
     if (comparison.passed()) continue;
     add_finding(made_, "CC008", Severity::error,
                 "PyTorch's own result differs from call to call (" + describe(comparison) +
-                    "): the model is random or in training mode, and nothing can be compared",
-                "save it in eval mode, or verify the part without random operators");
+                    "), so nothing can be compared",
+                "save the model in eval mode, or verify the part without random operators; if the code changes a list in a loop "
+                "that also sets it to a literal such as [], use clear() instead (docs/verify.md#literals-in-loops)");
     return true;
   }
   return false;

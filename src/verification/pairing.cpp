@@ -9,6 +9,7 @@
 #include "analysis/given_inputs.h"
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
+#include "ir/value_name.h"
 #include "passes/passes.h"
 #include "symbolic/scalar.h"
 
@@ -127,11 +128,10 @@ bool is_stated(const std::string& name, const std::vector<analysis::StatedSizes>
   });
 }
 
-// A list, or a dictionary with texts as keys, whose members an option can state.
+// A list or dictionary whose members an option can state.
 bool has_members(const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
-  return ir::is(held, ir::TypeKind::list) ||
-         (ir::is(held, ir::TypeKind::dict) && ir::is(held->elements.front(), ir::TypeKind::string));
+  return ir::is(held, ir::TypeKind::list) || ir::has_nameable_keys(held);
 }
 
 bool is_container(const ir::Type& type) {
@@ -141,10 +141,12 @@ bool is_container(const ir::Type& type) {
 // An example of the option that states this input of the file as a member of `leaf`. `place`: of how many there are already.
 std::string option_of_member(const OnnxGraph::Given& given, const analysis::InputLeaf& leaf, std::size_t place, DimNames& names) {
   std::string key = given.name.starts_with(leaf.name + "_") ? given.name.substr(leaf.name.size() + 1) : given.name;
-  if (ir::is(ir::without_optional(leaf.type), ir::TypeKind::list))
+  const ir::TypeRef& type = ir::without_optional(leaf.type);
+  const bool texts = ir::is(type, ir::TypeKind::dict) && ir::is(type->elements.front(), ir::TypeKind::string);
+  if (ir::is(type, ir::TypeKind::list))
     key = std::to_string(place);
-  else if (key.find_first_of(".= ") != key.npos)
-    key = "KEY";
+  else
+    key = key.find(' ') == key.npos && (texts || analysis::number_in(key)) ? ir::name_of_key(key) : "KEY";
   const auto* held = ir::without_optional(leaf.type).get();
   for (held = ir::without_optional(held->elements.back()).get(); is_container(*held);
        held = ir::without_optional(held->elements.back()).get())

@@ -284,7 +284,10 @@ def check_asserted_numbers(tool, folder):
     """An assertion about a number that the program computes says so."""
     program = torch.export.export(Asserting(), (torch.randn(6), torch.tensor(3)))
     torch.export.save(program, folder / "asserting.pt2")
-    messages = [each["message"] for each in reports(tool, folder / "asserting.pt2")["findings"] if each["id"] == "CC013"]
+    found = [each for each in reports(tool, folder / "asserting.pt2")["findings"] if each["id"] == "CC013"]
+    assert all(each["nodes"] == len(each["sites"]) > 0 for each in found), found
+    assert all(site["file"].endswith("check_advice.py") and site["function"] == "forward" for each in found for site in each["sites"]), found
+    messages = [each["message"] for each in found]
     assert any("PyTorch raises an exception unless u0 >= 2 (u0 is a number that the model computes); the ONNX model doesn't check it" in each
                for each in messages) and not any("on node" in each for each in messages), messages
 

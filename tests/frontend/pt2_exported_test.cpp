@@ -237,7 +237,7 @@ TEST(Exported, ListsEachAssertionOnce) {
                                 argument("assert_msg", R"({"as_string": "n is even"})") + R"(], "outputs": [], "metadata": {}})";
   program.nodes = assertion + ", " + assertion + ", " + program.nodes;
   const Exported exported = read(program);
-  EXPECT_THAT(exported.interface.assertions, ElementsAre("n is even"));
+  EXPECT_THAT(exported.interface.assertions, ElementsAre(::testing::Field(&LeftOutAssertion::message, "n is even")));
   EXPECT_THAT(notes(exported), ElementsAre());
 }
 

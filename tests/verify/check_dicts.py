@@ -84,6 +84,55 @@ class Unread(torch.nn.Module):
         return x + 1
 
 
+class ByNumber(torch.nn.Module):
+    def forward(self, x: Dict[int, Tensor]):
+        total = torch.zeros(2, 3)
+        for key, value in x.items():
+            total = total * 2 + value * float(key)
+        return total
+
+
+class KeptLiteral(torch.nn.Module):
+    def forward(self, marks):
+        counts: List[int] = []
+        current: List[int] = []
+        for i in range(marks.size(0)):
+            if int(marks[i]) == 0:
+                counts.append(len(current))
+                current = []
+            else:
+                current.append(i)
+        return torch.tensor(counts)
+
+
+class ClearedList(torch.nn.Module):
+    """What the advice for KeptLiteral says."""
+
+    def forward(self, marks):
+        counts: List[int] = []
+        current: List[int] = []
+        for i in range(marks.size(0)):
+            if int(marks[i]) == 0:
+                counts.append(len(current))
+                current.clear()
+            else:
+                current.append(i)
+        return torch.tensor(counts)
+
+
+class AddedList(torch.nn.Module):
+    def forward(self, marks):
+        counts: List[int] = []
+        current: List[int] = []
+        for i in range(marks.size(0)):
+            if int(marks[i]) == 0:
+                counts.append(len(current))
+                current = []
+            else:
+                current = current + [i]
+        return torch.tensor(counts)
+
+
 def options(*specs):
     return [word for spec in specs for word in ("--input", spec)]
 
@@ -112,10 +161,40 @@ def main():
             verify.run(f"{model.name}", 0, model, *given)
             verify.run(f"{model.name}: a file", 0, model, verify.convert(model, "nested.onnx", *given))
 
-        # A key with a dot can't be told from a member of a member.
-        torch.save({"x": {"a.b": torch.rand(2, 3)}}, f"{folder}/dot.pt")
-        verify.run("a key with a dot", 2, verify.folder / "InOrder.pt", "--inputs-from", f"{folder}/dot.pt", form=None,
-                   says="holds the key 'a.b' for input 'x', and a key with a dot can't name an input")
+        # Keys with characters that divide names, and keys that are ints.
+        members = {"a.b": torch.rand(2, 3), "a": torch.rand(2, 3), "c=d": torch.rand(2, 3), "50%": torch.rand(2, 3), "\n": torch.rand(2, 3)}
+        names = ["x.a%2Eb", "x.a", "x.c%3Dd", "x.50%25", "x.%0A"]
+        torch.save({"x": members}, f"{folder}/dots.pt")
+        model = verify.folder / "InOrder.pt"
+        for given in (["--inputs-from", f"{folder}/dots.pt"], options(*(f"{name}=f32:2,3" for name in names))):
+            verify.run(f"keys with dots {given[0]}", 0, model, *given)
+            file = verify.convert(model, "dots.onnx", *given)
+            held = [each.name for each in onnx.load(str(file)).graph.input]
+            verify.expect("names of keys", held == names, held)
+            verify.run(f"keys with dots {given[0]}: a file", 0, model, file)
+            verify.run(f"keys with dots {given[0]}: a file and examples", 0, model, file, "--inputs-from", f"{folder}/dots.pt")
+        for wrong, says in (("x.a.b", "a dot in a key is written %2E, as in x.a%2Eb"), ("x.%", "are written %2E, %3D and %25"),
+                            ("x.a%2eb", "'a%2eb' names no key"), ("x.%41", "'%41' names no key")):
+            verify.run(f"wrong name {wrong}", 2, model, "--input", f"{wrong}=f32:2,3", form=None, says=says)
+        unread = script(Unread())
+        for name, code, says in (("options.a.b", 2, "a dot in a key is written %2E"), ("options.a%2Eb", 0, "")):
+            torch.save({"x": torch.rand(2, 3), name: torch.rand(2, 3)}, f"{folder}/flat.pt")
+            verify.run(f"examples named {name}", code, unread, "--inputs-from", f"{folder}/flat.pt", form=None, says=says)
+        ints = script(ByNumber())
+        torch.save({"x": {7: torch.rand(2, 3), -2: torch.rand(2, 3)}}, f"{folder}/ints.pt")
+        for given in (["--inputs-from", f"{folder}/ints.pt"], options("x.7=f32:2,3", "x.-2=f32:2,3")):
+            verify.run(f"int keys {given[0]}", 0, ints, *given)
+            verify.run(f"int keys {given[0]}: a file", 0, ints, verify.convert(ints, "ints.onnx", *given))
+        for wrong in ("x.a", "x.03", "x.+3"):
+            verify.run(f"wrong key {wrong}", 2, ints, "--input", f"{wrong}=f32:2,3", form=None, says="is no key of 'x', which is Dict(int, Tensor)")
+        torch.save({"x": {"7": torch.rand(2, 3)}}, f"{folder}/texts.pt")
+        verify.run("texts for ints", 2, ints, "--inputs-from", f"{folder}/texts.pt", form=None, says='holds the key "7" for input')
+
+        # TorchScript makes a constant of a literal that a loop sets; the Python code doesn't keep it.
+        torch.save((torch.tensor([1, 2, 0, 3, 0, 4]),), f"{folder}/marks.pt")
+        verify.run("a literal in a loop", 1, script(KeptLiteral()), "--inputs-from", f"{folder}/marks.pt", ids=["CC008"])
+        for module in ClearedList(), AddedList():
+            verify.run(type(module).__name__, 0, script(module), "--inputs-from", f"{folder}/marks.pt")
 
         # Outputs in another order are found by name; inputs whose names are exchanged give a difference.
         model = verify.folder / "Doubled.pt"

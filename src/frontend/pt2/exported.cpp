@@ -317,7 +317,7 @@ class ProgramReader {
 
   void finish() {
     ir::Program& program = exported_.program;
-    exported_.interface.assertions.assign(reading_.assertions.begin(), reading_.assertions.end());
+    exported_.interface.assertions = std::move(reading_.assertions);
     for (const auto& [about, message] : reading_.notes) note(message);
     for (const std::string& message : archive_.notes()) note(message);
     apply_guards();

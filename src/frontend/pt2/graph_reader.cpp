@@ -101,7 +101,7 @@ void GraphReader::read_operator(const Json& node, std::string_view target, std::
   if (!name) node.at("target").fail("names no operator");
   auto& [op, overload] = *name;
   if (op.starts_with("aten::")) {
-    if (drop_assertion(op, inputs)) return;
+    if (drop_assertion(op, node, inputs)) return;
     if ((op == "aten::item" || op == "aten::_local_scalar_dense") && !inputs.empty())
       return read_item(node, arguments_.value_of(inputs.front().at("arg")));
     if (op == "aten::to") return read_to(overload, node, inputs);
@@ -111,14 +111,14 @@ void GraphReader::read_operator(const Json& node, std::string_view target, std::
   call(op, overload, node, inputs);
 }
 
-bool GraphReader::drop_assertion(std::string_view op, std::span<const Json> inputs) {
+bool GraphReader::drop_assertion(std::string_view op, const Json& node, std::span<const Json> inputs) {
   if (op == "aten::_assert_tensor_metadata" || op == "aten::sym_constrain_range" || op == "aten::sym_constrain_range_for_size")
     return true;
   if (op != "aten::_assert_scalar" && op != "aten::_assert_async" && op != "aten::_assert_async_msg") return false;
   std::string message = "an assertion without a message";
   for (const Json& input : inputs)
     if (const Tagged held = tagged(input.at("arg")); held.tag == "as_string") message = held.value.text();
-  reading_.assertions.insert(std::move(message));
+  reading_.leave_out(node, std::move(message));
   return true;
 }
 

@@ -40,7 +40,7 @@ class GraphReader {
   void read_node(const Json& node);
   void read_operator(const Json& node, std::string_view target, std::span<const Json> inputs);
   void read_python_function(const Json& node, std::string_view target, std::span<const Json> inputs);
-  bool drop_assertion(std::string_view op, std::span<const Json> inputs);
+  bool drop_assertion(std::string_view op, const Json& node, std::span<const Json> inputs);
   void read_item(const Json& node, ir::Value* tensor);
   std::optional<bool> copies(const Json& node, std::span<const Json> inputs) const;
   void read_to(const std::string& overload, const Json& node, std::span<const Json> inputs);

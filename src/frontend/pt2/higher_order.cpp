@@ -252,7 +252,7 @@ void HigherOrder::with_effects() {
   } else if (!schema) {
     return unknown(name);
   } else if (schema->name == "aten::_linalg_check_errors" || schema->name.starts_with("aten::_assert")) {
-    reader_.reading().assertions.insert(schema->name);
+    reader_.reading().leave_out(node_, schema->name);
   } else {
     const auto [given, missing] = arguments_.in_order(*schema, inputs_.subspan(2));
     if (missing) return unknown(name);

@@ -9,6 +9,7 @@
 
 #include "frontend/pt2/expression.h"
 #include "ir/constant.h"
+#include "ir/location.h"
 
 namespace compatcheck::frontend::pt2 {
 
@@ -26,11 +27,18 @@ struct ExportedInput {
   std::optional<ir::Constant> sample{};  // the value that the program was exported with, if the file has it
 };
 
+// An assertion that isn't in the graph: its message and its place.
+struct LeftOutAssertion {
+  std::string message;
+  ir::LocationRef location{};
+  std::string module{};
+};
+
 struct ExportedInterface {
   std::vector<ExportedInput> inputs;  // one for each of forward's
   std::map<std::string, SymbolRange> ranges;
-  std::vector<std::string> conditions;  // guards that hold for some sizes only, as the file spells them
-  std::vector<std::string> assertions;  // messages of assertions that were left out, each once
+  std::vector<std::string> conditions;       // guards that hold for some sizes only, as the file spells them
+  std::vector<LeftOutAssertion> assertions;  // each once at one place
 };
 
 }  // namespace compatcheck::frontend::pt2

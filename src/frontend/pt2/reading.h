@@ -6,7 +6,10 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "frontend/pt2/interface.h"
 #include "frontend/pt2/origins.h"
 #include "ir/graph.h"
 #include "ir/watch.h"
@@ -24,12 +27,19 @@ struct Reading {
   const schema::Registry& schemas;
   const ir::Watch& watch;
   Origins origins{};
-  std::set<std::string> assertions{};          // messages of assertions that were omitted
-  std::map<std::string, std::string> notes{};  // keyed by subject, so that each is noted once
+  std::vector<LeftOutAssertion> assertions{};
+  std::set<std::pair<std::string, const ir::Location*>> left_out{};  // texts and places of `assertions`
+  std::map<std::string, std::string> notes{};                        // keyed by subject, so that each is noted once
   std::set<std::string> assumed_schemas{};
   std::unordered_map<std::string, ir::Value*> constants{};
   std::size_t nodes = 0;
   std::optional<Autocast> autocast{};  // set within a region of torch.autocast
+
+  void leave_out(const Json& node, std::string message) {
+    const Origin origin = origins.of(node);
+    if (!left_out.emplace(message, origin.location.get()).second) return;
+    assertions.push_back({std::move(message), origin.location, std::string(origin.module)});
+  }
 };
 
 }  // namespace compatcheck::frontend::pt2
