@@ -29,7 +29,8 @@ struct Quantization {
 // A size as text: "3", or a dimension's name, or "?" if unknown.
 struct TensorInfo {
   std::string name;
-  std::string dtype;                              // "f32"; for what is no tensor its TorchScript type ("int[]"); "?" if unknown
+  // "f32", "f32?" for an output that is None in some runs; for what is no tensor its TorchScript type ("int[]"); "?" if unknown.
+  std::string dtype;
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
   bool assumed = false;                           // an input, in whole or in part: ModelInfo::assumed says why
   std::optional<Quantization> quantization{};     // absent: not quantized, or not known

@@ -377,7 +377,7 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
   }
 }
 
-// Nor has ONNX a value that is None only sometimes. What the program asks and never gives away is followed by the passes.
+// Inside a model no operator takes a value that is None only sometimes. What the passes follow is a bool and a value by now.
 void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
   const bool loop = node.is("prim::Loop");
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -387,7 +387,7 @@ void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
     const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
     if (facts.of(one).is_none() == facts.of(other).is_none()) continue;
     throw onnx::Refusal{"only the running model knows whether " + variable({output, one, other}) +
-                            " is None, and ONNX has no value that may be None",
+                            " is None, and such a value can't be followed through this code",
                         "use a value in each case, for example an empty tensor, and a bool that says whether it counts"};
   }
 }

@@ -96,6 +96,7 @@ class ContainerWalk {
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
+  ir::Value* option(const Abstract& abstract, ir::Node* place);
   [[noreturn]] void leave(const Abstract& abstract) const;       // throws Unfollowed
   Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites) const;
@@ -127,6 +128,7 @@ class ContainerWalk {
   // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
+  void optional_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
   bool has_value(const Abstract& abstract);
   bool put_members(ir::Node* node);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,12 +38,18 @@ class Judge {
   using Plain = std::function<std::optional<std::vector<Pair>>()>;
   bool judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain);
 
+  // A note of each output that was None in every run.
+  void tell_nones();
+
  private:
-  bool judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs);
+  void tell_random(const std::string& difference);
+  OutputVerification& output_of(const Pair& pair);
+  // `leaf`: the index among the outputs of this run that aren't None.
+  bool judge_output(std::size_t index, std::size_t leaf, const Pair& pair, const Expected& expected, std::size_t outputs);
   bool ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs);
   // Returns the tolerance of half precision where the output depends on it: an f32 result was then rounded to less on the way.
   Tolerance tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const;
-  const Noise* noise_of(std::size_t index, const Expected& expected, Reference::Nudged what);
+  const Noise* noise_of(std::size_t leaf, const Expected& expected, Reference::Nudged what);
   bool passes(const Comparison& comparison) const;
   bool reaches_cosine(const Comparison& comparison) const;
   void blame(const std::vector<Pair>& pairs, const Plain& plain);
@@ -52,7 +59,8 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
-  std::vector<double> own_;                    // of each output, from call to call
+  std::map<std::string, std::size_t> places_;  // of made_.outputs, by name
+  std::vector<double> own_;                    // of each leaf, from call to call
   std::optional<std::vector<Noise>> noise_;    // of this run, once it was measured
   bool of_weights_ = false;                    // the weights' noise is in it, too
   std::optional<std::vector<Noise>> in_half_;  // of inputs that are rounded to half precision

@@ -7,13 +7,15 @@
 
 #include "ir/constant.h"
 #include "ir/graph.h"
+#include "symbolic/fact.h"
 #include "verification/compare.h"
 
 namespace compatcheck::verification {
 
 struct Pair {
-  std::string name;  // the ONNX output's; "boxes.1" for a member of a sequence
-  ir::TensorView expected, found;
+  std::string name;                // the ONNX output's; "boxes.1" for a member of a sequence
+  ir::TensorView expected, found;  // without storage where both are None
+  bool none = false;               // both sides are None
 };
 
 struct Matched {
@@ -21,9 +23,17 @@ struct Matched {
   std::string mismatch;  // why they can't be paired; empty if they can
 };
 
-// Tuples and dicts are taken apart in order, dicts by name where their keys are names of outputs. None is passed over; a list is
-// paired with a sequence, or taken apart. A number of Python's stands beside a tensor of rank 0 of whatever dtype holds it.
-Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names);
+// The graph's outputs, which tell where a None of TorchScript's is an output of the ONNX model.
+struct OutputForms {
+  const ir::Graph& graph;
+  const symbolic::FactTable& facts;
+};
+
+// Tuples and dicts are taken apart in order, dicts by name where their keys are names of outputs. A None is paired with one of
+// the ONNX model where that may be None, else passed over; a list is paired with a sequence, or taken apart. A number of Python's
+// stands beside a tensor of rank 0 of whatever dtype holds it.
+Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names,
+              const OutputForms& forms);
 
 // A tensor; a number as one of rank 0, a list of numbers as one of rank 1, of the dtype `beside` if that can hold them; nullopt
 // for everything else.

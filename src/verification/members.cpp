@@ -121,6 +121,7 @@ ir::Constant in_columns(ir::Constant value, const ir::Value* output) {
   const ir::Node* maker = output->producer();
   if (!maker) return value;
   auto* list = value.get<ir::ListConstant>();
+  if (maker->is("prim::OptionalConstruct")) return value.is_none() ? value : in_columns(std::move(value), maker->input(1));
   if (maker->is("prim::ColumnsConstruct")) return list ? columns_of(list->items, maker->input(0)) : value;
   auto* tuple = value.get<ir::TupleConstant>();
   auto* items = list ? &list->items : tuple ? &tuple->items : nullptr;
