@@ -160,10 +160,6 @@ class Collector {
 
   // Collects the value of an attribute after the call, which is the input of the next call.
   void collect_state(const ir::Value* value, const ir::Value& input, const passes::StateAttribute& state) {
-    if (value->producer() && value->producer()->is("prim::OptionalConstruct"))
-      throw onnx::Refusal{"only the running model knows whether attribute " + state.path +
-                              " is None after the call, and an input of the next call has a value",
-                          "keep a value in it in each case, for example an empty tensor"};
     demand_same_form(input, *value, state);
     if (ir::is(input.type(), ir::TypeKind::list)) return collect_list(value, input, state.output);
     collect(value, state.output, true);
@@ -176,7 +172,7 @@ class Collector {
   std::vector<Output> take() { return std::move(outputs_); }
 
  private:
-  // What the value holds if it isn't None: each of its tensors is an optional.
+  // Each tensor of the value that it is if it isn't None becomes an optional.
   void collect_option(const ir::Node& maker, const std::string& name, bool keyed) {
     const Value outer = present_;
     onnx::Values flag;
