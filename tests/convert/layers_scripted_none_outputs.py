@@ -115,6 +115,19 @@ def none_or_object(x: Tensor) -> Tuple[Optional[Tensor], Optional[int]]:
     return best, key
 
 
+@program(MATRICES, N2)
+def none_or_object_in_one_condition(x: Tensor) -> Tuple[Optional[Tensor], Optional[int]]:
+    items: List[Item] = []
+    for i in range(x.shape[0]):
+        items.append(Item(int(x[i].sum()), x[i]))
+    best: Optional[Tensor] = None
+    key: Optional[int] = None
+    for item in items:
+        if item.key > 0 and (key is None or item.key > key):
+            best, key = item.value, item.key
+    return best, key
+
+
 @program(VECTORS, N)
 def two_nones(x: Tensor) -> Tuple[Optional[Tensor], Tensor, Optional[Tensor]]:
     a: Optional[Tensor] = None
