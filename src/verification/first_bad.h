@@ -17,6 +17,7 @@ struct Mismatch {
   const ir::Constants& arguments;  // of the prepared graph
   const NamedValues& inputs;       // as the ONNX model takes them
   const NamedValues& outputs;      // as it should give them
+  bool nones_differ = false;       // another output is None than should be
   const Runtime& runtime;
   frontend::Frontend& frontend;
   std::function<Tolerance(ir::DType)> tolerance;

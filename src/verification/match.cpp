@@ -121,7 +121,7 @@ class Matching {
     for (std::size_t left = outputs_of(value); left > 0 && made_.mismatch.empty(); --left, ++next_) {
       if (next_ >= found_.size()) return has_too_few();
       if (!found_[next_].is_none())
-        made_.mismatch = "output '" + names_[next_] + "' has a value, TorchScript's is None";
+        made_.nones_differ = true, made_.mismatch = "output '" + names_[next_] + "' has a value, TorchScript's is None";
       else
         made_.pairs.push_back({.name = names_[next_], .expected = {}, .found = {}, .none = true});
     }
@@ -144,7 +144,10 @@ class Matching {
   }
 
   void has_too_few() { made_.mismatch = "the ONNX model gives only " + std::to_string(found_.size()) + " values"; }
-  void lacks(const std::string& name) { made_.mismatch = "output '" + name + "' is None, TorchScript's isn't"; }
+  void lacks(const std::string& name) {
+    made_.nones_differ = true;
+    made_.mismatch = "output '" + name + "' is None, TorchScript's isn't";
+  }
 
   // Each key is the name of one of the next outputs, in whatever order another exporter wrote them.
   bool is_named(const ir::DictConstant& expected) const {

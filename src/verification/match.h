@@ -20,7 +20,8 @@ struct Pair {
 
 struct Matched {
   std::vector<Pair> pairs;
-  std::string mismatch;  // why they can't be paired; empty if they can
+  std::string mismatch;       // why they can't be paired; empty if they can
+  bool nones_differ = false;  // for one of them is None, and TorchScript's or the ONNX model's isn't
 };
 
 // The graph's outputs, which tell where a None of TorchScript's is an output of the ONNX model.

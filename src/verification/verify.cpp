@@ -256,7 +256,7 @@ class Verifying {
     const auto pairs = match(expected, got_, outputs_);
     if (!pairs.mismatch.empty()) {
       add_finding(made_, "CC203", Severity::error, pairs.mismatch);
-      bisect(expected);
+      bisect(expected, pairs.nones_differ);
       return false;
     }
     if (judge_.judge(pairs.pairs, expected, [&] { return run_plainly(expected); })) return true;
@@ -296,7 +296,7 @@ class Verifying {
     run.inputs.push_back(std::move(info));
   }
 
-  void bisect(const Expected& expected) {
+  void bisect(const Expected& expected, bool nones_differ = false) {
     if (!options_.bisect && options_.repro.empty()) return;
     session_.reset();
     const verification::NamedValues inputs = named_inputs(expected.call);
@@ -312,6 +312,7 @@ class Verifying {
                              .arguments = arguments,
                              .inputs = inputs,
                              .outputs = outputs,
+                             .nones_differ = nones_differ,
                              .runtime = runtime_,
                              .frontend = reference_.frontend(),
                              .tolerance = [this](ir::DType dtype) { return judge_.tolerance(dtype); },

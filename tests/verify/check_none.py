@@ -137,6 +137,8 @@ def main():
                                   (False, "some", "output 'output_0.0' is None, TorchScript's isn't")):
             report = verify.run(says, 1, model, changed(file, "always.onnx", always(truth)), *of(name), ids=["CC203"])
             verify.expect(says, [each["message"] for each in report.get("findings", [])] == [says], report.get("findings"))
+            report = verify.run(f"{says}: bisected", 1, model, verify.folder / "always.onnx", *of(name), "--bisect", ids=["CC203"])
+            verify.expect(says, "what makes an output None isn't searched" in report.get("bisection", {}).get("note", ""), report.get("bisection"))
 
         # A wrong value belongs to its output, whatever else is None.
         wrong = changed(file, "wrong.onnx", lambda graph, node: negated(graph, node) if node.output[0] == "output_0.2" else None)
@@ -145,7 +147,7 @@ def main():
         shown = [(each["name"], each["passed"]) for each in report.get("outputs", [])]
         verify.expect("a wrong value", shown == [("output_0.0", True), ("output_0.1", True), ("output_0.2", False)], shown)
         text = verify.run("a wrong value as text", 1, model, wrong, *of("other"), form=None)
-        verify.expect("a wrong value as text", "output_0.0  None" in text, text)
+        verify.expect("a wrong value as text", "output_0.0  None\n" in text, text)
 
         verify.run("None by chance", 1, verify.save(Random(), script=True), *given, ids=["CC008"])
         return verify.end()
