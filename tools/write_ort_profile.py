@@ -3,7 +3,7 @@
     python tools/write_ort_profile.py [OUT.yaml]
 
 A kernel's constraint that takes every type that ONNX's schema allows goes without saying. Types are those that compatcheck
-writes: no strings, optionals or types below a byte. What the list doesn't say was tried: tests/engines/check_ort.py loads
+writes: no strings or types below a byte. An optional is judged by the type of the value that it holds. What the list doesn't say was tried: tests/engines/check_ort.py loads
 one-node models.
 """
 import collections
@@ -49,6 +49,11 @@ def schemas_of(domain, name, versions):
             if (first <= schema.since_version <= last if last < OPEN_END else first == schema.since_version)]
 
 
+def holds_optionals_only(domain, name, parameter, versions):
+    return all(each.startswith("optional(") for schema in schemas_of(domain, name, versions) for constraint in schema.type_constraints
+               if constraint.type_param_str == parameter for each in constraint.allowed_type_strs)
+
+
 def constraints(domain, name, kernel, versions):
     """what the kernel takes less than ONNX allows: {parameter: types}"""
     said = {}
@@ -62,6 +67,8 @@ def constraints(domain, name, kernel, versions):
             for formal in [*schema.inputs, *schema.outputs]:
                 if formal.name == parameter:
                     allowed |= spelled(formal.types)
+        if holds_optionals_only(domain, name, parameter, versions) and all(each.startswith("optional(") for each in types):
+            continue  # follows from the value that it holds
         if not allowed or not allowed <= taken:
             said[parameter] = taken
     return said

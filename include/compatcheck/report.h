@@ -29,7 +29,8 @@ struct Quantization {
 // A size as text: "3", or a dimension's name, or "?" if unknown.
 struct TensorInfo {
   std::string name;
-  std::string dtype;                              // "f32"; the TorchScript type if it is no tensor ("int[]"); "?" if unknown
+  // "f32"; "f32?" for an output that is None in some runs; the TorchScript type if it is no tensor ("int[]"); "?" if unknown
+  std::string dtype;
   std::optional<std::vector<std::string>> shape;  // absent: unknown rank, or no tensor
   bool assumed = false;                           // inferred input, in whole or in part: see ModelInfo::assumed
   std::optional<Quantization> quantization{};     // absent: not quantized, or not known

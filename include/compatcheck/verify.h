@@ -50,8 +50,8 @@ struct VerifyOptions {
 // differences to TorchScript's values.
 struct OutputVerification {
   std::string name;                 // the ONNX model's
-  std::string dtype;                // TorchScript's
-  std::vector<std::int64_t> shape;  // shape in the first run
+  std::string dtype;                // TorchScript's; "None" if the output is None in every run
+  std::vector<std::int64_t> shape;  // shape in the first run with a value
   double max_abs = 0, max_rel = 0, mean_abs = 0, p99_abs = 0;
   double cosine = 1;
   std::optional<double> snr_db;                               // absent if nothing differs

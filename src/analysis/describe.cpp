@@ -12,7 +12,11 @@ namespace compatcheck::analysis {
 namespace {
 
 TensorInfo describe_value(const std::string& name, const ir::Value& value, const symbolic::Fact& fact) {
-  if (const auto* tensor = fact.tensor()) return describe(name, *tensor);
+  if (const auto* tensor = fact.tensor()) {
+    TensorInfo info = describe(name, *tensor);
+    if (value.producer() && value.producer()->is("prim::OptionalConstruct")) info.dtype += "?";  // as TorchScript writes "int?"
+    return info;
+  }
   TensorInfo info{.name = name, .dtype = "?", .shape = {}};
   if (value.type() && value.type()->kind != ir::TypeKind::tensor) info.dtype = ir::to_string(*value.type());
   return info;

@@ -179,7 +179,8 @@ constexpr std::array table{
     Rule{"CC202", "non-finite", Severity::error, "verify: NaN or infinity on one side only",
          "An element is NaN or infinite in TorchScript's output and not in ONNX Runtime's, or the other way round.\n"},
     Rule{"CC203", "shape", Severity::error, "verify: an output of another shape, or another number of outputs",
-         "The ONNX model's output can't be compared with TorchScript's element by element.\n"},
+         "The ONNX model's output can't be compared with TorchScript's element by element. An output that is None on one\n"
+         "side only is of this kind, too.\n"},
     Rule{"CC204", "dtype", Severity::error, "verify: an output of another dtype", "TorchScript's dtype is the specification.\n"},
     Rule{"CC205", "dynamic-shape", Severity::error, "verify: another size of a named dimension breaks the model",
          "verify runs the model at other sizes of its named dimensions: all of them together, and each by itself. An error\n"

@@ -198,6 +198,8 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
                    " by its body (onnx.inliner): the engine supports all nodes of the body");
   if (const std::string settled = settling(node.verdict.settled_by); !settled.empty())
     ways.push_back(settled);
+  else if (finding.op == "prim::OptionalConstruct" && node.verdict.support == Support::no)
+    ways.push_back("return a tensor in each case, for example an empty one, and a bool that says whether it counts");
   else if (!finding.op.empty() && node.verdict.support == Support::no)
     ways.push_back("add a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op +
                    " --scaffold yaml` prints one to start from");

@@ -384,8 +384,7 @@ const ir::Value* none_at_first(const ir::Value* value, const symbolic::FactTable
   return carried && facts.of(loop->input(value->index() + 1)).is_none() ? loop->output(value->index() - 1) : nullptr;
 }
 
-// ONNX has no value that is None only sometimes, either. Passes handle optionals that the program only tests and never
-// returns.
+// Inside a model no operator accepts a value that is None only sometimes. Passes make a bool and a value of those they follow.
 void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
   const bool loop = node.is("prim::Loop");
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -397,7 +396,7 @@ void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
     if (facts.of(one).is_none() == facts.of(other).is_none() && !of_one == !of_other) continue;
     const ir::Value* carried = of_one ? of_one : of_other ? of_other : output;
     throw onnx::Refusal{"only the running model knows whether " + variable({carried, output, one, other}) +
-                            " is None, and ONNX has no value that may be None",
+                            " is None, and such a value can't be followed through this code",
                         "use a value in each case, for example an empty tensor, and a bool that says whether it counts"};
   }
 }

@@ -203,6 +203,10 @@ class Statement {
       unset_.insert(node.output());
       return set(node.output(), fact_of_type(node.output()->type()));
     }
+    if (node.is("prim::OptionalConstruct")) {  // of what it is if it isn't None
+      take_unset(node.input(1), node.output());
+      return set(node.output(), facts_.of(node.input(1)));
+    }
     for (const ir::Block* block : node.blocks()) this->block(*block);
     call(node);
   }

@@ -139,6 +139,7 @@ class Collector {
   // `keyed`: a dictionary's key or a NamedTuple's field names it already.
   void collect(const ir::Value* value, const std::string& name, bool keyed = false) {
     const ir::Node* maker = value->producer();
+    if (maker && maker->is("prim::OptionalConstruct")) return collect_option(*maker, name, keyed);
     if (!maker || !maker->op().ends_with("Construct"))
       return collect(operand_of_(value), context_.facts.of(value), keyed ? name : output_name(*value, name));
     const auto members = maker->inputs();
@@ -171,13 +172,34 @@ class Collector {
   std::vector<Output> take() { return std::move(outputs_); }
 
  private:
+  // Each tensor of the value that it is if it isn't None becomes an optional.
+  void collect_option(const ir::Node& maker, const std::string& name, bool keyed) {
+    const Value outer = present_;
+    onnx::Values flag;
+    handlers::spill(operand_of_(maker.input(0)), {Number{Value{1, ir::DType::boolean}}}, builder_, flag);
+    present_ = outer ? builder_.node("And", {outer, flag.front()}) : flag.front();
+    collect(maker.input(1), name, keyed);
+    present_ = outer;
+  }
+
+  void add(Output output) {
+    if (present_) try {
+        output.value = builder_.optional(present_, output.value);
+      } catch (const onnx::Refusal& refusal) {
+        throw onnx::Refusal{
+            "only the running model knows whether the model's output " + output.name + " is None, and " + refusal.reason,
+            refusal.hint};
+      }
+    outputs_.push_back(std::move(output));
+  }
+
   // One value, as the input is, also where its length is known.
   void collect_list(const ir::Value* value, const ir::Value& input, const std::string& name) {
     onnx::Values values;
     handlers::spill(operand_of_(value), handlers::value_form(operand_of_(&input)), builder_, values);
     const Value list = values.front();
     demand_tensors(list);
-    outputs_.push_back({name, list, list.sequence ? std::nullopt : known_shape(list, context_.facts.of(&input))});
+    add({name, list, list.sequence ? std::nullopt : known_shape(list, context_.facts.of(&input))});
   }
 
   static const symbolic::TensorFact* tensor_or_member(const Fact& fact) {
@@ -243,7 +265,7 @@ class Collector {
     demand_tensors(value);
     auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
     if (!value.sequence && !shape && !may_stay_open(fact)) throw unknown_rank(fact, "output " + name);
-    outputs_.push_back({name, value, std::move(shape), std::move(stands_for)});
+    add({name, value, std::move(shape), std::move(stands_for)});
   }
 
   static Value integers(const handlers::Quantized& quantized, const ir::Quantizer* known, const std::string& name) {
@@ -262,7 +284,7 @@ class Collector {
     if (!shape) throw unknown_rank(fact, "output " + name);
     const Value pairs = handlers::paired(complex, static_cast<std::int64_t>(shape->size()), builder_);
     shape->push_back({2, {}});
-    outputs_.push_back({name, pairs, std::move(shape)});
+    add({name, pairs, std::move(shape)});
   }
 
   // An output may be an input as it is, or a second name of another's value, which no other node judges.
@@ -313,6 +335,7 @@ class Collector {
   const Context& context_;
   onnx::Builder& builder_;
   const OperandOf& operand_of_;
+  Value present_;  // whether what is collected has a value; absent: always
   std::vector<Output> outputs_;
 };
 
@@ -328,6 +351,7 @@ struct PartOfName {
 std::optional<PartOfName> text_in(const ir::TypeRef& type, const ir::Value* value, Seen& seen) {
   if (ir::is(type, ir::TypeKind::string)) return PartOfName{};
   const ir::Node* maker = value ? value->producer() : nullptr;
+  if (maker && maker->is("prim::OptionalConstruct")) return text_in(maker->input(1)->type(), maker->input(1), seen);
   if (ir::is(type, ir::TypeKind::list) && ir::is(type->elements.front(), ir::TypeKind::string)) {
     const ir::Constant* known = value ? ir::constant_of(value) : nullptr;
     const auto* list = known ? known->get<ir::ListConstant>() : nullptr;

@@ -261,6 +261,7 @@ class Lowering {
       return give({std::move(dict)});
     }
     if (node.is("prim::ColumnsConstruct")) return give(operand(node.input(0)));
+    if (node.is("prim::OptionalConstruct")) return give(operand(node.input(1)));  // the model's outputs ask for the flag
     if (node.is("prim::ListUnpack") || node.is("prim::TupleUnpack")) return unpack(node);
     if (node.is("prim::TupleIndex")) {
       const auto index = symbolic::Call(node, context_.facts).facts().of(node.input(1)).number();

@@ -28,6 +28,7 @@ std::string described(const Value& value) {
                                     {"prim::TupleConstruct", "a tuple"},
                                     {"prim::DictConstruct", "a dict"},
                                     {"prim::ColumnsConstruct", "a list"},
+                                    {"prim::OptionalConstruct", "an optional value"},
                                     {"aten::dict", "a dict"},
                                     {"prim::CreateObject", "an object"}})
     if (producer && producer->is(maker)) return kind;

@@ -23,7 +23,7 @@ std::string operator_name(const ir::Node& node) {
 // Constants and lists are no calls.
 bool is_call(const ir::Node& node) {
   return !node.is("prim::Constant") && !node.is("prim::ListConstruct") && !node.is("prim::TupleConstruct") &&
-         !node.is("prim::DictConstruct") && !node.is("prim::ColumnsConstruct");
+         !node.is("prim::DictConstruct") && !node.is("prim::ColumnsConstruct") && !node.is("prim::OptionalConstruct");
 }
 
 TensorContents describe(const std::string& name, const ir::TensorView& tensor, const char* kind) {

@@ -181,6 +181,10 @@ class Builder {
   Values control(std::string_view op, const Values& inputs, const Arguments& bodies, const std::vector<ir::DType>& dtypes,
                  const std::vector<bool>& sequences);
 
+  // An If that gives `value` as an optional where the bool `present` holds, and an optional without a value elsewhere. Only
+  // an output of the model may be one. Throws Refusal before opset 16, and for a dtype that ONNX has no optional tensors of.
+  Value optional(const Value& present, const Value& value);
+
   // The model carries the functions of a text that nodes call.
   void add_functions(const std::shared_ptr<const FunctionText>& text);
 

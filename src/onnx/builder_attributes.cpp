@@ -135,9 +135,9 @@ void Builder::place_moved(Call& call, const std::string& input, const Argument& 
 // Rows and plugins of users may say what no schema takes.
 void Builder::demand_attributes(const Call& call) {
   const auto kind_of = [](const AttributeValue& value) {
-    constexpr std::array kinds{AttributeType::integer,  AttributeType::floating, AttributeType::string,
-                               AttributeType::integers, AttributeType::floats,   AttributeType::strings,
-                               AttributeType::tensor,   AttributeType::graph,    AttributeType::tensor};
+    constexpr std::array kinds{AttributeType::integer, AttributeType::floating, AttributeType::string, AttributeType::integers,
+                               AttributeType::floats,  AttributeType::strings,  AttributeType::tensor, AttributeType::graph,
+                               AttributeType::tensor,  AttributeType::type};
     return kinds[value.index()];
   };
   for (const Attribute& attribute : call.schema->attributes) {

@@ -1,5 +1,6 @@
 // Bodies of If, Loop and Scan, and the casts of what goes in and out.
 #include <algorithm>
+#include <limits>
 
 #include "onnx/builder_call.h"
 
@@ -112,6 +113,44 @@ Values Builder::control(std::string_view op, const Values& inputs, const Argumen
   (bodies_.empty() ? model_.graph : *bodies_.back()).nodes.push_back(std::move(node));
   for (std::size_t i = 0; i < dtypes.size(); ++i) made[i] = around(made[i], dtypes[i]);
   return made;
+}
+
+Value Builder::optional(const Value& present, const Value& value) {
+  constexpr int of_branch = 16;  // If gives optionals from here on
+  const std::string held =
+      std::string(value.sequence ? "seq(" : "") + std::string(tensor_type(value.dtype)) + (value.sequence ? ")" : "");
+  const auto all = versions("Optional");
+  const auto holds = std::ranges::find_if(all, [&](const Schema& version) {
+    return std::ranges::find(version.inputs.front().types, held) != version.inputs.front().types.end();
+  });
+  const int of_dtype = holds == all.end() ? std::numeric_limits<int>::max() : holds->since;
+  if (of_dtype > of_branch && !at_least(of_dtype))
+    throw Refusal{"ONNX has no optional " + std::string(value.sequence ? "lists of " : "") + "tensors of " +
+                      std::string(ir::name(value.dtype)) +
+                      (holds == all.end() ? std::string() : " before opset " + std::to_string(of_dtype)),
+                  "return another dtype, for example by .to(torch.float32)"};
+  if (!at_least(of_branch)) throw Refusal{"ONNX's If gives no optional value before opset 16", "use opset 16"};
+  const auto marked = plumbing();
+  const auto kind = value.sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor;
+  const auto fresh = [&] {
+    return model_.add_value({.kind = kind, .optional = true, .dtype = value.dtype, .shape = {}, .name = {}});
+  };
+  const auto add = [&](const char* op, std::vector<ValueId> inputs, std::vector<NodeAttribute> attributes) {
+    Node node{.op = op,
+              .domain = {},
+              .inputs = std::move(inputs),
+              .outputs = {fresh()},
+              .attributes = std::move(attributes),
+              .name = {}};
+    const ValueId made = node.outputs.front();
+    add_node(std::move(node));
+    return Value{made, value.dtype, value.sequence};
+  };
+  const auto full = begin_body();
+  end_body({add("Optional", {value.id}, {})});
+  const auto empty = begin_body();
+  end_body({add("Optional", {}, {{"type", TypeData{value.dtype, value.sequence}}})});
+  return add("If", {present.id}, {{"then_branch", full}, {"else_branch", empty}});
 }
 
 }  // namespace compatcheck::onnx

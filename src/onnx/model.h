@@ -48,6 +48,7 @@ struct Dimension {
 struct ValueInfo {
   enum class Kind : std::uint8_t { tensor, sequence };
   Kind kind = Kind::tensor;
+  bool optional = false;             // may be without a value
   ir::DType dtype = ir::DType::f32;  // a sequence has the dtype of its tensors
   bool untyped = false;              // its dtype isn't stated: it comes from an operator that isn't ONNX's
   bool stated = false;               // the type is written although the value stays inside: nothing else tells it
@@ -60,9 +61,15 @@ struct TextData {
   std::string text;
 };
 
+// The type of a tensor, or of a sequence of tensors.
+struct TypeData {
+  ir::DType dtype = ir::DType::f32;
+  bool sequence = false;
+};
+
 struct Graph;
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
-                                    std::vector<std::string>, TensorData, std::shared_ptr<Graph>, TextData>;
+                                    std::vector<std::string>, TensorData, std::shared_ptr<Graph>, TextData, TypeData>;
 struct NodeAttribute {
   std::string name;
   AttributeValue value;

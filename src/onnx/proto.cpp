@@ -117,8 +117,9 @@ class Writer {
     const ValueInfo& info = model_.values[value];
     proto.set_name(info.name);
     if (info.untyped) return;
-    auto* type = info.kind == ValueInfo::Kind::sequence ? proto.mutable_type()->mutable_sequence_type()->mutable_elem_type()
-                                                        : proto.mutable_type();
+    auto* type = proto.mutable_type();
+    if (info.optional) type = type->mutable_optional_type()->mutable_elem_type();
+    if (info.kind == ValueInfo::Kind::sequence) type = type->mutable_sequence_type()->mutable_elem_type();
     type->mutable_tensor_type()->set_elem_type(data_type(info.dtype));
     if (!info.shape) return;
     auto* shape = type->mutable_tensor_type()->mutable_shape();
@@ -169,6 +170,10 @@ class Writer {
       proto.set_type(Proto::TENSOR);
       proto.mutable_t()->set_data_type(::onnx::TensorProto::STRING);
       proto.mutable_t()->add_string_data(word->text);
+    } else if (const auto* type = std::get_if<TypeData>(&value)) {
+      proto.set_type(Proto::TYPE_PROTO);
+      auto* made = type->sequence ? proto.mutable_tp()->mutable_sequence_type()->mutable_elem_type() : proto.mutable_tp();
+      made->mutable_tensor_type()->set_elem_type(data_type(type->dtype));
     } else {
       proto.set_type(Proto::GRAPH);
       const auto& body = std::get<std::shared_ptr<Graph>>(value);
@@ -332,6 +337,7 @@ class TypeStatement {
 
  private:
   static void forget_sizes(::onnx::TypeProto& type) {
+    if (type.has_optional_type()) return forget_sizes(*type.mutable_optional_type()->mutable_elem_type());
     if (type.has_sequence_type()) return forget_sizes(*type.mutable_sequence_type()->mutable_elem_type());
     if (type.has_tensor_type()) type.mutable_tensor_type()->clear_shape();
   }

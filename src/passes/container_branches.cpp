@@ -423,7 +423,10 @@ void ContainerWalk::branch(ir::Node* node) {
     const Abstract a = look(node->blocks()[0]->outputs()[i]), b = look(node->blocks()[1]->outputs()[i]);
     const bool both_end = !join.raises[0] && !join.raises[1];
     const bool one_label = (is_label(a) && is_undefined_label(b)) || (is_undefined_label(a) && is_label(b));
-    if (!a.followed() && !b.followed() && !(both_end && (one_label || join.joins_none(a, b) || join.joins_labels(a, b))))
+    const bool none = !ends && (join.raises[0] || a.is_none()) && (join.raises[1] || b.is_none());
+    if (none)
+      results[i] = Abstract::of(constant_before(node, {}));
+    else if (!a.followed() && !b.followed() && !(both_end && (one_label || join.joins_none(a, b) || join.joins_labels(a, b))))
       known_[node->output(i)] = Abstract::of(node->output(i));
     else
       results[i] = join.merge(join.raises[0] && !ends ? nullptr : &a, join.raises[1] && !ends ? nullptr : &b);

@@ -37,6 +37,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"prim::DictConstruct", &Walk::dict_construct},
       {"prim::TupleConstruct", &Walk::tuple_construct},
       {"prim::ColumnsConstruct", &Walk::columns_construct},
+      {"prim::OptionalConstruct", &Walk::optional_construct},
       {"prim::TupleUnpack", &Walk::tuple_read},
       {"prim::TupleIndex", &Walk::tuple_read},
       {"prim::TupleSlice", &Walk::tuple_read},

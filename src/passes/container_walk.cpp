@@ -54,6 +54,7 @@ bool has_usual_form(const ir::Node& node) {
     return inputs == 1 && ir::is(node.input(0)->type(), ir::TypeKind::tuple) && node.input(0)->type()->elements.size() == 2;
   if (node.is("prim::ColumnsConstruct"))
     return inputs == 1 && gives(ir::TypeKind::list) && fits_columns(*node.input(0)->type(), *node.output()->type()->elements[0]);
+  if (node.is("prim::OptionalConstruct")) return inputs == 2;
   if (node.is("prim::DictConstruct")) return gives(ir::TypeKind::dict) && inputs % 2 == 0;
   if (node.is("prim::TupleConstruct")) return gives(ir::TypeKind::tuple) && node.output()->type()->elements.size() == inputs;
   if (node.is("prim::CreateObject") || node.is("aten::dict") || node.is("aten::list")) return true;
@@ -421,7 +422,7 @@ bool ContainerWalk::holds(const ir::Value* value, const Abstract& abstract) {
 
 ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
   if (!abstract.followed()) return abstract.value;
-  if (abstract.present) leave(abstract);
+  if (abstract.present) return option(abstract, place);
   if (abstract.code) return spelled(abstract, place);
   if (abstract.parts) {
     if (abstract.value && holds(abstract.value, abstract)) return abstract.value;
@@ -434,6 +435,21 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
   ir::Value* made = make(cell, heap_.origin(*abstract.cell), place);
   heap_.change(*abstract.cell).made = made;
   return made;
+}
+
+// Only an output of the graph may be a value that is None in some runs.
+ir::Value* ContainerWalk::option(const Abstract& abstract, ir::Node* place) {
+  if (!gives_outputs_) leave(abstract);
+  ir::Value* inner = leaf(*content(abstract), place);
+  const ir::TypeRef type = ir::optional_of(inner->type());
+  return node_before(place, "prim::OptionalConstruct", std::array{abstract.present, inner}, {&type, 1})->output();
+}
+
+// None, the value or the node itself, by what is known of the flag.
+void ContainerWalk::optional_construct(ir::Node* node) {
+  const bool* present = known<bool>(node->input(0));
+  if (!present) return put_operands(node);
+  give(node, *present ? look(node->input(1)) : Abstract::of(constant_before(node, {})));
 }
 
 ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {

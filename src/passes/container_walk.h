@@ -100,8 +100,9 @@ class ContainerWalk {
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
+  ir::Value* option(const Abstract& abstract, ir::Node* place);
   [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
-  Abstract as_parts(const Abstract& abstract, ir::Node* place);                                   // parts of a tuple that isn't followed
+  Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites, Unfollowed why = Unfollowed::unknown) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
   void mark(const LeftOut& left);
@@ -133,6 +134,7 @@ class ContainerWalk {
   // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
+  void optional_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
   bool has_value(const Abstract& abstract);
   bool put_members(ir::Node* node);

@@ -71,9 +71,13 @@ std::string output_lines(const Verification& verification, const Style& style) {
   std::string lines;
   for (const auto& output : verification.outputs) {
     lines += "  " + (output.passed ? style(Color::green, "✓") : style(Color::red, "✗")) + " " +
-             pad_right(printable(output.name), widest) + "  " + output.dtype + shape_of(output.shape) + "  max |Δ| " +
-             scientific(output.max_abs) + "  rel " + scientific(output.max_rel) + "  mean " + scientific(output.mean_abs) +
-             "  p99 " + scientific(output.p99_abs);
+             pad_right(printable(output.name), widest) + "  " + output.dtype;
+    if (output.dtype == "None") {  // in every run
+      lines += "\n";
+      continue;
+    }
+    lines += shape_of(output.shape) + "  max |Δ| " + scientific(output.max_abs) + "  rel " + scientific(output.max_rel) +
+             "  mean " + scientific(output.mean_abs) + "  p99 " + scientific(output.p99_abs);
     char cosine[32];
     std::snprintf(cosine, sizeof cosine, "%.6f", output.cosine);
     lines += std::string("  cosine ") + cosine;

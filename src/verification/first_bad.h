@@ -17,6 +17,7 @@ struct Mismatch {
   const ir::Constants& arguments;  // arguments of the prepared graph
   const NamedValues& inputs;       // values that the ONNX model reads
   const NamedValues& outputs;      // values that the ONNX model should return
+  bool nones_differ = false;       // another output is None than should be
   const Runtime& runtime;
   frontend::Frontend& frontend;
   std::function<Tolerance(ir::DType)> tolerance;

@@ -24,6 +24,7 @@ std::string short_number(double number) {
 std::optional<double> largest(const std::vector<Pair>& pairs) {
   double most = 0;
   for (const auto& pair : pairs) {
+    if (pair.none) continue;
     const auto comparison = compare(pair.expected, pair.found, {});
     if (!comparison.same_form() || comparison.nonfinite_differ > 0) return std::nullopt;
     if (ir::is_floating(comparison.expected_dtype)) most = std::max(most, comparison.max_abs);
@@ -92,18 +93,25 @@ Tolerance Judge::tolerance_of_output(std::size_t index, std::size_t outputs, ir:
 bool Judge::is_random(const Expected& expected) {
   const auto first = leaves_of(expected.result), second = leaves_of(*expected.again);
   own_.assign(first.size(), 0);
-  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+  if (first.size() != second.size()) {
+    tell_random("the number of its values changes from " + std::to_string(first.size()) + " to " + std::to_string(second.size()));
+    return true;
+  }
+  for (std::size_t i = 0; i < first.size(); ++i) {
     const auto comparison = compare(first[i], second[i], tolerance(first[i].dtype));
     own_[i] = comparison.max_abs;
     if (comparison.passed()) continue;
-    add_finding(made_, "CC008", Severity::error,
-                "PyTorch's own result differs from call to call (" + describe(comparison) +
-                    "), so nothing can be compared",
-                "save the model in eval mode, or verify the part without random operators; if the code changes a list in a loop "
-                "that also sets it to a literal such as [], use clear() instead (docs/verify.md#literals-in-loops)");
+    tell_random(describe(comparison));
     return true;
   }
   return false;
+}
+
+void Judge::tell_random(const std::string& difference) {
+  add_finding(made_, "CC008", Severity::error,
+              "PyTorch's own result differs from call to call (" + difference + "), so nothing can be compared",
+              "save the model in eval mode, or verify the part without random operators; if the code changes a list in a loop "
+              "that also sets it to a literal such as [], use clear() instead (docs/verify.md#literals-in-loops)");
 }
 
 bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain) {
@@ -111,21 +119,48 @@ bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, cons
   in_half_.reset();
   of_weights_ = false;
   bool all = true;
-  for (std::size_t i = 0; i < pairs.size(); ++i) all &= judge_output(i, pairs[i], expected, pairs.size());
+  std::size_t leaf = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    output_of(pairs[i]);
+    if (!pairs[i].none) all &= judge_output(i, leaf++, pairs[i], expected, pairs.size());
+  }
   if (all) return true;
   blame(pairs, plain);
   tell_noise();
   return false;
 }
 
-bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs) {
-  if (made_.outputs.size() <= index) {
-    OutputVerification& made = made_.outputs.emplace_back();
-    made.name = pair.name;
-    made.dtype = ir::name(pair.expected.dtype);
-    made.shape = pair.expected.sizes;
+// An output that may be None has no dtype or shape before the first run that gives it a value.
+OutputVerification& Judge::output_of(const Pair& pair) {
+  const auto [place, added] = places_.emplace(pair.name, made_.outputs.size());
+  if (added) made_.outputs.emplace_back().name = pair.name;
+  OutputVerification& output = made_.outputs[place->second];
+  if (pair.none || !output.dtype.empty()) return output;
+  output.dtype = ir::name(pair.expected.dtype);
+  output.shape = pair.expected.sizes;
+  return output;
+}
+
+void Judge::tell_nones() {
+  // A list that has a value in another run is there by its members.
+  const auto has_members = [&](const OutputVerification& output) {
+    return output.dtype.empty() && std::ranges::any_of(made_.outputs, [&](const OutputVerification& other) {
+             return !other.dtype.empty() && other.name.starts_with(output.name + ".");
+           });
+  };
+  std::vector<OutputVerification> kept;
+  std::ranges::remove_copy_if(made_.outputs, std::back_inserter(kept), has_members);
+  made_.outputs = std::move(kept);
+  for (OutputVerification& output : made_.outputs) {
+    if (!output.dtype.empty()) continue;
+    output.dtype = "None";
+    made_.note += (made_.note.empty() ? "" : "; ") + std::string("output '") + output.name +
+                  "' is None on both sides in every run, so none of its values are compared";
   }
-  OutputVerification& output = made_.outputs[index];
+}
+
+bool Judge::judge_output(std::size_t index, std::size_t leaf, const Pair& pair, const Expected& expected, std::size_t outputs) {
+  OutputVerification& output = output_of(pair);
   const Tolerance allowed = tolerance_of_output(index, outputs, pair.expected.dtype);
   const auto comparison = compare(pair.expected, pair.found, allowed);
   if (!comparison.passed() && comparison.same_form() && !ir::is_floating(comparison.expected_dtype) &&
@@ -135,18 +170,18 @@ bool Judge::judge_output(std::size_t index, const Pair& pair, const Expected& ex
     return true;
   }
   note_metrics(output, comparison);
-  if (index < own_.size()) output.noise_abs = std::max(output.noise_abs, own_[index]);
+  if (leaf < own_.size()) output.noise_abs = std::max(output.noise_abs, own_[leaf]);
   bool within = comparison.passed();
   if (!within && comparison.same_form() && ir::is_floating(comparison.expected_dtype)) {
     for (const auto what : {Reference::Nudged::inputs, Reference::Nudged::weights}) {
-      const Noise* noise = noise_of(index, expected, what);
+      const Noise* noise = noise_of(leaf, expected, what);
       if (noise) output.noise_abs = std::max(output.noise_abs, noise->largest);
       within = noise && is_within(*noise, comparison, allowed);
       if (within) break;
     }
     if (!within && reference_.narrow_of(index, outputs)) {
       if (!in_half_) in_half_ = measure_noise(reference_, expected, Reference::Nudged::inputs_in_half);
-      within = index < in_half_->size() && is_within((*in_half_)[index], comparison, allowed);
+      within = leaf < in_half_->size() && is_within((*in_half_)[leaf], comparison, allowed);
     }
     if (within) output.within_noise += comparison.mismatched;
   }
@@ -176,7 +211,7 @@ bool Judge::ties(std::size_t index, const Pair& pair, const MadeCall& call, std:
 }
 
 // Weights are asked where inputs don't explain enough: the larger noise counts.
-const Noise* Judge::noise_of(std::size_t index, const Expected& expected, Reference::Nudged what) {
+const Noise* Judge::noise_of(std::size_t leaf, const Expected& expected, Reference::Nudged what) {
   if (!noise_) noise_ = measure_noise(reference_, expected, Reference::Nudged::inputs);
   if (what == Reference::Nudged::weights && !of_weights_) {
     of_weights_ = true;
@@ -187,7 +222,7 @@ const Noise* Judge::noise_of(std::size_t index, const Expected& expected, Refere
       noise = {std::max(noise.largest, more[i].largest), std::max(noise.rms, more[i].rms)};
     }
   }
-  return index < noise_->size() ? &(*noise_)[index] : nullptr;
+  return leaf < noise_->size() ? &(*noise_)[leaf] : nullptr;
 }
 
 bool Judge::reaches_cosine(const Comparison& comparison) const {
@@ -205,8 +240,9 @@ void Judge::blame(const std::vector<Pair>& pairs, const Plain& plain) {
     return;  // every change of the order of sums makes as much
   const auto others = plain();
   if (!others) return;
-  const bool right = std::ranges::all_of(
-      *others, [&](const Pair& pair) { return passes(compare(pair.expected, pair.found, tolerance(pair.expected.dtype))); });
+  const bool right = std::ranges::all_of(*others, [&](const Pair& pair) {
+    return pair.none || passes(compare(pair.expected, pair.found, tolerance(pair.expected.dtype)));
+  });
   const auto left = largest(*others);
   const bool less = !difference || *difference == 0 || (left && *left * much_less < *difference);
   if (right && less)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,12 +38,18 @@ class Judge {
   using Plain = std::function<std::optional<std::vector<Pair>>()>;
   bool judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain);
 
+  // A note of each output that was None in every run.
+  void tell_nones();
+
  private:
-  bool judge_output(std::size_t index, const Pair& pair, const Expected& expected, std::size_t outputs);
+  void tell_random(const std::string& difference);
+  OutputVerification& output_of(const Pair& pair);
+  // `leaf`: the index among the outputs of this run that aren't None.
+  bool judge_output(std::size_t index, std::size_t leaf, const Pair& pair, const Expected& expected, std::size_t outputs);
   bool ties(std::size_t index, const Pair& pair, const MadeCall& call, std::size_t outputs);
   // Returns the tolerance of half precision where the output depends on it: an f32 result was then rounded to less on the way.
   Tolerance tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const;
-  const Noise* noise_of(std::size_t index, const Expected& expected, Reference::Nudged what);
+  const Noise* noise_of(std::size_t leaf, const Expected& expected, Reference::Nudged what);
   bool passes(const Comparison& comparison) const;
   bool reaches_cosine(const Comparison& comparison) const;
   void blame(const std::vector<Pair>& pairs, const Plain& plain);
@@ -52,6 +59,7 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
+  std::map<std::string, std::size_t> places_;  // places in made_.outputs, keyed by name
   std::vector<double> own_;                    // TorchScript's own differences from call to call, one for each output
   std::optional<std::vector<Noise>> noise_;    // noise of this run, once measured
   bool of_weights_ = false;                    // the weights' noise is in it, too

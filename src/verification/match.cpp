@@ -20,6 +20,22 @@ ir::TensorView carrying(const onnx::TensorData& data) {
           .quantizer = nullptr};
 }
 
+void collect(const ir::Value* value, std::vector<const ir::Value*>& into) {
+  const ir::Node* maker = value->producer();
+  if (maker && maker->is("prim::ColumnsConstruct")) return collect(maker->input(0), into);
+  if (maker && maker->is("prim::OptionalConstruct")) return collect(maker->input(1), into);
+  const bool dict = maker && maker->is("prim::DictConstruct");
+  if (!dict && !(maker && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")))) return into.push_back(value);
+  for (std::size_t i = dict ? 1 : 0; i < maker->inputs().size(); i += dict ? 2 : 1) collect(maker->input(i), into);
+}
+
+std::vector<const ir::Value*> leaves_in(const ir::Value* value) {
+  std::vector<const ir::Value*> leaves;
+  collect(value, leaves);
+  std::erase_if(leaves, [](const ir::Value* leaf) { return ir::constant_of(leaf) && ir::constant_of(leaf)->is_none(); });
+  return leaves;
+}
+
 struct GivenNumbers {
   std::vector<double> floats;
   std::vector<std::int64_t> ints;
@@ -47,38 +63,90 @@ struct GivenNumbers {
 
 class Matching {
  public:
-  Matching(const ir::Constants& found, const std::vector<std::string>& names) : found_(found), names_(names) {}
+  Matching(const ir::Constants& found, const std::vector<std::string>& names, const OutputForms& forms)
+      : found_(found), names_(names), forms_(forms) {}
 
   Matched run(const ir::Constant& expected) {
-    walk(expected);
+    const auto outputs = forms_.graph.outputs();
+    if (outputs.size() == 1)
+      walk(expected, outputs.front());
+    else if (const auto* all = expected.get<ir::TupleConstant>(); all && all->items.size() == outputs.size())
+      for (std::size_t i = 0; i < outputs.size(); ++i) walk(all->items[i], outputs[i]);
+    else
+      walk(expected, nullptr);
     if (made_.mismatch.empty() && next_ != found_.size())
       made_.mismatch = "the ONNX model gives " + std::to_string(found_.size()) + " values, TorchScript " + std::to_string(next_);
     return std::move(made_);
   }
 
  private:
-  void walk(const ir::Constant& expected) {
-    if (!made_.mismatch.empty() || expected.is_none()) return;
+  // `value`: of the graph, null where it isn't known.
+  void walk(const ir::Constant& expected, const ir::Value* value) {
+    if (!made_.mismatch.empty()) return;
+    const ir::Node* maker = value ? value->producer() : nullptr;
+    if (maker && maker->is("prim::OptionalConstruct"))
+      return expected.is_none() ? nones(maker->input(1)) : walk(expected, maker->input(1));
+    if (expected.is_none()) return;
     if (const auto* tuple = expected.get<ir::TupleConstant>()) {
-      for (const auto& item : tuple->items) walk(item);
+      members(tuple->items, maker);
     } else if (const auto* dict = expected.get<ir::DictConstant>()) {
-      if (is_named(*dict))
-        by_name(*dict);
-      else
-        for (const auto& [key, item] : dict->items) walk(item);
+      if (is_named(*dict)) return by_name(*dict);
+      const bool made = maker && maker->is("prim::DictConstruct") && maker->inputs().size() == 2 * dict->items.size();
+      for (std::size_t i = 0; i < dict->items.size(); ++i) walk(dict->items[i].second, made ? maker->input(2 * i + 1) : nullptr);
     } else if (const auto* list = expected.get<ir::ListConstant>()) {
       if (next_ < found_.size() && found_[next_].get<ir::ListConstant>() && holds_values(*list))
         sequence(*list, *found_[next_].get<ir::ListConstant>(), names_[next_]), ++next_;
       else if (is_vector(*list))
         vector(expected), ++next_;
+      else if (list->items.empty() && next_ < found_.size() && found_[next_].is_none())
+        lacks(names_[next_]);
       else
-        for (const auto& item : list->items) walk(item);
+        members(list->items, maker);
     } else if (next_ >= found_.size()) {
-      made_.mismatch = "the ONNX model gives only " + std::to_string(found_.size()) + " values";
+      has_too_few();
     } else {
       pair(expected, found_[next_], names_[next_]);
       ++next_;
     }
+  }
+
+  void members(const ir::Constants& items, const ir::Node* maker) {
+    const bool made = maker && (maker->is("prim::TupleConstruct") || maker->is("prim::ListConstruct")) &&
+                      maker->inputs().size() == items.size();
+    for (std::size_t i = 0; i < items.size(); ++i) walk(items[i], made ? maker->input(i) : nullptr);
+  }
+
+  // Each output that `value` would be is None.
+  void nones(const ir::Value* value) {
+    for (std::size_t left = outputs_of(value); left > 0 && made_.mismatch.empty(); --left, ++next_) {
+      if (next_ >= found_.size()) return has_too_few();
+      if (!found_[next_].is_none())
+        made_.nones_differ = true, made_.mismatch = "output '" + names_[next_] + "' has a value, TorchScript's is None";
+      else
+        made_.pairs.push_back({.name = names_[next_], .expected = {}, .found = {}, .none = true});
+    }
+  }
+
+  std::size_t outputs_of(const ir::Value* value) const {
+    std::size_t count = 0;
+    for (const ir::Value* leaf : leaves_in(value)) count += outputs_of(forms_.facts.of(leaf));
+    return count;
+  }
+
+  // A list of known length is one output for each member.
+  static std::size_t outputs_of(const symbolic::Fact& fact) {
+    if (fact.is_none()) return 0;
+    const symbolic::ListFact* list = fact.list();
+    if (!list || !list->items) return 1;
+    std::size_t count = 0;
+    for (const symbolic::Fact& item : *list->items) count += outputs_of(item);
+    return count;
+  }
+
+  void has_too_few() { made_.mismatch = "the ONNX model gives only " + std::to_string(found_.size()) + " values"; }
+  void lacks(const std::string& name) {
+    made_.nones_differ = true;
+    made_.mismatch = "output '" + name + "' is None, TorchScript's isn't";
   }
 
   // Each key is the name of one of the next outputs, in whatever order another exporter wrote them.
@@ -98,7 +166,7 @@ class Matching {
       next_ = static_cast<std::size_t>(
           std::ranges::find(names_.begin() + static_cast<std::ptrdiff_t>(first), names_.end(), *key.get<std::string>()) -
           names_.begin());
-      walk(item);
+      walk(item, nullptr);
     }
     next_ = first + expected.items.size();
   }
@@ -138,6 +206,7 @@ class Matching {
   }
 
   void pair(const ir::Constant& expected, const ir::Constant& found, const std::string& name) {
+    if (found.is_none()) return lacks(name);
     const auto right = as_tensor(found, {});
     const auto left = number_or_tensor(expected, right ? std::optional(right->dtype) : std::nullopt);
     if (left && right)
@@ -154,6 +223,7 @@ class Matching {
 
   const ir::Constants& found_;
   const std::vector<std::string>& names_;
+  const OutputForms& forms_;
   std::size_t next_ = 0;
   Matched made_;
 };
@@ -171,8 +241,9 @@ void collect(const ir::Constant& value, std::vector<ir::TensorView>& into) {
 
 }  // namespace
 
-Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names) {
-  return Matching(found, names).run(expected);
+Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names,
+              const OutputForms& forms) {
+  return Matching(found, names, forms).run(expected);
 }
 
 std::optional<ir::TensorView> as_tensor(const ir::Constant& value, std::optional<ir::DType> beside) {
@@ -201,22 +272,12 @@ ir::Constant like(const ir::Constant& number, const ir::Constant& value) {
   return value;
 }
 
-namespace {
-
-void collect(const ir::Value* value, std::vector<const ir::Value*>& into) {
-  const ir::Node* maker = value->producer();
-  if (maker && maker->is("prim::ColumnsConstruct")) return collect(maker->input(0), into);
-  const bool dict = maker && maker->is("prim::DictConstruct");
-  if (!dict && !(maker && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")))) return into.push_back(value);
-  for (std::size_t i = dict ? 1 : 0; i < maker->inputs().size(); i += dict ? 2 : 1) collect(maker->input(i), into);
-}
-
-}  // namespace
-
 std::vector<const ir::Value*> leaves_of(const ir::Graph& graph) {
   std::vector<const ir::Value*> leaves;
-  for (const ir::Value* output : graph.outputs()) collect(output, leaves);
-  std::erase_if(leaves, [](const ir::Value* leaf) { return ir::constant_of(leaf) && ir::constant_of(leaf)->is_none(); });
+  for (const ir::Value* output : graph.outputs()) {
+    const auto more = leaves_in(output);
+    leaves.insert(leaves.end(), more.begin(), more.end());
+  }
   return leaves;
 }
 

@@ -7,23 +7,34 @@
 
 #include "ir/constant.h"
 #include "ir/graph.h"
+#include "symbolic/fact.h"
 #include "verification/compare.h"
 
 namespace compatcheck::verification {
 
 struct Pair {
-  std::string name;  // the ONNX output's; "boxes.1" for a member of a sequence
-  ir::TensorView expected, found;
+  std::string name;                // the ONNX output's; "boxes.1" for a member of a sequence
+  ir::TensorView expected, found;  // without storage where both are None
+  bool none = false;               // both sides are None
 };
 
 struct Matched {
   std::vector<Pair> pairs;
-  std::string mismatch;  // why they can't be paired; empty if they can
+  std::string mismatch;       // why they can't be paired; empty if they can
+  bool nones_differ = false;  // for one of them is None, and TorchScript's or the ONNX model's isn't
 };
 
-// Tuples and dicts are flattened in order, dicts by name if their keys are names of outputs. None is skipped; a list is paired
-// with a sequence, or flattened. A Python number is paired with a tensor of rank 0 of any dtype that can represent it.
-Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names);
+// The graph's outputs, which tell where a None of TorchScript's is an output of the ONNX model.
+struct OutputForms {
+  const ir::Graph& graph;
+  const symbolic::FactTable& facts;
+};
+
+// Tuples and dicts are flattened in order, dicts by name if their keys are names of outputs. None is paired with an output that
+// may be None, else skipped; a list is paired with a sequence, or flattened. A Python number is paired with a tensor of rank 0 of
+// any dtype that can represent it.
+Matched match(const ir::Constant& expected, const ir::Constants& found, const std::vector<std::string>& names,
+              const OutputForms& forms);
 
 // A tensor; a number as one of rank 0, a list of numbers as one of rank 1, of the dtype `beside` if that can hold them; nullopt
 // for everything else.

@@ -137,6 +137,7 @@ ir::Constant in_columns(ir::Constant value, const ir::Value* output) {
   if (!maker) return value;
   auto* list = value.get<ir::ListConstant>();
   auto* dict = value.get<ir::DictConstant>();
+  if (maker->is("prim::OptionalConstruct")) return value.is_none() ? value : in_columns(std::move(value), maker->input(1));
   if (maker->is("prim::ColumnsConstruct") && dict) return lists_of(*dict, maker->input(0));
   if (maker->is("prim::ColumnsConstruct")) return list ? columns_of(list->items, maker->input(0)) : value;
   auto* tuple = value.get<ir::TupleConstant>();

@@ -20,8 +20,9 @@ std::vector<Noise> measure_noise(Reference& reference, const Expected& expected,
     const auto other = reference.nudged_result(expected, what, static_cast<std::uint64_t>(draw));
     if (!other) continue;
     const auto moved = leaves_of(*other);
+    if (moved.size() != right.size()) continue;  // another output is None
     noise.resize(right.size());
-    for (std::size_t i = 0; i < std::min(right.size(), moved.size()); ++i) {
+    for (std::size_t i = 0; i < right.size(); ++i) {
       if (!ir::is_floating(right[i].dtype)) continue;
       const Comparison comparison = compare(right[i], moved[i], {});
       noise[i].largest = std::max(noise[i].largest, comparison.max_abs);

@@ -89,6 +89,7 @@ class Verifying {
       report_progress();
       return compare(expected);
     });
+    judge_.tell_nones();
     verification::report_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
     return finish();
   }
@@ -197,6 +198,18 @@ class Verifying {
         ", which are skipped: " + expected.refusal;
   }
 
+  verification::Matched match(const Expected& expected, const ir::Constants& found, const std::vector<std::string>& names) const {
+    return verification::match(expected.result, found, names, {prepared_.graph, prepared_.facts});
+  }
+
+  // Returns TorchScript's values with the names of the ONNX model's outputs, if they can be paired.
+  std::vector<verification::Pair> expected_outputs(const Expected& expected) const {
+    const auto leaves = verification::leaves_of(expected.result);
+    if (leaves.size() == outputs_.size()) return match(expected, {leaves.begin(), leaves.end()}, outputs_).pairs;
+    auto matched = match(expected, got_, outputs_);
+    return matched.mismatch.empty() ? std::move(matched.pairs) : std::vector<verification::Pair>();
+  }
+
   // False if further runs are useless. For a model that keeps state, compares the calls of a sequence, each with the state
   // that the ONNX model itself returned in the previous call.
   bool compare(const Expected& expected) {
@@ -239,13 +252,13 @@ class Verifying {
       bisect(expected);
       return false;
     }
-    const auto pairs = verification::match(expected.result, got_, outputs_);
+    if (expected.again && judge_.is_random(expected)) return false;
+    const auto pairs = match(expected, got_, outputs_);
     if (!pairs.mismatch.empty()) {
       add_finding(made_, "CC203", Severity::error, pairs.mismatch);
-      bisect(expected);
+      bisect(expected, pairs.nones_differ);
       return false;
     }
-    if (expected.again && judge_.is_random(expected)) return false;
     if (judge_.judge(pairs.pairs, expected, [&] { return run_plainly(expected); })) return true;
     bisect(expected);
     return false;
@@ -256,7 +269,7 @@ class Verifying {
     session_.reset();
     try {
       const auto plain = runtime_.open(onnx_, {.optimize = verification::Optimize::no});
-      auto pairs = verification::match(expected.result, with_floats(plain.run(feed(expected.call))), plain.outputs());
+      auto pairs = match(expected, with_floats(plain.run(feed(expected.call))), plain.outputs());
       return pairs.mismatch.empty() ? std::optional(std::move(pairs.pairs)) : std::nullopt;
     } catch (const ModelError&) {
       return std::nullopt;  // nothing is learned
@@ -283,15 +296,13 @@ class Verifying {
     run.inputs.push_back(std::move(info));
   }
 
-  void bisect(const Expected& expected) {
+  void bisect(const Expected& expected, bool nones_differ = false) {
     if (!options_.bisect && options_.repro.empty()) return;
     session_.reset();
     const verification::NamedValues inputs = named_inputs(expected.call);
     verification::NamedValues outputs;
-    const auto leaves = verification::leaves_of(expected.result);
-    if (leaves.size() == outputs_.size())  // no sequences among them
-      for (auto& pair : verification::match(expected.result, {leaves.begin(), leaves.end()}, outputs_).pairs)
-        outputs.emplace_back(pair.name, ir::Constant{std::move(pair.expected)});
+    for (auto& pair : expected_outputs(expected))
+      if (!pair.none) outputs.emplace_back(pair.name, ir::Constant{std::move(pair.expected)});
     const ir::Constants arguments = reference_.prepared_arguments(expected.call);
     try {
       verification::explain({.model = model_,
@@ -301,6 +312,7 @@ class Verifying {
                              .arguments = arguments,
                              .inputs = inputs,
                              .outputs = outputs,
+                             .nones_differ = nones_differ,
                              .runtime = runtime_,
                              .frontend = reference_.frontend(),
                              .tolerance = [this](ir::DType dtype) { return judge_.tolerance(dtype); },

@@ -63,8 +63,26 @@ class MaybeNone(torch.nn.Module):
         return y
 
 
+class MaybeBias(torch.nn.Module):
+    def forward(self, x, n: int):
+        y: Optional[torch.Tensor] = None
+        if n > 2:
+            y = x[0]
+        return torch.nn.functional.linear(x, x, y)
+
+
+class ZeroBias(torch.nn.Module):
+    """What the advice for MaybeBias says."""
+
+    def forward(self, x, n: int):
+        y, there = torch.zeros(3), False
+        if n > 2:
+            y, there = x[0], True
+        return torch.nn.functional.linear(x, x, y) if there else torch.nn.functional.linear(x, x)
+
+
 class Flagged(torch.nn.Module):
-    """What the advice for MaybeNone says."""
+    """A bool beside the value, for opsets at which MaybeNone doesn't convert."""
 
     def forward(self, x, n: int) -> Tuple[torch.Tensor, bool]:
         y, there = torch.zeros(0), False
@@ -225,10 +243,20 @@ def check_deep_branches(tool, folder):
 
 def check_maybe_none(tool, folder):
     stated = ("--input", "x=f32:n")
-    (error,) = errors_of(tool, saved(folder, "maybe", MaybeNone()), *stated)
-    assert error["message"] == "only the running model knows whether `y` is None, and ONNX has no value that may be None", error
+    model = saved(folder, "maybe", MaybeNone())
+    (error,) = errors_of(tool, model, *stated, "--opset", "15")
+    assert error["message"] == "only the running model knows whether the model's output output_0 is None, and ONNX's If gives no optional value before opset 16", error
+    assert error["help"] == "--opset 16" and error["available_from"] == 16, error
+    assert not errors_of(tool, model, *stated, "--opset", "16")
+    assert not errors_of(tool, saved(folder, "flagged", Flagged()), *stated, "--opset", "15")
+
+
+def check_none_inside(tool, folder):
+    stated = ("--input", "x=f32:3,3")
+    (error,) = errors_of(tool, saved(folder, "bias", MaybeBias()), *stated)
+    assert error["message"] == "only the running model knows whether `y` is None, and such a value can't be followed through this code", error
     assert "an empty tensor, and a bool" in error["help"], error
-    assert not errors_of(tool, saved(folder, "flagged", Flagged()), *stated)
+    assert not errors_of(tool, saved(folder, "zero_bias", ZeroBias()), *stated)
 
 
 def check_no_trace(tool, folder):

@@ -216,6 +216,26 @@ TEST(Builder, ListsKeepTheDtypeOfWhatTheyHold) {
             "SequenceEmpty gives no sequence of bf16");
 }
 
+// ONNX's Optional holds no bf16, and If gives no optional before opset 16.
+TEST(Builder, AnOptionalIsAnIf) {
+  Made old(15), made(16);
+  EXPECT_EQ(refusal([&] { old.builder.optional(old.input(DType::boolean), old.input(DType::f32)); }),
+            "ONNX's If gives no optional value before opset 16");
+  EXPECT_EQ(old.builder.range().to, 15);
+  const Value there = made.input(DType::boolean), value = made.input(DType::f16);
+  const Value given = made.builder.optional(there, value);
+  EXPECT_EQ(made.operators(), std::vector<std::string>{"If"});
+  EXPECT_THAT(made.last().inputs, ElementsAre(there.id));
+  EXPECT_TRUE(made.model.values[given.id].optional);
+  EXPECT_EQ(made.model.values[given.id].dtype, DType::f16);
+  const auto body = [&](const char* name) { return std::get<std::shared_ptr<Graph>>(made.last().attribute(name)->value); };
+  EXPECT_THAT(body("then_branch")->nodes.at(0).inputs, ElementsAre(value.id));
+  EXPECT_TRUE(body("else_branch")->nodes.at(0).inputs.empty());
+  EXPECT_EQ(std::get<TypeData>(body("else_branch")->nodes.at(0).attribute("type")->value).dtype, DType::f16);
+  EXPECT_THAT(refusal([&] { made.builder.optional(there, made.input(DType::bf16)); }),
+              testing::HasSubstr("no optional tensors of bf16"));
+}
+
 // A Loop that carries one value of the dtype, and gives it after each round, too.
 std::vector<std::string> looped(Made& made, DType dtype, bool list = false) {
   Builder& b = made.builder;

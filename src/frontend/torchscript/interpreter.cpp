@@ -227,6 +227,8 @@ bool Interpreter::run_container(const ir::Node& node) {
     define(*node.output(), numbers_of(get(node.input(0)).toTensor(), get(node.input(2)).toInt()));
   } else if (node.is("prim::TupleConstruct")) {
     define(*node.output(), c10::ivalue::Tuple::create(inputs_of(node)));
+  } else if (node.is("prim::OptionalConstruct")) {
+    define(*node.output(), get(node.input(0)).toBool() ? get(node.input(1)) : IValue());
   } else if (node.is("prim::DictConstruct")) {
     const auto type = constants_.type(*node.output()->type())->cast<c10::DictType>();
     if (!type) throw ModelError("a dict of unknown type");
