@@ -12,7 +12,9 @@
 #include "ir/constant.h"
 #include "ir/graph.h"
 #include "symbolic/call.h"
+#include "verification/decisions.h"
 #include "verification/sizes.h"
+#include "verification/values.h"
 
 namespace compatcheck::verification {
 
@@ -29,8 +31,10 @@ class InputMaker {
   // `given`: the graph whose inputs are the method's arguments; `prepared`: where lists and dictionaries may have become their
   // members.
   // `states`: how many of the last inputs of both are what the model keeps between calls, which is never made.
-  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states)
+  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states,
+             const Decisions& decisions)
       : facts_(facts),
+        decisions_(decisions),
         arguments_(given.inputs().first(given.inputs().size() - states)),
         inputs_(prepared.inputs().first(prepared.inputs().size() - states)) {}
 
@@ -44,10 +48,13 @@ class InputMaker {
   // Models differ in what they refuse: integers out of range, ranks. Attempts vary that, the likely ones first; what is known
   // is never varied. The same arguments give the same inputs. Throws UsageError for a type of which no value can be made.
   static constexpr int attempts = 12;
+  static constexpr int permuting = 2;  // the attempt whose whole numbers are permutations
   // Examples by name, their elements repeated or cut off where `sizes` has other ones; what they don't hold is made.
   // `other_numbers`: 0 for the ints, floats and bools of the first run, else which of the others.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
-                int other_numbers = 0) const;
+                int other_numbers = 0, Way way = Way::usual) const;
+  // Whether some tensor of whole numbers is made, of which models refuse more than of floats.
+  bool makes_integers() const;
   // Some of what the model is given are Python's numbers whose value nobody states.
   bool has_open_numbers() const;
   // Inputs at these sizes are no burden.
@@ -55,6 +62,7 @@ class InputMaker {
 
  private:
   const symbolic::FactTable& facts_;
+  const Decisions& decisions_;
   std::span<ir::Value* const> arguments_, inputs_;  // of the given and the prepared graph
 };
 
