@@ -76,12 +76,22 @@ class Collecting {
  public:
   Decisions run(const ir::Graph& graph) {
     ir::for_each_node(*graph.top(), [&](const ir::Node* node) { look(*node); });
+    made_.nesting = nesting(*graph.top());
     return std::move(made_);
   }
 
  private:
+  static int nesting(const ir::Block& block) {
+    int deepest = 0;
+    for (const ir::Node* node : block)
+      for (const ir::Block* inner : node->blocks())
+        deepest = std::max(deepest, nesting(*inner) + (node->is("prim::Loop") ? 1 : 0));
+    return deepest;
+  }
+
   void look(const ir::Node& node) {
     made_.branches |= node.is("prim::If") || node.is("prim::Loop");
+    made_.quantizes |= node.op().find("quantize") != std::string::npos;  // quantized::add, aten::quantize_per_tensor
     if (schema::has_trait(node.op(), schema::Trait::distinct_indices)) made_.choosers.push_back(&node);
     if (!is_exact(node) && std::ranges::any_of(node.outputs(), [](const ir::Value* each) { return may_hold_floats(*each); }))
       made_.rounds = true;

@@ -9,6 +9,8 @@ namespace compatcheck::verification {
 
 struct Decisions {
   bool branches = false;                  // there is an If or a Loop
+  bool quantizes = false;                 // rounding to steps decides, of which each side may take another
+  int nesting = 0;                        // of loops in each other
   bool asserts = false;                   // it may refuse what an input holds
   bool rounds = false;                    // some floats are sums or functions, which both sides may round differently
   std::vector<double> compared;           // constants that something is compared with, each once, in the graph's order

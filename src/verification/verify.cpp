@@ -234,14 +234,14 @@ class Verifying {
       if (const auto expected = reference_.in_way(verification::Way::distinct, open_->sizes, first_distinct + draw))
         same = compare_unless_open(*expected);
     if (!same) return;
-    const std::string text =
-        open_->place + " chooses among equal values in some runs, and PyTorch doesn't promise which it takes";
+    const std::string order = ", and PyTorch doesn't promise which of them it takes";
     if (settled_ > 0) {
-      made_.note += (made_.note.empty() ? "" : "; ") + text + ": those runs aren't compared";
+      made_.note += (made_.note.empty() ? "" : "; ") + open_->place + " chooses among equal values in some runs" + order +
+                    ": these runs aren't compared";
       return;
     }
     made_.findings.push_back(open_->finding);
-    verification::advise(made_, text +
+    verification::advise(made_, open_->place + " chooses among equal values" + order +
                                     ", so the difference need not be a fault; CheckOptions::inputs_from FILE gives inputs "
                                     "without equal values");
   }
