@@ -29,6 +29,7 @@ class Helper {
   // `attach`.
   protocol::Reply ask(const protocol::Request& request, const files::InputFile* file = nullptr, bool attach = false);
   const std::string& libtorch_version();
+  void set_timeout(double seconds) { options_.timeout_seconds = seconds; }
 
  private:
   // nullopt: ask again, a fresh helper.

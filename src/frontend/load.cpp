@@ -310,5 +310,6 @@ std::vector<std::string> Frontend::registered_schemas() {
 std::vector<std::string> Frontend::library_schemas() { return state_->library_schemas(); }
 
 std::string Frontend::libtorch_version() { return state_->helper.libtorch_version(); }
+void Frontend::set_timeout(double seconds) { state_->helper.set_timeout(seconds); }
 
 }  // namespace compatcheck::frontend

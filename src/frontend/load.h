@@ -150,6 +150,8 @@ class Frontend {
   // Those that LoadOptions::op_libraries register. Throws UsageError for a library that can't be loaded.
   std::vector<std::string> library_schemas();
   std::string libtorch_version();
+  // Bounds later requests, in place of LoadOptions::timeout_seconds.
+  void set_timeout(double seconds);
 
  private:
   struct State;

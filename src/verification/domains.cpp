@@ -1,5 +1,6 @@
 #include "verification/domains.h"
 
+#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -19,6 +20,12 @@ bool passes_elements_on(const ir::Node& node) {
   return schema::has_trait(node.op(), Trait::same_order) || schema::has_trait(node.op(), Trait::moves_elements);
 }
 
+// Whether the result is one of the elements, or a tensor becomes a number or a number a tensor.
+bool picks_element(const ir::Node& node) {
+  return node.is("aten::select") || node.is("aten::item") || node.is("aten::Int") || node.is("aten::IntImplicit") ||
+         node.is("aten::tensor") || node.is("prim::NumToTensor");
+}
+
 class DomainSearch {
  public:
   explicit DomainSearch(const symbolic::FactTable& facts) : facts_(facts) {}
@@ -31,10 +38,51 @@ class DomainSearch {
       if (!seen_.insert(value).second) continue;
       for (const ir::Use& use : value->uses()) look(*use.user, value);
     }
+    waiting_.push_back(input);
+    choose();
     return domain_;
   }
 
  private:
+  // Follows elements through picks, branches and loops, too.
+  void choose() {
+    std::unordered_set<const ir::Value*> followed;
+    std::vector<const ir::Node*> picks;
+    while (!waiting_.empty()) {
+      const ir::Value* value = waiting_.back();
+      waiting_.pop_back();
+      if (!followed.insert(value).second) continue;
+      for (const ir::Use& use : value->uses()) {
+        const ir::Node& node = *use.user;
+        follow(use);
+        if (node.is("aten::select") && use.operand == 2) {
+          picks.push_back(&node);
+          const Call call(node, facts_);
+          if (const auto below = size_of(call.fact("self"), call.integer("dim"))) domain_.chosen.push_back(*below);
+        }
+        for (const auto& index : node.schema() ? symbolic::index_arguments(Call(node, facts_)) : no_indices)
+          if (index.value == value && index.below) domain_.chosen.push_back(*index.below);
+      }
+    }
+    domain_.follows_itself = std::ranges::any_of(picks, [&](const ir::Node* node) { return followed.contains(node->input(0)); });
+  }
+
+  void follow(const ir::Use& use) {
+    const ir::Node& node = *use.user;
+    const auto wait = [&](std::span<ir::Value* const> values, std::size_t place) {
+      if (place < values.size()) waiting_.push_back(values[place]);
+    };
+    if ((picks_element(node) && use.operand == 0) || passes_elements_on(node))
+      for (const ir::Value* output : node.outputs()) waiting_.push_back(output);
+    if (node.is("prim::Loop") && use.operand >= 2) wait(node.blocks()[0]->inputs(), use.operand - 1);
+    if (const ir::Node* around = node.owner() && node.owner()->return_node() == &node ? node.owner()->owner() : nullptr) {
+      const bool loop = around->is("prim::Loop");
+      if (loop && use.operand == 0) return;
+      wait(around->outputs(), use.operand - (loop ? 1 : 0));
+      if (loop) wait(around->blocks()[0]->inputs(), use.operand);
+    }
+  }
+
   void look(const ir::Node& node, const ir::Value* value) {
     if (node.is("prim::ListConstruct")) look_at_users(node, value);
     if (node.schema()) look_at_call(Call(node, facts_), value);
@@ -71,6 +119,8 @@ class DomainSearch {
   void bound(const std::optional<symbolic::Dim>& below) {
     if (below) domain_.below.push_back(*below);
   }
+
+  static inline const std::vector<symbolic::IndexArgument> no_indices{};
 
   const symbolic::FactTable& facts_;
   std::vector<const ir::Value*> waiting_;

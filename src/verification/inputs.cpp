@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <random>
 
 #include "compatcheck/error.h"
@@ -26,8 +27,9 @@ using Dims = std::vector<std::int64_t>;
 
 // The ranges of integers that nothing bounds. Floats are between one and two in the second half of the attempts: roots and
 // logarithms accept these.
-enum class Integers : std::uint8_t { below_ten, below_two, ones, zeros };
-constexpr std::array ways = {Integers::below_ten, Integers::below_two, Integers::ones, Integers::zeros};
+enum class Integers : std::uint8_t { below_ten, below_two, permuted, rising, ones, zeros };
+constexpr std::array ranges = {Integers::below_ten, Integers::below_two, Integers::permuted,
+                               Integers::rising,    Integers::ones,      Integers::zeros};
 
 // Where a model doesn't tell the rank of an input.
 const Dims& guessed_dims(int attempt) {
@@ -35,6 +37,7 @@ const Dims& guessed_dims(int attempt) {
   return all[static_cast<std::size_t>(attempt) % all.size()];
 }
 constexpr std::size_t unknown_length = 2;  // length of a list
+constexpr std::int64_t largest_number = 1000, most_negative = 50;
 // The sizes tried for a dimension of which nothing is known.
 constexpr std::array<std::int64_t, 4> unknown_sizes = {2, 16, 64, 224};
 
@@ -68,11 +71,14 @@ class Maker {
  public:
   Maker(const Sizes& sizes, std::uint64_t seed, int attempt, int other_numbers,
         const std::vector<analysis::ExampleLeaf>& examples, std::span<ir::Value* const> prepared,
-        const symbolic::FactTable& facts)
+        const symbolic::FactTable& facts, const Decisions& decisions, Way way)
       : sizes_(sizes),
+        way_(way),
+        decisions_(decisions),
         random_(seed),
         numbers_(seed + static_cast<std::uint64_t>(other_numbers)),
         attempt_(attempt),
+        turn_(static_cast<std::size_t>(other_numbers)),
         others_(other_numbers > 0),
         examples_(examples),
         facts_(facts) {
@@ -217,11 +223,17 @@ class Maker {
   std::int64_t integer() {
     static constexpr std::array first = {2, 1, 0, 3};
     if (!others_) return first[static_cast<std::size_t>(attempt_) % first.size()];
+    if (way_ != Way::usual && turn_ % 4 != 0)
+      return std::clamp<std::int64_t>(whole_number_at(turn_++, decisions_), -largest_number, largest_number);
+    if (std::uniform_int_distribution<int>(0, 1)(numbers_) == 1)  // it may be the length of what the program makes
+      return std::clamp<std::int64_t>(integer_near(decisions_, numbers_), -largest_number, largest_number);
     return std::uniform_int_distribution<std::int64_t>(-1, 5)(numbers_);
   }
 
   double floating() {
     if (!others_) return attempt_ % 2 == 0 ? 2.0 : 0.5;
+    if (way_ != Way::usual && turn_ % 4 != 0) return floating_at(turn_++, decisions_);
+    if (std::uniform_int_distribution<int>(0, 1)(numbers_) == 1) return floating_near(decisions_, numbers_);
     return std::uniform_real_distribution<double>(-1, 3)(numbers_);
   }
 
@@ -278,7 +290,7 @@ class Maker {
     const onnx::TensorData data = quantized ? onnx::make_tensor(ir::stored_dtype(dtype), dims, any_integers(count, dtype))
                                   : ir::is_complex(dtype)
                                       ? onnx::make_tensor(symbolic::real_part(dtype), {2 * count}, floats(2 * count))
-                                  : whole ? onnx::make_tensor(dtype, dims, integers(count, dtype))
+                                  : whole ? onnx::make_tensor(dtype, dims, integers(count, dims, dtype))
                                           : onnx::make_tensor(dtype, dims, floats(count));
     auto storage = std::make_shared<ir::Storage>();
     storage->bytes = data.bytes.size();
@@ -302,7 +314,14 @@ class Maker {
   }
 
   std::vector<double> floats(std::int64_t count) {
-    const bool positive = attempt_ >= static_cast<int>(ways.size());
+    const bool positive = attempt_ >= static_cast<int>(ranges.size());
+    if (way_ != Way::usual && !domain_.share) {
+      std::vector<double> made = made_floats(way_, count, decisions_, turn_, random_);
+      constexpr double least = 1 / 16.;
+      for (double& number : made)
+        if (positive || (domain_.divides && number == 0)) number = std::abs(number) + least;
+      return made;
+    }
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> from_one_to_two(1, 2);
     std::vector<double> made(static_cast<std::size_t>(count));
@@ -311,34 +330,71 @@ class Maker {
     return made;
   }
 
-  std::vector<std::int64_t> integers(std::int64_t count, ir::DType dtype) {
-    const Integers way = ways[static_cast<std::size_t>(attempt_) % ways.size()];
-    std::int64_t below = way == Integers::below_ten ? 10 : 2;
-    if (dtype == ir::DType::boolean)
-      below = 2;
-    else if (way == Integers::below_ten)
-      below = lowest_bound().value_or(below);
-    std::uniform_int_distribution<std::int64_t> within(domain_.divides ? 1 : 0,
-                                                       std::max<std::int64_t>(below - 1, domain_.divides ? 1 : 0));
-    std::vector<std::int64_t> made(static_cast<std::size_t>(count));
-    for (std::int64_t& number : made) number = way == Integers::ones ? 1 : way == Integers::zeros ? 0 : within(random_);
+  std::vector<std::int64_t> integers(std::int64_t count, const Dims& dims, ir::DType dtype) {
+    std::vector<std::int64_t> made = whole_numbers(count, dims, dtype);
     if (domain_.longest)
       for (std::size_t i = 0; i < made.size(); ++i)
         made[i] = std::max<std::int64_t>(1, size(*domain_.longest) - static_cast<std::int64_t>(i));
     return made;
   }
 
-  std::optional<std::int64_t> lowest_bound() const {
+  std::vector<std::int64_t> whole_numbers(std::int64_t count, const Dims& dims, ir::DType dtype) {
+    const std::int64_t least = domain_.divides ? 1 : 0;
+    const Integers range = ranges[static_cast<std::size_t>(attempt_) % ranges.size()];
+    const bool truth = dtype == ir::DType::boolean, bounded = lowest_bound(domain_.below).has_value();
+    const auto chosen = smaller(lowest_bound(domain_.below), lowest_bound(domain_.chosen));
+    if (!truth && (range == Integers::permuted || (domain_.follows_itself && range == Integers::below_ten)))
+      return permutations(count, dims.empty() ? 1 : dims.back(), random_);
+    if (!truth && way_ != Way::usual && range <= Integers::rising) {
+      const bool beyond = way_ == Way::near_constants || way_ == Way::on_constants ||
+                          way_ == Way::wide;  // where an index is chosen in one branch only
+      const auto end = beyond ? lowest_bound(domain_.below) : chosen;
+      return in_dtype(made_integers(way_, count, {bounded || end || domain_.divides ? least : -most_negative, end}, decisions_,
+                                    turn_, random_),
+                      dtype);
+    }
+    if (!truth && range == Integers::rising) return made_integers(Way::rising, count, {least, 2}, decisions_, turn_, random_);
+    if (!truth && range == Integers::below_ten && !chosen && !decisions_.choosers.empty())
+      return in_dtype(made_integers(Way::distinct, count, {least, std::nullopt}, decisions_, turn_, random_), dtype);
+    std::int64_t below = range == Integers::below_ten ? 10 : 2;
+    if (truth)
+      below = 2;
+    else if (range == Integers::below_ten)
+      below = chosen.value_or(below);
+    std::uniform_int_distribution<std::int64_t> within(least, std::max<std::int64_t>(below - 1, least));
+    std::vector<std::int64_t> made(static_cast<std::size_t>(count));
+    for (std::int64_t& number : made) number = range == Integers::ones ? 1 : range == Integers::zeros ? 0 : within(random_);
+    return made;
+  }
+
+  static std::vector<std::int64_t> in_dtype(std::vector<std::int64_t> made, ir::DType dtype) {
+    const bool is_signed =
+        dtype == ir::DType::i8 || dtype == ir::DType::i16 || dtype == ir::DType::i32 || dtype == ir::DType::i64;
+    const bool is_byte = ir::element_bytes(dtype) == 1;
+    for (std::int64_t& number : made) {
+      number = std::max<std::int64_t>(number, !is_signed ? 0 : is_byte ? -128 : number);
+      number = std::min<std::int64_t>(number, is_byte ? (is_signed ? 127 : 255) : ir::element_bytes(dtype) == 2 ? 32767 : number);
+    }
+    return made;
+  }
+
+  static std::optional<std::int64_t> smaller(std::optional<std::int64_t> one, std::optional<std::int64_t> other) {
+    return one && other ? std::min(one, other) : one ? one : other;
+  }
+
+  std::optional<std::int64_t> lowest_bound(const std::vector<symbolic::Dim>& below) const {
     std::optional<std::int64_t> lowest;
-    for (const auto& bound : domain_.below)
-      lowest = std::max<std::int64_t>(1, std::min(size(bound), lowest.value_or(size(bound))));
+    for (const auto& bound : below) lowest = std::max<std::int64_t>(1, std::min(size(bound), lowest.value_or(size(bound))));
     return lowest;
   }
 
   const Sizes& sizes_;
+  Way way_;
+  const Decisions& decisions_;
   std::mt19937_64 random_, numbers_;
   int attempt_;
   bool unread_ = false;  // the argument that is made
+  std::size_t turn_;     // of numbers, of which each run has few
   bool others_;          // numbers that aren't those of the first run
   const std::vector<analysis::ExampleLeaf>& examples_;
   const symbolic::FactTable& facts_;
@@ -419,8 +475,17 @@ Sizes InputMaker::seen_sizes(const std::vector<analysis::ExampleLeaf>& examples)
 }
 
 MadeCall InputMaker::take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
-                          int other_numbers) const {
-  return Maker(sizes, seed, attempt, other_numbers, examples, inputs_, facts_).make(arguments_);
+                          int other_numbers, Way way) const {
+  return Maker(sizes, seed, attempt, other_numbers, examples, inputs_, facts_, decisions_, way).make(arguments_);
+}
+
+bool InputMaker::makes_integers() const {
+  return std::ranges::any_of(inputs_, [&](const ir::Value* input) {
+    const Fact& fact = facts_.of(input);
+    const auto* list = open_list(input, facts_);
+    const auto* tensor = fact.tensor() ? fact.tensor() : list && list->element ? list->element->tensor() : nullptr;
+    return tensor && tensor->dtype && ir::is_integral(*tensor->dtype);
+  });
 }
 
 bool InputMaker::has_open_numbers() const {

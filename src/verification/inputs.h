@@ -12,7 +12,9 @@
 #include "ir/constant.h"
 #include "ir/graph.h"
 #include "symbolic/call.h"
+#include "verification/decisions.h"
 #include "verification/sizes.h"
+#include "verification/values.h"
 
 namespace compatcheck::verification {
 
@@ -29,8 +31,10 @@ class InputMaker {
   // `given`: the graph whose inputs are the method's arguments; `prepared`: the graph in which members may replace lists and
   // dictionaries. `states`: number of inputs at the end of both graphs that are the model's state, for which no values are
   // made.
-  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states)
+  InputMaker(const ir::Graph& given, const ir::Graph& prepared, const symbolic::FactTable& facts, std::size_t states,
+             const Decisions& decisions)
       : facts_(facts),
+        decisions_(decisions),
         arguments_(given.inputs().first(given.inputs().size() - states)),
         inputs_(prepared.inputs().first(prepared.inputs().size() - states)) {}
 
@@ -45,10 +49,13 @@ class InputMaker {
   // ones first, and never known ones. The same arguments give the same inputs. Throws UsageError for a type without possible
   // values.
   static constexpr int attempts = 12;
+  static constexpr int permuting = 2;  // the attempt whose integers are permutations
   // Examples by name, their elements repeated or cut off if `sizes` differ; other inputs are made. `other_numbers`: 0 for the
   // ints, floats and bools of the first run, otherwise the index of another choice.
   MadeCall take(const std::vector<analysis::ExampleLeaf>& examples, const Sizes& sizes, std::uint64_t seed, int attempt,
-                int other_numbers = 0) const;
+                int other_numbers = 0, Way way = Way::usual) const;
+  // Whether some tensor of integers is made, of which models refuse more than of floats.
+  bool makes_integers() const;
   // Some arguments are Python numbers whose value neither the file nor the options state.
   bool has_open_numbers() const;
   // Inputs at these sizes are no burden.
@@ -56,6 +63,7 @@ class InputMaker {
 
  private:
   const symbolic::FactTable& facts_;
+  const Decisions& decisions_;
   std::span<ir::Value* const> arguments_, inputs_;  // inputs of the given graph; inputs of the prepared graph
 };
 

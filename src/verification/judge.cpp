@@ -132,9 +132,9 @@ bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, cons
 
 // An output that may be None has no dtype or shape before the first run that gives it a value.
 OutputVerification& Judge::output_of(const Pair& pair) {
-  const auto [place, added] = places_.emplace(pair.name, made_.outputs.size());
-  if (added) made_.outputs.emplace_back().name = pair.name;
-  OutputVerification& output = made_.outputs[place->second];
+  const auto found = std::ranges::find(made_.outputs, pair.name, &OutputVerification::name);
+  if (found == made_.outputs.end()) made_.outputs.emplace_back().name = pair.name;
+  OutputVerification& output = found == made_.outputs.end() ? made_.outputs.back() : *found;
   if (pair.none || !output.dtype.empty()) return output;
   output.dtype = ir::name(pair.expected.dtype);
   output.shape = pair.expected.sizes;

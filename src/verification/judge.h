@@ -59,7 +59,6 @@ class Judge {
   const analysis::Prepared& prepared_;
   Reference& reference_;
   Verification& made_;
-  std::map<std::string, std::size_t> places_;  // places in made_.outputs, keyed by name
   std::vector<double> own_;                    // TorchScript's own differences from call to call, one for each output
   std::optional<std::vector<Noise>> noise_;    // noise of this run, once measured
   bool of_weights_ = false;                    // the weights' noise is in it, too

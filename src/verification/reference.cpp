@@ -1,6 +1,7 @@
 #include "verification/reference.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -121,6 +122,9 @@ constexpr std::size_t sizes_of_other_attempts = 15;
 // The number of calls of a model that keeps state; each has its own inputs.
 constexpr std::uint64_t calls_of_sequence = 3, seeds_apart = 1'000'003;
 constexpr int tries_of_numbers = 4;
+constexpr int first_positive = InputMaker::attempts / 2;  // later attempts make the same whole numbers
+constexpr double seconds_of_other_values = 10;            // for a run with unusual values, which may let a loop run on and on
+constexpr int draws_of_values = 4, first_draw = 1000;     // seeds that no run has
 
 std::vector<std::string> paths_of(const std::vector<passes::StateAttribute>& state) {
   std::vector<std::string> paths;
@@ -138,6 +142,19 @@ std::vector<std::optional<ir::DType>> narrow_in(const analysis::Prepared& prepar
   return by_leaf;
 }
 
+// With what the model's assertions compare, which the prepared graph lacks.
+Decisions decisions_in(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch) {
+  Decisions made = decisions_of(prepared.graph);
+  made.asserts = analysis::has_asserting_graph(model);
+  if (made.asserts) try {
+      for (const double number : decisions_of(analysis::asserting_graph(model, watch)).compared)
+        if (std::ranges::find(made.compared, number) == made.compared.end()) made.compared.push_back(number);
+    } catch (const ModelError&) {  // beyond a bound
+      watch.look();
+    }
+  return made;
+}
+
 }  // namespace
 
 Reference::Reference(const Model::State& model, const VerifyOptions& options, const analysis::Prepared& prepared,
@@ -149,7 +166,8 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       state_(paths_of(prepared.state)),
       exported_(model.exported ? std::optional<ExportedRun>(std::in_place, model, state_) : std::nullopt),
       narrow_(narrow_in(prepared)),
-      maker_(model.graph, prepared.graph, prepared.facts, prepared.state.size()),
+      decisions_(decisions_in(model, prepared, watch)),
+      maker_(model.graph, prepared.graph, prepared.facts, prepared.state.size(), decisions_),
       frontend_(load_options(model, options)),
       examples_(options.convert.inputs_from.empty()
                     ? std::vector<analysis::ExampleLeaf>()
@@ -189,9 +207,15 @@ std::optional<Expected> Reference::first() {
   std::string reason;
   if (!samples_.empty())
     if (auto expected = expect({all.front()}, 0, sampled, true, reason)) return expected;
+  // Large tables may take wrong indices that small ones refuse: permutations come before larger sizes.
+  if (examples_.empty() && (decisions_.branches || decisions_.asserts) && maker_.makes_integers())
+    for (const int attempt : {0, InputMaker::permuting})
+      if (attempt_ = attempt; auto expected = expect({all.front()}, 0, attempt, true, reason)) return expected;
   for (attempt_ = 0; attempt_ < (examples_.empty() ? InputMaker::attempts : 1); ++attempt_)
     if (auto expected = expect(attempt_ < attempts_at_all_sizes ? all : likely, 0, attempt_, true, reason)) return expected;
   must_be_registered(model_);
+  if (attempt_ = 0; examples_.empty() && (decisions_.branches || decisions_.asserts))
+    if (auto expected = in_any_way({all.front()}, 0, true)) return expected;
   find_misfits(all.front());
   if (!misfits_.empty()) return std::nullopt;
   fail(all, reason);
@@ -241,11 +265,51 @@ std::optional<Expected> Reference::at(const std::vector<Sizes>& candidates, int 
   for (int attempt = attempt_; attempt < end; ++attempt)
     for (int other = numbers; other >= 0; --other)
       if (auto expected = expect(candidates, run, attempt, false, reason, other)) return expected;
+  // It may have accepted them by chance, where few values are possible.
+  for (int attempt = end; maker_.makes_integers() && !has_examples() && attempt < first_positive; ++attempt)
+    if (auto expected = expect(candidates, run, attempt, false, reason)) {
+      attempt_ = attempt;
+      return expected;
+    }
   return samples_.empty() ? std::nullopt : expect(candidates, run, sampled, false, reason);
 }
 
+std::optional<Expected> Reference::in_way(Way way, const Sizes& sizes, int run, bool twice) {
+  if (runs_on_) return std::nullopt;
+  frontend_.set_timeout(std::min(seconds_of_other_values, model_.load.timeout_seconds));
+  std::optional<Expected> expected;
+  try {
+    std::string ignored;
+    for (const int attempt : {attempt_, 0})
+      if (!expected && crashes_ == 0) expected = expect({sizes}, run, attempt, twice, ignored, run, way);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const ModelError&) {
+    runs_on_ = true;
+  }
+  frontend_.set_timeout(model_.load.timeout_seconds);
+  return expected;
+}
+
+std::optional<Expected> Reference::in_any_way(const std::vector<Sizes>& candidates, int run, bool twice) {
+  constexpr std::array ways = {Way::distinct, Way::rising, Way::falling, Way::on_constants, Way::near_constants, Way::repeated};
+  for (const Sizes& sizes : candidates)
+    for (const Way way : ways)
+      if (auto expected = in_way(way, sizes, run, twice)) return expected;
+  return std::nullopt;
+}
+
+bool Reference::refuses_values(const Sizes& sizes) {
+  if (!maker_.makes_integers() && !decisions_.branches && !decisions_.asserts) return false;
+  std::string ignored;
+  for (const int attempt : {attempt_, 0, 1})
+    for (int draw = 0; draw < draws_of_values && crashes_ == 0; ++draw)
+      if (!expect({sizes}, first_draw + draw, attempt, false, ignored)) return true;
+  return false;
+}
+
 std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, int index, int attempt, bool twice,
-                                          std::string& reason, int other_numbers) {
+                                          std::string& reason, int other_numbers, Way way) {
   std::vector<Sizes> refused;
   std::string refusal;
   for (const Sizes& sizes : candidates) {
@@ -254,14 +318,14 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
       if (reason.empty()) reason = "PyTorch crashed at the sizes that were tried before";
       break;
     }
-    Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}};
+    Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}, .way = way};
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);
-    expected.call = maker_.take(examples_of(attempt), sizes, seed, attempt, other_numbers);
+    const auto take = [&](std::uint64_t i) {
+      return maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt, other_numbers, way);
+    };
+    expected.call = take(0);
     for (std::uint64_t i = 1; !state_.empty() && i < calls_of_sequence; ++i)
-      expected.later.push_back({.call = maker_.take(examples_of(attempt), sizes, seed + i * seeds_apart, attempt, other_numbers),
-                                .sizes = sizes,
-                                .result = {},
-                                .again = {}});
+      expected.later.push_back({.call = take(i), .sizes = sizes, .result = {}, .again = {}, .way = way});
     std::string failure = run(expected, twice);
     if (failure.empty()) {
       expected.refused = std::move(refused);
@@ -346,6 +410,7 @@ ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
 
 // With the operator that fails and its place, where the prepared graph, run operator by operator, fails as well.
 std::string Reference::located(std::string reason, const MadeCall& call) {
+  if (decisions_.branches && decisions_.asserts) return reason;  // without its assertions it may run on and on
   std::vector<const ir::Value*> wanted;
   for (const ir::Value* output : prepared_.graph.outputs())
     if (!ir::constant_of(output)) wanted.push_back(output);

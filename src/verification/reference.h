@@ -24,6 +24,7 @@ struct Expected {
   bool on_cpu = false;                // its code names a GPU: the prepared graph was run, operator by operator
   std::vector<Sizes> refused{};       // sizes that PyTorch refused before these
   std::string refusal{};              // its reason at the first of them
+  Way way = Way::usual;               // how its inputs were made
   // For a model that keeps state: the calls before this one, of which the first finds the state that the file holds, and the
   // calls after it. The state is among the call's leaves, and behind the result.
   std::vector<MadeCall> before{};
@@ -68,6 +69,14 @@ class Reference {
   // `vary_numbers`: with ints, floats and bools that aren't those of the first run, if the model takes any.
   std::optional<Expected> at(const std::vector<Sizes>& candidates, int run, std::string& reason, bool vary_numbers = false);
   bool has_open_numbers() const { return maker_.has_open_numbers(); }
+  // The same with values of another kind; nullopt where PyTorch refuses them, or doesn't end soon.
+  std::optional<Expected> in_way(Way way, const Sizes& sizes, int run, bool twice = false);
+  // In the first way that PyTorch accepts, of those that fit what some models need: values that rise, differ, or are compared
+  // with.
+  std::optional<Expected> in_any_way(const std::vector<Sizes>& candidates, int run, bool twice = false);
+  // Whether PyTorch refuses some values at sizes at which it took others: then a refusal at other sizes says nothing about these.
+  bool refuses_values(const Sizes& sizes);
+  const Decisions& decisions() const { return decisions_; }
 
   // The same call with inputs, or weights, that are rounded differently: the change of the result is the model's own rounding
   // noise. nullopt: it doesn't run, or it has no float inputs.
@@ -91,7 +100,7 @@ class Reference {
  private:
   const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason,
-                                 int other_numbers = 0);
+                                 int other_numbers = 0, Way way = Way::usual);
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
   ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;
@@ -109,15 +118,17 @@ class Reference {
   std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
   std::optional<ExportedRun> exported_;
   std::vector<std::optional<ir::DType>> narrow_;  // one for each output
+  Decisions decisions_;
   InputMaker maker_;
   frontend::Frontend frontend_;
   std::vector<analysis::ExampleLeaf> examples_, samples_;  // the user's; the file's own
   SizeSearch search_;
   SizePlan plan_;
   std::vector<Misfit> misfits_;
-  std::string onnx_;  // the file that inputs are those of
-  int crashes_ = 0;   // consecutive crashes of PyTorch
-  int attempt_ = 0;   // the attempt whose inputs PyTorch accepted first
+  std::string onnx_;      // the file that inputs are those of
+  int crashes_ = 0;       // consecutive crashes of PyTorch
+  bool runs_on_ = false;  // it didn't end on unusual values: no others are tried
+  int attempt_ = 0;       // the attempt whose inputs PyTorch accepted first
 };
 
 }  // namespace compatcheck::verification

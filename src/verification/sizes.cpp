@@ -177,4 +177,11 @@ std::vector<Sizes> SizePlan::changed(const Sizes& from, const std::vector<std::s
   return all;
 }
 
+Sizes SizePlan::of_size(const Sizes& from, std::int64_t size) const {
+  Sizes sizes = from;
+  for (const std::string& name : varied_)
+    if (!is_spatial(name)) sizes[name] = size;
+  return search_.fit(sizes, varied_).value_or(sizes);
+}
+
 }  // namespace compatcheck::verification

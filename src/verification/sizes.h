@@ -34,6 +34,9 @@ class SizePlan {
   // Other sizes of these dimensions than `from` has, the likely ones first. `turn`: how far away, from 1.
   std::vector<Sizes> changed(const Sizes& from, const std::vector<std::string>& names, std::int64_t turn) const;
 
+  // `from` with this size in place of all others, but for windows' and fixed ones; as near to it as what is demanded allows.
+  Sizes of_size(const Sizes& from, std::int64_t size) const;
+
  private:
   struct Followed {  // a size in the graph that depends on named ones
     symbolic::Dim size;

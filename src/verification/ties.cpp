@@ -87,4 +87,17 @@ bool is_tie(const IndexedBy& by, const ir::TensorView& input, const ir::TensorVi
   return true;
 }
 
+bool has_equals(const ir::TensorView& tensor, std::int64_t dim) {
+  const auto rank = static_cast<std::int64_t>(tensor.sizes.size());
+  if (rank == 0 || dim < -rank || dim >= rank || ir::is_complex(tensor.dtype) || !tensor.storage) return false;
+  const Rows rows = rows_of(tensor.sizes, dim);
+  for (std::uint64_t outer = 0; outer < rows.outer; ++outer)
+    for (std::uint64_t inner = 0; inner < rows.inner; ++inner) {
+      std::set<double> seen;
+      for (std::uint64_t i = 0; i < rows.length; ++i)
+        if (!seen.insert(element_of(tensor, (outer * rows.length + i) * rows.inner + inner)).second) return true;
+    }
+  return false;
+}
+
 }  // namespace compatcheck::verification

@@ -25,4 +25,7 @@ std::optional<IndexedBy> indexed_by(const ir::Value* value, const symbolic::Fact
 bool is_tie(const IndexedBy& by, const ir::TensorView& input, const ir::TensorView& expected, const ir::TensorView& found,
             const Tolerance& tolerance);
 
+// Whether two elements of a row along `dim` are equal. `tensor` is contiguous, with its bytes.
+bool has_equals(const ir::TensorView& tensor, std::int64_t dim);
+
 }  // namespace compatcheck::verification

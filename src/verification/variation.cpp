@@ -1,6 +1,8 @@
 #include "verification/variation.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <utility>
 
 #include "inference/infer.h"
@@ -12,6 +14,20 @@ namespace {
 
 using Variation = NamedDimension::Variation;
 using Names = std::vector<std::string>;
+
+// More runs of a program that branches: other values may take it other ways. Size 0 stands for those of the first run.
+struct Extra {
+  Way way;
+  std::int64_t size;
+};
+constexpr std::array extras = {
+    Extra{Way::usual, 7},          Extra{Way::near_constants, 0},  Extra{Way::near_constants, 7}, Extra{Way::on_constants, 7},
+    Extra{Way::repeated, 5},       Extra{Way::near_constants, 12}, Extra{Way::rising, 5},         Extra{Way::falling, 5},
+    Extra{Way::wide, 7},           Extra{Way::on_constants, 12},   Extra{Way::small, 5},          Extra{Way::repeated, 12},
+    Extra{Way::near_constants, 1}, Extra{Way::on_constants, 1},    Extra{Way::wide, 0},           Extra{Way::up_to_constant, 5},
+    Extra{Way::near_constants, 7}, Extra{Way::on_constants, 12},   Extra{Way::repeated, 0},       Extra{Way::near_constants, 12},
+    Extra{Way::up_to_constant, 2}, Extra{Way::on_constants, 0},    Extra{Way::small, 2},          Extra{Way::near_constants, 1},
+    Extra{Way::on_constants, 5},   Extra{Way::near_constants, 5},  Extra{Way::on_constants, 7},   Extra{Way::up_to_constant, 7}};
 
 constexpr std::int64_t least_numbers = 2;  // runs with other ints, floats and bools than the first
 
@@ -58,12 +74,27 @@ class Varying {
     while (!reference_.has_examples() && std::ssize(made_.runs) < wanted) {
       std::string reason;
       const Sizes& sizes = numbers ? ran_.front() : ran_[made_.runs.size() % ran_.size()];
-      const auto expected = reference_.at({sizes}, ++runs_, reason, numbers);
-      if (!expected || !compare_(*expected)) return;
+      auto expected = reference_.at({sizes}, ++runs_, reason, numbers);
+      if (!expected) expected = reference_.in_any_way({sizes}, runs_);
+      if (!expected) break;
+      if (!compare_(*expected)) return;
     }
+    const Decisions& decisions = reference_.decisions();
+    if (!reference_.has_examples() && decisions.branches && !decisions.quantizes) go_other_ways();
   }
 
  private:
+  void go_other_ways() {
+    // The trips of loops in each other multiply.
+    const int nesting = reference_.decisions().nesting;
+    const std::int64_t largest = nesting < 3 ? 12 : nesting == 3 ? 5 : 3;
+    for (const Extra& extra : extras) {
+      const Sizes sizes = extra.size == 0 ? ran_.front() : reference_.plan().of_size(ran_.front(), std::min(extra.size, largest));
+      const auto expected = reference_.in_way(extra.way, sizes, ++runs_);
+      if (expected && !compare_(*expected)) return;
+    }
+  }
+
   enum class Outcome : std::uint8_t { ran, refused, differs };
 
   NamedDimension& dimension(const std::string& name) { return *std::ranges::find(made_.dimensions, name, &NamedDimension::name); }
@@ -105,7 +136,8 @@ class Varying {
 
   Outcome change(const Sizes& from, const Names& names, std::int64_t turn, std::string& reason) {
     const auto candidates = reference_.plan().changed(from, names, turn);
-    const auto expected = reference_.at(candidates, ++runs_, reason);
+    auto expected = reference_.at(candidates, ++runs_, reason);
+    if (!expected && refuses_values(from)) expected = reference_.in_any_way(candidates, runs_);
     if (!expected) {
       reason = "at " + spell(candidates.front()) + " PyTorch itself fails: " + reason;
       return Outcome::refused;
@@ -122,6 +154,23 @@ class Varying {
 
   std::string place_of(const std::string& name) const { return spell_dimension(name, reference_, prepared_); }
 
+  // Where PyTorch refuses some values at sizes that it accepts, the values that were made may be at fault at other sizes, too.
+  bool depends_on_values(const std::string& name, const Sizes& from, const std::string& reason) {
+    if (!refuses_values(from)) return false;
+    add_finding(
+        made_, "CC205", Severity::warning,
+        place_of(name) + " isn't varied by itself, because no values were found that PyTorch accepts at other sizes: " + reason,
+        "PyTorch also refuses some values at " + spell(from) +
+            ", so this need not be a fault of the size; CheckOptions::inputs_from FILE gives an example that the model "
+            "accepts");
+    return true;
+  }
+
+  bool refuses_values(const Sizes& from) {
+    if (!refuses_values_) refuses_values_ = !reference_.has_examples() && reference_.refuses_values(from);
+    return *refuses_values_;
+  }
+
   void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) {  // the file promises nothing
       add_finding(
@@ -130,12 +179,13 @@ class Varying {
       dimension(name).reason = reason;
       return;
     }
+    if (depends_on_values(name, from, reason)) return;
     dimension(name).reason = place_of(name) + " can't change: " + reason;
     verification::tell_frozen(made_, dimension(name).reason, explain_frozen(reason, name, from.at(name), prepared_));
   }
 
   void tell_tied(const std::string& name, const Sizes& from, const std::string& reason) {
-    if (reference_.is_of_list(name)) return;
+    if (reference_.is_of_list(name) || depends_on_values(name, from, reason)) return;
     if (is_stated(name))
       if (const auto fixed = reference_.fixed_tie(name, from, reference_.plan().changed(from, {name}, 2))) {
         NamedDimension& each = dimension(name);
@@ -161,6 +211,7 @@ class Varying {
   Verification& made_;
   const std::function<bool(const Expected&)>& compare_;
   std::vector<Sizes> ran_;
+  std::optional<bool> refuses_values_;
   int runs_ = 0;
 };
 

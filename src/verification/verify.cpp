@@ -23,6 +23,7 @@
 #include "verification/reference.h"
 #include "verification/runtime.h"
 #include "verification/temporary.h"
+#include "verification/undecided.h"
 #include "verification/variation.h"
 
 namespace compatcheck {
@@ -32,6 +33,8 @@ using verification::add_finding;
 using verification::Expected;
 using verification::MadeCall;
 using verification::spell;
+
+constexpr int draws_of_distinct = 3, first_distinct = 2000;  // seeds that no other run has
 
 class Verifying {
  public:
@@ -87,8 +90,9 @@ class Verifying {
     verification::vary(reference_, options_, std::move(first), prepared_, made_, [&](const Expected& expected) {
       watch_.look();
       report_progress();
-      return compare(expected);
+      return compare_unless_open(expected);
     });
+    settle_ties();
     judge_.tell_nones();
     verification::report_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
     return finish();
@@ -210,6 +214,52 @@ class Verifying {
     return matched.mismatch.empty() ? std::move(matched.pairs) : std::vector<verification::Pair>();
   }
 
+  // A difference counts only if the inputs decide what the result is: not where equal values are chosen among, in an order that
+  // PyTorch doesn't promise, and not where made values stand so near to an edge that their last bits decide.
+  bool compare_unless_open(const Expected& expected) {
+    auto findings = made_.findings;
+    auto outputs = made_.outputs;
+    nones_differ_ = false;
+    if (compare(expected)) {
+      ++settled_;
+      return true;
+    }
+    if (options_.convert.inputs_from.empty() && made_.findings.size() > findings.size()) {
+      const bool usual = expected.way == verification::Way::usual;
+      std::string place = verification::chose_among_equals(reference_, model_, options_, prepared_, expected);
+      if (!place.empty() || (!usual && verification::is_at_edge(reference_, judge_, expected))) {
+        if (usual && !open_) open_ = Open{std::move(place), made_.findings.back(), expected.sizes};
+        made_.findings = std::move(findings);
+        made_.outputs = std::move(outputs);
+        differing_.reset();
+        if (!session_) session_ = runtime_.open(onnx_);
+        return true;
+      }
+    }
+    if (differing_) bisect(*differing_, nones_differ_);
+    return false;
+  }
+
+  // The runs in which equal values were chosen among, once more with values that all differ.
+  void settle_ties() {
+    if (!open_) return;
+    bool same = true;
+    for (int draw = 0; draw < draws_of_distinct && same; ++draw)
+      if (const auto expected = reference_.in_way(verification::Way::distinct, open_->sizes, first_distinct + draw))
+        same = compare_unless_open(*expected);
+    if (!same) return;
+    const std::string order = ", and PyTorch doesn't promise which of them it takes";
+    if (settled_ > 0) {
+      made_.note += (made_.note.empty() ? "" : "; ") + open_->place + " chooses among equal values in some runs" + order +
+                    ": these runs aren't compared";
+      return;
+    }
+    made_.findings.push_back(open_->finding);
+    verification::advise(made_, open_->place + " chooses among equal values" + order +
+                                    ", so the difference need not be a fault; CheckOptions::inputs_from FILE gives inputs "
+                                    "without equal values");
+  }
+
   // False if further runs are useless. For a model that keeps state, compares the calls of a sequence, each with the state
   // that the ONNX model itself returned in the previous call.
   bool compare(const Expected& expected) {
@@ -249,18 +299,19 @@ class Verifying {
     } catch (const ModelError& error) {
       add_finding(made_, verification::is_resized(made_, expected) ? "CC205" : "CC201", Severity::error,
                   "at " + spell(expected.sizes) + " " + error.what());
-      bisect(expected);
+      differing_ = expected;
       return false;
     }
     if (expected.again && judge_.is_random(expected)) return false;
     const auto pairs = match(expected, got_, outputs_);
     if (!pairs.mismatch.empty()) {
       add_finding(made_, "CC203", Severity::error, pairs.mismatch);
-      bisect(expected, pairs.nones_differ);
+      nones_differ_ = pairs.nones_differ;
+      differing_ = expected;
       return false;
     }
     if (judge_.judge(pairs.pairs, expected, [&] { return run_plainly(expected); })) return true;
-    bisect(expected);
+    differing_ = expected;
     return false;
   }
 
@@ -342,8 +393,18 @@ class Verifying {
   verification::Judge judge_;
   std::filesystem::path onnx_;
   std::optional<verification::Session> session_;
-  std::vector<std::string> inputs_, outputs_;          // the ONNX model's
-  ir::Constants got_;                                  // the ONNX model's outputs in the last call
+  std::vector<std::string> inputs_, outputs_;  // the ONNX model's
+  ir::Constants got_;                          // the ONNX model's outputs in the last call
+  // The first usual run that differs and doesn't count.
+  struct Open {
+    std::string place;
+    Finding finding;
+    verification::Sizes sizes;
+  };
+  std::optional<Open> open_;
+  std::optional<Expected> differing_;                  // the call that is bisected if its difference counts
+  bool nones_differ_ = false;                          // in it, another output is None than should be
+  int settled_ = 0;                                    // number of runs that agree
   std::vector<verification::OnnxGraph::Given> given_;  // inputs of the user's ONNX file
 };
 

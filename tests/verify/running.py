@@ -43,6 +43,12 @@ class Verify:
             return {}
         return report
 
+    def any_of(self, what, ids, *arguments):
+        """Fails unless verify ends with 1, and all errors are among these."""
+        run = subprocess.run([self.program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True, timeout=600)
+        found = {finding["id"] for finding in json.loads(run.stdout)["findings"] if finding["severity"] == "error"} if run.stdout else set()
+        self.expect(what, run.returncode == 1 and found and found <= set(ids), f"exit {run.returncode}, {sorted(found)}: {run.stderr[-300:]}")
+
     def advised(self, *arguments):
         """The options --input of its error message."""
         run = subprocess.run([self.program, "verify", *map(str, arguments)], capture_output=True, text=True)
