@@ -186,7 +186,7 @@ struct ContainerWalk::Join {
       block->add_output(values[way] ? values[way]
                                     : node_before(block->return_node(), "prim::Uninitialized", {}, {&type, 1})->output());
     }
-    made = node->add_output(type);  // no change by itself: it goes again where nothing reads it
+    made = node->add_output(type);  // no change by itself: it is removed if nothing reads it
     walk.known_[made] = Abstract::of(made);
     return made;
   }
@@ -261,7 +261,7 @@ struct ContainerWalk::Join {
   auto at_end_of(std::size_t way, Step step) {
     walk.heap_.reopen(changes[way]);
     auto result = step();
-    retired.push_back(std::exchange(changes[way], walk.heap_.close()));  // somebody may still look at a cell in it
+    retired.push_back(std::exchange(changes[way], walk.heap_.close()));  // callers may hold a reference to a cell in it
     return result;
   }
 

@@ -14,7 +14,7 @@
 namespace compatcheck::passes {
 namespace {
 
-// Whether outputs can be named by its keys, and hold it: texts are no tensors, computed keys no names.
+// Whether an output can have this layout: its keys can be names, and it has no choices, tables or inner lists.
 bool has_names(const Layout& layout) {
   const auto is_name = [](const ir::Constant& key) { return key.get<std::string>() || key.get<std::int64_t>(); };
   return layout.kind != Layout::Kind::choice && layout.kind != Layout::Kind::table && layout.kind != Layout::Kind::list &&
@@ -197,13 +197,13 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
   auto layout = joint_layout(heap_.at(id), more, type);
   if (!layout || (heap_.at(id).whole && !heap_.at(id).layout) || node->is("aten::remove")) return false;
   if (node->is("aten::sort")) return sort_columns(node, id);
+  const bool ragged = has_lists(*layout), sets = ragged && node->is("aten::_set_item"), adds = ragged && node->is("aten::append");
+  if (ragged && !sets && !adds && !takes_list && !node->is("aten::clear")) return false;
   std::vector<ir::Value*> columns = columns_of(heap_.at(id), heap_.origin(id).sites, *layout, node), leaves;
   if (takes_item) add_leaves(*layout, more.items[0], node, leaves);
   if (takes_list) leaves = columns_of(more, heap_.origin(*other.cell).sites, *layout, node);
   const bool moves = !node->is("aten::append") && !takes_list;
   std::vector<ir::Value*> taken;
-  const bool ragged = has_lists(*layout), sets = ragged && node->is("aten::_set_item"), adds = ragged && node->is("aten::append");
-  if (ragged && !sets && !adds && !takes_list && !node->is("aten::clear")) return false;
   if (sets) columns = with_leaves_at(columns, *layout, from_front(inputs[1], columns[0], node), leaves, node);
   if (adds) columns = with_leaves_added(columns, *layout, leaves, node);
   for (std::size_t i = 0; i < columns.size() && !sets && !adds; ++i) {

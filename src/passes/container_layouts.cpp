@@ -153,7 +153,7 @@ bool ContainerWalk::widen(Layout& layout, const Layout& other) {
   return true;
 }
 
-// Whether what is kept as `narrow` says needs no change to be kept as `wide` says, to which it was widened.
+// Whether columns in layout `narrow` are also valid columns in layout `wide`.
 bool ContainerWalk::keeps_codes(const Layout& narrow, const Layout& wide) {
   if (!std::ranges::equal(narrow.options, std::span(wide.options).first(std::min(narrow.options.size(), wide.options.size())),
                           same))
@@ -288,7 +288,7 @@ Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* con
     const Layout& item = layout.parts[0];
     if (item.kind == value) return made({.whole = true, .made = take()});
     Cell flat{.whole = true, .layout = std::make_shared<const Layout>(item)};
-    for (std::size_t i = column_types(item).size(); i-- > 0;) flat.columns.push_back(take());
+    for (const std::size_t count = column_types(item).size(); flat.columns.size() < count;) flat.columns.push_back(take());
     return made(std::move(flat));
   }
   std::vector<Abstract> parts;

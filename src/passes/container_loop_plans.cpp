@@ -242,6 +242,18 @@ void ContainerWalk::Loop::make_option(Plan& plan, const Abstract& head, const Ab
   plan = {.kind = Plan::Kind::option, .parts = {std::move(inner)}};
 }
 
+// The plan of the keys or the values of a table, whose number changes.
+ContainerWalk::Plan ContainerWalk::Loop::whole_list(const Abstract& list, const Ends& ends) {
+  const ir::TypeRef type = walk_.heap_.origin(*list.cell).type;
+  CellPlan contents{.whole = true};
+  if (needs_columns(type)) {
+    const Cell& cell = end_state(*list.cell, ends);
+    contents.layout = layout_of({}, cell, type, ends);
+    if (!contents.layout) refuse(list, list);
+  }
+  return {.kind = Plan::Kind::contents, .type = type, .contents = std::make_shared<CellPlan>(std::move(contents))};
+}
+
 // The plan of a value that is undefined when the loop begins.
 ContainerWalk::Plan ContainerWalk::Loop::awaited(const Abstract& head, const Abstract& end, const Ends& ends) {
   if (!is_settled(end)) refuse(head, end);
@@ -261,7 +273,8 @@ ContainerWalk::Plan ContainerWalk::Loop::all_of(const Abstract& abstract, const 
     if (!cell.is_settled() || (!cell.is_table() && std::ranges::any_of(cell.items, has_cells))) refuse(abstract, abstract);
     CellPlan contents{.whole = cell.whole, .kind = cell.kind, .keys = cell.keys};
     if (cell.layout) contents.layout = *cell.layout;
-    for (const Abstract& item : cell.items) contents.items.push_back(all_of(item, ends));
+    for (const Abstract& item : cell.items)
+      contents.items.push_back(cell.is_table() ? whole_list(item, ends) : all_of(item, ends));
     return {.kind = Plan::Kind::contents, .type = type, .contents = std::make_shared<CellPlan>(std::move(contents))};
   }
   if (is_choice(abstract)) {
@@ -376,8 +389,10 @@ bool ContainerWalk::Loop::widen_table(CellPlan& plan, const Cell& head, const Ce
   bool more = !plan.whole;
   if (more) {
     plan = {.whole = true, .items = std::vector<Plan>(2), .kind = Cell::Kind::dict};
-    for (Plan& list : plan.items)
-      list = {.kind = Plan::Kind::contents, .contents = std::make_shared<CellPlan>(CellPlan{.whole = true})};
+    for (std::size_t i = 0; i < plan.items.size(); ++i)
+      plan.items[i] = {.kind = Plan::Kind::contents,
+                       .type = ir::list_of(origin.type->elements[i]),
+                       .contents = std::make_shared<CellPlan>(CellPlan{.whole = true})};
   }
   CellPlan& values = *plan.items[1].contents;
   const ir::TypeRef type = ir::list_of(origin.type->elements[1]);

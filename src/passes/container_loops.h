@@ -21,7 +21,7 @@ struct ContainerWalk::CellPlan {
   std::optional<Layout> layout{};
   bool untouched = false;  // an attribute may be so in some trip
   std::vector<Plan> items{};
-  // The kind and keys of an Optional that is None when the loop begins.
+  // The container's kind, and a dictionary's keys. A whole dictionary is a table; its items are the plans of its two lists.
   Cell::Kind kind = Cell::Kind::list;
   std::vector<ir::Constant> keys{};
   // The keys of a dictionary that may be missing in some trip: a bool is carried for each of these.
@@ -104,6 +104,7 @@ class ContainerWalk::Loop {
   bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried);
   void make_option(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried);
   Plan awaited(const Abstract& head, const Abstract& end, const Ends& ends);
+  Plan whole_list(const Abstract& list, const Ends& ends);
   Plan all_of(const Abstract& abstract, const Ends& ends);
   bool widen(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends);
   std::optional<Layout> layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type, const Ends& ends);

@@ -116,7 +116,7 @@ bool ContainerWalk::has_value(const Abstract& abstract) {
                                                                                                            : all(cell.items);
 }
 
-// The node reads what it holds from here on. False where there is no value of that: then nothing may read the node's.
+// Makes the node read its members' values. False if the graph has no value for one; then the node's output must not be read.
 bool ContainerWalk::put_members(ir::Node* node) {
   for (ir::Value* input : node->inputs())
     if (!has_value(look(input))) return drop(node), false;
@@ -350,7 +350,7 @@ void ContainerWalk::slice(ir::Node* node) {
   give_list(node, std::move(part));
 }
 
-// A new list of the same items, which of them isn't known: lists in lists must stay the same ones.
+// A new list of unknown items of this list. Inner lists must stay the same objects.
 void ContainerWalk::visit_cut(ir::Node* node, const Abstract& list) {
   if (list.cell && heap_.at(*list.cell).kind == Cell::Kind::list && read_columns(node, *list.cell)) return;
   leave_nested(list);
@@ -408,7 +408,7 @@ void ContainerWalk::copy(ir::Node* node) {
   give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
 }
 
-// One True makes any, one False unmakes all, whatever the others are.
+// any() of a list with a known True is True; all() of one with a known False is False.
 void ContainerWalk::verdict(ir::Node* node) {
   const Cell* list = node->inputs().size() == 1 ? known_list(look(node->input(0))) : nullptr;
   if (!list) return visit_other(node);

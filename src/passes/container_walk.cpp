@@ -27,7 +27,7 @@ bool is_unknown_tuple(const Abstract& abstract) {
   return !abstract.followed() && ir::is(abstract.value->type(), ir::TypeKind::tuple) && !abstract.value->type()->elements.empty();
 }
 
-// Whether columns of this structure are of items of this type.
+// Whether columns of type `structure` can hold items of type `item`.
 bool fits_columns(const ir::Type& structure, const ir::Type& item) {
   const bool dict = item.kind == ir::TypeKind::dict, tuple = item.kind == ir::TypeKind::tuple;
   if (structure.kind != ir::TypeKind::tuple) return structure.kind == ir::TypeKind::list && !dict && !tuple;
@@ -135,7 +135,7 @@ void ContainerWalk::run_again(const ir::Graph& original) {
   next_ = last ? last->next() : top->first();
   label_copy(next_, nullptr, labels);
   if (!next_) return;
-  second_call_ = node_before(next_, "prim::SecondCall", {}, {});  // nobody knows what it does, so it stays
+  second_call_ = node_before(next_, "prim::SecondCall", {}, {});  // no pass knows this operator, so none removes it
   while (next_) {
     ir::Node* node = next_;
     next_ = node->next();

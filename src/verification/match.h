@@ -7,6 +7,7 @@
 
 #include "ir/constant.h"
 #include "ir/graph.h"
+#include "symbolic/call.h"
 #include "symbolic/fact.h"
 #include "verification/compare.h"
 

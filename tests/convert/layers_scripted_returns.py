@@ -296,3 +296,52 @@ def names_until(x: Tensor) -> List[str]:
             return ["other", "seven"]
         names.append("other")
     return names
+
+
+def table_with_a_stop(x: Tensor, most: int) -> Dict[int, int]:
+    d: Dict[int, int] = {}
+    for i in range(x.numel()):
+        v = int(x[i])
+        d[v] = v + 1
+        if v > most:
+            return d
+    return d
+
+
+@program(NUMBERS, N)
+def returned_table_after_its_write(x: Tensor):
+    d = table_with_a_stop(x, 3)
+    total = len(d) * 1000
+    for k, v in d.items():
+        total += k * 10 + v
+    return total
+
+
+def pairs_with_a_stop(x: Tensor) -> Dict[int, Tuple[int, float]]:
+    d: Dict[int, Tuple[int, float]] = {}
+    i = 0
+    while i < x.numel():
+        v = int(x[i])
+        d[v] = (i, v * 0.5)
+        i += 1
+        if len(d) >= 2:
+            d[v] = (i, -1.0)
+            return d
+    return d
+
+
+@program(NUMBERS, N)
+def returned_table_of_pairs(x: Tensor):
+    total = 0.0
+    for k, v in pairs_with_a_stop(x).items():
+        total += k * 10 + v[0] + v[1]
+    return total
+
+
+@program(NUMBERS, N)
+def returned_table_of_an_inner_loop(x: Tensor):
+    total = 0
+    for j in range(x.numel()):
+        found = table_with_a_stop(x[j:], j)
+        total = total * 3 + len(found) + found.get(int(x[j]), 50)
+    return total
