@@ -132,9 +132,12 @@ bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, cons
 
 // An output that may be None has no dtype or shape before the first run that gives it a value.
 OutputVerification& Judge::output_of(const Pair& pair) {
-  const auto found = std::ranges::find(made_.outputs, pair.name, &OutputVerification::name);
-  if (found == made_.outputs.end()) made_.outputs.emplace_back().name = pair.name;
-  OutputVerification& output = found == made_.outputs.end() ? made_.outputs.back() : *found;
+  auto place = std::ranges::find(made_.outputs, pair.name, &OutputVerification::name);
+  if (place == made_.outputs.end()) {
+    place = made_.outputs.emplace(place);
+    place->name = pair.name;
+  }
+  OutputVerification& output = *place;
   if (pair.none || !output.dtype.empty()) return output;
   output.dtype = ir::name(pair.expected.dtype);
   output.shape = pair.expected.sizes;
