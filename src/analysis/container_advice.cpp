@@ -156,10 +156,7 @@ const conversion::Outcome* first_of_group(const std::vector<const conversion::Ou
 
 bool fails_for_every_input(const conversion::Outcome& outcome) { return why(marked_container(outcome)) == Unfollowed::of_names; }
 
-bool fails_for_keys(const conversion::Outcome& outcome) {
-  const Unfollowed reason = why(marked_container(outcome));
-  return reason == Unfollowed::of_keys || reason == Unfollowed::of_return;
-}
+bool fails_for_keys(const conversion::Outcome& outcome) { return why(marked_container(outcome)) == Unfollowed::of_keys; }
 
 namespace {
 
@@ -217,10 +214,6 @@ std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outco
     return ContainerAdvice{
         .reason = "only the running model knows which other names or lists also hold " + named(*made) + ", which is changed",
         .hint = "make a new one with the changed values instead of changing it"};
-  if (reason == Unfollowed::of_return && ir::is(type, TypeKind::dict))
-    return ContainerAdvice{
-        .reason = "the model returns " + named(*made) + ", whose keys only the running model knows, and ONNX has no dictionaries",
-        .hint = "return its keys and its values: list(d.keys()), list(d.values())"};
   return std::nullopt;
 }
 

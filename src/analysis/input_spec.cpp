@@ -168,8 +168,8 @@ void add_options(std::vector<std::string>& options, const std::string& name, con
   else if (read && !read->empty())
     members = *read;
   for (std::size_t i = 0; i < members.size(); ++i)
-    add_options(options, ir::member_name(name, members[i]), ir::is(held, ir::TypeKind::tuple) ? held->elements[i] : held->elements.back(),
-                spec, std::nullopt);
+    add_options(options, ir::member_name(name, members[i]),
+                ir::is(held, ir::TypeKind::tuple) ? held->elements[i] : held->elements.back(), spec, std::nullopt);
 }
 
 // An option that describes a tuple, list or dictionary as one tensor.

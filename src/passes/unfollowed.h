@@ -14,7 +14,6 @@ enum class Unfollowed : std::int64_t {
   of_items,   // only the running model knows how many items there are, and there are no lists for what an item is made of
   of_keys,    // only the running model knows a key, and not all keys are numbers
   of_names,   // only the running model knows whether a write reaches what another name or list holds
-  of_return,  // only the running model knows its keys, and the model returns it
   of_holder,  // what holds it stays
 };
 
