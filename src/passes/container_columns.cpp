@@ -358,8 +358,8 @@ bool ContainerWalk::add_columns(ir::Node* node, CellId a, CellId b) {
   return true;
 }
 
-// As an output of the model: the columns in the structure of an item.
-// A list of records comes out as lists of their parts, a dictionary with computed keys as a list of keys and one of values.
+// Returns the form of an output: a list of records comes out as lists of their parts, a dictionary with computed keys as a list
+// of keys and one of values.
 ir::Value* ContainerWalk::spread_out(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
   if (!cell.is_table() && !has_names(*cell.layout)) leave(origin.sites);
   std::span<ir::Value* const> columns = cell.columns;
