@@ -16,6 +16,16 @@
 
 namespace compatcheck::passes {
 
+// The part of a value that a loop carries: nothing, the value, parts of it, its contents, or its number among some constants.
+struct ContainerWalk::Plan {
+  enum class Kind : std::uint8_t { nothing, value, parts, contents, option, choice };
+  Kind kind = Kind::nothing;
+  ir::TypeRef type{};         // type of a value, and of what may be absent when the loop begins
+  std::vector<Plan> parts{};  // an Optional has one, for what it is if it isn't None
+  std::shared_ptr<CellPlan> contents{};
+  std::vector<Abstract> options{};  // the options of a choice
+};
+
 struct ContainerWalk::CellPlan {
   bool whole = false;  // a list is carried as one value, or as its columns
   std::optional<Layout> layout{};
@@ -28,16 +38,6 @@ struct ContainerWalk::CellPlan {
   std::vector<bool> may_miss{};
   bool unordered = false, unordered_at_first = false;  // after any trip; after the first trip
   std::vector<bool> there_at_end{};                    // per key: whether every trip ends with it present
-};
-
-// The part of a value that a loop carries: nothing, the value, parts of it, its contents, or its number among some constants.
-struct ContainerWalk::Plan {
-  enum class Kind : std::uint8_t { nothing, value, parts, contents, option, choice };
-  Kind kind = Kind::nothing;
-  ir::TypeRef type{};         // type of a value, and of what may be absent when the loop begins
-  std::vector<Plan> parts{};  // an Optional has one, for what it is if it isn't None
-  std::shared_ptr<CellPlan> contents{};
-  std::vector<Abstract> options{};  // the options of a choice
 };
 
 struct ContainerWalk::LoopPlan {
