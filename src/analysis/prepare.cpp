@@ -16,6 +16,7 @@
 #include "inference/infer.h"
 #include "ir/value_name.h"
 #include "passes/normalize.h"
+#include "passes/pad_sequences.h"
 #include "passes/passes.h"
 #include "passes/stack_in_loops.h"
 #include "passes/write_causes.h"
@@ -77,12 +78,16 @@ class Preparation {
       if (assumption.open_rank) prepared_.open_ranks.push_back(assumption.leaf.name);
   }
 
-  // The last change: nothing is folded after it.
-  void stack_in_loops() {
+  // The last changes: nothing is folded after them.
+  void write_loops() {
+    const auto report = [&](std::size_t count, const char* before, const char* one, const char* many) {
+      if (count > 0) prepared_.steps.push_back(before + std::to_string(count) + (count == 1 ? one : many));
+    };
+    const std::size_t padded = passes::expand_pad_sequence(prepared_.graph, model_.schemas, watch_);
+    report(padded, "wrote as loops ", " pad_sequence of a list of unknown length", " pad_sequences of lists of unknown length");
     const std::size_t stacked = passes::stack_in_loops(prepared_.graph, model_.schemas, watch_);
-    if (stacked == 0) return;
-    prepared_.steps.push_back("stacked in loops what " + std::to_string(stacked) + (stacked == 1 ? " list" : " lists") +
-                              " would hold");
+    report(stacked, "stacked in loops what ", " list would hold", " lists would hold");
+    if (padded + stacked == 0) return;
     facts_.reset();
     state();
   }
@@ -263,7 +268,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.fold();
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
-  if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.stack_in_loops();
+  if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.write_loops();
   Prepared prepared = preparation.take();
   prepared.values = std::move(given.values);
   prepared.constants = given.left_out;

@@ -1,5 +1,6 @@
 // Joining tensors: along a dimension, along a new one, on a diagonal, and broadcast against each other.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "handlers/families.h"
@@ -186,27 +187,48 @@ void chunk_cat(Emission& e) {
   e.give(e.build.concat(values, e.output_rank() - 1));
 }
 
+// Sequences whose sizes only the running model knows: what each one lacks of the longest is joined to it.
+Values padded_when_run(Emission& e, Values values, bool left) {
+  Values lengths;
+  for (const Value& value : values) lengths.push_back(size_at(e, value, 0));
+  const Value longest = e.node("ReduceMax", {e.build.concat(lengths, 0)}, {{"axes", Ints{0}}, {"keepdims", 1}});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Value others = e.build.slice(sizes_of(e, values[i]), {1}, {std::numeric_limits<std::int64_t>::max()}, {0});
+    const Value missing = joined(e, {difference(e, longest, lengths[i]), others});
+    const Value fill = filled(e, missing, e.number_value("padding_value", values[i].dtype));
+    values[i] = e.build.concat(left ? Values{fill, values[i]} : Values{values[i], fill}, 0);
+  }
+  return values;
+}
+
 void pad_sequence(Emission& e) {
   const auto facts = e.call.list("sequences");
   if (!facts) throw Refusal{"how many sequences are padded is known only when the model runs"};
   Values values = e.tensors("sequences");
+  for (Value& value : values) value = e.cast(value, e.output_dtype());
   std::vector<Ints> sizes;
   std::int64_t longest = 0;
   for (const symbolic::Fact* fact : *facts) {
     const auto* tensor = fact->tensor();
     const auto numbers = tensor && tensor->shape ? numbers_of(*tensor->shape) : std::nullopt;
-    if (!numbers) e.want("sequences", "a size");
+    if (!numbers) break;
     sizes.push_back(*numbers);
     longest = std::max(longest, numbers->at(0));
   }
   const bool batch_first = e.boolean("batch_first"), left = e.call.has("padding_side") && e.string("padding_side") == "left";
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Ints before(sizes[i].size(), 0), after = before;
-    (left ? before : after)[0] = longest - sizes[i][0];
-    const Value value = e.cast(values[i], e.output_dtype()), fill = e.number_value("padding_value", value.dtype);
-    const Shape shape(sizes[i].begin(), sizes[i].end());
-    values[i] = e.build.unsqueeze(padded(e, value, &shape, before, after, fill), {batch_first ? 0 : 1});
+  if (sizes.size() < values.size()) {
+    if (!e.at_least(9)) e.want("sequences", "a size");
+    values = padded_when_run(e, std::move(values), left);
+  } else {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Ints before(sizes[i].size(), 0), after = before;
+      (left ? before : after)[0] = longest - sizes[i][0];
+      const Shape shape(sizes[i].begin(), sizes[i].end());
+      const Value fill = e.number_value("padding_value", values[i].dtype);
+      values[i] = padded(e, values[i], &shape, before, after, fill);
+    }
   }
+  for (Value& value : values) value = e.build.unsqueeze(value, {batch_first ? 0 : 1});
   e.give(e.build.concat(values, batch_first ? 0 : 1));
 }
 

@@ -471,6 +471,32 @@ def user_histogram_dict(x: Tensor):
 
 
 @program([(r(n, 3), r(m, 3)) for n, m in ((3, 2), (1, 4), (2, 1))], N3, "f32:m,3")
+def user_pad_sequence_of_open_sizes(x: Tensor, y: Tensor):
+    seqs = [x, y, x[:1]]
+    return (
+        torch.nn.utils.rnn.pad_sequence(seqs, batch_first=True, padding_value=0.5),
+        torch.nn.utils.rnn.pad_sequence(seqs),
+        torch.nn.utils.rnn.pad_sequence([(x[:, 0] * 9).long(), (y[:, 1] * 9).long()], True, -1.0, "left"),
+    )
+
+
+@program([(r(n, 3),) for n in (3, 1, 6)], N3)
+def user_pad_sequence_of_a_grown_list(x: Tensor):
+    seqs: List[Tensor] = []
+    for i in range(x.size(0)):
+        if i % 3 != 1:
+            seqs.append(x[: i + 1])
+    whole = [(s * 5).long() for s in seqs]
+    vectors = [s[:, 0] for s in seqs]
+    return (
+        torch.nn.utils.rnn.pad_sequence(seqs, batch_first=True, padding_value=-1.5),
+        torch.nn.utils.rnn.pad_sequence(whole, False, 7.0),
+        torch.nn.utils.rnn.pad_sequence(vectors, True, 0.0, "left"),
+        len(seqs),
+    )
+
+
+@program([(r(n, 3), r(m, 3)) for n, m in ((3, 2), (1, 4), (2, 1))], N3, "f32:m,3")
 def user_pad_sequences(x: Tensor, y: Tensor):
     seqs = [x, y, x[:1]]
     lengths = [s.size(0) for s in seqs]
