@@ -68,7 +68,7 @@ void deform_conv2d(Emission& e) {
 
 void register_vision(Registry& registry) {
   registry.handler("torchvision::nms", nms);
-  registry.handler("torchvision::roi_align", roi_align);
+  registry.handler("torchvision::roi_align", roi_align, {"scaled"});
   registry.handler("torchvision::roi_pool", roi_pool);
   registry.handler("torchvision::deform_conv2d", deform_conv2d);
 }
