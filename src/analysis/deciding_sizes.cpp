@@ -225,8 +225,8 @@ std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vec
   asked.inputs = inputs;
   asked.dims.clear();
   try {
-    const Prepared prepared = prepare(model_, asked, watch_);
-    const conversion::Context context = context_of(model_, prepared, watch_, asked.export_type);
+    const Prepared prepared = prepare(model_, asked, watch_of_tries_);
+    const conversion::Context context = context_of(model_, prepared, watch_of_tries_, asked.export_type);
     conversion::Assessor assessor(prepared.graph, context);
     for (const int opset : opsets_) {
       const conversion::Assessment assessment = assessor.assess(opset);
@@ -359,7 +359,7 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
   CheckOptions asked = options_;
   asked.dims.clear();  // the names may be numbers in this try
   try {
-    for (const AssumedInput& assumed : prepare(model_, asked, watch_, members).assumed)
+    for (const AssumedInput& assumed : prepare(model_, asked, watch_of_tries_, members).assumed)
       if (std::ranges::find(members, assumed.tensor.name) != members.end() && !assumed.option.empty())
         options.push_back(assumed.option);
   } catch (const ModelError&) {  // without the list the graph may exceed a limit

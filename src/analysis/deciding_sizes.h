@@ -29,6 +29,7 @@ class DecidingSizes {
         prepared_(prepared),
         opsets_(opsets),
         watch_(watch),
+        watch_of_tries_(watch.within(most_steps_of_tries)),
         given_(options.inputs, model.graph, model.defaults) {}
 
   // A call that fails for named sizes and converts for numbers needs input, whether the names were assumed or given by the user.
@@ -82,7 +83,10 @@ class DecidingSizes {
   const CheckOptions& options_;
   const Prepared& prepared_;
   std::span<const int> opsets_;
+  // Numbers may make a graph of any size of loops, whose tries may be given up: usual models need less than a million steps.
+  static constexpr std::uint64_t most_steps_of_tries = 4'000'000;
   const ir::Watch& watch_;
+  ir::Watch watch_of_tries_;
   NamedSizes given_;
   bool given_settled_ = false;                                    // nothing fails with numbers instead of these names
   std::vector<const Try*> tries_;                                 // tries for the current assessment

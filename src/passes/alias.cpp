@@ -12,6 +12,7 @@ namespace compatcheck::passes {
 namespace {
 
 constexpr std::size_t most_entries = 2'000'000;  // in all sets; a model whose values share memory has a few per node
+constexpr std::size_t locations_in_a_step = 32;  // of the watch: going through as many takes as long as any other step
 
 // A list of tensors is written as a list (append), or tensor by tensor (_foreach_add_).
 bool writes_items(const ir::Node& node, std::size_t operand) {
@@ -95,6 +96,7 @@ void Aliases::observe() {
   std::vector<std::optional<bool>> written(closed_.size());  // per entry of `closed_`: whether anything reachable is written
   for (ir::Value* value : values_) {
     const auto found = reach(value, made);
+    watch_.step(found.size() / locations_in_a_step);
     for (LocationId id : found) observers_[id].push_back(value);
     const auto any_written = [&] {
       return std::any_of(found.begin(), found.end(), [&](LocationId id) { return !writers_of_[id].empty(); });
@@ -175,6 +177,7 @@ std::size_t Aliases::close(const std::vector<LocationId>& members) {
   std::sort(below.begin(), below.end());
   below.erase(std::unique(below.begin(), below.end()), below.end());
   for (const std::uint32_t other : below) all.insert(all.end(), closed_[other].begin(), closed_[other].end());
+  watch_.step(all.size() / locations_in_a_step);
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   closed_.push_back(std::move(all));
@@ -225,6 +228,7 @@ Aliases::Set& Aliases::set_of(const ir::Value* value) {
 }
 
 void Aliases::merge(Set& to, const Set& from) {
+  watch_.step(from.size() / locations_in_a_step);
   if (&to == &from || entries_ > most_entries || std::includes(to.begin(), to.end(), from.begin(), from.end())) return;
   Set both;
   both.reserve(to.size() + from.size());

@@ -61,6 +61,7 @@ class WritePlan {
   void block(Family family, const std::string& why, const ir::Node* cause = nullptr) {
     if (family) blocked_.emplace(family, Obstacle{why, cause});
   }
+  bool is_settled(Family family) const { return !family || blocked_.contains(family); }
   std::string own_obstacle(const ir::Node& write) const;
   std::string obstacle_of_target(const ir::Node& write, const ir::Value* target) const;
   std::string container_obstacle(const ir::Value* target) const;
