@@ -274,7 +274,7 @@ struct ContainerWalk::Join {
       if (!lists[way] || (!lists[way]->whole && lists[way]->items.empty())) continue;
       const Cell list = *lists[way];
       auto of_way = at_end_of(way, [&] { return walk.layout_of_items(list, type); });
-      if (!of_way || (layout && !walk.widen(*layout, *of_way))) return false;
+      if (!of_way || (layout && !layout->widen(*of_way))) return false;
       if (!layout) layout = std::move(of_way);
     }
     if (!layout) return false;
@@ -296,7 +296,7 @@ struct ContainerWalk::Join {
         return true;
       });
     cell.whole = true;
-    const std::size_t count = column_types(*layout).size();
+    const std::size_t count = layout->columns().size();
     for (std::size_t i = 0; i < count; ++i)
       cell.columns.push_back(output({a ? columns[0][i] : nullptr, b ? columns[1][i] : nullptr}));
     cell.layout = std::make_shared<const Layout>(*std::move(layout));

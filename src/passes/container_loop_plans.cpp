@@ -319,14 +319,14 @@ std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cel
   auto joint = walk_.layout_of_items(end, type);
   walk_.heap_.close();
   if (!layout || (!joint && !end.whole && end.items.empty())) return layout ? layout : joint;
-  if (joint && end.layout) return walk_.widened(*layout, *joint);
-  return joint && walk_.widen(*layout, *joint) ? layout : std::nullopt;
+  if (joint && end.layout) return layout->widened(*joint);
+  return joint && layout->widen(*joint) ? layout : std::nullopt;
 }
 
 bool ContainerWalk::Loop::widen_layout(CellPlan& plan, const Layout& layout) {
-  if (plan.layout && ContainerWalk::keeps_codes(layout, *plan.layout)) return false;
+  if (plan.layout && layout.keeps_codes(*plan.layout)) return false;
   if (!plan.layout) plan = {.whole = true, .layout = layout};
-  const auto wide = walk_.widened(*plan.layout, layout);
+  const auto wide = plan.layout->widened(layout);
   if (!wide) throw TooMuchWork{};
   plan.layout = *wide;
   return true;

@@ -140,7 +140,7 @@ Cell ContainerWalk::Loop::fresh(const CellPlan& plan, const ir::TypeRef& type, i
   Cell cell{.kind = plan.kind, .whole = plan.whole, .keys = plan.keys};
   if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
   if (plan.layout) {
-    std::vector<ir::Value*> columns(column_types(*plan.layout).size());
+    std::vector<ir::Value*> columns(plan.layout->columns().size());
     if (place) columns = walk_.columns_of({}, {}, *plan.layout, place);
     return carried_columns(plan, columns, carry);
   }
@@ -206,9 +206,9 @@ ir::Value* ContainerWalk::Loop::presence_in(const Cell& dict, const Abstract* it
 }
 
 Cell ContainerWalk::Loop::carried_columns(const CellPlan& plan, const std::vector<ir::Value*>& before, const Carry& carry) {
-  const std::vector<ir::TypeRef> types = column_types(*plan.layout);
+  const std::vector<Column> form = plan.layout->columns();
   Cell cell{.whole = true, .layout = std::make_shared<const Layout>(*plan.layout)};
-  for (std::size_t i = 0; i < types.size(); ++i) cell.columns.push_back(carry(before[i], types[i]));
+  for (std::size_t i = 0; i < form.size(); ++i) cell.columns.push_back(carry(before[i], form[i].type));
   return cell;
 }
 
@@ -229,7 +229,7 @@ Cell ContainerWalk::Loop::instance(const CellPlan& plan, const Abstract& of_cell
     return {.kind = Cell::Kind::dict, .whole = true, .items = std::move(lists)};
   }
   if (plan.layout) {
-    std::vector<ir::Value*> columns(column_types(*plan.layout).size());
+    std::vector<ir::Value*> columns(plan.layout->columns().size());
     if (place) columns = walk_.columns_of(cell, origin.sites, *plan.layout, place);
     return carried_columns(plan, columns, carry);
   }

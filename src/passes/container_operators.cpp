@@ -245,7 +245,7 @@ void ContainerWalk::tensor(ir::Node* node) {
 void ContainerWalk::to_list(ir::Node* node) {
   const auto* rank = node->inputs().size() == 3 ? known<std::int64_t>(node->input(1)) : nullptr;
   const ir::TypeRef type = node->output()->type();
-  const auto layout = ir::is(type, ir::TypeKind::list) ? layout_of_type(type->elements[0]) : std::nullopt;
+  const auto layout = ir::is(type, ir::TypeKind::list) ? Layout::of_type(type->elements[0]) : std::nullopt;
   if (!rank || *rank != 2 || !layout || layout->kind != Layout::Kind::numbers || is_left_out(node->output()))
     return visit_other(node);
   put_operands(node);

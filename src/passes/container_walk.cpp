@@ -437,21 +437,6 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
   return made;
 }
 
-// Only an output of the graph may be a value that is None in some runs.
-ir::Value* ContainerWalk::option(const Abstract& abstract, ir::Node* place) {
-  if (!gives_outputs_) leave(abstract);
-  ir::Value* inner = leaf(*content(abstract), place);
-  const ir::TypeRef type = ir::optional_of(inner->type());
-  return node_before(place, "prim::OptionalConstruct", std::array{abstract.present, inner}, {&type, 1})->output();
-}
-
-// None, the value or the node itself, by what is known of the flag.
-void ContainerWalk::optional_construct(ir::Node* node) {
-  const bool* present = known<bool>(node->input(0));
-  if (!present) return put_operands(node);
-  give(node, *present ? look(node->input(1)) : Abstract::of(constant_before(node, {})));
-}
-
 ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::Node* place) {
   if ((cell.layout || cell.is_table()) && gives_outputs_) return spread_out(cell, origin, place);
   if (cell.layout || cell.is_table()) leave(origin.sites);

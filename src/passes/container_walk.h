@@ -22,6 +22,7 @@
 #include "ir/program.h"
 #include "ir/watch.h"
 #include "passes/budget.h"
+#include "passes/container_layouts.h"
 #include "passes/heap.h"
 #include "passes/unfollowed.h"
 #include "schema/schema.h"
@@ -100,7 +101,6 @@ class ContainerWalk {
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
-  ir::Value* option(const Abstract& abstract, ir::Node* place);
   [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
   Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
   [[noreturn]] void leave(std::set<Site> sites, Unfollowed why = Unfollowed::unknown) const;
@@ -134,7 +134,6 @@ class ContainerWalk {
   // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
-  void optional_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
   bool has_value(const Abstract& abstract);
   bool put_members(ir::Node* node);
@@ -192,14 +191,6 @@ class ContainerWalk {
   ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
   // ---- container_columns.cpp
-  struct Placement {
-    CellId list;
-    ir::Value* index;
-    std::uint64_t version;  // the list's
-    Abstract item;
-    const ir::Block* block;  // the block in which this holds
-  };
-  using Placements = std::unordered_map<CellId, std::shared_ptr<const Placement>>;
   // Objects may hold themselves.
   class Nesting {
    public:
@@ -212,18 +203,9 @@ class ContainerWalk {
    private:
     std::size_t& depth_;
   };
-  struct ChangedColumn {
-    ir::Value* list = nullptr;
-    ir::Value* taken = nullptr;  // the item that pop returns
-  };
   std::optional<Layout> layout_of(const Abstract& item);
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
   std::optional<Layout> layout_of_list(const Cell& list, const ir::TypeRef& type);
-  static std::optional<Layout> layout_of_table(const ir::TypeRef& dict);
-  static std::optional<Layout> layout_of_type(const ir::TypeRef& type);
-  bool widen(Layout& layout, const Layout& other);
-  std::optional<Layout> widened(const Layout& layout, const Layout& other);
-  static bool keeps_codes(const Layout& narrow, const Layout& wide);
   std::optional<Layout> layout_of_items(const Cell& list, const ir::TypeRef& type);
   std::optional<Layout> joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type);
   void add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves);
@@ -236,18 +218,7 @@ class ContainerWalk {
   std::vector<ir::Value*> columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout, ir::Node* place);
   bool keep_in_columns(CellId id, ir::Node* place);
   void set_columns(CellId id, Layout layout, std::vector<ir::Value*> columns);
-  ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
-  void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
-  std::set<Identity> elements_of(CellId list);
-  bool repeats(CellId list);
-  void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
-  void hold_items_of(CellId from, CellId list);
-  void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
-  Placements standing(const Placements& before) const;
-  static Placements in_both(const Placements& one, const Placements& other);
-  void settle_placements();
-  void reach_lists(CellId id, const ir::Node* writer);
-  void write_back(ir::Node* place);
+
   // ---- container_ragged.cpp
   ir::Value* part_of_list(ir::Value* list, ir::Value* start, ir::Value* end, ir::Node* place);
   std::array<ir::Value*, 2> range_at(ir::Value* lengths, ir::Value* index, ir::Node* place);
@@ -259,7 +230,40 @@ class ContainerWalk {
                                             const std::vector<ir::Value*>& leaves, ir::Node* place);
   std::vector<ir::Value*> columns_of_items(const std::vector<Abstract>& items, const Layout& layout, ir::Node* place);
 
+  // ---- container_placements.cpp
+  struct Placement {
+    CellId list;
+    ir::Value* index;
+    std::uint64_t version;  // the list's
+    Abstract item;
+    const ir::Block* block;  // the block in which this holds
+  };
+  using Placements = std::unordered_map<CellId, std::shared_ptr<const Placement>>;
+  void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
+  std::set<Identity> elements_of(CellId list);
+  bool repeats(CellId list);
+  void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
+  void hold_items_of(CellId from, CellId list);
+  void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
+  Placements standing(const Placements& before) const;
+  static Placements in_both(const Placements& one, const Placements& other);
+  void settle_placements();
+  void reach_lists(CellId id, const ir::Node* writer);
+  void write_back(ir::Node* place);
+
+  // ---- container_column_operators.cpp
+  struct ChangedColumn {
+    ir::Value* list = nullptr;
+    ir::Value* taken = nullptr;  // the item that pop returns
+  };
+  struct ChangedColumns {
+    std::vector<ir::Value*> columns{};
+    std::vector<ir::Value*> taken{};
+  };
+  ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
   ChangedColumn changed_column(ir::Node* place, const std::string& op, const std::vector<ir::Value*>& inputs);
+  ChangedColumns changed_columns(ir::Node* node, const Layout& layout, const std::vector<ir::Value*>& columns,
+                                 const std::vector<ir::Value*>& leaves);
   bool write_columns(ir::Node* node, CellId id);
   std::vector<ir::Value*> in_order(const std::vector<ir::Value*>& columns, ir::Value* order, ir::Node* place);
   std::optional<std::vector<ir::Value*>> sorted_columns(const Cell& list, bool backwards, ir::Node* place);
@@ -267,12 +271,16 @@ class ContainerWalk {
   void give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns, const std::vector<CellId>& from);
   bool read_columns(ir::Node* node, CellId id);
   bool add_columns(ir::Node* node, CellId a, CellId b);
+
+  // ---- container_outputs.cpp
+  ir::Value* option(const Abstract& abstract, ir::Node* place);
+  void optional_construct(ir::Node* node);
   ir::Value* spread_out(const Cell& cell, const CellOrigin& origin, ir::Node* place);
   ir::Value* spread_table(const Cell& table, ir::Node* place);
+  ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
   std::optional<std::size_t> known_rows(const Abstract& structure);
   Abstract row_of(const Abstract& structure, const ir::TypeRef& type, std::size_t row, ir::Node* place);
   void columns_construct(ir::Node* node);
-  ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
 
   // ---- container_choices.cpp
   ir::Value* code_in(const Abstract& choice, std::vector<Abstract>& options, ir::Node* place);
@@ -391,12 +399,7 @@ inline constexpr std::string_view holder_of_distinct_lists = "compatcheck.kept";
 bool is_plain_element(const ir::TypeRef& type);
 // Whether an item at a place that isn't known can be read from the list as one value, and written to it.
 bool has_whole_items(const ir::TypeRef& list);
-// Whether ONNX has no list of such items: neither numbers nor tensors.
-bool needs_columns(const ir::TypeRef& list);
-std::vector<ir::TypeRef> column_types(const Layout& layout);
-bool has_lists(const Layout& layout);            // lists of tensors or tuples, in lists
-inline constexpr std::size_t most_options = 16;  // most options of a choice
-inline constexpr std::size_t most_ways = 16;     // most ways that one access may go
+inline constexpr std::size_t most_ways = 16;  // most ways that one access may go
 bool has_cells(const Abstract& abstract);
 bool is_settled(const Abstract& abstract);        // None, or known not to be
 bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
