@@ -155,9 +155,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
   };
   if (count == 1) {
     take_option(node, 0);
-    ++changes_;
-    next_ = node;
-    return;
+    return visit_next(node);
   }
   const std::vector<ir::TypeRef> types = output_types(*node);
   ir::Node* place = node;  // insertion point of the next If: before the node, then in the last If's other branch
@@ -183,10 +181,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
     }
     place = others->return_node();
   }
-  for (std::size_t i = 0; i < types.size(); ++i) node->output(i)->replace_all_uses_with(first->output(i));
-  node->erase();
-  ++changes_;
-  next_ = first;
+  visit_instead(node, first);
 }
 
 }  // namespace compatcheck::passes

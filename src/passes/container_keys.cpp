@@ -44,8 +44,7 @@ void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
   raise_before(end, exception_, "KeyError", {}, *node);
   settle_keys(holds, true);
   note_answer(holds, true, node->owner());
-  ++changes_;
-  next_ = node;
+  visit_next(node);
 }
 
 void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present) {
@@ -196,10 +195,7 @@ void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
   labels_[branch] = labels_[item->producer()] = site_of(node);
   there->add_output(item);
   missing->add_output(node->inputs().size() == 3 ? node->input(2) : constant_before(missing->return_node(), {}));
-  node->output()->replace_all_uses_with(branch->output());
-  node->erase();
-  ++changes_;
-  next_ = branch;
+  visit_instead(node, branch);
 }
 
 // d[key] = x of a key that is there.

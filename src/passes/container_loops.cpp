@@ -236,8 +236,7 @@ bool ContainerWalk::unroll_here(ir::Node* node) {
   ir::Block* const block = node->owner();
   const auto label = [&](const ir::Node* first) { label_copy(first, node, labels); };
   if (stacks_anything(*node) || !unroll_loop(node, budget_, label)) return false;
-  next_ = before ? before->next() : block->first();
-  ++changes_;
+  visit_next(before ? before->next() : block->first());
   return true;
 }
 

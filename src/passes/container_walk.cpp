@@ -585,6 +585,18 @@ void ContainerWalk::give(ir::Node* node, Abstract result) {
   node->erase();
 }
 
+void ContainerWalk::visit_next(ir::Node* node) {
+  ++changes_;
+  next_ = node;
+}
+
+void ContainerWalk::visit_instead(ir::Node* node, ir::Node* first, std::span<ir::Value* const> results) {
+  for (std::size_t i = 0; i < std::min(results.size(), node->outputs().size()); ++i)
+    node->output(i)->replace_all_uses_with(results[i]);
+  node->erase();
+  visit_next(first);
+}
+
 void ContainerWalk::drop(ir::Node* node) { dropped_.push_back(node); }
 
 }  // namespace compatcheck::passes

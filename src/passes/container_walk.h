@@ -126,6 +126,10 @@ class ContainerWalk {
   void put_operands_from(ir::Node* node, std::size_t first);
   void give(ir::Node* node, Abstract result);
   void drop(ir::Node* node);  // erases the node at the end of the walk
+  void visit_next(ir::Node* node);
+  // Nodes before `node` stand in its place, of which `first` is the first one, and `results` for its outputs.
+  void visit_instead(ir::Node* node, ir::Node* first, std::span<ir::Value* const> results);
+  void visit_instead(ir::Node* node, ir::Node* made) { visit_instead(node, made, made->outputs()); }
   ir::Value* stand_in(ir::Value* value, ir::Node* place);
   void stand_for(ir::Value* value, Abstract abstract, ir::Node* place);
   ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // replaces this operand only
@@ -326,6 +330,8 @@ class ContainerWalk {
   Cell table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place);
   void read_table(ir::Node* node, CellId dict);
   void write_table(ir::Node* node, CellId dict);
+  void set_in_table(ir::Node* node, CellId dict);
+  void take_from_table(ir::Node* node, CellId dict);
   void view_table(ir::Node* node, CellId dict);
   ir::Value* name_of(CellId list, ir::Node* place);
   ir::Node* labelled(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types,
