@@ -238,7 +238,7 @@ class Following {
         if (!changes) continue;
         mark_unfollowed();
         return *changes == 0 ? 0 : walk_itself(lost);
-      } catch (const TooMuchWork&) {
+      } catch (const NotFollowed&) {
         budget_.follows = false;
         return 0;
       }
@@ -275,12 +275,13 @@ class Following {
     Budget budget = of_one_walk();
     const std::size_t listed = budget.listed;
     ContainerWalk walk(graph_, options(budget));
+    bool ends = false;
     try {
       walk.run();
-    } catch (const TooMuchWork&) {
-      throw InternalError("following containers: the graph asks for more work than its copy did");
+    } catch (const NotFollowed&) {
+      ends = true;
     }
-    if (walk.has_failed()) throw InternalError("following containers: the graph isn't walked as its copy was");
+    if (ends || walk.has_failed()) throw InternalError("following containers: the graph isn't walked as its copy was");
     walk.finish();
     budget_.unrolled = budget.unrolled;
     budget_.listed -= listed - budget.listed;
@@ -306,7 +307,7 @@ class Following {
       const std::size_t before = unfollowed_.size();
       const std::set<Site> failed = walk.failed_with_contents();
       unfollowed_.insert(failed.begin(), failed.end());
-      if (!leave_attributes(failed) && unfollowed_.size() == before) throw TooMuchWork{};
+      if (!leave_attributes(failed) && unfollowed_.size() == before) throw NothingToLeaveOut{};
       return std::nullopt;
     }
     const std::size_t changes = walk.changes();

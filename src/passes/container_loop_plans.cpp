@@ -327,7 +327,7 @@ bool ContainerWalk::Loop::widen_layout(CellPlan& plan, const Layout& layout) {
   if (plan.layout && layout.keeps_codes(*plan.layout)) return false;
   if (!plan.layout) plan = {.whole = true, .layout = layout};
   const auto wide = plan.layout->widened(layout);
-  if (!wide) throw TooMuchWork{};
+  if (!wide) throw NothingToLeaveOut{};
   plan.layout = *wide;
   return true;
 }

@@ -37,7 +37,7 @@ void ContainerWalk::Loop::run() {
     walk_.writes_under_names_ = walk_.writes_under_names_ || elsewhere;
   }
   Ends ends = walk_body(node_);
-  if (widen(ends)) throw TooMuchWork{};
+  if (widen(ends)) throw NothingToLeaveOut{};
   if (later_trips) later_trips->erase();
   finish(ends);
 }
@@ -224,7 +224,7 @@ void ContainerWalk::Loop::collect(CellPlan& plan, const Cell& end, const CellOri
 void ContainerWalk::loop(ir::Node* node) {
   for (std::size_t i = 0; i < 2; ++i) {  // the number of trips and the first condition
     const auto at = known_.find(node->input(i));
-    if (at != known_.end() && at->second.followed()) throw TooMuchWork{};
+    if (at != known_.end() && at->second.followed()) throw NothingToLeaveOut{};
   }
   if (!unroll_here(node)) Loop(*this, node).run();
 }

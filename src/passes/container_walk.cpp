@@ -205,7 +205,7 @@ Site ContainerWalk::site_of(const ir::Value* value) const {
 
 void ContainerWalk::leave(std::set<Site> sites, Unfollowed why) const {
   sites.erase(0);
-  if (sites.empty()) throw TooMuchWork{};
+  if (sites.empty()) throw NothingToLeaveOut{};
   throw LeftOut{.sites = std::move(sites), .why = why};
 }
 
@@ -519,7 +519,7 @@ void ContainerWalk::visit(ir::Node* node) {
 // An operator that only reads containers, if it has any.
 void ContainerWalk::visit_other(ir::Node* node) {
   if (evaluate_known(node)) return;
-  if (!node->blocks().empty()) throw TooMuchWork{};
+  if (!node->blocks().empty()) throw NothingToLeaveOut{};
   const auto written = written_operands(*node);
   for (const std::size_t i : written)
     if (const auto at = known_.find(node->input(i)); at != known_.end() && has_cells(at->second)) leave(at->second);

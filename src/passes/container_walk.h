@@ -38,7 +38,11 @@ struct LeftOut {
   Unfollowed why = Unfollowed::unknown;
   std::int64_t place = 0;  // of the mark; 0: a new one
 };
-struct TooMuchWork {};
+
+// The walk ends, and all containers of the graph stay as they are.
+struct NotFollowed {};
+struct TooMuchWork : NotFollowed {};        // a bound is reached: of steps, of rounds of a loop, or of keys
+struct NothingToLeaveOut : NotFollowed {};  // something can't be followed, and no container is known without which it could
 
 // The use of an attribute in one call.
 struct AttributeCourse {
