@@ -37,8 +37,6 @@ struct ContainerWalk::Join {
   ir::Value* opposite = nullptr;                         // negation of the condition
   std::set<const ir::Value*> given{};                    // outputs that the If had before and that are used again
   std::deque<HeapChanges> retired{};
-  std::set<Identity> held{};  // identities that the last merged list in columns holds
-  bool held_again = false;    // whether one of them is held twice
 
   // Returns the items of lists that stand at one place after both blocks.
   Placements walk_blocks() {
@@ -201,12 +199,16 @@ struct ContainerWalk::Join {
     const CellOrigin origin = walk.heap_.origin(a ? *a : *b);
     std::set<Site> sites = origin.sites;
     if (b) sites.insert(walk.heap_.origin(*b).sites.begin(), walk.heap_.origin(*b).sites.end());
-    Cell cell = merge_states(a ? &state(0, *a) : nullptr, b ? &state(1, *b) : nullptr, origin.type, sites);
+    const std::array<const Cell*, ways> states{a ? &state(0, *a) : nullptr, b ? &state(1, *b) : nullptr};
+    Cell cell = merge_states(states[0], states[1], origin.type, sites);
     const CellId made = walk.add_cell(std::move(cell), origin.type, sites);
     merged[key] = made;
-    for (const auto& from : {a, b})
-      if (from && walk.heap_.at(made).layout) join_elements(*from, made);
-    add_held(made);
+    if (walk.heap_.at(made).layout) {
+      for (const auto& from : {a, b})
+        if (from) join_elements(*from, made);
+      walk.heap_.add_elements(made, {walk.heap_.new_identity()});
+      add_elements(made, states);
+    }
     walk.heap_.set_identities(made, merge_identities(a, b));
     return made;
   }
@@ -284,17 +286,6 @@ struct ContainerWalk::Join {
       const Cell list = *lists[way];
       columns[way] = at_end_of(way, [&] { return walk.columns_of(list, sites, *layout, end_of(way)); });
     }
-    for (std::size_t way = 0; way < ways; ++way)
-      at_end_of(way, [&] {
-        std::set<Identity> met;
-        for (const Abstract& item : lists[way] ? lists[way]->items : std::vector<Abstract>())
-          walk.for_each_cell(item, [&](CellId id) {
-            for (const auto& [identity, same] : walk.heap_.identities(id))
-              held_again = !met.insert(identity).second || held_again;
-          });
-        held.merge(met);
-        return true;
-      });
     cell.whole = true;
     const std::size_t count = layout->columns().size();
     for (std::size_t i = 0; i < count; ++i)
@@ -355,15 +346,15 @@ struct ContainerWalk::Join {
     return cell.made ? cell.made : walk.make(cell, {.type = type, .sites = {}}, end_of(way));
   }
 
-  void add_held(CellId list) {
-    if (!walk.heap_.at(list).layout) return;
-    held.insert(walk.heap_.new_identity());
-    take_held(list);
-  }
-
-  void take_held(CellId list) {
-    walk.heap_.add_elements(list, std::exchange(held, {}));
-    if (std::exchange(held_again, false)) walk.heap_.set_repeats(list);
+  // A list in columns has the items that it has in `states`, at the ends of the blocks.
+  void add_elements(CellId list, const std::array<const Cell*, ways>& states) {
+    for (std::size_t way = 0; way < ways; ++way) {
+      if (!states[way]) continue;
+      const std::vector<Abstract> items = states[way]->items;
+      const Held held = at_end_of(way, [&] { return walk.held_by(items); });
+      walk.heap_.add_elements(list, held.identities);
+      if (held.repeats) walk.heap_.set_repeats(list);
+    }
   }
 
   // A list in columns that is `from` in some runs.
@@ -380,9 +371,9 @@ struct ContainerWalk::Join {
         if (existed(id)) changed.insert(id);
     for (const CellId id : changed) {
       const CellOrigin origin = walk.heap_.origin(id);
-      results[id] =
-          merge_states(raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id), origin.type, origin.sites);
-      if (results[id].layout) take_held(id);
+      const std::array<const Cell*, ways> states{raises[0] ? nullptr : &state(0, id), raises[1] ? nullptr : &state(1, id)};
+      results[id] = merge_states(states[0], states[1], origin.type, origin.sites);
+      if (results[id].layout) add_elements(id, states);
     }
     for (auto& [id, cell] : results) walk.set_state(id, std::move(cell));
   }

@@ -19,17 +19,23 @@ void ContainerWalk::for_each_cell(const Abstract& item, const std::function<void
   for (const Abstract& inner : std::vector<Abstract>(heap_.at(*item.cell).items)) for_each_cell(inner, visit);
 }
 
+ContainerWalk::Held ContainerWalk::held_by(const std::vector<Abstract>& items) {
+  Held held;
+  for (const Abstract& item : items)
+    for_each_cell(item, [&](CellId id) {
+      for (const auto& [identity, same] : heap_.identities(id))
+        held.repeats = !held.identities.insert(identity).second || held.repeats;
+    });
+  return held;
+}
+
 // Returns the identities of the items of a list that needs columns.
 std::set<Identity> ContainerWalk::elements_of(CellId list) {
-  std::set<Identity> found;
   const Cell cell = heap_.at(list);
   if (cell.is_table()) return elements_of(*cell.items[1].cell);
-  if (!needs_columns(heap_.origin(list).type)) return found;
-  found = heap_.elements(list);
-  for (const Abstract& item : cell.items)
-    for_each_cell(item, [&](CellId id) {
-      for (const auto& [identity, same] : heap_.identities(id)) found.insert(identity);
-    });
+  if (!needs_columns(heap_.origin(list).type)) return {};
+  std::set<Identity> found = held_by(cell.items).identities;
+  found.insert(heap_.elements(list).begin(), heap_.elements(list).end());
   return found;
 }
 
@@ -37,13 +43,7 @@ std::set<Identity> ContainerWalk::elements_of(CellId list) {
 bool ContainerWalk::repeats(CellId list) {
   const Cell cell = heap_.at(list);
   if (cell.is_table()) return repeats(*cell.items[1].cell);
-  bool again = heap_.repeats(list);
-  std::set<Identity> met;
-  for (const Abstract& item : cell.items)
-    for_each_cell(item, [&](CellId id) {
-      for (const auto& [identity, same] : heap_.identities(id)) again = !met.insert(identity).second || again;
-    });
-  return again;
+  return held_by(cell.items).repeats || heap_.repeats(list);
 }
 
 // Notes that an item that a list in columns gets may live on under another name, or in another list.

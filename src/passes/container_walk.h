@@ -247,7 +247,13 @@ class ContainerWalk {
     const ir::Block* block;  // the block in which this holds
   };
   using Placements = std::unordered_map<CellId, std::shared_ptr<const Placement>>;
+  // The identities of the containers in items of a list.
+  struct Held {
+    std::set<Identity> identities{};
+    bool repeats = false;  // one stands in two places
+  };
   void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
+  Held held_by(const std::vector<Abstract>& items);
   std::set<Identity> elements_of(CellId list);
   bool repeats(CellId list);
   void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
