@@ -140,7 +140,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
     const Abstract& entry = entries_.at(i);
     results[i] = keeps_place(plan) ? instance(plan, &entry, nullptr, keep) : instance(plan, &entry, nullptr, take);
   }
-  for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
+  for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, id, nullptr, take);
   for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
   Cells left;
   for (const auto& [i, plan] : plan_.carried) find_cells(plan, &results.at(i), left);

@@ -75,16 +75,14 @@ class ContainerWalk::Loop {
   static bool has_layout(const Plan& plan);
   static bool any_has_layout(const std::vector<Plan>& plans);
   bool makes_lists_in_columns() const;
-  Cell fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, const Carry& carry);
   ir::Value* code_of(const Plan& plan, const Abstract* choice, ir::Node* place);
   static ir::Value* undefined(const ir::TypeRef& type, ir::Node* place);
   static ir::Value* presence(const Abstract& abstract, ir::Node* place);
-  Cell instance_of(const CellPlan& plan, const Abstract* list, const ir::TypeRef& type, ir::Node* place, const Carry& carry);
   Cell instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, const Carry& carry);
   static const Abstract* item_of(const Cell& dict, const ir::Constant& key);
   static ir::Value* presence_in(const Cell& dict, const Abstract* item, ir::Node* place);
-  Cell carried_columns(const CellPlan& plan, const std::vector<ir::Value*>& before, const Carry& carry);
-  Cell instance(const CellPlan& plan, const Abstract& of_cell, ir::Node* place, const Carry& carry);
+  Cell instance(const CellPlan& plan, const Abstract* before, const ir::TypeRef& type, ir::Node* place, const Carry& carry);
+  Cell instance(const CellPlan& plan, CellId id, ir::Node* place, const Carry& carry);
 
   // ---- container_loop_plans.cpp
   bool widen(const Ends& ends);
