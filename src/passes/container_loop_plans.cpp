@@ -1,4 +1,4 @@
-// The differences between the beginning and the end of a trip, which the loop must carry.
+// The differences between the beginning and the end of an iteration, which the loop must carry.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -65,7 +65,7 @@ ContainerWalk::Loop::Cells ContainerWalk::Loop::heads(const Ends& ends) const {
   return cells;
 }
 
-// Notes which carried cells end a trip as one list, or as one from outside of the loop. True if some were not known yet.
+// Notes which carried cells end an iteration as one list, or as one from outside of the loop. True if some were not known yet.
 bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
   const Cells last = cells_at_end(ends);
   if (last.size() != heads.size()) {  // the plan has grown
@@ -95,7 +95,7 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
 }
 
 // Notes which objects from outside of the loop items of lists may be. A container that is carried under its name and in such a
-// list isn't known to be the same in the next trip.
+// list isn't known to be the same in the next iteration.
 void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
   std::set<CellId> lists;
   for (const auto& cell : last)
@@ -142,7 +142,7 @@ std::vector<ir::Value*> ContainerWalk::Loop::flags_of(const Cells& cells, ir::No
   return flags;
 }
 
-// Sets the identities of cells that stand for the carried ones, in a trip or after the loop. Identities that aren't carried
+// Sets the identities of cells that stand for the carried ones, in an iteration or after the loop. Identities that aren't carried
 // aren't known.
 void ContainerWalk::Loop::give_identities(const Cells& cells, std::span<ir::Value* const> flags) {
   std::vector<Identities> made(cells.size());
@@ -228,7 +228,7 @@ bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract
   }
   if (!end.cell) refuse(head, end);
   walk_.add_sites(end, plan_sites_);
-  // The head's cell as it was when the trip began.
+  // The head's cell as it was when the iteration began.
   return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
 }
 
@@ -310,7 +310,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
   return more;
 }
 
-// Returns the layout of the items of both, as they are at the end of a trip.
+// Returns the layout of the items of both, as they are at the end of an iteration.
 std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type,
                                                      const Ends& ends) {
   auto layout = walk_.layout_of_items(head, type);
@@ -372,7 +372,7 @@ bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cel
     plan.may_miss.push_back(true);
     more = true;
   }
-  // A key that came in some trip is the last one then: the order is known if there are no others that may.
+  // A key that came in some iteration is the last one then: the order is known if there are no others that may.
   const auto missing = std::ranges::count(plan.may_miss, true);
   set(plan.unordered, end.unordered || missing > 1 || (missing == 1 && !plan.may_miss.back()));
   return more;

@@ -1,4 +1,4 @@
-// Loops that aren't unrolled. Copies of the body are walked until it is known what a trip leaves unchanged;
+// Loops that aren't unrolled. Copies of the body are walked until it is known what an iteration leaves unchanged;
 // everything else is carried: item by item where a container keeps its structure, as a whole list where it doesn't.
 #include "passes/container_loops.h"
 
@@ -27,18 +27,18 @@ void ContainerWalk::Loop::run() {
     plan_.carried[i - 2];
     entries_[i - 2] = std::move(entry);
   }
-  // A write asks who reads the container later: later trips do. The walk takes their reads away, a copy keeps them in sight.
-  ir::Node* later_trips = nullptr;
+  // A write asks who reads the container later: later iterations do. The walk takes their reads away, a copy keeps them in sight.
+  ir::Node* later_iterations = nullptr;
   if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) {
     const bool elsewhere = std::exchange(walk_.writes_under_names_, false);
     find_plan();
-    if (walk_.writes_under_names_) later_trips = copy();
-    if (later_trips) walk_.done_.insert(later_trips);  // its operands don't count as later reads
+    if (walk_.writes_under_names_) later_iterations = copy();
+    if (later_iterations) walk_.done_.insert(later_iterations);  // its operands don't count as later reads
     walk_.writes_under_names_ = walk_.writes_under_names_ || elsewhere;
   }
   Ends ends = walk_body(node_);
   if (widen(ends)) throw NothingToLeaveOut{};
-  if (later_trips) later_trips->erase();
+  if (later_iterations) later_iterations->erase();
   finish(ends);
 }
 
@@ -162,7 +162,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   }
 }
 
-// Adds what is carried of a value at the end of a trip; `end` is null where it is None or undefined.
+// Adds what is carried of a value at the end of an iteration; `end` is null where it is None or undefined.
 void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values) {
   using enum Plan::Kind;
   end = defined(end);
@@ -222,7 +222,7 @@ void ContainerWalk::Loop::collect(CellPlan& plan, const Cell& end, const CellOri
 }
 
 void ContainerWalk::loop(ir::Node* node) {
-  for (std::size_t i = 0; i < 2; ++i) {  // the number of trips and the first condition
+  for (std::size_t i = 0; i < 2; ++i) {  // the number of iterations and the first condition
     const auto at = known_.find(node->input(i));
     if (at != known_.end() && at->second.followed()) throw NothingToLeaveOut{};
   }

@@ -1,4 +1,4 @@
-// A Loop that isn't unrolled: what is carried from trip to trip, and the walk that finds it out.
+// A Loop that isn't unrolled: what is carried from iteration to iteration, and the walk that finds it out.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@ namespace compatcheck::passes {
 struct ContainerWalk::CellPlan {
   bool whole = false;  // a list is carried as one value, or as its columns
   std::optional<Layout> layout{};
-  bool untouched = false;  // an attribute may be so in some trip
+  bool untouched = false;  // an attribute may be so in some iteration
   std::vector<Plan> items{};
   // The container's kind, and a dictionary's keys. A whole dictionary is a table; its items are the plans of its two lists.
   Cell::Kind kind = Cell::Kind::list;
   std::vector<ir::Constant> keys{};
-  // The keys of a dictionary that may be missing in some trip: a bool is carried for each of these.
+  // The keys of a dictionary that may be missing in some iteration: a bool is carried for each of these.
   std::vector<bool> may_miss{};
-  bool unordered = false, unordered_at_first = false;  // after any trip; after the first trip
-  std::vector<bool> there_at_end{};                    // per key: whether every trip ends with it present
+  bool unordered = false, unordered_at_first = false;  // after any iteration; after the first iteration
+  std::vector<bool> there_at_end{};                    // per key: whether every iteration ends with it present
 };
 
 // The part of a value that a loop carries: nothing, the value, parts of it, its contents, or its number among some constants.
@@ -65,7 +65,7 @@ class ContainerWalk::Loop {
   Site site() const { return walk_.site_of(node_); }
   static bool keeps_place(const Plan& plan);
 
-  // ---- container_loop_trips.cpp
+  // ---- container_loop_iterations.cpp
   using Carry = std::function<ir::Value*(ir::Value* before, const ir::TypeRef& type)>;
 
   Ends walk_body(ir::Node* loop);

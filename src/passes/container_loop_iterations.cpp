@@ -1,4 +1,4 @@
-// One trip of a loop: what its body is given for what is carried.
+// One iteration of a loop: what its body is given for what is carried.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -115,7 +115,7 @@ void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
 }
 
 // The same for a list from before the loop that is carried in columns. It shares with another such list only the items that both
-// were seen to get; items of lists that are new in each trip aren't known by their names afterwards.
+// were seen to get; items of lists that are new in each iteration aren't known by their names afterwards.
 void ContainerWalk::Loop::hold_elements(CellId list) {
   walk_.heap_.add_elements(list, walk_.elements_of(list));
   if (makes_lists_in_columns()) walk_.heap_.add_elements(list, elements_);
@@ -150,7 +150,7 @@ ir::Value* ContainerWalk::Loop::presence(const Abstract& abstract, ir::Node* pla
 
 // Returns a carried dictionary that is `before` when the loop begins.
 Cell ContainerWalk::Loop::instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, const Carry& carry) {
-  // After a loop in which each trip sets all keys they stand in the order of the first trip.
+  // After a loop in which each iteration sets all keys they stand in the order of the first iteration.
   const bool all_there = !place && runs_ && std::ranges::find(plan.there_at_end, false) == plan.there_at_end.end();
   const bool unordered = before.unordered || (all_there ? plan.unordered_at_first : plan.unordered);
   Cell cell{.kind = Cell::Kind::dict, .keys = plan.keys, .unordered = unordered};
