@@ -9,19 +9,6 @@
 
 namespace compatcheck::passes {
 
-ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b) {
-  using enum ir::TypeKind;
-  if (ir::equal(*a, *b)) return a;
-  if (ir::is(a, tensor) && ir::is(b, tensor)) return ir::tensor_type();
-  if (ir::is(a, none)) return ir::is(b, optional) ? b : ir::optional_of(b);
-  if (ir::is(b, none) || ir::is(b, optional) || ir::is(a, optional)) {
-    const ir::TypeRef inner =
-        ir::is(b, none) ? ir::without_optional(a) : join_types(ir::without_optional(a), ir::without_optional(b));
-    return ir::optional_of(inner);
-  }
-  return a;
-}
-
 struct ContainerWalk::Join {
   static constexpr std::size_t ways = 2;
 
@@ -462,50 +449,6 @@ void ContainerWalk::select(ir::Value* same, CellId from, CellId to, ir::Node* pl
 Abstract ContainerWalk::either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place) {
   Join join{*this, empty_branch(condition, place, site_of(place)), heap_.size()};
   return join.merge(&yes, &no);
-}
-
-// When both are one object; null: never.
-ir::Value* ContainerWalk::sameness(CellId one, CellId other, ir::Node* place) {
-  ir::Value* any = nullptr;
-  const auto join = [&](const char* op, ir::Value* a, ir::Value* b) { return computed(place, op, std::array{a, b}, a->type()); };
-  for (const auto& [identity, same] : heap_.identities(one)) {
-    const auto found = heap_.identities(other).find(identity);
-    if (found == heap_.identities(other).end()) continue;
-    ir::Value *a = same.when, *b = found->second.when;
-    ir::Value* both = a && b && a != b ? join("aten::__and__", a, b) : a ? a : b ? b : constant_before(place, {true});
-    any = any && any != both ? join("aten::__or__", any, both) : both;
-  }
-  return any;
-}
-
-// Whether anything behind the node may still get hold of the cell: a value that is read later, or a cell that is alive so.
-bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
-  const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
-    if (user == after) return false;
-    if (!done_.contains(user)) return !exclude_each_other(after, user, value->block());
-    for (const ir::Block* block = after->owner(); block && block->owner(); block = block->parent())
-      if (block->owner()->is("prim::Loop") && encloses(block, *user) && available_in(value, block->parent())) return true;
-    return false;
-  };
-  const auto leads_to = [](const auto& self, const Abstract& abstract, CellId cell) -> bool {
-    return abstract.cell == cell ||
-           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part, cell); }));
-  };
-  std::vector<CellId> holders{id};  // it, and the cells that hold it
-  for (std::size_t at = 0; at < holders.size(); ++at) {
-    const CellId held = holders[at];
-    if (std::ranges::any_of(holders_, [&](const auto& entry) { return entry.second == held; })) return true;
-    work(names_[held].size());
-    for (const ir::Value* value : names_[held])
-      for (const ir::Use& use : value->uses())
-        if (read_later(value, use.user)) return true;
-    work(heap_.not_ended().size());
-    for (const CellId other : heap_.not_ended())
-      if (std::ranges::find(holders, other) == holders.end() &&
-          std::ranges::any_of(heap_.at(other).items, [&](const Abstract& item) { return leads_to(leads_to, item, held); }))
-        holders.push_back(other);
-  }
-  return false;
 }
 
 }  // namespace compatcheck::passes

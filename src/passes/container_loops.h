@@ -86,17 +86,6 @@ class ContainerWalk::Loop {
 
   // ---- container_loop_plans.cpp
   bool widen(const Ends& ends);
-  using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
-  static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
-  Cells entered_cells() const;
-  Cells cells_at_end(const Ends& ends) const;
-  Cells heads(const Ends& ends) const;
-  bool meet(const Cells& heads, const Ends& ends);
-  void note_elements(const Cells& last, const Ends& ends);
-  Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
-  bool was_outside(Identity identity) const;
-  std::vector<ir::Value*> flags_of(const Cells& cells, ir::Node* place);
-  void give_identities(const Cells& cells, std::span<ir::Value* const> flags);
   bool existed(CellId id) const { return walk_.existed(id, *node_, cells_before_); }
   const Cell& end_state(CellId id, const Ends& ends) const;
   bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried);
@@ -111,6 +100,19 @@ class ContainerWalk::Loop {
   bool widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends);
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends);
   [[noreturn]] void refuse(const Abstract& head, const Abstract& end) const;
+
+  // ---- container_loop_names.cpp
+  using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
+  static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
+  Cells entered_cells() const;
+  Cells cells_at_end(const Ends& ends) const;
+  Cells heads(const Ends& ends) const;
+  bool meet(const Cells& heads, const Ends& ends);
+  void note_elements(const Cells& last, const Ends& ends);
+  Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
+  bool was_outside(Identity identity) const;
+  std::vector<ir::Value*> flags_of(const Cells& cells, ir::Node* place);
+  void give_identities(const Cells& cells, std::span<ir::Value* const> flags);
 
   // ---- container_loops.cpp: after the loop
   void finish(const Ends& ends);

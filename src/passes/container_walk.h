@@ -22,14 +22,14 @@
 #include "ir/program.h"
 #include "ir/watch.h"
 #include "passes/budget.h"
+#include "passes/container_attributes.h"
+#include "passes/container_forms.h"
 #include "passes/container_layouts.h"
 #include "passes/heap.h"
 #include "passes/unfollowed.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
-
-using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the program and its attribute
 
 // Containers made at these sites can't be followed: the walk must be made again without them.
 struct LeftOut {
@@ -43,12 +43,6 @@ struct LeftOut {
 struct NotFollowed {};
 struct TooMuchWork : NotFollowed {};        // a bound is reached: of steps, of rounds of a loop, or of keys
 struct NothingToLeaveOut : NotFollowed {};  // something can't be followed, and no container is known without which it could
-
-// The use of an attribute in one call.
-struct AttributeCourse {
-  bool read_before_write = false;  // a call may read what the last one left
-  bool changed = false;
-};
 
 class ContainerWalk {
  public:
@@ -66,7 +60,6 @@ class ContainerWalk {
   };
 
   ContainerWalk(ir::Graph& graph, Options options);
-
   void run();
   // A second call of the model with the same inputs, from what the first one left in attributes. Its nodes follow second_call(),
   // its outputs those of the first.
@@ -89,24 +82,22 @@ class ContainerWalk {
  private:
   using Visit = void (ContainerWalk::*)(ir::Node*);
 
-  // ---- container_walk.cpp: values and cells
+  // ---- container_values.cpp
   Abstract look(ir::Value* value);
   void know(const ir::Value* value, Abstract abstract);
   bool holds(const ir::Value* value, const Abstract& abstract);
   Abstract look_at_constant(ir::Value* value, const ir::Constant& constant);
   CellId add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value = nullptr);
-  void set_state(CellId id, Cell cell);
   // Whether it was there before the If or Loop, when there were so many cells.
   bool existed(CellId id, const ir::Node& before, std::size_t cells) const;
-  Cell& change(CellId id, const ir::Node* writer);
-  void spread(ir::Node* place, Site site);
-  void note_lost(const std::string& input, const ir::Node* writer);
   const Cell* known_list(const Abstract& list);  // null if the items aren't known
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
-  [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
   Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
+
+  // ---- container_sites.cpp
+  [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
   [[noreturn]] void leave(std::set<Site> sites, Unfollowed why = Unfollowed::unknown) const;
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
   void mark(const LeftOut& left);
@@ -119,7 +110,14 @@ class ContainerWalk {
   std::vector<Site> labels_of(const ir::Block& block);  // labels of the block's nodes, nested ones too, in order
   void label_copy(const ir::Node* first, const ir::Node* end, std::span<const Site> labels);
 
-  // ---- container_walk.cpp: nodes
+  // ---- container_names.cpp
+  Cell& change(CellId id, const ir::Node* writer);
+  void spread(ir::Node* place, Site site);
+  void note_lost(const std::string& input, const ir::Node* writer);
+  bool is_live(CellId id, const ir::Node* after);
+  ir::Value* sameness(CellId one, CellId other, ir::Node* place);
+
+  // ---- container_walk.cpp
   void walk(ir::Block& block);
   void visit(ir::Node* node);
   void safely(ir::Node* node, Visit step);
@@ -139,7 +137,7 @@ class ContainerWalk {
   ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // replaces this operand only
   void work(std::size_t steps = 1);
 
-  // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
+  // ---- container_operators.cpp, container_reads.cpp, container_writes.cpp, container_objects.cpp
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
@@ -192,25 +190,12 @@ class ContainerWalk {
   // ---- container_branches.cpp
   struct Join;
   void branch(ir::Node* node);
-  bool is_live(CellId id, const ir::Node* after);
+  void set_state(CellId id, Cell cell);
   ir::Node* empty_branch(ir::Value* condition, ir::Node* place, Site site);
   Abstract either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place);
   void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
-  ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
   // ---- container_columns.cpp
-  // Objects may hold themselves.
-  class Nesting {
-   public:
-    explicit Nesting(std::size_t& depth) : depth_(depth) { ++depth_; }
-    ~Nesting() { --depth_; }
-    Nesting(const Nesting&) = delete;
-    Nesting& operator=(const Nesting&) = delete;
-    bool is_deep() const { return depth_ > 64; }
-
-   private:
-    std::size_t& depth_;
-  };
   std::optional<Layout> layout_of(const Abstract& item);
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
   std::optional<Layout> layout_of_list(const Cell& list, const ir::TypeRef& type);
@@ -402,24 +387,5 @@ class ContainerWalk {
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };
-
-std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  // counted from the front; none if out of range
-// Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
-bool is_key(const ir::Constant& constant);
-inline ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
-inline const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
-// The type of an object of which each list and dictionary must be another one at the end, or the object isn't followed.
-inline constexpr std::string_view holder_of_distinct_lists = "compatcheck.kept";
-
-// Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
-bool is_plain_element(const ir::TypeRef& type);
-// Whether an item at a place that isn't known can be read from the list as one value, and written to it.
-bool has_whole_items(const ir::TypeRef& list);
-inline constexpr std::size_t most_ways = 16;  // most ways that one access may go
-bool has_cells(const Abstract& abstract);
-bool is_settled(const Abstract& abstract);        // None, or known not to be
-bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
-bool has_usual_form(const ir::Node& node);
-ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // the type of a value that is `a` or `b`
 
 }  // namespace compatcheck::passes
