@@ -80,7 +80,7 @@ void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dic
     list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;
   }
   known_[list] = Abstract::of(list);
-  give(node, Abstract::of_cell(add_cell({.whole = true, .made = list}, type, {site_of(node->output())})));
+  give(node, new_container(node, {.whole = true, .made = list}));
 }
 
 // ---- Keys that only the running model knows
@@ -182,6 +182,7 @@ void ContainerWalk::read_open_key(ir::Node* node, CellId dict) {
   if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
   if (node->is("aten::get")) return get_open_key(node, dict);
   if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  if (heap_.at(dict).is_table()) return read_value(node, dict);
   give(node, item_of(dict, key, node));
 }
 

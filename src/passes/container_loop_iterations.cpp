@@ -21,7 +21,7 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
     return inside;
   };
   const std::size_t given = loop->inputs().size() - 2;
-  const Cells entered = entered_cells();
+  const Cells entered = cells_in(entries_);
   for (std::size_t p = 0; p < entered.size(); ++p)
     for (const auto& [identity, same] : identities(entered[p])) outer_.emplace(p, identity);
   for (const auto& [i, plan] : plan_.carried) {
@@ -39,7 +39,7 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
   }
   std::vector<ir::Value*> flags;
   for (ir::Value* flag : flags_of(entered, loop)) flags.push_back(carry(flag, flag->type()));
-  give_identities(heads(ends), flags);
+  give_identities(cells_in(ends.heads), flags);
   walk_.heap_.open();
   for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
   for (std::size_t i = 0; i < given; ++i) {

@@ -19,27 +19,15 @@ void ContainerWalk::Loop::find_cells(const Plan& plan, const Abstract* abstract,
     find_cells(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, cells);
 }
 
-ContainerWalk::Loop::Cells ContainerWalk::Loop::entered_cells() const {
+ContainerWalk::Loop::Cells ContainerWalk::Loop::cells_in(const std::map<std::size_t, Abstract>& values) const {
   Cells cells;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &entries_.at(i), cells);
-  return cells;
-}
-
-ContainerWalk::Loop::Cells ContainerWalk::Loop::cells_at_end(const Ends& ends) const {
-  Cells cells;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), cells);
-  return cells;
-}
-
-ContainerWalk::Loop::Cells ContainerWalk::Loop::heads(const Ends& ends) const {
-  Cells cells;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.heads.at(i), cells);
+  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &values.at(i), cells);
   return cells;
 }
 
 // Notes which carried cells end an iteration as one list, or as one from outside of the loop. True if some were not known yet.
 bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
-  const Cells last = cells_at_end(ends);
+  const Cells last = cells_in(ends.values);
   if (last.size() != heads.size()) {  // the plan has grown
     meeting_.clear();
     outer_.clear();

@@ -13,7 +13,7 @@ namespace compatcheck::passes {
 
 bool ContainerWalk::Loop::widen(const Ends& ends) {
   bool more = false;
-  const Cells heads_before = heads(ends);
+  const Cells heads_before = cells_in(ends.heads);
   for (auto& [i, plan] : plan_.carried) {
     const Abstract &head = ends.heads.at(i), &end = ends.values.at(i);
     if (!defined(&head) && end.is_none()) {  // it may as well be None from the start

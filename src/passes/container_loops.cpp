@@ -118,7 +118,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
     }
   }
   for (auto& [id, plan] : plan_.cells) collect(plan, end_state(id, ends), walk_.heap_.origin(id), ends, carried);
-  const Cells last = cells_at_end(ends);
+  const Cells last = cells_in(ends.values);
   std::ranges::copy(flags_of(last, body->return_node()), std::back_inserter(carried));
   const std::size_t own = node_->outputs().size();
   for (ir::Value* value : carried) body->add_output(value);
@@ -142,13 +142,11 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   }
   for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, id, nullptr, take);
   for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
-  Cells left;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &results.at(i), left);
   std::vector<ir::Value*> flags;
   if (walk_.tracks_names_)
     for (std::size_t i = 0; i < outer_.size() + meeting_.size(); ++i)
       flags.push_back(take(nullptr, ir::simple_type(ir::TypeKind::boolean)));
-  give_identities(left, flags);
+  give_identities(cells_in(results), flags);
   for (auto result = results.rbegin(); result != results.rend(); ++result) {
     const std::size_t i = result->first;
     if (keeps_place(plan_.carried.at(i))) {

@@ -104,9 +104,7 @@ class ContainerWalk::Loop {
   // ---- container_loop_names.cpp
   using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
   static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
-  Cells entered_cells() const;
-  Cells cells_at_end(const Ends& ends) const;
-  Cells heads(const Ends& ends) const;
+  Cells cells_in(const std::map<std::size_t, Abstract>& values) const;  // of the carried values, by their places
   bool meet(const Cells& heads, const Ends& ends);
   void note_elements(const Cells& last, const Ends& ends);
   Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }

@@ -86,8 +86,7 @@ void ContainerWalk::create_object(ir::Node* node) {
     known_[node->output()] = Abstract::of(node->output());
     return;
   }
-  know(node->output(),
-       Abstract::of_cell(add_cell({.kind = Cell::Kind::object}, node->output()->type(), {site_of(node->output())})));
+  know(node->output(), new_container(node, {.kind = Cell::Kind::object}));
 }
 
 void ContainerWalk::get_attribute(ir::Node* node) {

@@ -80,7 +80,7 @@ void ContainerWalk::list_construct(ir::Node* node) {
   cell.items.reserve(node->inputs().size());
   for (ir::Value* input : node->inputs()) cell.items.push_back(look(input));
   if (put_members(node)) cell.made = node->output();
-  know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  know(node->output(), new_container(node, std::move(cell)));
 }
 
 // Whether the graph has a value of it: not of objects, and not of what is kept in columns or has keys that may be missing.
@@ -118,7 +118,7 @@ void ContainerWalk::dict_construct(ir::Node* node) {
     cell.set(*key, look(node->input(i + 1)));
   }
   if (put_members(node) && !repeated) cell.made = node->output();
-  know(node->output(), Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  know(node->output(), new_container(node, std::move(cell)));
 }
 
 // One that isn't followed: it must hold the very objects that it is given.
@@ -140,7 +140,7 @@ void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {
   if (!is_kind(node->output(), ir::TypeKind::list) || is_left_out(node->output()) || items.size() > most_items ||
       !spend(budget_.listed, items.size()))
     return visit_holder(node, items);
-  give(node, Abstract::of_cell(add_cell({.items = std::move(items)}, node->output()->type(), {site_of(node->output())})));
+  give(node, new_container(node, {.items = std::move(items)}));
 }
 
 // A container that isn't followed and holds these: they must be the very objects, so they aren't followed either.
@@ -172,7 +172,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
       return visit_other(node);
     }
   }
-  give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  give(node, new_container(node, std::move(cell)));
 }
 
 }  // namespace compatcheck::passes

@@ -221,7 +221,7 @@ void ContainerWalk::copy(ir::Node* node) {
   if (cell.whole && !is_plain_element(heap_.origin(*from.cell).type->elements[0])) return visit_other(node);
   if (!spend(budget_.listed, cell.items.size())) return visit_holder(node, cell.items);
   if (!cell.whole) cell.made = nullptr;
-  give(node, Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())})));
+  give(node, new_container(node, std::move(cell)));
 }
 
 // any() of a list with a known True is True; all() of one with a known False is False.

@@ -58,18 +58,15 @@ ir::Node* ContainerWalk::labelled(ir::Node* place, const char* op, std::span<ir:
 }
 
 void ContainerWalk::read_table(ir::Node* node, CellId dict) {
-  const Cell table = heap_.at(dict);
-  const Site site = site_of(node);
-  if (node->is("aten::len")) {
-    ir::Value* keys = name_of(keys_of(table), node);
-    return visit_instead(node, labelled(node, "aten::len", {&keys, 1}, output_types(*node), site));
-  }
-  ir::Value* key = node->input(1);
-  if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
-  if (node->is("aten::get")) return get_open_key(node, dict);
-  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
-  const std::array<ir::Value*, 2> inputs{name_of(values_of(table), node), place_of_key(dict, key, node)};
-  visit_instead(node, labelled(node, "aten::__getitem__", inputs, output_types(*node), site));
+  if (!node->is("aten::len")) return read_open_key(node, dict);
+  ir::Value* keys = name_of(keys_of(heap_.at(dict)), node);
+  visit_instead(node, labelled(node, "aten::len", {&keys, 1}, output_types(*node), site_of(node)));
+}
+
+// The value of a key that is there.
+void ContainerWalk::read_value(ir::Node* node, CellId table) {
+  const std::array<ir::Value*, 2> inputs{name_of(values_of(heap_.at(table)), node), place_of_key(table, node->input(1), node)};
+  visit_instead(node, labelled(node, "aten::__getitem__", inputs, output_types(*node), site_of(node)));
 }
 
 void ContainerWalk::write_table(ir::Node* node, CellId dict) {
@@ -146,7 +143,7 @@ void ContainerWalk::view_table(ir::Node* node, CellId dict) {
   Cell copy{.kind = Cell::Kind::dict, .whole = true};
   copy.items = {Abstract::of_cell(copied(keys_of(table))), Abstract::of_cell(copied(values_of(table)))};
   copy.version = ++versions_;
-  give(node, Abstract::of_cell(add_cell(std::move(copy), node->output()->type(), {site_of(node->output())})));
+  give(node, new_container(node, std::move(copy)));
 }
 
 }  // namespace compatcheck::passes

@@ -13,6 +13,10 @@ CellId ContainerWalk::add_cell(Cell cell, const ir::TypeRef& type, std::set<Site
   return heap_.add(std::move(cell), {ir::without_optional(type), std::move(sites), input ? value->name() : std::string(), value});
 }
 
+Abstract ContainerWalk::new_container(const ir::Node* node, Cell cell) {
+  return Abstract::of_cell(add_cell(std::move(cell), node->output()->type(), {site_of(node->output())}));
+}
+
 bool ContainerWalk::existed(CellId id, const ir::Node& before, std::size_t cells) const {
   const ir::Value* value = heap_.origin(id).value;
   return value ? available_in(value, before.owner()) : id < cells;

@@ -88,6 +88,7 @@ class ContainerWalk {
   bool holds(const ir::Value* value, const Abstract& abstract);
   Abstract look_at_constant(ir::Value* value, const ir::Constant& constant);
   CellId add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value = nullptr);
+  Abstract new_container(const ir::Node* node, Cell cell);  // the result of the node
   // Whether it was there before the If or Loop, when there were so many cells.
   bool existed(CellId id, const ir::Node& before, std::size_t cells) const;
   const Cell* known_list(const Abstract& list);  // null if the items aren't known
@@ -324,6 +325,7 @@ class ContainerWalk {
   bool make_table(CellId dict, ir::Node* place);
   Cell table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place);
   void read_table(ir::Node* node, CellId dict);
+  void read_value(ir::Node* node, CellId table);
   void write_table(ir::Node* node, CellId dict);
   void set_in_table(ir::Node* node, CellId dict);
   void take_from_table(ir::Node* node, CellId dict);
