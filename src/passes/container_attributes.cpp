@@ -18,11 +18,11 @@ std::optional<AttributeKey> key_of_access(const ir::Node& access) {
 void ContainerWalk::load_attributes() {
   Site site = first_attribute_site;
   ir::Node* place = graph_.top()->first() ? graph_.top()->first() : graph_.top()->return_node();
-  for (const auto& [key, path] : attributes_) {
-    ir::Value* made = constant_before(place, *stored_attribute(*program_, key.first, key.second));
+  for (const auto& [key, path] : options_.attributes) {
+    ir::Value* made = constant_before(place, *stored_attribute(*options_.program, key.first, key.second));
     if (holds_memory(made->type())) made->producer()->set_attribute("path", {path});
     const ir::Constant& value = *ir::constant_of(made);
-    if (const auto* type = attribute_type(*program_, key.first, key.second);
+    if (const auto* type = attribute_type(*options_.program, key.first, key.second);
         type && !value.is_none() && !value.get<ir::TensorView>())
       made->set_type(ir::without_optional(*type));
     labels_[made->producer()] = site++;

@@ -129,7 +129,7 @@ bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
     std::vector<const ir::Constant*> arguments;
     for (const ir::Constant& operand : operands) arguments.push_back(&operand);
     auto result = evaluate(*node, arguments);
-    if (!result || !spend(budget_.folded, ir::footprint(*result) / 64)) return false;
+    if (!result || !spend(options_.budget.folded, ir::footprint(*result) / 64)) return false;
     results.push_back(*std::move(result));
   }
   const auto& first = results.front();

@@ -27,7 +27,7 @@ ContainerWalk::ChangedColumn ContainerWalk::changed_column(ir::Node* place, cons
   ir::Node* node =
       node_before(place, op, inputs, pops ? std::span(&element_of(column->type()), 1) : std::span<const ir::TypeRef>());
   ir::Value* taken = pops ? node->output() : nullptr;
-  ir::Value* list = take_list_form(node, column, registry_);
+  ir::Value* list = take_list_form(node, column, options_.registry);
   return {list, taken};
 }
 

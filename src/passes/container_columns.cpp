@@ -210,7 +210,7 @@ std::vector<ir::Value*> ContainerWalk::columns_of(const Cell& list, const std::s
   const std::vector<Column> form = layout.columns();
   if (list.whole && !(form.size() == 1 && ir::equal(*form[0].type, *list.made->type()))) leave(sites);
   if (list.whole) return {list.made};
-  if (!spend(budget_.listed, list.items.size() * form.size())) leave(sites);
+  if (!spend(options_.budget.listed, list.items.size() * form.size())) leave(sites);
   if (layout.has_lists()) return columns_of_items(list.items, layout, place);
   std::vector<std::vector<ir::Value*>> columns(form.size());
   for (const Abstract& item : list.items) {

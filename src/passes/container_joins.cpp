@@ -54,12 +54,12 @@ Abstract ContainerWalk::Join::merge(const Abstract* a, const Abstract* b) {
 }
 
 bool ContainerWalk::Join::joins_none(const Abstract& a, const Abstract& b) const {
-  if (walk.unfollowed_.contains(site()) || !is_settled(a) || !is_settled(b)) return false;
+  if (walk.options_.unfollowed.contains(site()) || !is_settled(a) || !is_settled(b)) return false;
   return a.present || b.present || a.is_none() != b.is_none();
 }
 
 bool ContainerWalk::Join::joins_labels(const Abstract& a, const Abstract& b) const {
-  return is_choice(a) && is_choice(b) && !same(a, b) && !walk.unfollowed_.contains(site());
+  return is_choice(a) && is_choice(b) && !same(a, b) && !walk.options_.unfollowed.contains(site());
 }
 
 Abstract ContainerWalk::Join::merge_choices(const Abstract* a, const Abstract* b) {

@@ -41,7 +41,7 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
 // Raises where `holds` is false, as Python does. The node is visited again, knowing that it holds.
 void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
   ir::Node* end = empty_branch(holds, node, site_of(node))->blocks()[1]->return_node();
-  raise_before(end, exception_, "KeyError", {}, *node);
+  raise_before(end, options_.exception, "KeyError", {}, *node);
   settle_keys(holds, true);
   note_answer(holds, true, node->owner());
   visit_next(node);

@@ -84,7 +84,7 @@ bool ContainerWalk::Loop::was_outside(Identity identity) const {
 // For each of `outer_` and `meeting_`, whether it is so: bools that can stand before `place`. None if they aren't carried.
 std::vector<ir::Value*> ContainerWalk::Loop::flags_of(const Cells& cells, ir::Node* place) {
   std::vector<ir::Value*> flags;
-  if (!walk_.tracks_names_) return flags;
+  if (!walk_.options_.tracks_names) return flags;
   const auto flag = [&](ir::Value* so) { flags.push_back(so ? so : constant_before(place, {false})); };
   for (const auto& [p, identity] : outer_) {
     const Identities of_cell = identities(p < cells.size() ? cells[p] : std::nullopt);

@@ -72,11 +72,11 @@ void ContainerWalk::Loop::find_plan() {
   constexpr int most_rounds = 16;
   for (int round = 0; round < most_rounds; ++round) {
     const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size(), there = walk_.there_.size();
-    const Budget budget = walk_.budget_;  // copies are thrown away
+    const Budget budget = walk_.options_.budget;  // copies are thrown away
     ir::Node* trial = copy();
     Ends ends = walk_body(trial);
     const bool more = widen(ends);
-    walk_.budget_ = budget;
+    walk_.options_.budget = budget;
     walk_.dropped_.resize(dropped);
     walk_.there_.erase(walk_.there_.begin() + static_cast<std::ptrdiff_t>(there), walk_.there_.end());
     walk_.changes_ = changes;
@@ -143,7 +143,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, id, nullptr, take);
   for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
   std::vector<ir::Value*> flags;
-  if (walk_.tracks_names_)
+  if (walk_.options_.tracks_names)
     for (std::size_t i = 0; i < outer_.size() + meeting_.size(); ++i)
       flags.push_back(take(nullptr, ir::simple_type(ir::TypeKind::boolean)));
   give_identities(cells_in(results), flags);
@@ -233,7 +233,7 @@ bool ContainerWalk::unroll_here(ir::Node* node) {
   ir::Node* const before = node->previous();
   ir::Block* const block = node->owner();
   const auto label = [&](const ir::Node* first) { label_copy(first, node, labels); };
-  if (stacks_anything(*node) || !unroll_loop(node, budget_, label)) return false;
+  if (stacks_anything(*node) || !unroll_loop(node, options_.budget, label)) return false;
   visit_next(before ? before->next() : block->first());
   return true;
 }

@@ -61,7 +61,7 @@ class ContainerWalk::Loop {
   static bool writes_containers(const ir::Block& block);
   void find_plan();
   ir::Node* copy();
-  bool leaves_options_out() const { return walk_.unfollowed_.contains(site()); }
+  bool leaves_options_out() const { return walk_.options_.unfollowed.contains(site()); }
   Site site() const { return walk_.site_of(node_); }
   static bool keeps_place(const Plan& plan);
 

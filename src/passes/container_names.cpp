@@ -28,10 +28,8 @@ Cell& ContainerWalk::change(CellId id, const ir::Node* writer) {
       return found == heap_.identities(other).end() || (entry.second.is_known_in(block) && found->second.is_known_in(block));
     });
     if (!known) {
-      if (!tracks_names_) throw LeftOut{.sites = {}, .lacks_names = true};
-      std::set<Site> sites = origin.sites;
-      sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
-      leave(std::move(sites), Unfollowed::of_names);
+      if (!options_.tracks_names) throw LeftOut{.sites = {}, .lacks_names = true};
+      leave_names(id, other);
     }
     to_spread_.emplace_back(id, other);
   }

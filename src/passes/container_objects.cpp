@@ -32,7 +32,7 @@ ir::Value* ContainerWalk::computed(ir::Node* place, const char* op, std::span<ir
 ir::Node* ContainerWalk::resolved_node(ir::Node* place, const char* op, std::span<ir::Value* const> inputs,
                                        std::span<const ir::TypeRef> types) {
   ir::Node* node = node_before(place, op, inputs, types);
-  if (const schema::Schema* schema = schema::match(*node, registry_)) {
+  if (const schema::Schema* schema = schema::match(*node, options_.registry)) {
     node->set_schema(schema);
     node->set_overload(schema->overload);
   }

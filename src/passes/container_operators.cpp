@@ -138,7 +138,7 @@ void ContainerWalk::tuple_construct(ir::Node* node) {
 
 void ContainerWalk::give_list(ir::Node* node, std::vector<Abstract> items) {
   if (!is_kind(node->output(), ir::TypeKind::list) || is_left_out(node->output()) || items.size() > most_items ||
-      !spend(budget_.listed, items.size()))
+      !spend(options_.budget.listed, items.size()))
     return visit_holder(node, items);
   give(node, new_container(node, {.items = std::move(items)}));
 }
@@ -161,7 +161,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
       if (heap_.at(*from.cell).is_table()) return view_table(node, *from.cell);
       cell = heap_.at(*from.cell);
       cell.made = nullptr;
-      if (!spend(budget_.listed, cell.items.size())) return unfollowed();
+      if (!spend(options_.budget.listed, cell.items.size())) return unfollowed();
     } else if (list) {
       for (const Abstract& pair : list->items) {
         const auto key = pair.is_tuple() && pair.parts->size() == 2 ? as_constant(pair.parts->front()) : std::nullopt;

@@ -122,9 +122,7 @@ void ContainerWalk::reach_lists(CellId id, const ir::Node* writer) {
   if (placement) to_write_back_.push_back(found->second);
   for (const CellId list : heap_.lists_that_may_hold(id)) {
     if ((placement && placement->list == list && !heap_.repeats(list)) || !is_live(list, writer)) continue;
-    std::set<Site> sites = heap_.origin(id).sites;
-    sites.insert(heap_.origin(list).sites.begin(), heap_.origin(list).sites.end());
-    leave(std::move(sites), Unfollowed::of_names);
+    leave_names(id, list);
   }
 }
 

@@ -73,8 +73,8 @@ void ContainerWalk::to_list(ir::Node* node) {
 // As many parts as there are sizes.
 void ContainerWalk::split(ir::Node* node) {
   const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
-  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items || !spend(budget_.listed, sizes->items.size()) ||
-      !ir::is_tensor_list(node->output()->type()))
+  if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items ||
+      !spend(options_.budget.listed, sizes->items.size()) || !ir::is_tensor_list(node->output()->type()))
     return visit_other(node);
   const std::vector<ir::TypeRef> types(sizes->items.size(), node->output()->type()->elements[0]);
   put_operands(node);
@@ -104,7 +104,7 @@ void ContainerWalk::item(ir::Node* node) {
     if (!key && may_become_table(*from.cell) && cell.keys.empty()) {
       if (node->is("aten::get"))
         return give(node, node->inputs().size() == 3 ? look(node->input(2)) : Abstract::of(constant_before(node, {})));
-      raise_before(node, exception_, "KeyError", {}, *node);
+      raise_before(node, options_.exception, "KeyError", {}, *node);
       return give(node, Abstract::of(node_before(node, "prim::Uninitialized", {}, output_types(*node))->output()));
     }
     if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
@@ -200,7 +200,8 @@ void ContainerWalk::repeat(ir::Node* node) {
   if (!list || !times) return visit_cut(node, from);
   if (!holds_memory(node->output()->type()->elements[0]) && as_constant(from)) return visit_other(node);  // it is computed later
   if (list->items.empty() || *times <= 0) return give_list(node, {});
-  if (*times > static_cast<std::int64_t>(std::min(most_items, budget_.listed) / list->items.size())) return visit_cut(node, from);
+  if (*times > static_cast<std::int64_t>(std::min(most_items, options_.budget.listed) / list->items.size()))
+    return visit_cut(node, from);
   std::vector<Abstract> all;
   for (std::int64_t i = 0; i < *times; ++i) all.insert(all.end(), list->items.begin(), list->items.end());
   give_list(node, std::move(all));
@@ -219,7 +220,7 @@ void ContainerWalk::copy(ir::Node* node) {
   if (cell.is_table()) return view_table(node, *from.cell);
   if (cell.layout) return read_columns(node, *from.cell) ? void() : visit_other(node);
   if (cell.whole && !is_plain_element(heap_.origin(*from.cell).type->elements[0])) return visit_other(node);
-  if (!spend(budget_.listed, cell.items.size())) return visit_holder(node, cell.items);
+  if (!spend(options_.budget.listed, cell.items.size())) return visit_holder(node, cell.items);
   if (!cell.whole) cell.made = nullptr;
   give(node, new_container(node, std::move(cell)));
 }

@@ -49,6 +49,12 @@ void ContainerWalk::leave(const Abstract& abstract, Unfollowed why) const {
   leave(std::move(sites), why);
 }
 
+void ContainerWalk::leave_names(CellId one, CellId other) const {
+  std::set<Site> sites = heap_.origin(one).sites;
+  sites.insert(heap_.origin(other).sites.begin(), heap_.origin(other).sites.end());
+  leave(std::move(sites), Unfollowed::of_names);
+}
+
 void ContainerWalk::add_sites(const Abstract& abstract, std::set<Site>& sites) const {
   if (abstract.present || abstract.code) sites.insert(abstract.site);
   if (abstract.cell) sites.insert(heap_.origin(*abstract.cell).sites.begin(), heap_.origin(*abstract.cell).sites.end());
@@ -62,11 +68,11 @@ void ContainerWalk::mark(const LeftOut& left) {
   std::set<std::int64_t> places;
   if (left.place) places.insert(left.place);
   for (const Site site : left.sites)
-    if (const auto known = marks_.find(site); known != marks_.end()) places.insert(known->second.place);
-  const std::int64_t place = places.empty() ? static_cast<std::int64_t>(marks_.size()) + 1 : *places.begin();
-  for (auto& [site, mark] : marks_)
+    if (const auto known = options_.marks.find(site); known != options_.marks.end()) places.insert(known->second.place);
+  const std::int64_t place = places.empty() ? static_cast<std::int64_t>(options_.marks.size()) + 1 : *places.begin();
+  for (auto& [site, mark] : options_.marks)
     if (places.contains(mark.place)) mark.place = place;
-  for (const Site site : left.sites) marks_.try_emplace(site, UnfollowedMark{left.why, place});
+  for (const Site site : left.sites) options_.marks.try_emplace(site, UnfollowedMark{left.why, place});
 }
 
 // Marks the containers that one which is left holds.
@@ -74,7 +80,7 @@ void ContainerWalk::mark_held(const Abstract& item, const std::set<Site>& holder
   LeftOut left{.sites = {}, .why = Unfollowed::of_holder};
   add_sites(item, left.sites);
   for (const Site site : holder)
-    if (const auto known = marks_.find(site); known != marks_.end()) left.place = known->second.place;
+    if (const auto known = options_.marks.find(site); known != options_.marks.end()) left.place = known->second.place;
   if (left.place) mark(left);
 }
 

@@ -67,7 +67,7 @@ Abstract ContainerWalk::look_at_constant(ir::Value* value, const ir::Constant& c
     constexpr std::size_t long_list = 64;
     const bool numbers = is_plain_element(list->element) && !holds_memory(list->element);
     work(list->items.size());
-    if (numbers && (list->items.size() > long_list || !spend(budget_.listed, list->items.size()))) {
+    if (numbers && (list->items.size() > long_list || !spend(options_.budget.listed, list->items.size()))) {
       cell.whole = true;
     } else {
       for (const ir::Constant& inner : list->items) cell.items.push_back(item(inner, list->element));
@@ -163,7 +163,7 @@ ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::N
   if (cell.layout || cell.is_table()) leave(origin.sites);
   if (cell.whole) return cell.made;
   if (cell.kind == Cell::Kind::object || !cell.is_settled()) leave(origin.sites);
-  if (!spend(budget_.listed, cell.items.size())) leave(origin.sites);
+  if (!spend(options_.budget.listed, cell.items.size())) leave(origin.sites);
   const bool dict = cell.kind == Cell::Kind::dict;
   std::vector<ir::Value*> items;
   items.reserve(cell.items.size() * (dict ? 2 : 1));

@@ -23,19 +23,6 @@ bool hands_on(const ir::Node& node) {
 
 }  // namespace
 
-ContainerWalk::ContainerWalk(ir::Graph& graph, Options options)
-    : graph_(graph),
-      program_(options.program),
-      registry_(options.registry),
-      budget_(options.budget),
-      watch_(options.watch),
-      unfollowed_(options.unfollowed),
-      marks_(options.marks),
-      attributes_(options.attributes),
-      work_left_(options.most_work),
-      tracks_names_(options.tracks_names),
-      exception_(options.exception) {}
-
 void ContainerWalk::run() {
   label(*graph_.top());
   load_attributes();
@@ -61,15 +48,11 @@ void ContainerWalk::run_again(const ir::Graph& original) {
   const std::vector<ir::Value*> inputs(top->inputs().begin(), top->inputs().end());
   const auto outputs = graph_.copy_block_contents(*original.top(), inputs, top, nullptr);
   for (ir::Value* output : outputs) top->add_output(output);
-  next_ = last ? last->next() : top->first();
-  label_copy(next_, nullptr, labels);
-  if (!next_) return;
-  second_call_ = node_before(next_, "prim::SecondCall", {}, {});  // no pass knows this operator, so none removes it
-  while (next_) {
-    ir::Node* node = next_;
-    next_ = node->next();
-    safely(node, &ContainerWalk::visit);
-  }
+  ir::Node* first = last ? last->next() : top->first();
+  label_copy(first, nullptr, labels);
+  if (!first) return;
+  second_call_ = node_before(first, "prim::SecondCall", {}, {});  // no pass knows this operator, so none removes it
+  visit_from(first);
   safely(top->return_node(), &ContainerWalk::put_outputs);
 }
 
@@ -87,14 +70,17 @@ void ContainerWalk::work(std::size_t steps) {
 
 void ContainerWalk::walk(ir::Block& block) {
   ir::Node* const outer = next_;
-  next_ = block.first();
-  while (next_) {
+  visit_from(block.first());
+  next_ = outer;
+  done_.insert(block.return_node());
+}
+
+void ContainerWalk::visit_from(ir::Node* first) {
+  for (next_ = first; next_;) {
     ir::Node* node = next_;
     next_ = node->next();
     safely(node, &ContainerWalk::visit);
   }
-  next_ = outer;
-  done_.insert(block.return_node());
 }
 
 // One walk finds all that can't be followed, where it can: what comes after the first is looked at as well.
@@ -115,7 +101,7 @@ void ContainerWalk::safely(ir::Node* node, Visit step) {
 }
 
 void ContainerWalk::visit(ir::Node* node) {
-  watch_.step();
+  options_.watch.step();
   work();
   done_.insert(node);
   if (node->is("prim::Constant") || node->is("prim::Uninitialized")) return;

@@ -59,7 +59,7 @@ class ContainerWalk {
     const char* exception = "prim::RaiseException";  // the operator that raises for a missing key
   };
 
-  ContainerWalk(ir::Graph& graph, Options options);
+  ContainerWalk(ir::Graph& graph, Options options) : graph_(graph), options_(options) {}
   void run();
   // A second call of the model with the same inputs, from what the first one left in attributes. Its nodes follow second_call(),
   // its outputs those of the first.
@@ -100,12 +100,13 @@ class ContainerWalk {
   // ---- container_sites.cpp
   [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
   [[noreturn]] void leave(std::set<Site> sites, Unfollowed why = Unfollowed::unknown) const;
+  [[noreturn]] void leave_names(CellId one, CellId other) const;  // for cells that may be one object, or hold one
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
   void mark(const LeftOut& left);
   void mark_held(const Abstract& item, const std::set<Site>& holder);
   Site site_of(const ir::Node* node) const;
   Site site_of(const ir::Value* value) const;
-  bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
+  bool is_left_out(const ir::Value* value) const { return options_.unfollowed.contains(site_of(value)); }
   bool is_left_out_result(const ir::Node* node) const { return node->outputs().size() == 1 && is_left_out(node->output()); }
   void label(const ir::Block& block);
   std::vector<Site> labels_of(const ir::Block& block);  // labels of the block's nodes, nested ones too, in order
@@ -120,6 +121,7 @@ class ContainerWalk {
 
   // ---- container_walk.cpp
   void walk(ir::Block& block);
+  void visit_from(ir::Node* first);
   void visit(ir::Node* node);
   void safely(ir::Node* node, Visit step);
   void visit_other(ir::Node* node);
@@ -352,14 +354,8 @@ class ContainerWalk {
   bool is_as_before(const Abstract& before, const Abstract& now) const;
 
   ir::Graph& graph_;
-  const ir::Program* program_;
-  const schema::Registry& registry_;
-  Budget& budget_;
-  ir::Watch watch_;
-  const std::set<Site>& unfollowed_;
-  std::map<Site, UnfollowedMark>& marks_;
-  const std::map<AttributeKey, std::string>& attributes_;
-  std::size_t work_left_;
+  Options options_;
+  std::size_t work_left_ = options_.most_work;
 
   std::pmr::monotonic_buffer_resource memory_;  // for the tables of one walk, which only grow
   Heap heap_;
@@ -384,8 +380,7 @@ class ContainerWalk {
   std::map<const ir::Value*, Question> questions_;            // bools that say whether a key is in a dictionary
   std::vector<std::pair<Question, const ir::Block*>> there_;  // keys known to be present within a block
   bool writes_under_names_ = false;                           // something that other names may mean has been written
-  bool tracks_names_ = false, lacks_names_ = false;
-  const char* exception_;
+  bool lacks_names_ = false;
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };

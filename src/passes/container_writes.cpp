@@ -114,7 +114,7 @@ void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
     ir::Value* self = stand_in(node->output(), node);
     know(self, list);
   }
-  ir::Value* result = take_list_form(node, current, registry_);
+  ir::Value* result = take_list_form(node, current, options_.registry);
   Cell& cell = change(id, result->producer());
   cell.items.clear();
   cell.whole = true;
