@@ -1,8 +1,6 @@
 // One iteration of a loop: what its body is given for what is carried.
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 

@@ -3,9 +3,6 @@
 #include "passes/container_loops.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 

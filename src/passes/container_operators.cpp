@@ -1,12 +1,9 @@
 // Operators that are evaluated, and those that make lists, dictionaries and tuples that are followed.
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "passes/container_walk.h"
-#include "passes/effects.h"
-#include "passes/evaluate.h"
 #include "passes/list_form.h"
 #include "passes/rewrite.h"
 

@@ -1,5 +1,4 @@
 // Lists of lists in columns: the items of all inner lists in one list, and the lengths of the inner lists.
-#include <algorithm>
 #include <array>
 
 #include "passes/container_walk.h"

@@ -1,6 +1,5 @@
 // Values of the graph: the cell or the parts that a value stands for, and a value that holds what a cell holds.
 #include <algorithm>
-#include <array>
 
 #include "passes/container_walk.h"
 #include "passes/effects.h"

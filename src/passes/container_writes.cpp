@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "passes/container_walk.h"
-#include "passes/effects.h"
-#include "passes/evaluate.h"
 #include "passes/list_form.h"
 #include "passes/rewrite.h"
 
