@@ -129,7 +129,7 @@ bool ContainerWalk::map_choice(ir::Node* node, const Abstract& choice) {
     std::vector<const ir::Constant*> arguments;
     for (const ir::Constant& operand : operands) arguments.push_back(&operand);
     auto result = evaluate(*node, arguments);
-    if (!result || !spend(budget_.folded, ir::footprint(*result) / 64)) return false;
+    if (!result || !spend(options_.budget.folded, ir::footprint(*result) / 64)) return false;
     results.push_back(*std::move(result));
   }
   const auto& first = results.front();
@@ -155,9 +155,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
   };
   if (count == 1) {
     take_option(node, 0);
-    ++changes_;
-    next_ = node;
-    return;
+    return visit_next(node);
   }
   const std::vector<ir::TypeRef> types = output_types(*node);
   ir::Node* place = node;  // insertion point of the next If: before the node, then in the last If's other branch
@@ -183,10 +181,7 @@ void ContainerWalk::expand(ir::Node* node, const Abstract& choice) {
     }
     place = others->return_node();
   }
-  for (std::size_t i = 0; i < types.size(); ++i) node->output(i)->replace_all_uses_with(first->output(i));
-  node->erase();
-  ++changes_;
-  next_ = first;
+  visit_instead(node, first);
 }
 
 }  // namespace compatcheck::passes

@@ -41,11 +41,10 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
 // Raises where `holds` is false, as Python does. The node is visited again, knowing that it holds.
 void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
   ir::Node* end = empty_branch(holds, node, site_of(node))->blocks()[1]->return_node();
-  raise_before(end, exception_, "KeyError", {}, *node);
+  raise_before(end, options_.exception, "KeyError", {}, *node);
   settle_keys(holds, true);
   note_answer(holds, true, node->owner());
-  ++changes_;
-  next_ = node;
+  visit_next(node);
 }
 
 void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present) {
@@ -81,7 +80,7 @@ void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dic
     list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;
   }
   known_[list] = Abstract::of(list);
-  give(node, Abstract::of_cell(add_cell({.whole = true, .made = list}, type, {site_of(node->output())})));
+  give(node, new_container(node, {.whole = true, .made = list}));
 }
 
 // ---- Keys that only the running model knows
@@ -183,6 +182,7 @@ void ContainerWalk::read_open_key(ir::Node* node, CellId dict) {
   if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
   if (node->is("aten::get")) return get_open_key(node, dict);
   if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  if (heap_.at(dict).is_table()) return read_value(node, dict);
   give(node, item_of(dict, key, node));
 }
 
@@ -196,10 +196,7 @@ void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
   labels_[branch] = labels_[item->producer()] = site_of(node);
   there->add_output(item);
   missing->add_output(node->inputs().size() == 3 ? node->input(2) : constant_before(missing->return_node(), {}));
-  node->output()->replace_all_uses_with(branch->output());
-  node->erase();
-  ++changes_;
-  next_ = branch;
+  visit_instead(node, branch);
 }
 
 // d[key] = x of a key that is there.

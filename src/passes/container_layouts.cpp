@@ -1,17 +1,14 @@
-// How the items of a list are made of numbers and tensors, which stand in columns.
-#include <algorithm>
-#include <array>
+#include "passes/container_layouts.h"
 
-#include "ir/dtype.h"
-#include "passes/container_walk.h"
+#include <algorithm>
+#include <span>
+
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 namespace {
 
 bool is_column_item(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::tensor) || is_number(type); }
-
-bool is_list_of_numbers(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::list) && is_number(element_of(type)); }
 
 // Returns the type of the items in the column of a layout's leaf.
 ir::TypeRef column_item(const Layout& layout) {
@@ -20,11 +17,15 @@ ir::TypeRef column_item(const Layout& layout) {
   return layout.kind == numbers || ir::is(layout.type, ir::TypeKind::tensor) ? ir::tensor_type() : layout.type;
 }
 
-void add_column_types(const Layout& layout, std::vector<ir::TypeRef>& types) {
-  if (layout.kind == Layout::Kind::list) types.push_back(ir::list_of(ir::simple_type(ir::TypeKind::integer)));
-  if (layout.parts.empty() && layout.keys.empty() && layout.kind != Layout::Kind::tuple)
-    types.push_back(ir::list_of(column_item(layout)));
-  for (const Layout& part : layout.parts) add_column_types(part, types);
+void add_columns_of(const Layout& layout, std::optional<std::size_t> lengths, std::vector<Column>& columns) {
+  using enum Layout::Kind;
+  if (layout.kind == list) {
+    columns.push_back({ir::list_of(ir::simple_type(ir::TypeKind::integer)), lengths});
+    lengths = columns.size() - 1;
+  }
+  if (layout.kind == value || layout.kind == numbers || layout.kind == choice)
+    columns.push_back({ir::list_of(column_item(layout)), lengths});
+  for (const Layout& part : layout.parts) add_columns_of(part, lengths, columns);
 }
 
 const Layout* part_of(const Layout& layout, const ir::Constant& key) {
@@ -33,326 +34,83 @@ const Layout* part_of(const Layout& layout, const ir::Constant& key) {
   return nullptr;
 }
 
-bool has_no_identity(const Layout& layout) {
-  using enum Layout::Kind;
-  return layout.kind == value || layout.kind == choice ||
-         (layout.kind == tuple && std::ranges::all_of(layout.parts, has_no_identity));
-}
-
-std::int64_t dtype_of(const ir::TypeRef& number) {
-  using enum ir::DType;
-  return static_cast<std::int64_t>(ir::is(number, ir::TypeKind::floating)  ? f64
-                                   : ir::is(number, ir::TypeKind::boolean) ? boolean
-                                                                           : i64);
-}
-
 }  // namespace
 
-std::vector<ir::TypeRef> column_types(const Layout& layout) {
-  std::vector<ir::TypeRef> types;
-  add_column_types(layout, types);
-  return types;
-}
+bool is_list_of_numbers(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::list) && is_number(type->elements[0]); }
 
-bool needs_columns(const ir::TypeRef& list) { return ir::is(list, ir::TypeKind::list) && !is_column_item(element_of(list)); }
+bool needs_columns(const ir::TypeRef& list) { return ir::is(list, ir::TypeKind::list) && !is_column_item(list->elements[0]); }
 
-// ---- Layouts
-
-// None: such an item can't be kept in columns.
-std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
-  using enum Layout::Kind;
-  work();
-  const Nesting nesting(nested_);
-  if (item.present || nesting.is_deep()) return std::nullopt;
-  if (is_choice(item)) {
-    Layout layout{.kind = choice};
-    if (item.code)
-      layout.options = *item.parts;
-    else
-      layout.options.push_back(item);
-    layout.type = layout.options.front().value->type();
-    return layout;
-  }
-  if (item.code) return Layout{.type = item.type};
-  if (item.parts) return layout_of_parts({.kind = tuple, .type = item.type}, *item.parts);
-  if (!item.cell) {  // a list that isn't followed may be written under its own name
-    const ir::TypeRef& type = item.value->type();
-    return ir::holds(*type, ir::TypeKind::list) ? std::nullopt : layout_of_type(type);
-  }
-  const Cell& cell = heap_.at(*item.cell);
-  const ir::TypeRef& type = heap_.origin(*item.cell).type;
-  if (cell.kind == Cell::Kind::list)
-    return is_list_of_numbers(type) ? std::optional(Layout{.kind = numbers, .type = type}) : layout_of_list(cell, type);
-  if (cell.is_table()) return layout_of_parts({.kind = table, .type = type}, cell.items);
-  if (cell.keys.empty() && may_become_table(cell, type)) return layout_of_table(type);
-  if (cell.whole || !cell.is_settled()) return std::nullopt;
-  const bool is_object = cell.kind == Cell::Kind::object;
-  return layout_of_parts({.kind = is_object ? object : dict, .type = type, .keys = cell.keys}, cell.items);
-}
-
-std::optional<Layout> ContainerWalk::layout_of_parts(Layout layout, const std::vector<Abstract>& parts) {
-  if (parts.empty()) return std::nullopt;  // without columns nothing says how many there are
-  for (const Abstract& part : parts) {
-    auto inner = layout_of(part);
-    if (!inner) return std::nullopt;
-    layout.parts.push_back(*std::move(inner));
-  }
-  return layout;
-}
-
-// Returns the layout of a list within a list: its items have no identity.
-std::optional<Layout> ContainerWalk::layout_of_list(const Cell& list, const ir::TypeRef& type) {
-  auto item = layout_of_items(list, type);
-  if (!item && !list.whole && list.items.empty()) item = layout_of_type(element_of(type));
-  if (!item || !has_no_identity(*item)) return std::nullopt;
-  return Layout{.kind = Layout::Kind::list, .type = type, .parts = {*std::move(item)}};
-}
-
-// Returns the layout of a dictionary whose keys and values are numbers that only the running model knows.
-std::optional<Layout> ContainerWalk::layout_of_table(const ir::TypeRef& dict) {
-  Layout layout{.kind = Layout::Kind::table, .type = dict};
-  for (const ir::TypeRef& element : dict->elements) {
-    if (!is_number(element)) return std::nullopt;
-    layout.parts.push_back({.kind = Layout::Kind::numbers, .type = ir::list_of(element)});
-  }
-  return layout;
-}
-
-// Returns the layout of a value that isn't followed.
-std::optional<Layout> ContainerWalk::layout_of_type(const ir::TypeRef& type) {
+std::optional<Layout> Layout::of_type(const ir::TypeRef& type) {
   if (is_column_item(type)) return Layout{.type = type};
-  if (is_list_of_numbers(type)) return Layout{.kind = Layout::Kind::numbers, .type = type};
+  if (is_list_of_numbers(type)) return Layout{.kind = Kind::numbers, .type = type};
   if (!ir::is(type, ir::TypeKind::tuple) || type->elements.empty()) return std::nullopt;
-  Layout layout{.kind = Layout::Kind::tuple, .type = type};
+  Layout layout{.kind = Kind::tuple, .type = type};
   for (const ir::TypeRef& element : type->elements) {
-    auto part = layout_of_type(element);
+    auto part = of_type(element);
     if (!part) return std::nullopt;
     layout.parts.push_back(*std::move(part));
   }
   return layout;
 }
 
-// Makes `layout` one that holds what `other` holds, too; false: there is none.
-bool ContainerWalk::widen(Layout& layout, const Layout& other) {
-  using enum Layout::Kind;
-  work();
-  if (layout.kind != other.kind || layout.parts.size() != other.parts.size()) return false;
-  if (layout.kind == value || layout.kind == numbers)
-    return ir::equal(*layout.type, *other.type) ||
-           (is_column_item(layout.type) && ir::is(layout.type, ir::TypeKind::tensor) && ir::is(other.type, ir::TypeKind::tensor));
-  if (layout.kind == dict && !same_keys(layout.keys, other.keys)) return false;
+std::optional<Layout> Layout::of_table(const ir::TypeRef& dict) {
+  Layout layout{.kind = Kind::table, .type = dict};
+  for (const ir::TypeRef& element : dict->elements) {
+    if (!is_number(element)) return std::nullopt;
+    layout.parts.push_back({.kind = Kind::numbers, .type = ir::list_of(element)});
+  }
+  return layout;
+}
+
+bool Layout::widen(const Layout& other) {
+  using enum Kind;
+  if (kind != other.kind || parts.size() != other.parts.size()) return false;
+  if (kind == value || kind == numbers)
+    return ir::equal(*type, *other.type) || (ir::is(type, ir::TypeKind::tensor) && ir::is(other.type, ir::TypeKind::tensor));
+  if (kind == dict && !same_keys(keys, other.keys)) return false;
   for (const Abstract& option : other.options) {
-    if (std::ranges::any_of(layout.options, [&](const Abstract& known) { return same(known, option); })) continue;
-    if (layout.options.size() == most_options) return false;
-    layout.options.push_back(option);
+    if (std::ranges::any_of(options, [&](const Abstract& known) { return same(known, option); })) continue;
+    if (options.size() == most_options) return false;
+    options.push_back(option);
   }
-  for (std::size_t i = 0; i < layout.parts.size(); ++i) {
-    const Layout* part = layout.kind == object ? part_of(other, layout.keys[i]) : &other.parts[i];
-    if (!part || !widen(layout.parts[i], *part)) return false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Layout* part = kind == object ? part_of(other, keys[i]) : &other.parts[i];
+    if (!part || !parts[i].widen(*part)) return false;
   }
   return true;
 }
 
-// Whether columns in layout `narrow` are also valid columns in layout `wide`.
-bool ContainerWalk::keeps_codes(const Layout& narrow, const Layout& wide) {
-  if (!std::ranges::equal(narrow.options, std::span(wide.options).first(std::min(narrow.options.size(), wide.options.size())),
-                          same))
-    return false;
-  if (!same_keys(narrow.keys, wide.keys)) return false;
-  return std::ranges::equal(narrow.parts, wide.parts, keeps_codes);
-}
-
-// Returns a layout for both, in which codes of `other` stay as they are if those of both can't.
-std::optional<Layout> ContainerWalk::widened(const Layout& layout, const Layout& other) {
-  Layout wide = layout;
-  if (!widen(wide, other)) return std::nullopt;
-  if (keeps_codes(other, wide)) return wide;
+std::optional<Layout> Layout::widened(const Layout& other) const {
+  Layout wide = *this;
+  if (!wide.widen(other)) return std::nullopt;
+  if (other.keeps_codes(wide)) return wide;
   wide = other;
-  return widen(wide, layout) ? std::optional(wide) : std::nullopt;
+  return wide.widen(*this) ? std::optional(wide) : std::nullopt;
 }
 
-std::optional<Layout> ContainerWalk::layout_of_items(const Cell& list, const ir::TypeRef& type) {
-  if (list.layout) return *list.layout;
-  if (list.whole) return layout_of_type(element_of(type));
-  std::optional<Layout> layout;
-  for (const Abstract& item : list.items) {
-    auto inner = layout_of(item);
-    if (!inner || (layout && !widen(*layout, *inner))) return std::nullopt;
-    if (!layout) layout = std::move(inner);
-  }
-  return layout;
+bool Layout::keeps_codes(const Layout& wide) const {
+  const auto known = std::span(wide.options).first(std::min(options.size(), wide.options.size()));
+  return std::ranges::equal(options, known, same) && same_keys(keys, wide.keys) &&
+         std::ranges::equal(parts, wide.parts, &Layout::keeps_codes);
 }
 
-// Returns the layout that holds the items of both lists, one of which may be empty.
-std::optional<Layout> ContainerWalk::joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type) {
-  if (!needs_columns(type)) return std::nullopt;
-  const auto is_empty = [](const Cell& list) { return !list.whole && list.items.empty(); };
-  if (is_empty(a)) return layout_of_items(b, type);
-  auto layout = layout_of_items(a, type);
-  if (!layout || is_empty(b)) return layout;
-  const auto other = layout_of_items(b, type);
-  if (!other || !widen(*layout, *other)) return std::nullopt;
-  return layout;
+std::vector<Column> Layout::columns() const {
+  std::vector<Column> columns;
+  add_columns_of(*this, std::nullopt, columns);
+  return columns;
 }
 
-// ---- Items and columns
-
-// Adds the values of an item that go into the columns.
-void ContainerWalk::add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves) {
-  using enum Layout::Kind;
-  switch (layout.kind) {
-    case value: return leaves.push_back(leaf(item, place));
-    case numbers: return leaves.push_back(vector_of(leaf(item, place), place));
-    case choice: {
-      std::vector<Abstract> options = layout.options;
-      return leaves.push_back(code_in(item, options, place));
-    }
-    case tuple: {
-      const Abstract parts = item.parts ? item : as_parts(item, place);
-      for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], (*parts.parts)[i], place, leaves);
-      return;
-    }
-    case list: {
-      const CellOrigin origin = heap_.origin(*item.cell);
-      const auto flat = columns_of(heap_.at(*item.cell), origin.sites, layout.parts[0], place);
-      leaves.push_back(computed(place, "aten::len", {&flat[0], 1}, ir::simple_type(ir::TypeKind::integer)));
-      leaves.insert(leaves.end(), flat.begin(), flat.end());
-      return;
-    }
-    case table: {
-      const CellOrigin origin = heap_.origin(*item.cell);
-      const Cell lists = table_of(heap_.at(*item.cell), origin.type, origin.sites, place);
-      for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], lists.items[i], place, leaves);
-      return;
-    }
-    case dict:
-    case object: break;
-  }
-  const Cell cell = heap_.at(*item.cell);
-  for (std::size_t i = 0; i < layout.parts.size(); ++i) add_leaves(layout.parts[i], *cell.find(layout.keys[i]), place, leaves);
+bool Layout::has_identity() const {
+  return kind != Kind::value && kind != Kind::choice &&
+         (kind != Kind::tuple || std::ranges::any_of(parts, &Layout::has_identity));
 }
 
-// A list of numbers as a tensor.
-ir::Value* ContainerWalk::vector_of(ir::Value* list, ir::Node* place) {
-  const std::array<ir::Value*, 4> inputs{list, constant_before(place, {dtype_of(element_of(list->type()))}),
-                                         constant_before(place, {}), constant_before(place, {false})};
-  ir::Value* made = computed(place, "aten::tensor", inputs, ir::tensor_type());
-  done_.insert(made->producer());
-  return made;
-}
+bool Layout::has_lists() const { return kind == Kind::list || std::ranges::any_of(parts, &Layout::has_lists); }
 
-// A tensor in the dtype in which columns hold such a list.
-ir::Value* ContainerWalk::as_numbers(ir::Value* tensor, const ir::TypeRef& list, ir::Node* place) {
-  return cast(tensor, dtype_of(element_of(list)), place);
-}
-
-ir::Value* ContainerWalk::cast(ir::Value* tensor, std::int64_t dtype, ir::Node* place) {
-  const std::array<ir::Value*, 5> inputs{tensor, constant_before(place, {dtype}), constant_before(place, {false}),
-                                         constant_before(place, {false}), constant_before(place, {})};
-  return computed(place, "aten::to", inputs, ir::tensor_type());
-}
-
-ir::Value* ContainerWalk::numbers_of(ir::Value* vector, const ir::TypeRef& list, ir::Node* place) {
-  const auto kind = ir::is(element_of(list), ir::TypeKind::floating)  ? std::int64_t{1}
-                    : ir::is(element_of(list), ir::TypeKind::boolean) ? std::int64_t{2}
-                                                                      : std::int64_t{0};
-  const std::array<ir::Value*, 3> inputs{vector, constant_before(place, {std::int64_t{1}}), constant_before(place, {kind})};
-  return computed(place, "prim::tolist", inputs, list);
-}
-
-// An item made of what stands in the columns; takes the leaves that it needs. What has an identity may be one of `elements`.
-Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* const>& leaves, const std::set<Identity>& elements,
-                                  ir::Node* place) {
-  using enum Layout::Kind;
-  const auto take = [&] {
-    ir::Value* taken = leaves.front();
-    leaves = leaves.subspan(1);
-    known_[taken] = Abstract::of(taken);
-    return taken;
-  };
-  const auto made = [&](Cell cell) {
-    const CellId id = add_cell(std::move(cell), layout.type, {site_of(place)});
-    Identities identities = heap_.identities(id);
-    for (const Identity identity : elements) identities[identity] = {.known = false};
-    heap_.set_identities(id, std::move(identities));
-    return Abstract::of_cell(id);
-  };
-  if (layout.kind == value) return Abstract::of(take());
-  if (layout.kind == choice) return Abstract::of_choice(take(), layout.options, site_of(place));
-  if (layout.kind == numbers) {
-    ir::Value* list = numbers_of(take(), layout.type, place);
-    return made({.whole = true, .made = list});
-  }
-  if (layout.kind == list) {
-    take();  // the length
-    const Layout& item = layout.parts[0];
-    if (item.kind == value) return made({.whole = true, .made = take()});
-    Cell flat{.whole = true, .layout = std::make_shared<const Layout>(item)};
-    for (const std::size_t count = column_types(item).size(); flat.columns.size() < count;) flat.columns.push_back(take());
-    return made(std::move(flat));
-  }
-  std::vector<Abstract> parts;
-  const std::set<Identity> none;  // the lists of a table are its own
-  for (const Layout& part : layout.parts) parts.push_back(item_from(part, leaves, layout.kind == table ? none : elements, place));
-  if (layout.kind == tuple) return Abstract::of_parts(std::move(parts), layout.type);
-  if (layout.kind == table) return made({.kind = Cell::Kind::dict, .whole = true, .items = std::move(parts)});
-  return made(
-      {.kind = layout.kind == dict ? Cell::Kind::dict : Cell::Kind::object, .keys = layout.keys, .items = std::move(parts)});
-}
-
-// A list's columns, of which `layout` holds all items.
-std::vector<ir::Value*> ContainerWalk::columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout,
-                                                  ir::Node* place) {
-  if (list.layout) {
-    if (!keeps_codes(*list.layout, layout)) leave(sites);
-    return list.columns;
-  }
-  const std::vector<ir::TypeRef> types = column_types(layout);
-  if (list.whole && !(types.size() == 1 && ir::equal(*types[0], *list.made->type()))) leave(sites);
-  if (list.whole) return {list.made};
-  if (!spend(budget_.listed, list.items.size() * types.size())) leave(sites);
-  if (has_lists(layout)) return columns_of_items(list.items, layout, place);
-  std::vector<std::vector<ir::Value*>> columns(types.size());
-  for (const Abstract& item : list.items) {
-    std::vector<ir::Value*> leaves;
-    add_leaves(layout, item, place, leaves);
-    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(leaves[i]);
-  }
-  std::vector<ir::Value*> made;
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    made.push_back(node_before(place, "prim::ListConstruct", columns[i], {&types[i], 1})->output());
-  for (ir::Value* column : made) known_[column] = Abstract::of(column);
-  return made;
-}
-
-// Keeps a list in columns from here on. False if it can't be.
-bool ContainerWalk::keep_in_columns(CellId id, ir::Node* place) {
-  const ir::TypeRef type = heap_.origin(id).type;
-  if (!needs_columns(type) || heap_.at(id).layout) return heap_.at(id).layout != nullptr;
-  const auto layout = layout_of_items(heap_.at(id), type);
-  if (!layout || heap_.at(id).whole) return false;
-  for (const Abstract& item : std::vector<Abstract>(heap_.at(id).items)) hold(id, item, place);
-  set_columns(id, *layout, columns_of(heap_.at(id), heap_.origin(id).sites, *layout, place));
-  return true;
-}
-
-void ContainerWalk::set_columns(CellId id, Layout layout, std::vector<ir::Value*> columns) {
-  Cell& cell = heap_.change(id);
-  cell = {.whole = true, .layout = std::make_shared<const Layout>(std::move(layout)), .columns = std::move(columns)};
-  cell.version = ++versions_;
-  if (heap_.elements(id).empty()) heap_.add_elements(id, {heap_.new_identity()});
-}
-
-// The same place, counted from the front.
-ir::Value* ContainerWalk::from_front(ir::Value* index, ir::Value* list, ir::Node* place) {
-  const auto* number = known<std::int64_t>(index);
-  if (number && *number >= 0) return index;
-  const ir::TypeRef truth = ir::simple_type(ir::TypeKind::boolean), integer = ir::simple_type(ir::TypeKind::integer);
-  ir::Value* negative = computed(place, "aten::lt", std::array{index, constant_before(place, {std::int64_t{0}})}, truth);
-  ir::Value* once = computed(place, "aten::Int", {&negative, 1}, integer);
-  ir::Value* length = computed(place, "aten::len", {&list, 1}, integer);
-  return computed(place, "aten::add", std::array{index, computed(place, "aten::mul", std::array{once, length}, integer)},
-                  integer);
+bool Layout::has_names() const {
+  const auto is_name = [](const ir::Constant& key) { return key.get<std::string>() || key.get<std::int64_t>(); };
+  return kind != Kind::choice && kind != Kind::table && kind != Kind::list && std::ranges::all_of(keys, is_name) &&
+         std::ranges::all_of(parts, &Layout::has_names);
 }
 
 }  // namespace compatcheck::passes

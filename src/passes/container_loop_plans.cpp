@@ -1,8 +1,7 @@
-// The differences between the beginning and the end of a trip, which the loop must carry.
+// The differences between the beginning and the end of an iteration, which the loop must carry.
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace compatcheck::passes {
 
 bool ContainerWalk::Loop::widen(const Ends& ends) {
   bool more = false;
-  const Cells heads_before = heads(ends);
+  const Cells heads_before = cells_in(ends.heads);
   for (auto& [i, plan] : plan_.carried) {
     const Abstract &head = ends.heads.at(i), &end = ends.values.at(i);
     if (!defined(&head) && end.is_none()) {  // it may as well be None from the start
@@ -34,132 +33,6 @@ bool ContainerWalk::Loop::widen(const Ends& ends) {
     more = more || differs;
   }
   return more || meet(heads_before, ends);
-}
-
-// ---- Names that may mean one list
-
-// Adds the cells of a value whose contents are carried.
-void ContainerWalk::Loop::find_cells(const Plan& plan, const Abstract* abstract, Cells& cells) {
-  abstract = defined(abstract);
-  if (plan.kind == Plan::Kind::contents) cells.push_back(abstract ? abstract->cell : std::nullopt);
-  if (plan.kind == Plan::Kind::option) return find_cells(plan.parts[0], abstract ? content(*abstract) : nullptr, cells);
-  for (std::size_t i = 0; i < plan.parts.size(); ++i)
-    find_cells(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, cells);
-}
-
-ContainerWalk::Loop::Cells ContainerWalk::Loop::entered_cells() const {
-  Cells cells;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &entries_.at(i), cells);
-  return cells;
-}
-
-ContainerWalk::Loop::Cells ContainerWalk::Loop::cells_at_end(const Ends& ends) const {
-  Cells cells;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.values.at(i), cells);
-  return cells;
-}
-
-ContainerWalk::Loop::Cells ContainerWalk::Loop::heads(const Ends& ends) const {
-  Cells cells;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &ends.heads.at(i), cells);
-  return cells;
-}
-
-// Notes which carried cells end a trip as one list, or as one from outside of the loop. True if some were not known yet.
-bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
-  const Cells last = cells_at_end(ends);
-  if (last.size() != heads.size()) {  // the plan has grown
-    meeting_.clear();
-    outer_.clear();
-    return true;
-  }
-  const std::size_t known = meeting_.size() + outer_.size() + elements_.size() + repeats_;
-  note_elements(last, ends);
-  const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
-    if (!a || !b) return false;
-    const Identities &one = walk_.heap_.identities(*a), &other = walk_.heap_.identities(*b);
-    return std::ranges::any_of(one, [&](const auto& entry) { return other.contains(entry.first); });
-  };
-  for (std::size_t p = 0; p < last.size(); ++p) {
-    for (const auto& [identity, same] : identities(last[p]))
-      if (was_outside(identity)) outer_.emplace(p, identity);
-    for (std::size_t q = 0; q < last.size(); ++q) {
-      if (p < q && meets(last[p], last[q])) meeting_.emplace(p, q);
-      if (p == q || !meets(last[p], heads[q])) continue;  // p goes on with what q was
-      const auto of_q = outer_;
-      for (const auto& [place, identity] : of_q)
-        if (place == q) outer_.emplace(p, identity);
-    }
-  }
-  return meeting_.size() + outer_.size() + elements_.size() + repeats_ > known;
-}
-
-// Notes which objects from outside of the loop items of lists may be. A container that is carried under its name and in such a
-// list isn't known to be the same in the next trip.
-void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
-  std::set<CellId> lists;
-  for (const auto& cell : last)
-    if (cell) lists.insert(*cell);
-  for (const auto& [id, plan] : plan_.cells) lists.insert(id);
-  std::set<Identity> held;
-  walk_.heap_.reopen(ends.changes);
-  for (const CellId list : lists) {
-    held.merge(walk_.elements_of(list));
-    repeats_ = repeats_ || walk_.repeats(list);
-  }
-  walk_.heap_.close();
-  for (const Identity identity : held)
-    if (was_outside(identity)) elements_.insert(identity);
-  for (const auto& cell : last)
-    for (const auto& [identity, same] : identities(cell))
-      if (held.contains(identity)) walk_.leave(walk_.heap_.origin(*cell).sites);
-}
-
-bool ContainerWalk::Loop::was_outside(Identity identity) const {
-  if (identity < first_identity_) return true;
-  const auto cells = walk_.heap_.cells_of(identity);
-  return std::ranges::any_of(cells, [&](CellId id) { return walk_.heap_.origin(id).value && existed(id); });
-}
-
-// For each of `outer_` and `meeting_`, whether it is so: bools that can stand before `place`. None if they aren't carried.
-std::vector<ir::Value*> ContainerWalk::Loop::flags_of(const Cells& cells, ir::Node* place) {
-  std::vector<ir::Value*> flags;
-  if (!walk_.tracks_names_) return flags;
-  const auto flag = [&](ir::Value* so) { flags.push_back(so ? so : constant_before(place, {false})); };
-  for (const auto& [p, identity] : outer_) {
-    const Identities of_cell = identities(p < cells.size() ? cells[p] : std::nullopt);
-    const auto found = of_cell.find(identity);
-    if (found != of_cell.end() && !found->second.is_known_in(place->owner())) walk_.leave(walk_.heap_.origin(*cells[p]).sites);
-    flag(found == of_cell.end() ? nullptr : found->second.when ? found->second.when : constant_before(place, {true}));
-  }
-  for (const auto& [p, q] : meeting_) {
-    const bool both = q < cells.size() && cells[p] && cells[q];
-    for (const std::size_t i : {p, q})
-      for (const auto& [identity, same] : both ? identities(cells[i]) : Identities())
-        if (!same.is_known_in(place->owner())) walk_.leave(walk_.heap_.origin(*cells[i]).sites);
-    flag(both ? walk_.sameness(*cells[p], *cells[q], place) : nullptr);
-  }
-  return flags;
-}
-
-// Sets the identities of cells that stand for the carried ones, in a trip or after the loop. Identities that aren't carried
-// aren't known.
-void ContainerWalk::Loop::give_identities(const Cells& cells, std::span<ir::Value* const> flags) {
-  std::vector<Identities> made(cells.size());
-  for (std::size_t p = 0; p < cells.size(); ++p) made[p][walk_.heap_.new_identity()] = {};
-  std::size_t flag = 0;
-  const auto next = [&] { return flags.empty() ? Sameness{.known = false} : Sameness{.when = flags[flag++]}; };
-  for (const auto& [p, identity] : outer_) {
-    const Sameness same = next();
-    if (p < made.size()) made[p][identity] = same;
-  }
-  for (const auto& [p, q] : meeting_) {
-    const Identity shared = walk_.heap_.new_identity();
-    const Sameness same = next();
-    if (q < made.size()) made[p][shared] = made[q][shared] = same;
-  }
-  for (std::size_t p = 0; p < cells.size(); ++p)
-    if (cells[p]) walk_.heap_.set_identities(*cells[p], std::move(made[p]));
 }
 
 const Cell& ContainerWalk::Loop::end_state(CellId id, const Ends& ends) const {
@@ -228,7 +101,7 @@ bool ContainerWalk::Loop::widen(Plan& plan, const Abstract& head, const Abstract
   }
   if (!end.cell) refuse(head, end);
   walk_.add_sites(end, plan_sites_);
-  // The head's cell as it was when the trip began.
+  // The head's cell as it was when the iteration began.
   return widen(*plan.contents, walk_.heap_.at(*head.cell), end_state(*end.cell, ends), walk_.heap_.origin(*head.cell), ends);
 }
 
@@ -310,7 +183,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
   return more;
 }
 
-// Returns the layout of the items of both, as they are at the end of a trip.
+// Returns the layout of the items of both, as they are at the end of an iteration.
 std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type,
                                                      const Ends& ends) {
   auto layout = walk_.layout_of_items(head, type);
@@ -319,15 +192,15 @@ std::optional<Layout> ContainerWalk::Loop::layout_of(const Cell& head, const Cel
   auto joint = walk_.layout_of_items(end, type);
   walk_.heap_.close();
   if (!layout || (!joint && !end.whole && end.items.empty())) return layout ? layout : joint;
-  if (joint && end.layout) return walk_.widened(*layout, *joint);
-  return joint && walk_.widen(*layout, *joint) ? layout : std::nullopt;
+  if (joint && end.layout) return layout->widened(*joint);
+  return joint && layout->widen(*joint) ? layout : std::nullopt;
 }
 
 bool ContainerWalk::Loop::widen_layout(CellPlan& plan, const Layout& layout) {
-  if (plan.layout && ContainerWalk::keeps_codes(layout, *plan.layout)) return false;
+  if (plan.layout && layout.keeps_codes(*plan.layout)) return false;
   if (!plan.layout) plan = {.whole = true, .layout = layout};
-  const auto wide = walk_.widened(*plan.layout, layout);
-  if (!wide) throw TooMuchWork{};
+  const auto wide = plan.layout->widened(layout);
+  if (!wide) throw NothingToLeaveOut{};
   plan.layout = *wide;
   return true;
 }
@@ -372,7 +245,7 @@ bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cel
     plan.may_miss.push_back(true);
     more = true;
   }
-  // A key that came in some trip is the last one then: the order is known if there are no others that may.
+  // A key that came in some iteration is the last one then: the order is known if there are no others that may.
   const auto missing = std::ranges::count(plan.may_miss, true);
   set(plan.unordered, end.unordered || missing > 1 || (missing == 1 && !plan.may_miss.back()));
   return more;

@@ -1,11 +1,8 @@
-// Loops that aren't unrolled. Copies of the body are walked until it is known what a trip leaves unchanged;
+// Loops that aren't unrolled. Copies of the body are walked until it is known what an iteration leaves unchanged;
 // everything else is carried: item by item where a container keeps its structure, as a whole list where it doesn't.
 #include "passes/container_loops.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,18 +24,18 @@ void ContainerWalk::Loop::run() {
     plan_.carried[i - 2];
     entries_[i - 2] = std::move(entry);
   }
-  // A write asks who reads the container later: later trips do. The walk takes their reads away, a copy keeps them in sight.
-  ir::Node* later_trips = nullptr;
+  // A write asks who reads the container later: later iterations do. The walk takes their reads away, a copy keeps them in sight.
+  ir::Node* later_iterations = nullptr;
   if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) {
     const bool elsewhere = std::exchange(walk_.writes_under_names_, false);
     find_plan();
-    if (walk_.writes_under_names_) later_trips = copy();
-    if (later_trips) walk_.done_.insert(later_trips);  // its operands don't count as later reads
+    if (walk_.writes_under_names_) later_iterations = copy();
+    if (later_iterations) walk_.done_.insert(later_iterations);  // its operands don't count as later reads
     walk_.writes_under_names_ = walk_.writes_under_names_ || elsewhere;
   }
   Ends ends = walk_body(node_);
-  if (widen(ends)) throw TooMuchWork{};
-  if (later_trips) later_trips->erase();
+  if (widen(ends)) throw NothingToLeaveOut{};
+  if (later_iterations) later_iterations->erase();
   finish(ends);
 }
 
@@ -72,11 +69,11 @@ void ContainerWalk::Loop::find_plan() {
   constexpr int most_rounds = 16;
   for (int round = 0; round < most_rounds; ++round) {
     const std::size_t changes = walk_.changes_, dropped = walk_.dropped_.size(), there = walk_.there_.size();
-    const Budget budget = walk_.budget_;  // copies are thrown away
+    const Budget budget = walk_.options_.budget;  // copies are thrown away
     ir::Node* trial = copy();
     Ends ends = walk_body(trial);
     const bool more = widen(ends);
-    walk_.budget_ = budget;
+    walk_.options_.budget = budget;
     walk_.dropped_.resize(dropped);
     walk_.there_.erase(walk_.there_.begin() + static_cast<std::ptrdiff_t>(there), walk_.there_.end());
     walk_.changes_ = changes;
@@ -118,7 +115,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
     }
   }
   for (auto& [id, plan] : plan_.cells) collect(plan, end_state(id, ends), walk_.heap_.origin(id), ends, carried);
-  const Cells last = cells_at_end(ends);
+  const Cells last = cells_in(ends.values);
   std::ranges::copy(flags_of(last, body->return_node()), std::back_inserter(carried));
   const std::size_t own = node_->outputs().size();
   for (ir::Value* value : carried) body->add_output(value);
@@ -140,15 +137,13 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
     const Abstract& entry = entries_.at(i);
     results[i] = keeps_place(plan) ? instance(plan, &entry, nullptr, keep) : instance(plan, &entry, nullptr, take);
   }
-  for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, Abstract::of_cell(id), nullptr, take);
+  for (const auto& [id, plan] : plan_.cells) cells[id] = instance(plan, id, nullptr, take);
   for (auto& [id, cell] : cells) walk_.set_state(id, std::move(cell));
-  Cells left;
-  for (const auto& [i, plan] : plan_.carried) find_cells(plan, &results.at(i), left);
   std::vector<ir::Value*> flags;
-  if (walk_.tracks_names_)
+  if (walk_.options_.tracks_names)
     for (std::size_t i = 0; i < outer_.size() + meeting_.size(); ++i)
       flags.push_back(take(nullptr, ir::simple_type(ir::TypeKind::boolean)));
-  give_identities(left, flags);
+  give_identities(cells_in(results), flags);
   for (auto result = results.rbegin(); result != results.rend(); ++result) {
     const std::size_t i = result->first;
     if (keeps_place(plan_.carried.at(i))) {
@@ -162,7 +157,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
   }
 }
 
-// Adds what is carried of a value at the end of a trip; `end` is null where it is None or undefined.
+// Adds what is carried of a value at the end of an iteration; `end` is null where it is None or undefined.
 void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values) {
   using enum Plan::Kind;
   end = defined(end);
@@ -222,9 +217,9 @@ void ContainerWalk::Loop::collect(CellPlan& plan, const Cell& end, const CellOri
 }
 
 void ContainerWalk::loop(ir::Node* node) {
-  for (std::size_t i = 0; i < 2; ++i) {  // the number of trips and the first condition
+  for (std::size_t i = 0; i < 2; ++i) {  // the number of iterations and the first condition
     const auto at = known_.find(node->input(i));
-    if (at != known_.end() && at->second.followed()) throw TooMuchWork{};
+    if (at != known_.end() && at->second.followed()) throw NothingToLeaveOut{};
   }
   if (!unroll_here(node)) Loop(*this, node).run();
 }
@@ -235,9 +230,8 @@ bool ContainerWalk::unroll_here(ir::Node* node) {
   ir::Node* const before = node->previous();
   ir::Block* const block = node->owner();
   const auto label = [&](const ir::Node* first) { label_copy(first, node, labels); };
-  if (stacks_anything(*node) || !unroll_loop(node, budget_, label)) return false;
-  next_ = before ? before->next() : block->first();
-  ++changes_;
+  if (stacks_anything(*node) || !unroll_loop(node, options_.budget, label)) return false;
+  visit_next(before ? before->next() : block->first());
   return true;
 }
 

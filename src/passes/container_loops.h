@@ -1,4 +1,4 @@
-// A Loop that isn't unrolled: what is carried from trip to trip, and the walk that finds it out.
+// A Loop that isn't unrolled: what is carried from iteration to iteration, and the walk that finds it out.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ struct ContainerWalk::Plan {
 struct ContainerWalk::CellPlan {
   bool whole = false;  // a list is carried as one value, or as its columns
   std::optional<Layout> layout{};
-  bool untouched = false;  // an attribute may be so in some trip
+  bool untouched = false;  // an attribute may be so in some iteration
   std::vector<Plan> items{};
   // The container's kind, and a dictionary's keys. A whole dictionary is a table; its items are the plans of its two lists.
   Cell::Kind kind = Cell::Kind::list;
   std::vector<ir::Constant> keys{};
-  // The keys of a dictionary that may be missing in some trip: a bool is carried for each of these.
+  // The keys of a dictionary that may be missing in some iteration: a bool is carried for each of these.
   std::vector<bool> may_miss{};
-  bool unordered = false, unordered_at_first = false;  // after any trip; after the first trip
-  std::vector<bool> there_at_end{};                    // per key: whether every trip ends with it present
+  bool unordered = false, unordered_at_first = false;  // after any iteration; after the first iteration
+  std::vector<bool> there_at_end{};                    // per key: whether every iteration ends with it present
 };
 
 struct ContainerWalk::LoopPlan {
@@ -61,11 +61,11 @@ class ContainerWalk::Loop {
   static bool writes_containers(const ir::Block& block);
   void find_plan();
   ir::Node* copy();
-  bool leaves_options_out() const { return walk_.unfollowed_.contains(site()); }
+  bool leaves_options_out() const { return walk_.options_.unfollowed.contains(site()); }
   Site site() const { return walk_.site_of(node_); }
   static bool keeps_place(const Plan& plan);
 
-  // ---- container_loop_trips.cpp
+  // ---- container_loop_iterations.cpp
   using Carry = std::function<ir::Value*(ir::Value* before, const ir::TypeRef& type)>;
 
   Ends walk_body(ir::Node* loop);
@@ -75,30 +75,17 @@ class ContainerWalk::Loop {
   static bool has_layout(const Plan& plan);
   static bool any_has_layout(const std::vector<Plan>& plans);
   bool makes_lists_in_columns() const;
-  Cell fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, const Carry& carry);
   ir::Value* code_of(const Plan& plan, const Abstract* choice, ir::Node* place);
   static ir::Value* undefined(const ir::TypeRef& type, ir::Node* place);
   static ir::Value* presence(const Abstract& abstract, ir::Node* place);
-  Cell instance_of(const CellPlan& plan, const Abstract* list, const ir::TypeRef& type, ir::Node* place, const Carry& carry);
   Cell instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, const Carry& carry);
   static const Abstract* item_of(const Cell& dict, const ir::Constant& key);
   static ir::Value* presence_in(const Cell& dict, const Abstract* item, ir::Node* place);
-  Cell carried_columns(const CellPlan& plan, const std::vector<ir::Value*>& before, const Carry& carry);
-  Cell instance(const CellPlan& plan, const Abstract& of_cell, ir::Node* place, const Carry& carry);
+  Cell instance(const CellPlan& plan, const Abstract* before, const ir::TypeRef& type, ir::Node* place, const Carry& carry);
+  Cell instance(const CellPlan& plan, CellId id, ir::Node* place, const Carry& carry);
 
   // ---- container_loop_plans.cpp
   bool widen(const Ends& ends);
-  using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
-  static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
-  Cells entered_cells() const;
-  Cells cells_at_end(const Ends& ends) const;
-  Cells heads(const Ends& ends) const;
-  bool meet(const Cells& heads, const Ends& ends);
-  void note_elements(const Cells& last, const Ends& ends);
-  Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
-  bool was_outside(Identity identity) const;
-  std::vector<ir::Value*> flags_of(const Cells& cells, ir::Node* place);
-  void give_identities(const Cells& cells, std::span<ir::Value* const> flags);
   bool existed(CellId id) const { return walk_.existed(id, *node_, cells_before_); }
   const Cell& end_state(CellId id, const Ends& ends) const;
   bool widen(Plan& plan, const Abstract& head, const Abstract& end, const Ends& ends, bool carried);
@@ -113,6 +100,17 @@ class ContainerWalk::Loop {
   bool widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends);
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends);
   [[noreturn]] void refuse(const Abstract& head, const Abstract& end) const;
+
+  // ---- container_loop_names.cpp
+  using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
+  static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
+  Cells cells_in(const std::map<std::size_t, Abstract>& values) const;  // of the carried values, by their places
+  bool meet(const Cells& heads, const Ends& ends);
+  void note_elements(const Cells& last, const Ends& ends);
+  Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
+  bool was_outside(Identity identity) const;
+  std::vector<ir::Value*> flags_of(const Cells& cells, ir::Node* place);
+  void give_identities(const Cells& cells, std::span<ir::Value* const> flags);
 
   // ---- container_loops.cpp: after the loop
   void finish(const Ends& ends);

@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "passes/container_walk.h"
-#include "passes/effects.h"
 #include "passes/evaluate.h"
-#include "passes/list_form.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -32,7 +30,7 @@ ir::Value* ContainerWalk::computed(ir::Node* place, const char* op, std::span<ir
 ir::Node* ContainerWalk::resolved_node(ir::Node* place, const char* op, std::span<ir::Value* const> inputs,
                                        std::span<const ir::TypeRef> types) {
   ir::Node* node = node_before(place, op, inputs, types);
-  if (const schema::Schema* schema = schema::match(*node, registry_)) {
+  if (const schema::Schema* schema = schema::match(*node, options_.registry)) {
     node->set_schema(schema);
     node->set_overload(schema->overload);
   }
@@ -86,8 +84,7 @@ void ContainerWalk::create_object(ir::Node* node) {
     known_[node->output()] = Abstract::of(node->output());
     return;
   }
-  know(node->output(),
-       Abstract::of_cell(add_cell({.kind = Cell::Kind::object}, node->output()->type(), {site_of(node->output())})));
+  know(node->output(), new_container(node, {.kind = Cell::Kind::object}));
 }
 
 void ContainerWalk::get_attribute(ir::Node* node) {

@@ -1,34 +1,10 @@
 // Lists of lists in columns: the items of all inner lists in one list, and the lengths of the inner lists.
-#include <algorithm>
 #include <array>
 
 #include "passes/container_walk.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
-namespace {
-
-// Adds the place of its column of lengths for each column that holds items of inner lists, nullopt for each other column.
-void add_lengths(const Layout& layout, std::vector<std::optional<std::size_t>>& lengths) {
-  if (layout.kind == Layout::Kind::list) {
-    const std::size_t own = lengths.size();
-    lengths.emplace_back();
-    lengths.resize(lengths.size() + column_types(layout.parts[0]).size(), own);
-    return;
-  }
-  if (layout.parts.empty() && layout.keys.empty() && layout.kind != Layout::Kind::tuple) lengths.emplace_back();
-  for (const Layout& part : layout.parts) add_lengths(part, lengths);
-}
-
-std::vector<std::optional<std::size_t>> lengths_in(const Layout& layout) {
-  std::vector<std::optional<std::size_t>> lengths;
-  add_lengths(layout, lengths);
-  return lengths;
-}
-
-}  // namespace
-
-bool has_lists(const Layout& layout) { return layout.kind == Layout::Kind::list || std::ranges::any_of(layout.parts, has_lists); }
 
 ir::Value* ContainerWalk::part_of_list(ir::Value* list, ir::Value* start, ir::Value* end, ir::Node* place) {
   const std::array<ir::Value*, 4> inputs{list, start ? start : constant_before(place, {}), end ? end : constant_before(place, {}),
@@ -48,14 +24,14 @@ std::array<ir::Value*, 2> ContainerWalk::range_at(ir::Value* lengths, ir::Value*
 // Returns the values of the item at `index`, counted from the front.
 std::vector<ir::Value*> ContainerWalk::leaves_at(const std::vector<ir::Value*>& columns, const Layout& layout, ir::Value* index,
                                                  ir::Node* place) {
-  const auto lengths = lengths_in(layout);
+  const std::vector<Column> form = layout.columns();
   std::vector<ir::Value*> leaves;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!lengths[i]) {
+    if (!form[i].lengths) {
       leaves.push_back(computed(place, "aten::__getitem__", std::array{columns[i], index}, element_of(columns[i]->type())));
       continue;
     }
-    const auto [start, end] = range_at(columns[*lengths[i]], index, place);
+    const auto [start, end] = range_at(columns[*form[i].lengths], index, place);
     leaves.push_back(part_of_list(columns[i], start, end, place));
   }
   return leaves;
@@ -64,14 +40,14 @@ std::vector<ir::Value*> ContainerWalk::leaves_at(const std::vector<ir::Value*>& 
 // Returns the columns after the item at `index`, counted from the front, became `leaves`.
 std::vector<ir::Value*> ContainerWalk::with_leaves_at(const std::vector<ir::Value*>& columns, const Layout& layout,
                                                       ir::Value* index, const std::vector<ir::Value*>& leaves, ir::Node* place) {
-  const auto lengths = lengths_in(layout);
+  const std::vector<Column> form = layout.columns();
   std::vector<ir::Value*> made;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (!lengths[i]) {
+    if (!form[i].lengths) {
       made.push_back(changed_column(place, "aten::_set_item", {columns[i], index, leaves[i]}).list);
       continue;
     }
-    const auto [start, end] = range_at(columns[*lengths[i]], index, place);
+    const auto [start, end] = range_at(columns[*form[i].lengths], index, place);
     ir::Value* before = part_of_list(columns[i], nullptr, start, place);
     ir::Value* with = computed(place, "aten::add", std::array{before, leaves[i]}, columns[i]->type());
     made.push_back(
@@ -83,20 +59,20 @@ std::vector<ir::Value*> ContainerWalk::with_leaves_at(const std::vector<ir::Valu
 // Returns the columns with one item more.
 std::vector<ir::Value*> ContainerWalk::with_leaves_added(const std::vector<ir::Value*>& columns, const Layout& layout,
                                                          const std::vector<ir::Value*>& leaves, ir::Node* place) {
-  const auto lengths = lengths_in(layout);
+  const std::vector<Column> form = layout.columns();
   std::vector<ir::Value*> made;
   for (std::size_t i = 0; i < columns.size(); ++i)
-    made.push_back(lengths[i] ? computed(place, "aten::add", std::array{columns[i], leaves[i]}, columns[i]->type())
-                              : changed_column(place, "aten::append", {columns[i], leaves[i]}).list);
+    made.push_back(form[i].lengths ? computed(place, "aten::add", std::array{columns[i], leaves[i]}, columns[i]->type())
+                                   : changed_column(place, "aten::append", {columns[i], leaves[i]}).list);
   return made;
 }
 
 // Returns the columns of a list of these items, one item after the other.
 std::vector<ir::Value*> ContainerWalk::columns_of_items(const std::vector<Abstract>& items, const Layout& layout,
                                                         ir::Node* place) {
-  const std::vector<ir::TypeRef> types = column_types(layout);
   std::vector<ir::Value*> columns;
-  for (const ir::TypeRef& type : types) columns.push_back(node_before(place, "prim::ListConstruct", {}, {&type, 1})->output());
+  for (const Column& column : layout.columns())
+    columns.push_back(node_before(place, "prim::ListConstruct", {}, {&column.type, 1})->output());
   for (const Abstract& item : items) {
     std::vector<ir::Value*> leaves;
     add_leaves(layout, item, place, leaves);

@@ -58,79 +58,62 @@ ir::Node* ContainerWalk::labelled(ir::Node* place, const char* op, std::span<ir:
 }
 
 void ContainerWalk::read_table(ir::Node* node, CellId dict) {
-  const Cell table = heap_.at(dict);
-  const Site site = site_of(node);
-  const auto put_instead = [&](ir::Node* made) {
-    node->output()->replace_all_uses_with(made->output());
-    node->erase();
-    ++changes_;
-    next_ = made;
-  };
-  if (node->is("aten::len")) {
-    ir::Value* keys = name_of(keys_of(table), node);
-    return put_instead(labelled(node, "aten::len", {&keys, 1}, output_types(*node), site));
-  }
-  ir::Value* key = node->input(1);
-  if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
-  if (node->is("aten::get")) return get_open_key(node, dict);
-  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
-  const std::array<ir::Value*, 2> inputs{name_of(values_of(table), node), place_of_key(dict, key, node)};
-  ir::Node* read = labelled(node, "aten::__getitem__", inputs, output_types(*node), site);
-  put_instead(read);
+  if (!node->is("aten::len")) return read_open_key(node, dict);
+  ir::Value* keys = name_of(keys_of(heap_.at(dict)), node);
+  visit_instead(node, labelled(node, "aten::len", {&keys, 1}, output_types(*node), site_of(node)));
 }
 
-// d[k] = v → if k in d: values[keys.index(k)] = v, else: keys.append(k); values.append(v). What it becomes is visited next.
+// The value of a key that is there.
+void ContainerWalk::read_value(ir::Node* node, CellId table) {
+  const std::array<ir::Value*, 2> inputs{name_of(values_of(heap_.at(table)), node), place_of_key(table, node->input(1), node)};
+  visit_instead(node, labelled(node, "aten::__getitem__", inputs, output_types(*node), site_of(node)));
+}
+
 void ContainerWalk::write_table(ir::Node* node, CellId dict) {
-  const Site site = site_of(node);
   change(dict, node);
   if (!to_spread_.empty()) leave(Abstract::of_cell(dict));
-  if (!node->is("aten::clear")) to_write_back_.clear();  // the writes to its lists do that
-  const Cell table = heap_.at(dict);
-  const ir::TypeRef value_type = heap_.origin(dict).type->elements[1];
-  ir::Value *keys = name_of(keys_of(table), node), *values = name_of(values_of(table), node);
-  const auto next = [&](ir::Node* first) {
-    ++changes_;
-    node->erase();
-    next_ = first;
-  };
-  const auto stands_for = [&](ir::Value* result) {
-    if (!node->outputs().empty()) node->output()->replace_all_uses_with(result);
-  };
   if (node->is("aten::clear")) {
-    Cell& cell = heap_.change(dict);
-    cell = {.kind = Cell::Kind::dict};
-    cell.version = ++versions_;
+    heap_.change(dict) = {.kind = Cell::Kind::dict, .version = ++versions_};
     return wrote(node, dict);
   }
-  ir::Value* key = node->inputs().size() > 1 ? node->input(1) : nullptr;
-  const bool sets = node->is("aten::_set_item"), sets_default = node->is("aten::setdefault");
-  if ((sets || sets_default) && node->inputs().size() == 3) {
-    ir::Value *there = ask_for(dict, key, node), *value = node->input(2);
-    ir::Node* branch = labelled(node, "prim::If", {&there, 1}, {}, site);
-    ir::Block *old = branch->add_block(), *fresh = branch->add_block();
-    if (sets)
-      labelled(old->return_node(), "aten::_set_item", std::array{values, place_of_key(dict, key, old->return_node()), value}, {},
-               site);
-    labelled(fresh->return_node(), "aten::append", std::array{keys, key}, {}, site);
-    labelled(fresh->return_node(), "aten::append", std::array{values, value}, {}, site);
-    if (sets) return next(branch);
-    // The result is looked up in the keys as they are afterwards.
-    const ir::TypeRef integer = ir::simple_type(ir::TypeKind::integer);
-    ir::Node* place = labelled(node, "aten::index", std::array{keys, key}, {&integer, 1}, site);
-    ir::Node* read = labelled(node, "aten::__getitem__", std::array{values, place->output()}, {&value_type, 1}, site);
-    stands_for(read->output());
-    return next(branch);
-  }
-  if ((node->is("aten::pop") || node->is("aten::Delete")) && key && node->inputs().size() == 2) {
-    if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
-    ir::Value* place = place_of_key(dict, key, node);
-    heap_.change(dict).version = ++versions_;
-    ir::Node* first = labelled(node, "aten::pop", std::array{values, place}, {&value_type, 1}, site);
-    stands_for(first->output());
-    labelled(node, "aten::Delete", std::array{keys, place}, {}, site);
-    return next(first);
-  }
+  to_write_back_.clear();  // the writes to its lists do that
+  const std::size_t inputs = node->inputs().size();
+  if ((node->is("aten::_set_item") || node->is("aten::setdefault")) && inputs == 3) return set_in_table(node, dict);
+  if ((node->is("aten::pop") || node->is("aten::Delete")) && inputs == 2) return take_from_table(node, dict);
   leave(Abstract::of_cell(dict));
+}
+
+// d[k] = v → if k in d: values[keys.index(k)] = v, else: keys.append(k); values.append(v).
+void ContainerWalk::set_in_table(ir::Node* node, CellId dict) {
+  const Site site = site_of(node);
+  ir::Value *keys = name_of(keys_of(heap_.at(dict)), node), *values = name_of(values_of(heap_.at(dict)), node);
+  ir::Value *key = node->input(1), *value = node->input(2), *there = ask_for(dict, key, node);
+  ir::Node* branch = labelled(node, "prim::If", {&there, 1}, {}, site);
+  ir::Node *old = branch->add_block()->return_node(), *fresh = branch->add_block()->return_node();
+  const bool sets = node->is("aten::_set_item");
+  if (sets) labelled(old, "aten::_set_item", std::array{values, place_of_key(dict, key, old), value}, {}, site);
+  labelled(fresh, "aten::append", std::array{keys, key}, {}, site);
+  labelled(fresh, "aten::append", std::array{values, value}, {}, site);
+  if (sets) return visit_instead(node, branch, {});
+  // The result is looked up in the keys as they are afterwards.
+  const ir::TypeRef integer = ir::simple_type(ir::TypeKind::integer);
+  ir::Node* place = labelled(node, "aten::index", std::array{keys, key}, {&integer, 1}, site);
+  const std::array<ir::Value*, 2> read{values, place->output()};
+  ir::Node* result = labelled(node, "aten::__getitem__", read, {&heap_.origin(dict).type->elements[1], 1}, site);
+  visit_instead(node, branch, result->outputs());
+}
+
+// d.pop(k) → values.pop(keys.index(k)), and the same for the keys.
+void ContainerWalk::take_from_table(ir::Node* node, CellId dict) {
+  const Site site = site_of(node);
+  ir::Value *keys = name_of(keys_of(heap_.at(dict)), node), *values = name_of(values_of(heap_.at(dict)), node);
+  ir::Value* key = node->input(1);
+  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  ir::Value* place = place_of_key(dict, key, node);
+  heap_.change(dict).version = ++versions_;
+  ir::Node* taken = labelled(node, "aten::pop", std::array{values, place}, {&heap_.origin(dict).type->elements[1], 1}, site);
+  labelled(node, "aten::Delete", std::array{keys, place}, {}, site);
+  visit_instead(node, taken);
 }
 
 // A list of the keys, the values, or both; or a copy.
@@ -160,7 +143,7 @@ void ContainerWalk::view_table(ir::Node* node, CellId dict) {
   Cell copy{.kind = Cell::Kind::dict, .whole = true};
   copy.items = {Abstract::of_cell(copied(keys_of(table))), Abstract::of_cell(copied(values_of(table)))};
   copy.version = ++versions_;
-  give(node, Abstract::of_cell(add_cell(std::move(copy), node->output()->type(), {site_of(node->output())})));
+  give(node, new_container(node, std::move(copy)));
 }
 
 }  // namespace compatcheck::passes

@@ -22,13 +22,14 @@
 #include "ir/program.h"
 #include "ir/watch.h"
 #include "passes/budget.h"
+#include "passes/container_attributes.h"
+#include "passes/container_forms.h"
+#include "passes/container_layouts.h"
 #include "passes/heap.h"
 #include "passes/unfollowed.h"
 #include "schema/schema.h"
 
 namespace compatcheck::passes {
-
-using AttributeKey = std::pair<std::uint32_t, std::string>;  // an object of the program and its attribute
 
 // Containers made at these sites can't be followed: the walk must be made again without them.
 struct LeftOut {
@@ -37,13 +38,11 @@ struct LeftOut {
   Unfollowed why = Unfollowed::unknown;
   std::int64_t place = 0;  // of the mark; 0: a new one
 };
-struct TooMuchWork {};
 
-// The use of an attribute in one call.
-struct AttributeCourse {
-  bool read_before_write = false;  // a call may read what the last one left
-  bool changed = false;
-};
+// The walk ends, and all containers of the graph stay as they are.
+struct NotFollowed {};
+struct TooMuchWork : NotFollowed {};        // a bound is reached: of steps, of rounds of a loop, or of keys
+struct NothingToLeaveOut : NotFollowed {};  // something can't be followed, and no container is known without which it could
 
 class ContainerWalk {
  public:
@@ -60,8 +59,7 @@ class ContainerWalk {
     const char* exception = "prim::RaiseException";  // the operator that raises for a missing key
   };
 
-  ContainerWalk(ir::Graph& graph, Options options);
-
+  ContainerWalk(ir::Graph& graph, Options options) : graph_(graph), options_(options) {}
   void run();
   // A second call of the model with the same inputs, from what the first one left in attributes. Its nodes follow second_call(),
   // its outputs those of the first.
@@ -84,39 +82,46 @@ class ContainerWalk {
  private:
   using Visit = void (ContainerWalk::*)(ir::Node*);
 
-  // ---- container_walk.cpp: values and cells
+  // ---- container_values.cpp
   Abstract look(ir::Value* value);
   void know(const ir::Value* value, Abstract abstract);
   bool holds(const ir::Value* value, const Abstract& abstract);
   Abstract look_at_constant(ir::Value* value, const ir::Constant& constant);
   CellId add_cell(Cell cell, const ir::TypeRef& type, std::set<Site> sites, const ir::Value* value = nullptr);
-  void set_state(CellId id, Cell cell);
+  Abstract new_container(const ir::Node* node, Cell cell);  // the result of the node
   // Whether it was there before the If or Loop, when there were so many cells.
   bool existed(CellId id, const ir::Node& before, std::size_t cells) const;
-  Cell& change(CellId id, const ir::Node* writer);
-  void spread(ir::Node* place, Site site);
-  void note_lost(const std::string& input, const ir::Node* writer);
   const Cell* known_list(const Abstract& list);  // null if the items aren't known
   std::optional<ir::Constant> as_constant(const Abstract& abstract) const;
   ir::Value* leaf(const Abstract& abstract, ir::Node* place);  // a value of the graph that can stand before `place`
   ir::Value* make(const Cell& cell, const CellOrigin& origin, ir::Node* place);
-  ir::Value* option(const Abstract& abstract, ir::Node* place);
-  [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
   Abstract as_parts(const Abstract& abstract, ir::Node* place);  // parts of a tuple that isn't followed
+
+  // ---- container_sites.cpp
+  [[noreturn]] void leave(const Abstract& abstract, Unfollowed why = Unfollowed::unknown) const;  // throws LeftOut
   [[noreturn]] void leave(std::set<Site> sites, Unfollowed why = Unfollowed::unknown) const;
+  [[noreturn]] void leave_names(CellId one, CellId other) const;  // for cells that may be one object, or hold one
   void add_sites(const Abstract& abstract, std::set<Site>& sites) const;
   void mark(const LeftOut& left);
   void mark_held(const Abstract& item, const std::set<Site>& holder);
   Site site_of(const ir::Node* node) const;
   Site site_of(const ir::Value* value) const;
-  bool is_left_out(const ir::Value* value) const { return unfollowed_.contains(site_of(value)); }
+  bool is_left_out(const ir::Value* value) const { return options_.unfollowed.contains(site_of(value)); }
   bool is_left_out_result(const ir::Node* node) const { return node->outputs().size() == 1 && is_left_out(node->output()); }
   void label(const ir::Block& block);
   std::vector<Site> labels_of(const ir::Block& block);  // labels of the block's nodes, nested ones too, in order
   void label_copy(const ir::Node* first, const ir::Node* end, std::span<const Site> labels);
 
-  // ---- container_walk.cpp: nodes
+  // ---- container_names.cpp
+  Cell& change(CellId id, const ir::Node* writer);
+  void spread(ir::Node* place, Site site);
+  void note_lost(const std::string& input, const ir::Node* writer);
+  bool is_live(CellId id, const ir::Node* after);
+  ir::Value* sameness(CellId one, CellId other, ir::Node* place);
+
+  // ---- container_walk.cpp
   void walk(ir::Block& block);
+  void visit_from(ir::Node* first);
   void visit(ir::Node* node);
   void safely(ir::Node* node, Visit step);
   void visit_other(ir::Node* node);
@@ -126,15 +131,18 @@ class ContainerWalk {
   void put_operands_from(ir::Node* node, std::size_t first);
   void give(ir::Node* node, Abstract result);
   void drop(ir::Node* node);  // erases the node at the end of the walk
+  void visit_next(ir::Node* node);
+  // Nodes before `node` stand in its place, of which `first` is the first one, and `results` for its outputs.
+  void visit_instead(ir::Node* node, ir::Node* first, std::span<ir::Value* const> results);
+  void visit_instead(ir::Node* node, ir::Node* made) { visit_instead(node, made, made->outputs()); }
   ir::Value* stand_in(ir::Value* value, ir::Node* place);
   void stand_for(ir::Value* value, Abstract abstract, ir::Node* place);
   ir::Value* stand_in_for(ir::Node* node, std::size_t operand);  // replaces this operand only
   void work(std::size_t steps = 1);
 
-  // ---- container_operators.cpp, container_writes.cpp, container_objects.cpp
+  // ---- container_operators.cpp, container_reads.cpp, container_writes.cpp, container_objects.cpp
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
-  void optional_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
   bool has_value(const Abstract& abstract);
   bool put_members(ir::Node* node);
@@ -185,45 +193,15 @@ class ContainerWalk {
   // ---- container_branches.cpp
   struct Join;
   void branch(ir::Node* node);
-  bool is_live(CellId id, const ir::Node* after);
+  void set_state(CellId id, Cell cell);
   ir::Node* empty_branch(ir::Value* condition, ir::Node* place, Site site);
   Abstract either(ir::Value* condition, const Abstract& yes, const Abstract& no, ir::Node* place);
   void select(ir::Value* same, CellId from, CellId to, ir::Node* place, Site site);
-  ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
   // ---- container_columns.cpp
-  struct Placement {
-    CellId list;
-    ir::Value* index;
-    std::uint64_t version;  // the list's
-    Abstract item;
-    const ir::Block* block;  // the block in which this holds
-  };
-  using Placements = std::unordered_map<CellId, std::shared_ptr<const Placement>>;
-  // Objects may hold themselves.
-  class Nesting {
-   public:
-    explicit Nesting(std::size_t& depth) : depth_(depth) { ++depth_; }
-    ~Nesting() { --depth_; }
-    Nesting(const Nesting&) = delete;
-    Nesting& operator=(const Nesting&) = delete;
-    bool is_deep() const { return depth_ > 64; }
-
-   private:
-    std::size_t& depth_;
-  };
-  struct ChangedColumn {
-    ir::Value* list = nullptr;
-    ir::Value* taken = nullptr;  // the item that pop returns
-  };
   std::optional<Layout> layout_of(const Abstract& item);
   std::optional<Layout> layout_of_parts(Layout layout, const std::vector<Abstract>& parts);
   std::optional<Layout> layout_of_list(const Cell& list, const ir::TypeRef& type);
-  static std::optional<Layout> layout_of_table(const ir::TypeRef& dict);
-  static std::optional<Layout> layout_of_type(const ir::TypeRef& type);
-  bool widen(Layout& layout, const Layout& other);
-  std::optional<Layout> widened(const Layout& layout, const Layout& other);
-  static bool keeps_codes(const Layout& narrow, const Layout& wide);
   std::optional<Layout> layout_of_items(const Cell& list, const ir::TypeRef& type);
   std::optional<Layout> joint_layout(const Cell& a, const Cell& b, const ir::TypeRef& type);
   void add_leaves(const Layout& layout, const Abstract& item, ir::Node* place, std::vector<ir::Value*>& leaves);
@@ -236,18 +214,7 @@ class ContainerWalk {
   std::vector<ir::Value*> columns_of(const Cell& list, const std::set<Site>& sites, const Layout& layout, ir::Node* place);
   bool keep_in_columns(CellId id, ir::Node* place);
   void set_columns(CellId id, Layout layout, std::vector<ir::Value*> columns);
-  ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
-  void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
-  std::set<Identity> elements_of(CellId list);
-  bool repeats(CellId list);
-  void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
-  void hold_items_of(CellId from, CellId list);
-  void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
-  Placements standing(const Placements& before) const;
-  static Placements in_both(const Placements& one, const Placements& other);
-  void settle_placements();
-  void reach_lists(CellId id, const ir::Node* writer);
-  void write_back(ir::Node* place);
+
   // ---- container_ragged.cpp
   ir::Value* part_of_list(ir::Value* list, ir::Value* start, ir::Value* end, ir::Node* place);
   std::array<ir::Value*, 2> range_at(ir::Value* lengths, ir::Value* index, ir::Node* place);
@@ -259,7 +226,46 @@ class ContainerWalk {
                                             const std::vector<ir::Value*>& leaves, ir::Node* place);
   std::vector<ir::Value*> columns_of_items(const std::vector<Abstract>& items, const Layout& layout, ir::Node* place);
 
+  // ---- container_placements.cpp
+  struct Placement {
+    CellId list;
+    ir::Value* index;
+    std::uint64_t version;  // the list's
+    Abstract item;
+    const ir::Block* block;  // the block in which this holds
+  };
+  using Placements = std::unordered_map<CellId, std::shared_ptr<const Placement>>;
+  // The identities of the containers in items of a list.
+  struct Held {
+    std::set<Identity> identities{};
+    bool repeats = false;  // one stands in two places
+  };
+  void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
+  Held held_by(const std::vector<Abstract>& items);
+  std::set<Identity> elements_of(CellId list);
+  bool repeats(CellId list);
+  void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
+  void hold_items_of(CellId from, CellId list);
+  void place_item(CellId list, ir::Value* index, const Abstract& item, const ir::Block* block);
+  Placements standing(const Placements& before) const;
+  static Placements in_both(const Placements& one, const Placements& other);
+  void settle_placements();
+  void reach_lists(CellId id, const ir::Node* writer);
+  void write_back(ir::Node* place);
+
+  // ---- container_column_operators.cpp
+  struct ChangedColumn {
+    ir::Value* list = nullptr;
+    ir::Value* taken = nullptr;  // the item that pop returns
+  };
+  struct ChangedColumns {
+    std::vector<ir::Value*> columns{};
+    std::vector<ir::Value*> taken{};
+  };
+  ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
   ChangedColumn changed_column(ir::Node* place, const std::string& op, const std::vector<ir::Value*>& inputs);
+  ChangedColumns changed_columns(ir::Node* node, const Layout& layout, const std::vector<ir::Value*>& columns,
+                                 const std::vector<ir::Value*>& leaves);
   bool write_columns(ir::Node* node, CellId id);
   std::vector<ir::Value*> in_order(const std::vector<ir::Value*>& columns, ir::Value* order, ir::Node* place);
   std::optional<std::vector<ir::Value*>> sorted_columns(const Cell& list, bool backwards, ir::Node* place);
@@ -267,12 +273,16 @@ class ContainerWalk {
   void give_columns(ir::Node* node, const Layout& layout, std::vector<ir::Value*> columns, const std::vector<CellId>& from);
   bool read_columns(ir::Node* node, CellId id);
   bool add_columns(ir::Node* node, CellId a, CellId b);
+
+  // ---- container_outputs.cpp
+  ir::Value* option(const Abstract& abstract, ir::Node* place);
+  void optional_construct(ir::Node* node);
   ir::Value* spread_out(const Cell& cell, const CellOrigin& origin, ir::Node* place);
   ir::Value* spread_table(const Cell& table, ir::Node* place);
+  ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
   std::optional<std::size_t> known_rows(const Abstract& structure);
   Abstract row_of(const Abstract& structure, const ir::TypeRef& type, std::size_t row, ir::Node* place);
   void columns_construct(ir::Node* node);
-  ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
 
   // ---- container_choices.cpp
   ir::Value* code_in(const Abstract& choice, std::vector<Abstract>& options, ir::Node* place);
@@ -317,7 +327,10 @@ class ContainerWalk {
   bool make_table(CellId dict, ir::Node* place);
   Cell table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place);
   void read_table(ir::Node* node, CellId dict);
+  void read_value(ir::Node* node, CellId table);
   void write_table(ir::Node* node, CellId dict);
+  void set_in_table(ir::Node* node, CellId dict);
+  void take_from_table(ir::Node* node, CellId dict);
   void view_table(ir::Node* node, CellId dict);
   ir::Value* name_of(CellId list, ir::Node* place);
   ir::Node* labelled(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types,
@@ -341,14 +354,8 @@ class ContainerWalk {
   bool is_as_before(const Abstract& before, const Abstract& now) const;
 
   ir::Graph& graph_;
-  const ir::Program* program_;
-  const schema::Registry& registry_;
-  Budget& budget_;
-  ir::Watch watch_;
-  const std::set<Site>& unfollowed_;
-  std::map<Site, UnfollowedMark>& marks_;
-  const std::map<AttributeKey, std::string>& attributes_;
-  std::size_t work_left_;
+  Options options_;
+  std::size_t work_left_ = options_.most_work;
 
   std::pmr::monotonic_buffer_resource memory_;  // for the tables of one walk, which only grow
   Heap heap_;
@@ -373,34 +380,9 @@ class ContainerWalk {
   std::map<const ir::Value*, Question> questions_;            // bools that say whether a key is in a dictionary
   std::vector<std::pair<Question, const ir::Block*>> there_;  // keys known to be present within a block
   bool writes_under_names_ = false;                           // something that other names may mean has been written
-  bool tracks_names_ = false, lacks_names_ = false;
-  const char* exception_;
+  bool lacks_names_ = false;
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };
-
-std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  // counted from the front; none if out of range
-// Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
-bool is_key(const ir::Constant& constant);
-inline ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
-inline const ir::TypeRef& element_of(const ir::TypeRef& list) { return list->elements[0]; }
-// The type of an object of which each list and dictionary must be another one at the end, or the object isn't followed.
-inline constexpr std::string_view holder_of_distinct_lists = "compatcheck.kept";
-
-// Whether a list of such elements is a value of its own: nothing in it can be changed, but tensors.
-bool is_plain_element(const ir::TypeRef& type);
-// Whether an item at a place that isn't known can be read from the list as one value, and written to it.
-bool has_whole_items(const ir::TypeRef& list);
-// Whether ONNX has no list of such items: neither numbers nor tensors.
-bool needs_columns(const ir::TypeRef& list);
-std::vector<ir::TypeRef> column_types(const Layout& layout);
-bool has_lists(const Layout& layout);            // lists of tensors or tuples, in lists
-inline constexpr std::size_t most_options = 16;  // most options of a choice
-inline constexpr std::size_t most_ways = 16;     // most ways that one access may go
-bool has_cells(const Abstract& abstract);
-bool is_settled(const Abstract& abstract);        // None, or known not to be
-bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
-bool has_usual_form(const ir::Node& node);
-ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // the type of a value that is `a` or `b`
 
 }  // namespace compatcheck::passes

@@ -3,12 +3,18 @@
 #include <utility>
 
 #include "passes/container_walk.h"
-#include "passes/effects.h"
-#include "passes/evaluate.h"
 #include "passes/list_form.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
+namespace {
+
+void set_item(Cell& dict, const ir::Constant& key, Abstract item) {
+  dict.set(key, std::move(item));
+  if (dict.keys.size() > most_items) throw TooMuchWork{};
+}
+
+}  // namespace
 
 void ContainerWalk::write(ir::Node* node) {
   const Abstract to = node->inputs().empty() ? Abstract() : look(node->input(0));
@@ -106,7 +112,7 @@ void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
     ir::Value* self = stand_in(node->output(), node);
     know(self, list);
   }
-  ir::Value* result = take_list_form(node, current, registry_);
+  ir::Value* result = take_list_form(node, current, options_.registry);
   Cell& cell = change(id, result->producer());
   cell.items.clear();
   cell.whole = true;
@@ -157,15 +163,13 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
     const Cell other = heap_.at(*from.cell);
     if (!other.is_settled() || other.is_table()) leave(from);
     Cell& cell = change(id, node);
-    for (std::size_t i = 0; i < other.keys.size(); ++i) cell.set(other.keys[i], other.items[i]);
+    for (std::size_t i = 0; i < other.keys.size(); ++i) set_item(cell, other.keys[i], other.items[i]);
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && key) {
     Abstract item = look(inputs[2]);
-    Cell& cell = change(id, node);
-    if (cell.keys.size() >= most_items) throw TooMuchWork{};
-    cell.set(*key, std::move(item));
+    set_item(change(id, node), *key, std::move(item));
   } else if (node->is("aten::setdefault") && inputs.size() == 3 && key) {
     Abstract item = found ? *found : look(inputs[2]);
-    if (!found) change(id, node).set(*key, item);
+    if (!found) set_item(change(id, node), *key, item);
     return give(node, std::move(item));
   } else if ((node->is("aten::pop") || node->is("aten::Delete")) && found) {
     const Abstract item = *found;

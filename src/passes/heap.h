@@ -14,6 +14,8 @@
 
 namespace compatcheck::passes {
 
+struct Layout;
+
 using CellId = std::uint32_t;
 using Site = std::uint64_t;  // identifies where a container is created; the same in every copy of a graph
 
@@ -68,17 +70,6 @@ bool is_undefined_label(const Abstract& abstract);
 inline bool is_choice(const Abstract& abstract) {
   return is_label(abstract) || (abstract.code && is_label(abstract.parts->front()));
 }
-
-// How a list keeps items that only the running model knows: for each place of an item, one list (a column) of the numbers or
-// tensors at this place. A list of numbers within an item is kept as a vector.
-struct Layout {
-  enum class Kind : std::uint8_t { value, numbers, list, tuple, dict, table, object, choice };
-  Kind kind = Kind::value;
-  ir::TypeRef type{};                // type of an item
-  std::vector<ir::Constant> keys{};  // keys of a dict; attribute names of an object
-  std::vector<Layout> parts{};       // a table has its keys and its values, a list one part for all its items
-  std::vector<Abstract> options{};   // options of a choice
-};
 
 // Returns the value that isn't None; null if it is None.
 const Abstract* content(const Abstract& abstract);

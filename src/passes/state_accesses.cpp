@@ -123,7 +123,7 @@ std::string StateAccesses::sharing(const AttributeKey& key, const Accessed& cell
       const auto* object = object_accessed(*maker);
       const auto other = object ? cells_.find({object->object, std::string(attribute_name(*maker))}) : cells_.end();
       if (other == cells_.end()) {
-        if (ir::is(observer->type(), TypeKind::named) || ir::is(observer->type(), TypeKind::module)) continue;
+        if (ir::is(observer->type(), ir::TypeKind::named) || ir::is(observer->type(), ir::TypeKind::module)) continue;
         return "it shares memory with an attribute of an object that is known only when the model runs";
       }
       if (other->first == key) continue;

@@ -14,7 +14,7 @@
 #include "ir/program.h"
 #include "ir/watch.h"
 #include "passes/alias.h"
-#include "passes/container_walk.h"
+#include "passes/container_attributes.h"
 
 namespace compatcheck::passes {
 

@@ -2,9 +2,11 @@
 
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 
 #include "ir/text.h"
+#include "passes/budget.h"
 #include "passes/case_file.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -133,6 +135,29 @@ TEST(CaseFiles, AreThere) { EXPECT_GT(case_files().size(), 5u); }
 
 INSTANTIATE_TEST_SUITE_P(Passes, Cases, testing::ValuesIn(case_files()),
                          [](const auto& test) { return test.param.stem().string(); });
+
+TEST(Dictionaries, AreFollowedUpToTheBound) {
+  const schema::Registry registry;
+  const std::regex name("%[ekr]");
+  for (const std::string write :
+       {"aten::_set_item(%d, %k, %k)", "%r : int = aten::setdefault(%d, %k, %k)", "aten::update(%d, %e)"})
+    for (const std::size_t keys : {most_items, most_items + 1}) {
+      SCOPED_TRACE(write + ", " + std::to_string(keys) + " keys");
+      std::string text = "graph():\n  %d : Dict(int, int) = prim::DictConstruct()\n";
+      for (std::size_t i = 0; i < keys; ++i) {
+        const std::string number = std::to_string(i);
+        std::string line = "  %k : int = prim::Constant[value=" + number + "]()\n";
+        if (write.find("%e") != std::string::npos) line += "  %e : Dict(int, int) = prim::DictConstruct(%k, %k)\n";
+        line += "  " + std::string(write.starts_with("%") ? "" : " = ") + write + "\n";
+        text += std::regex_replace(line, name, "$&" + number);
+      }
+      ir::Graph graph = ir::parse_graph(text + "  %n : int = aten::len(%d)\n  return (%n)\n");
+      schema::resolve(graph, registry);
+      const std::size_t changes = passes_by_name.at("follow_containers")(graph, registry);
+      EXPECT_EQ(changes > 0, keys <= most_items);
+      EXPECT_EQ(known<std::int64_t>(graph.outputs()[0]) != nullptr, keys <= most_items);
+    }
+}
 
 }  // namespace
 }  // namespace compatcheck::passes

@@ -1,8 +1,6 @@
-// One trip of a loop: what its body is given for what is carried.
+// One iteration of a loop: what its body is given for what is carried.
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +19,7 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
     return inside;
   };
   const std::size_t given = loop->inputs().size() - 2;
-  const Cells entered = entered_cells();
+  const Cells entered = cells_in(entries_);
   for (std::size_t p = 0; p < entered.size(); ++p)
     for (const auto& [identity, same] : identities(entered[p])) outer_.emplace(p, identity);
   for (const auto& [i, plan] : plan_.carried) {
@@ -35,11 +33,11 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
   }
   for (const auto& [id, plan] : plan_.cells) {
     if (plan.layout) hold_elements(id);
-    ends.head_cells[id] = instance(plan, Abstract::of_cell(id), loop, carry);
+    ends.head_cells[id] = instance(plan, id, loop, carry);
   }
   std::vector<ir::Value*> flags;
   for (ir::Value* flag : flags_of(entered, loop)) flags.push_back(carry(flag, flag->type()));
-  give_identities(heads(ends), flags);
+  give_identities(cells_in(ends.heads), flags);
   walk_.heap_.open();
   for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
   for (std::size_t i = 0; i < given; ++i) {
@@ -101,8 +99,7 @@ Abstract ContainerWalk::Loop::instance(const Plan& plan, const Abstract* abstrac
     walk_.add_sites(*abstract, sites);
     type = walk_.heap_.origin(*abstract->cell).type;
   }
-  Cell cell = abstract ? instance(*plan.contents, *abstract, place, carry) : fresh(*plan.contents, type, place, carry);
-  const CellId made = walk_.add_cell(std::move(cell), type, std::move(sites));
+  const CellId made = walk_.add_cell(instance(*plan.contents, abstract, type, place, carry), type, std::move(sites));
   add_elements(made, abstract);
   return Abstract::of_cell(made);
 }
@@ -116,7 +113,7 @@ void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
 }
 
 // The same for a list from before the loop that is carried in columns. It shares with another such list only the items that both
-// were seen to get; items of lists that are new in each trip aren't known by their names afterwards.
+// were seen to get; items of lists that are new in each iteration aren't known by their names afterwards.
 void ContainerWalk::Loop::hold_elements(CellId list) {
   walk_.heap_.add_elements(list, walk_.elements_of(list));
   if (makes_lists_in_columns()) walk_.heap_.add_elements(list, elements_);
@@ -136,28 +133,6 @@ bool ContainerWalk::Loop::makes_lists_in_columns() const {
          std::ranges::any_of(plan_.cells, [](const auto& entry) { return any_has_layout(entry.second.items); });
 }
 
-Cell ContainerWalk::Loop::fresh(const CellPlan& plan, const ir::TypeRef& type, ir::Node* place, const Carry& carry) {
-  Cell cell{.kind = plan.kind, .whole = plan.whole, .keys = plan.keys};
-  if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
-  if (plan.layout) {
-    std::vector<ir::Value*> columns(column_types(*plan.layout).size());
-    if (place) columns = walk_.columns_of({}, {}, *plan.layout, place);
-    return carried_columns(plan, columns, carry);
-  }
-  if (plan.whole && plan.kind == Cell::Kind::dict) {
-    for (std::size_t i = 0; i < plan.items.size(); ++i) {
-      const ir::TypeRef list = ir::list_of(type->elements[i]);
-      const CellId made = walk_.add_cell(fresh(*plan.items[i].contents, list, place, carry), list, plan_sites_);
-      add_elements(made, nullptr);
-      cell.items.push_back(Abstract::of_cell(made));
-    }
-    return cell;
-  }
-  if (plan.whole) cell.made = carry(place ? undefined(type, place) : nullptr, type);
-  for (const Plan& item : plan.items) cell.items.push_back(instance(item, nullptr, place, carry));
-  return cell;
-}
-
 ir::Value* ContainerWalk::Loop::code_of(const Plan& plan, const Abstract* choice, ir::Node* place) {
   std::vector<Abstract> options = plan.options;
   return choice && is_choice(*choice) ? walk_.code_in(*choice, options, place) : constant_before(place, {std::int64_t{0}});
@@ -171,14 +146,9 @@ ir::Value* ContainerWalk::Loop::presence(const Abstract& abstract, ir::Node* pla
   return abstract.present ? abstract.present : constant_before(place, {!abstract.is_none()});
 }
 
-Cell ContainerWalk::Loop::instance_of(const CellPlan& plan, const Abstract* list, const ir::TypeRef& type, ir::Node* place,
-                                      const Carry& carry) {
-  return list ? instance(plan, *list, place, carry) : fresh(plan, type, place, carry);
-}
-
 // Returns a carried dictionary that is `before` when the loop begins.
 Cell ContainerWalk::Loop::instance_of_keys(const CellPlan& plan, const Cell& before, ir::Node* place, const Carry& carry) {
-  // After a loop in which each trip sets all keys they stand in the order of the first trip.
+  // After a loop in which each iteration sets all keys they stand in the order of the first iteration.
   const bool all_there = !place && runs_ && std::ranges::find(plan.there_at_end, false) == plan.there_at_end.end();
   const bool unordered = before.unordered || (all_there ? plan.unordered_at_first : plan.unordered);
   Cell cell{.kind = Cell::Kind::dict, .keys = plan.keys, .unordered = unordered};
@@ -205,43 +175,49 @@ ir::Value* ContainerWalk::Loop::presence_in(const Cell& dict, const Abstract* it
   return present ? present : constant_before(place, {item != nullptr});
 }
 
-Cell ContainerWalk::Loop::carried_columns(const CellPlan& plan, const std::vector<ir::Value*>& before, const Carry& carry) {
-  const std::vector<ir::TypeRef> types = column_types(*plan.layout);
-  Cell cell{.whole = true, .layout = std::make_shared<const Layout>(*plan.layout)};
-  for (std::size_t i = 0; i < types.size(); ++i) cell.columns.push_back(carry(before[i], types[i]));
-  return cell;
-}
-
-Cell ContainerWalk::Loop::instance(const CellPlan& plan, const Abstract& of_cell, ir::Node* place, const Carry& carry) {
-  Cell cell = walk_.heap_.at(*of_cell.cell);
-  const CellOrigin origin = walk_.heap_.origin(*of_cell.cell);
-  const ir::TypeRef& type = origin.type;
+// The contents of `before` with what is carried in the places that the plan names; null: there is none of `type` when the loop
+// begins.
+Cell ContainerWalk::Loop::instance(const CellPlan& plan, const Abstract* before, const ir::TypeRef& type, ir::Node* place,
+                                   const Carry& carry) {
+  const std::set<Site> sites = before ? walk_.heap_.origin(*before->cell).sites : plan_sites_;
+  Cell cell = before ? walk_.heap_.at(*before->cell) : Cell{.kind = plan.kind, .keys = plan.keys};
   if (plan.whole && plan.kind == Cell::Kind::dict) {
-    const Cell table = place ? walk_.table_of(cell, type, origin.sites, place) : cell;
-    std::vector<Abstract> lists;
+    const Cell table = place && before ? walk_.table_of(cell, type, sites, place) : cell;
+    Cell lists{.kind = Cell::Kind::dict, .whole = true};
     for (std::size_t i = 0; i < plan.items.size(); ++i) {
       const ir::TypeRef list = ir::list_of(type->elements[i]);
-      const Abstract* before = table.is_table() ? &table.items[i] : nullptr;
-      const CellId made = walk_.add_cell(instance_of(*plan.items[i].contents, before, list, place, carry), list, origin.sites);
-      add_elements(made, before);
-      lists.push_back(Abstract::of_cell(made));
+      const Abstract* own = table.is_table() ? &table.items[i] : nullptr;
+      const CellId made = walk_.add_cell(instance(*plan.items[i].contents, own, list, place, carry), list, sites);
+      add_elements(made, own);
+      lists.items.push_back(Abstract::of_cell(made));
     }
-    return {.kind = Cell::Kind::dict, .whole = true, .items = std::move(lists)};
+    return lists;
   }
   if (plan.layout) {
-    std::vector<ir::Value*> columns(column_types(*plan.layout).size());
-    if (place) columns = walk_.columns_of(cell, origin.sites, *plan.layout, place);
-    return carried_columns(plan, columns, carry);
+    const std::vector<Column> form = plan.layout->columns();
+    Cell list{
+        .whole = true, .layout = std::make_shared<const Layout>(*plan.layout), .columns = std::vector<ir::Value*>(form.size())};
+    if (place) list.columns = walk_.columns_of(cell, sites, *plan.layout, place);
+    for (std::size_t i = 0; i < form.size(); ++i) list.columns[i] = carry(list.columns[i], form[i].type);
+    return list;
   }
   if (plan.whole) {
-    ir::Value* before = place ? walk_.leaf(of_cell, place) : nullptr;
-    return {.kind = cell.kind, .whole = true, .made = carry(before, type)};
+    ir::Value* list = !place ? nullptr : before ? walk_.leaf(*before, place) : undefined(type, place);
+    return {.kind = cell.kind, .whole = true, .made = carry(list, type)};
   }
   if (!plan.may_miss.empty()) return instance_of_keys(plan, cell, place, carry);
   if (!cell.whole) cell.made = nullptr;
   cell.untouched = cell.untouched || plan.untouched;
-  for (std::size_t i = 0; i < plan.items.size(); ++i) cell.items[i] = instance(plan.items[i], &cell.items[i], place, carry);
+  if (!before) cell.items.resize(plan.items.size());
+  for (std::size_t i = 0; i < plan.items.size(); ++i)
+    cell.items[i] = instance(plan.items[i], before ? &cell.items[i] : nullptr, place, carry);
   return cell;
+}
+
+// The same for a cell from before the loop.
+Cell ContainerWalk::Loop::instance(const CellPlan& plan, CellId id, ir::Node* place, const Carry& carry) {
+  const Abstract before = Abstract::of_cell(id);
+  return instance(plan, &before, ir::TypeRef(walk_.heap_.origin(id).type), place, carry);
 }
 
 }  // namespace compatcheck::passes
