@@ -26,6 +26,7 @@ bool hands_on(const ir::Node& node) {
 void ContainerWalk::run() {
   label(*graph_.top());
   load_attributes();
+  for (ir::Value* input : graph_.inputs()) look(input);  // before a loop or a branch makes another name of it
   walk(*graph_.top());
   safely(graph_.top()->return_node(), &ContainerWalk::tell_kept_apart);
   safely(graph_.top()->return_node(), &ContainerWalk::put_outputs);
@@ -131,7 +132,10 @@ void ContainerWalk::visit_other(ir::Node* node) {
     }
   put_operands(node);
   for (ir::Value* output : node->outputs())
-    if (hands_on(*node) && ir::is(output->type(), ir::TypeKind::list)) known_[output] = Abstract::of(output);
+    if (hands_on(*node) && ir::is(output->type(), ir::TypeKind::list))
+      known_[output] = Abstract::of(output);
+    else
+      look(output);
 }
 
 bool ContainerWalk::evaluate_known(ir::Node* node) {
