@@ -22,6 +22,7 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
     changes[way] = walk.heap_.close();
     for (const ir::Node* inner : *block) raises[way] = raises[way] || inner->is("prim::RaiseException");
   }
+  first_result = static_cast<CellId>(walk.heap_.size());
   return raises[0] ? after[1] : raises[1] ? after[0] : in_both(after[0], after[1]);
 }
 
@@ -298,7 +299,7 @@ void ContainerWalk::Join::add_elements(CellId list, const std::array<const Cell*
   for (std::size_t way = 0; way < ways; ++way) {
     if (!states[way]) continue;
     const std::vector<Abstract> items = states[way]->items;
-    const Held held = at_end_of(way, [&] { return walk.held_by(items); });
+    const Held held = at_end_of(way, [&] { return walk.held_at_end(items, list, *node->blocks()[way], first_result); });
     walk.heap_.add_elements(list, held.identities);
     if (held.repeats) walk.heap_.set_repeats(list);
   }

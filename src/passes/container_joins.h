@@ -19,6 +19,7 @@ struct ContainerWalk::Join {
   ContainerWalk& walk;
   ir::Node* node;
   std::size_t cells_before;
+  CellId first_result = 0;  // cells from here on join those of both blocks
   std::array<HeapChanges, ways> changes{};
   std::array<bool, ways> raises{};
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};

@@ -67,11 +67,17 @@ ir::Value* ContainerWalk::sameness(CellId one, CellId other, ir::Node* place) {
   return any;
 }
 
+static bool is_around(const ir::Node& owner, const ir::Node& node) {
+  return std::ranges::any_of(owner.blocks(), [&](const ir::Block* block) { return encloses(block, node); });
+}
+
 // Whether anything behind the node may still get hold of the cell: a value that is read later, or a cell that is alive so.
-bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
+// `without`: a cell that doesn't count, though it may hold this one.
+bool ContainerWalk::is_live(CellId id, const ir::Node* after, std::optional<CellId> without) {
   const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
-    if (user == after) return false;
-    if (!done_.contains(user)) return !exclude_each_other(after, user, value->block());
+    if (user == after) return user == user->owner()->return_node();  // what a block returns lives on
+    // An If or a Loop around the place has read its operands.
+    if (!done_.contains(user) && !is_around(*user, *after)) return !exclude_each_other(after, user, value->block());
     for (const ir::Block* block = after->owner(); block && block->owner(); block = block->parent())
       if (block->owner()->is("prim::Loop") && encloses(block, *user) && available_in(value, block->parent())) return true;
     return false;
@@ -90,7 +96,7 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after) {
         if (read_later(value, use.user)) return true;
     work(heap_.not_ended().size());
     for (const CellId other : heap_.not_ended())
-      if (std::ranges::find(holders, other) == holders.end() &&
+      if (other != without && std::ranges::find(holders, other) == holders.end() &&
           std::ranges::any_of(heap_.at(other).items, [&](const Abstract& item) { return leads_to(leads_to, item, held); }))
         holders.push_back(other);
   }

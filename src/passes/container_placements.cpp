@@ -46,6 +46,28 @@ bool ContainerWalk::repeats(CellId list) {
   return held_by(cell.items).repeats || heap_.repeats(list);
 }
 
+// Whether the object may be met behind the node, but as an item of `list`. Cells from `first_result` on don't count.
+bool ContainerWalk::lives_on(CellId id, const ir::Node* node, std::optional<CellId> list, CellId first_result) {
+  const auto sharing = heap_.sharing(id);
+  const auto is_met = [&](CellId other) { return other < first_result && is_live(other, node, list); };
+  return is_met(id) || std::ranges::any_of(sharing, is_met) || !heap_.lists_that_may_hold(id).empty();
+}
+
+// Returns what `held_by` returns, without the objects that only items of the list lead to at the end of a block. Cells from
+// `first_result` on are results of the block's owner.
+ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block,
+                                               CellId first_result) {
+  Held held = held_by(items);
+  std::set<Identity> living;
+  for (const Abstract& item : items)
+    for_each_cell(item, [&](CellId id) {
+      if (!lives_on(id, block.return_node(), list, first_result)) return;
+      for (const auto& [identity, same] : heap_.identities(id)) living.insert(identity);
+    });
+  held.identities = std::move(living);
+  return held;
+}
+
 // Notes that an item that a list in columns gets may live on under another name, or in another list.
 void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own) {
   std::set<Identity> met;
@@ -59,9 +81,7 @@ void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, cons
       if (!met.insert(identity).second || heap_.elements(list).contains(identity)) heap_.set_repeats(list);
       identities.insert(identity);
     }
-    const auto sharing = heap_.sharing(id);
-    const bool lives_on = is_live(id, node) || std::ranges::any_of(sharing, [&](CellId other) { return is_live(other, node); });
-    if (lives_on || !sharing.empty() || !heap_.lists_that_may_hold(id).empty()) heap_.add_elements(list, identities);
+    if (lives_on(id, node)) heap_.add_elements(list, identities);
   });
 }
 

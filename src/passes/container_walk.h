@@ -116,7 +116,7 @@ class ContainerWalk {
   Cell& change(CellId id, const ir::Node* writer);
   void spread(ir::Node* place, Site site);
   void note_lost(const std::string& input, const ir::Node* writer);
-  bool is_live(CellId id, const ir::Node* after);
+  bool is_live(CellId id, const ir::Node* after, std::optional<CellId> without = {});
   ir::Value* sameness(CellId one, CellId other, ir::Node* place);
 
   // ---- container_walk.cpp
@@ -242,6 +242,8 @@ class ContainerWalk {
   };
   void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
   Held held_by(const std::vector<Abstract>& items);
+  bool lives_on(CellId id, const ir::Node* node, std::optional<CellId> list = {}, CellId first_result = ~CellId{});
+  Held held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block, CellId first_result);
   std::set<Identity> elements_of(CellId list);
   bool repeats(CellId list);
   void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
