@@ -45,7 +45,8 @@ class Verifying {
         model_(analysis::state_of(model, options.convert.state, watch_)),
         prepared_(analysis::prepare(model_, analysis::check_options(options.convert), watch_, members)),
         reference_(model_, options, prepared_, watch_),
-        runtime_(options.ort_library, options.ort_custom_ops),
+        runtime_(options.ort_library, options.ort_custom_ops,
+                 {model.load.timeout_seconds, analysis::cancelled_of(options.convert.run)}),
         judge_(options, prepared_, reference_, made_) {
     made_.model = model.path;
     made_.runtime = runtime_.version();
