@@ -144,6 +144,9 @@ class Verifying {
   }
 
   ir::Constants leaves(const MadeCall& call) const {
+    if (!given_.empty())
+      if (const std::string other = verification::other_members(inputs_, call, options_.convert.inputs, model_); !other.empty())
+        throw UsageError(other);
     ir::Constants values;
     std::vector<std::size_t> others;
     for (const std::string& input : inputs_) {
