@@ -94,13 +94,13 @@ class Matcher {
     std::string unknown;
     std::size_t known = 0;
     for (const auto& [key, value] : dict.items) {
-      if (find_leaf(ir::key_text(key), leaves_) || input_named(ir::key_text(key)))
+      if (find_leaf(named_by(key), leaves_) || input_named(named_by(key)))
         ++known;
       else
         unknown += (unknown.empty() ? "" : ", ") + ir::key_text(key);
     }
     if (unknown.empty()) {
-      for (const auto& [key, value] : dict.items) match(ir::key_text(key), type_of(ir::key_text(key)), value);
+      for (const auto& [key, value] : dict.items) match(named_by(key), type_of(named_by(key)), value);
     } else if (known > 0 || !names_may_be_order) {
       throw UsageError("holds " + unknown + "; " + known_names(leaves_));
     } else {
@@ -108,6 +108,8 @@ class Matcher {
       for (std::size_t i = 0; i < dict.items.size(); ++i) match(leaves_[i].name, leaves_[i].type, dict.items[i].second);
     }
   }
+
+  std::string named_by(const ir::Constant& key) const { return with_places(ir::key_text(key), graph_); }
 
   const ir::Value* input_named(const std::string& name) const {
     const auto inputs = graph_.inputs();

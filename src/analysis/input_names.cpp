@@ -10,13 +10,33 @@
 namespace compatcheck::analysis {
 namespace {
 
-void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, std::uint32_t input, const ir::TypeRef& type) {
+void add_leaves(std::vector<InputLeaf>& leaves, const std::string& name, const std::string& by_field, std::uint32_t input,
+                const ir::TypeRef& type) {
   if (type && type->kind == ir::TypeKind::tuple) {
-    for (std::size_t i = 0; i < type->elements.size(); ++i)
-      add_leaves(leaves, name + "." + std::to_string(i), input, type->elements[i]);
+    for (std::size_t i = 0; i < type->elements.size(); ++i) {
+      const std::string place = "." + std::to_string(i);
+      add_leaves(leaves, name + place, by_field + (i < type->field_names.size() ? "." + type->field_names[i] : place), input,
+                 type->elements[i]);
+    }
     return;
   }
-  leaves.push_back({name, input, type});
+  leaves.push_back({name, input, type, by_field == name ? std::string() : by_field});
+}
+
+// The part of a name as a place, if it is a field of this type.
+std::string place_of(const std::string& part, const ir::TypeRef& type) {
+  if (!ir::is(type, ir::TypeKind::tuple)) return part;
+  const auto field = std::ranges::find(type->field_names, part);
+  return field == type->field_names.end() ? part : std::to_string(field - type->field_names.begin());
+}
+
+// The type of the member that this part of a name names; null if there is none.
+ir::TypeRef type_of_member(const std::string& part, const ir::TypeRef& type) {
+  if (ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict)) return type->elements.back();
+  const auto place = number_in(part);
+  const bool held =
+      ir::is(type, ir::TypeKind::tuple) && place && *place >= 0 && *place < static_cast<std::int64_t>(type->elements.size());
+  return held ? type->elements[static_cast<std::size_t>(*place)] : nullptr;
 }
 
 std::string joined(const std::string& name, const std::vector<std::string>& members) {
@@ -57,8 +77,25 @@ std::vector<std::string> places_of(const ir::Type& tuple) {
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph) {
   std::vector<InputLeaf> leaves;
   for (const ir::Value* input : graph.inputs())
-    add_leaves(leaves, ir::input_name(*input), static_cast<std::uint32_t>(input->index()), input->type());
+    add_leaves(leaves, ir::input_name(*input), ir::input_name(*input), static_cast<std::uint32_t>(input->index()), input->type());
   return leaves;
+}
+
+std::string with_places(const std::string& name, const ir::Graph& graph) {
+  const auto input =
+      std::ranges::find_if(graph.inputs(), [&](const ir::Value* one) { return name.starts_with(ir::input_name(*one) + "."); });
+  if (input == graph.inputs().end()) return name;
+  std::string made = ir::input_name(**input);
+  ir::TypeRef type = (*input)->type();
+  for (std::size_t at = made.size(); at < name.size();) {
+    const std::size_t dot = std::min(name.find('.', at + 1), name.size());
+    const ir::TypeRef& held = ir::without_optional(type);
+    const std::string part = place_of(name.substr(at + 1, dot - at - 1), held);
+    made += "." + part;
+    type = type_of_member(part, ir::TypeRef(held));
+    at = dot;
+  }
+  return made;
 }
 
 const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves) {
@@ -70,7 +107,8 @@ const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>
 
 std::string known_names(const std::vector<InputLeaf>& leaves) {
   std::string names;
-  for (const auto& leaf : leaves) names += (names.empty() ? "" : ", ") + leaf.name;
+  for (const auto& leaf : leaves)
+    names += (names.empty() ? "" : ", ") + leaf.name + (leaf.by_field.empty() ? "" : " (" + leaf.by_field + ")");
   return names.empty() ? "the model has no inputs" : "the model's inputs are " + names;
 }
 
@@ -99,7 +137,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
       refuse(text, "'" + key + "' is no place in the list '" + name + "'");
     if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
       refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
-                       " members: " + joined(name, places_of(*type)));
+                       " members: " + joined(name, type->field_names.empty() ? places_of(*type) : type->field_names));
     if (!tuple && !may_be_unread)
       if (const auto read = members_read(name, leaf, graph); read && std::ranges::find(*read, key) == read->end())
         refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +
@@ -160,7 +198,7 @@ std::vector<std::string> names_in_order(std::size_t count, const std::vector<std
 std::vector<std::string> names_in_order(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   std::vector<std::string> named;
   for (const std::string& text : texts)
-    if (const auto equals = text.find('='); equals != text.npos) named.push_back(text.substr(0, equals));
+    if (const auto equals = text.find('='); equals != text.npos) named.push_back(with_places(text.substr(0, equals), graph));
   return names_in_order(texts.size() - named.size(), named, graph, defaults);
 }
 

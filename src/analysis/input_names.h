@@ -18,14 +18,18 @@ struct InputLeaf {
   std::string name;         // "x", "pair.0"
   std::uint32_t input = 0;  // index among the graph's inputs
   ir::TypeRef type;
+  std::string by_field{};  // "pair.left", if its tuple is a NamedTuple; otherwise empty
 };
 std::vector<InputLeaf> input_leaves(const ir::Graph& graph);
 
 // The leaf of that name, or the container of a member of that name: the graph doesn't know members of lists and dicts. Null if
 // neither.
 const InputLeaf* find_leaf(const std::string& name, const std::vector<InputLeaf>& leaves);
-// "the model's inputs are x, pair.0, pair.1"
+// "the model's inputs are x, pair.0, pair.1, box.0 (box.left)"
 std::string known_names(const std::vector<InputLeaf>& leaves);
+
+// The name with places for fields of NamedTuples: "box.0" for "box.left". Other names stay as they are.
+std::string with_places(const std::string& name, const ir::Graph& graph);
 
 // The type of a member such as "k.a" of this leaf; the leaf's own if that is its name. Throws UsageError for one that there can't
 // be, with those that the model reads. `text`: the option that names it.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "compatcheck/error.h"
 #include "conversion/type_facts.h"
@@ -264,12 +265,12 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
     const auto equals = text.find('=');
     StatedSizes stated;
     if (equals != text.npos)
-      stated.input = text.substr(0, equals);
+      stated.input = with_places(text.substr(0, equals), graph);
     else if (position < in_order.size())
       stated.input = in_order[position++];
     const auto colon = text.find(':', equals == text.npos ? 0 : equals);
     const std::size_t begin = colon != text.npos ? colon + 1 : equals != text.npos ? equals + 1 : 0;
-    stated.lead = text.substr(0, begin);
+    stated.lead = equals == text.npos ? text.substr(0, begin) : stated.input + text.substr(equals, begin - equals);
     const std::string dims = text.substr(begin);
     const InputLeaf* leaf = find_leaf(stated.input, leaves);
     const bool number = leaf && leaf->name == stated.input && is_plain_type(leaf->type);  // "flag=true" has no size
@@ -296,8 +297,10 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
       if (position >= in_order.size())
         throw UsageError("CheckOptions::inputs " + text + ": more inputs than the model has; " + known_names(leaves));
       spec.name = in_order[position++];
-    } else if (!find_leaf(spec.name, leaves)) {
-      throw UsageError("CheckOptions::inputs " + text + ": no input '" + spec.name + "'; " + known_names(leaves));
+    } else {
+      const std::string named = std::exchange(spec.name, with_places(spec.name, graph));
+      if (!find_leaf(spec.name, leaves))
+        throw UsageError("CheckOptions::inputs " + text + ": no input '" + named + "'; " + known_names(leaves));
     }
     const InputLeaf* leaf = find_leaf(spec.name, leaves);
     const ir::TypeRef declared = member_type(text, spec.name, *leaf, graph), type = ir::without_optional(declared);
@@ -308,7 +311,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const bool whole = !spec.none && is_container_type(type);
     const auto read = whole && !ir::is(type, ir::TypeKind::tuple) ? members_read(spec.name, *leaf, graph) : std::nullopt;
     const auto numbers = numbers_of(spec, type);
-    const bool members = whole && ir::is_tensor_list(type) && (!read || read->empty());
+    const bool members = whole && ir::is_tensor_list(type);
     if (whole && !members && !numbers) refuse_whole(text, spec.name, type, read);
     if (!spec.none && is_plain_type(type) && !number && !value)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));

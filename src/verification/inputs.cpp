@@ -137,7 +137,7 @@ class Maker {
     if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() &&
                            prepared_members(name).empty() && !has_members(name)))
       return {};
-    if (ir::is(held, TypeKind::tuple)) return tuple(fact, *held, name);
+    if (ir::is(held, TypeKind::tuple)) return tuple(fact, held, name);
     if (ir::is(held, TypeKind::list)) return list(fact, *held, name);
     if (ir::is(held, TypeKind::dict)) return dict(*held, name);
     ir::Constant made = leaf(fact, held, name);
@@ -163,10 +163,10 @@ class Maker {
     return held ? member_of(*held, name) : Fact{};
   }
 
-  ir::Constant tuple(const Fact& fact, const ir::Type& type, const std::string& name) {
-    ir::TupleConstant made;
-    for (std::size_t i = 0; i < type.elements.size(); ++i)
-      made.items.push_back(argument(member(fact, i, name), type.elements[i], name + "." + std::to_string(i)));
+  ir::Constant tuple(const Fact& fact, const ir::TypeRef& type, const std::string& name) {
+    ir::TupleConstant made{type, {}};  // PyTorch accepts no plain tuple for a NamedTuple
+    for (std::size_t i = 0; i < type->elements.size(); ++i)
+      made.items.push_back(argument(member(fact, i, name), type->elements[i], name + "." + std::to_string(i)));
     return {std::move(made)};
   }
 

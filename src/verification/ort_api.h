@@ -63,6 +63,8 @@ inline constexpr Function<Status*(const Session*, std::size_t*)> output_count{31
 inline constexpr Function<Status*(const Session*, std::size_t, TypeInfo**)> input_type{33};
 inline constexpr Function<Status*(const Session*, std::size_t, Allocator*, char**)> input_name{36};
 inline constexpr Function<Status*(const Session*, std::size_t, Allocator*, char**)> output_name{37};
+inline constexpr Function<Status*(RunOptions**)> create_run_options{39};
+inline constexpr Function<Status*(RunOptions*)> terminate{46};
 inline constexpr Function<Status*(const MemoryInfo*, void* data, std::size_t bytes, const std::int64_t* dims, std::size_t rank,
                                   int element, Value**)>
     create_tensor{49};
@@ -86,6 +88,7 @@ inline constexpr Function<Status*(SessionOptions*, const char* library)> registe
 inline constexpr Function<void(Status*)> release_status{93};
 inline constexpr Function<void(Session*)> release_session{95};
 inline constexpr Function<void(Value*)> release_value{96};
+inline constexpr Function<void(RunOptions*)> release_run_options{97};
 inline constexpr Function<void(TypeInfo*)> release_type{98};
 inline constexpr Function<void(TensorInfo*)> release_tensor_info{99};
 inline constexpr Function<void(SessionOptions*)> release_options{100};

@@ -237,6 +237,63 @@ std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std:
   return lead + "state which members of " + listed(containers) + " these are, in this order, as in" + text;
 }
 
+namespace {
+
+std::vector<std::string> members_of(const std::string& name, const std::vector<std::string>& names) {
+  std::vector<std::string> members;
+  for (const std::string& one : names)
+    if (one.starts_with(name + ".")) members.push_back(one);
+  return members;
+}
+
+bool is_covered(const std::string& name, const std::vector<std::string>& names) {
+  return std::ranges::any_of(
+      names, [&](const std::string& other) { return analysis::covers(other, name) || analysis::covers(name, other); });
+}
+
+// The model may read this member, which isn't among `others`. What is read of a list or dictionary inside is looked up at its
+// first part that the others lack.
+bool may_read(const std::string& member, const analysis::InputLeaf& leaf, const std::vector<std::string>& others,
+              const ir::Graph& graph) {
+  std::size_t dot = leaf.name.size();
+  for (std::size_t next = member.find('.', dot + 1); next != member.npos; next = member.find('.', next + 1)) {
+    if (!is_covered(member.substr(0, next), others)) break;
+    dot = next;
+  }
+  const std::string container = member.substr(0, dot);
+  const std::string part = member.substr(dot + 1, member.find('.', dot + 1) - dot - 1);
+  const auto type = analysis::type_named(container, graph);
+  if (!type || ir::is(ir::without_optional(*type), ir::TypeKind::tuple)) return false;  // its members are always the same
+  const auto read = analysis::members_read(container, leaf, graph);
+  return !read || std::ranges::find(*read, ir::key_of_name(part).value_or(part)) != read->end();
+}
+
+}  // namespace
+
+std::string other_members(const std::vector<std::string>& inputs, const MadeCall& call, const std::vector<std::string>& options,
+                          const Model::State& model) {
+  std::vector<std::string> given, constants;
+  for (const auto& [name, fact] : analysis::match_inputs(options, model.graph, model.defaults))
+    if (fact.number() && symbolic::constant_of(*fact.number())) constants.push_back(name);
+  for (const auto& [name, value] : call.leaves) {
+    given.push_back(name);
+    if (const auto* list = value.get<ir::ListConstant>())
+      for (std::size_t i = 0; i < list->items.size(); ++i) given.push_back(name + "." + std::to_string(i));
+  }
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph)) {
+    const auto of_file = members_of(leaf.name, inputs), of_call = members_of(leaf.name, given);
+    if (!has_members(leaf.type) || of_file.empty() || of_call.empty()) continue;
+    const bool lacks = std::ranges::any_of(of_file, [&](const auto& member) { return !is_covered(member, of_call); });
+    const bool more = std::ranges::any_of(of_call, [&](const auto& member) {
+      return !is_covered(member, of_file) && !is_covered(member, constants) && may_read(member, leaf, of_file, model.graph);
+    });
+    if (lacks || more)
+      return "the ONNX model takes " + listed(of_file) + " of the input '" + leaf.name + "', and the values given are " +
+             listed(of_call) + ": the two can't be compared; convert the model with the same members";
+  }
+  return "";
+}
+
 std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const Model::State& model) {
   const auto stated = analysis::stated_sizes(options, model.graph, model.defaults);
   for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph)) {

@@ -30,6 +30,11 @@ std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, c
 std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std::vector<std::string>& options,
                          const Model::State& model);
 
+// Why values can't be compared: the file takes other members of a list or dictionary, and the model may read all that it is
+// given. Empty if they can. `inputs`: names of the file's. Members whose value `options` state are constants of the file.
+std::string other_members(const std::vector<std::string>& inputs, const MadeCall& call, const std::vector<std::string>& options,
+                          const Model::State& model);
+
 // Returns the first dictionary that the model reads and whose keys neither its code nor an option states.
 std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const Model::State& model);
 

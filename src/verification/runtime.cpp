@@ -4,13 +4,17 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <mutex>
+#include <exception>
+#include <functional>
+#include <future>
 #include <span>
 #include <utility>
 
 #include "compatcheck/error.h"
 #include "frontend/surroundings.h"
+#include "ir/number_text.h"
 #include "onnx/model.h"
 #include "process/log.h"
 #include "verification/ort_api.h"
@@ -101,6 +105,7 @@ class Held {
 
 struct Runtime::State {
   fs::path library;
+  RunBounds bounds;
   std::vector<fs::path> custom_ops;
   std::string version;
   Api api = nullptr;
@@ -128,8 +133,9 @@ int version_number(const std::string& version) {
 
 }  // namespace
 
-Runtime::Runtime(const fs::path& library, const std::vector<fs::path>& custom_ops) {
+Runtime::Runtime(const fs::path& library, const std::vector<fs::path>& custom_ops, RunBounds bounds) {
   auto state = std::make_shared<State>();
+  state->bounds = std::move(bounds);
   state->library = find_library(library);
   void* handle = ::dlopen(state->library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) throw UsageError("ONNX Runtime can't be loaded: " + std::string(::dlerror()));
@@ -378,6 +384,40 @@ Session& Session::operator=(Session&&) noexcept = default;
 const std::vector<std::string>& Session::inputs() const { return state_->inputs; }
 const std::vector<std::string>& Session::outputs() const { return state_->outputs; }
 
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double longest_seconds = 1e9;  // beyond this a duration overflows
+constexpr std::chrono::milliseconds between_looks{50};
+
+struct Ended {
+  bool late = false;          // it was stopped because its time was up
+  std::exception_ptr failed;  // from the caller's function
+};
+
+// Runs `work` in a thread of its own, so that the caller's function is called by the caller's thread.
+Ended run_within(const RunBounds& bounds, const std::function<void()>& work, const std::function<void()>& stop) {
+  const std::chrono::duration<double> longest(std::clamp(bounds.seconds, 0.0, longest_seconds));
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(longest);
+  Ended how;
+  std::future<void> running = std::async(std::launch::async, work);
+  while (running.wait_for(between_looks) != std::future_status::ready) {
+    if (how.late || how.failed) continue;
+    try {
+      if (bounds.cancelled && bounds.cancelled()) throw Cancelled("cancelled");
+    } catch (...) {  // the thread must end before it leaves
+      how.failed = std::current_exception();
+    }
+    how.late = !how.failed && Clock::now() >= end;
+    if (how.late || how.failed) stop();
+  }
+  running.get();
+  return how;
+}
+
+}  // namespace
+
 ir::Constants Session::run(const ir::Constants& values) const {
   const State& state = *state_;
   if (values.size() != state.inputs.size())
@@ -397,12 +437,27 @@ ir::Constants Session::run(const ir::Constants& values) const {
   }
   for (const std::string& name : state.outputs) output_names.push_back(name.c_str());
   std::vector<ort::Value*> outputs(state.outputs.size(), nullptr);
-  ort::Status* status = ort::run.call(state.api(), state.session.get(), nullptr, input_names.data(), inputs.data(), inputs.size(),
-                                      output_names.data(), output_names.size(), outputs.data());
+  Held<ort::RunOptions> options(state.api(), ort::release_run_options);
+  state.ok(ort::create_run_options.call(state.api(), options.out()));
+  ort::Status* status = nullptr;
+  const RunBounds& bounds = state.runtime->bounds;
+  const auto run = [&] {
+    status = ort::run.call(state.api(), state.session.get(), options.get(), input_names.data(), inputs.data(), inputs.size(),
+                           output_names.data(), output_names.size(), outputs.data());
+  };
+  const auto stop = [&] {
+    if (ort::Status* unable = ort::terminate.call(state.api(), options.get())) ort::release_status.call(state.api(), unable);
+  };
+  const Ended how = run_within(bounds, run, stop);
   for (ort::Value* output : outputs) {
     got.push_back(state.hold());
     *got.back().out() = output;
   }
+  if (status && (how.late || how.failed)) ort::release_status.call(state.api(), std::exchange(status, nullptr));
+  if (how.failed) std::rethrow_exception(how.failed);
+  if (how.late)
+    throw ModelError("ONNX Runtime was stopped after " + ir::plainly(bounds.seconds) +
+                     " s without a result (LoadOptions::timeout_seconds gives it more): a loop of the ONNX model may never end");
   state.ok(status);
   ir::Constants results;
   for (const auto& output : got) results.push_back(state.give(output.get()));

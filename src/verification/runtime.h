@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,12 @@ struct SessionOptions {
   int threads = 1;                    // one: sums come out the same
 };
 
+// Limits each run of a session. A run ends at the next node: a kernel is never interrupted.
+struct RunBounds {
+  double seconds = std::numeric_limits<double>::infinity();
+  std::function<bool()> cancelled{};  // may be empty; called by the thread that runs the session
+};
+
 class Runtime;
 
 // A model loaded in the runtime. Values are contiguous tensors with their bytes, lists of them (sequences), or None (an
@@ -32,7 +40,8 @@ class Session {
   const std::vector<std::string>& inputs() const;
   const std::vector<std::string>& outputs() const;
 
-  // `values`: of every input, in the order of inputs(). Throws ModelError with the runtime's own words.
+  // `values`: of every input, in the order of inputs(). Throws ModelError with the runtime's own words, or if the run takes
+  // longer than its bound; Cancelled.
   ir::Constants run(const ir::Constants& values) const;
 
  private:
@@ -47,7 +56,8 @@ class Runtime {
   // `library`: libonnxruntime.so, or a folder that holds it; empty: COMPATCHECK_ORT_LIBRARY, beside the program, or the wheel of
   // the active Python environment. Throws UsageError saying what was looked for and where.
   // `custom_ops`: libraries of operators that each session has besides; UsageError for one that doesn't load.
-  explicit Runtime(const std::filesystem::path& library = {}, const std::vector<std::filesystem::path>& custom_ops = {});
+  explicit Runtime(const std::filesystem::path& library = {}, const std::vector<std::filesystem::path>& custom_ops = {},
+                   RunBounds bounds = {});
 
   const std::string& version() const;
   const std::filesystem::path& library() const;

@@ -45,7 +45,8 @@ class Verifying {
         model_(analysis::state_of(model, options.convert.state, watch_)),
         prepared_(analysis::prepare(model_, analysis::check_options(options.convert), watch_, members)),
         reference_(model_, options, prepared_, watch_),
-        runtime_(options.ort_library, options.ort_custom_ops),
+        runtime_(options.ort_library, options.ort_custom_ops,
+                 {model.load.timeout_seconds, analysis::cancelled_of(options.convert.run)}),
         judge_(options, prepared_, reference_, made_) {
     made_.model = model.path;
     made_.runtime = runtime_.version();
@@ -143,6 +144,9 @@ class Verifying {
   }
 
   ir::Constants leaves(const MadeCall& call) const {
+    if (!given_.empty())
+      if (const std::string other = verification::other_members(inputs_, call, options_.convert.inputs, model_); !other.empty())
+        throw UsageError(other);
     ir::Constants values;
     std::vector<std::size_t> others;
     for (const std::string& input : inputs_) {

@@ -106,6 +106,30 @@ TEST(Runtime, ItsOwnWordsComeThrough) {
   }
 }
 
+constexpr const char* endless =
+    "g (float[2] x) => (float[2] y) { go = Constant<value = bool {1}>() "
+    "y = Loop(, go, x) <body = b (int64 i, bool on, float[2] held) => (bool still, float[2] next) "
+    "{ still = Identity(on) next = Neg(held) }> }";
+
+TEST(Runtime, EndsRunsThatTakeTooLong) {
+  onnx::ModelProto made;
+  ASSERT_TRUE(onnx::OnnxParser(model(endless).c_str()).Parse(made).IsOK());
+  const auto session = Runtime({}, {}, {.seconds = 0.2}).open_bytes(made.SerializeAsString());
+  try {
+    session.run({{tensor<float>(DType::f32, {2}, {1, 2})}});
+    FAIL();
+  } catch (const ModelError& error) {
+    EXPECT_NE(std::string(error.what()).find("was stopped after 0.2 s"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Runtime, EndsRunsThatAreCancelled) {
+  onnx::ModelProto made;
+  ASSERT_TRUE(onnx::OnnxParser(model(endless).c_str()).Parse(made).IsOK());
+  const Runtime cancelled({}, {}, {.cancelled = [] { return true; }});
+  EXPECT_THROW(cancelled.open_bytes(made.SerializeAsString()).run({{tensor<float>(DType::f32, {2}, {1, 2})}}), Cancelled);
+}
+
 TEST(Runtime, SaysWhereItLooked) { EXPECT_THROW(Runtime("/nowhere"), UsageError); }
 
 }  // namespace

@@ -147,13 +147,25 @@ class Session {
   std::optional<ExecutionModel> reference_, interpreted_;
 };
 
+// deepcopy() makes plain tuples of NamedTuples, which a method doesn't accept.
+IValue own(const IValue& value, IValue::HashIdentityIValueMap& copies) {
+  if (!value.isTuple()) return value.deepcopy(copies);
+  ValueList items;
+  for (const IValue& item : value.toTupleRef().elements()) items.push_back(own(item, copies));
+  const auto type = value.toTupleRef().type<c10::TupleType>();
+  return type->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), type) : c10::ivalue::Tuple::create(std::move(items));
+}
+
 ValueList call_arguments(const ir::Constant& call, ExecutionModel& model) {
   const auto* held = call.get<ir::TupleConstant>();
   if (!held) throw InternalError("a request to run holds no arguments");
   ConstantReader reader(
       {.file = {}, .object = {}, .classes = [&]() -> torch::jit::CompilationUnit& { return model.classes(); }, .body = {}});
   ValueList given;
-  for (const ir::Constant& argument : held->items) given.push_back(reader.read(argument).deepcopy());
+  for (const ir::Constant& argument : held->items) {
+    IValue::HashIdentityIValueMap copies;
+    given.push_back(own(reader.read(argument), copies));
+  }
   return given;
 }
 

@@ -66,6 +66,8 @@ c10::TypePtr ConstantReader::type(const ir::Type& wanted) {
     case TypeKind::optional: return c10::OptionalType::create(element(0));
     case TypeKind::dict: return c10::DictType::create(element(0), element(1));
     case TypeKind::tuple: {
+      if (!wanted.name.empty())
+        if (const auto fields = named(wanted.name)->cast<c10::TupleType>()) return fields;
       std::vector<c10::TypePtr> elements;
       for (std::size_t i = 0; i < wanted.elements.size(); ++i) elements.push_back(element(i));
       return c10::TupleType::create(std::move(elements));
@@ -144,7 +146,9 @@ c10::IValue ConstantReader::read(const ir::Constant& constant) {
     c10::IValue operator()(const ir::TupleConstant& held) const {
       std::vector<c10::IValue> items;
       for (const ir::Constant& item : held.items) items.push_back(reader.read(item));
-      return c10::ivalue::Tuple::create(std::move(items));
+      const auto fields = held.type ? reader.type(*held.type)->cast<c10::TupleType>() : nullptr;
+      return fields && fields->schema() ? c10::ivalue::Tuple::createNamed(std::move(items), fields)
+                                        : c10::ivalue::Tuple::create(std::move(items));
     }
     c10::IValue operator()(const ir::FunctionConstant&) const { return {}; }  // its user asks by name
     c10::IValue operator()(const ir::OpaqueConstant& held) const {
