@@ -7,6 +7,7 @@
 #include "analysis/scaffold.h"
 #include "analysis/state_advice.h"
 #include "compatcheck/check.h"
+#include "passes/effects.h"
 #include "passes/state.h"
 #include "symbolic/condition.h"
 
@@ -157,7 +158,13 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   if (const std::string advice = outcome.node->inputs().empty() ? "" : advice_for_writes_to(*outcome.node->input(0));
       !advice.empty())
     return advice;
-  return "compute a new value instead of writing in place (y = y + 1), or write to a copy (x.clone())";
+  const auto is_written_tensor = [&](std::size_t i) {
+    return !outcome.node->input(i)->type() || ir::is(outcome.node->input(i)->type(), ir::TypeKind::tensor);
+  };
+  const std::string out_of_place = "compute a new value instead of writing in place (y = y + 1)";
+  return std::ranges::any_of(passes::written_operands(*outcome.node), is_written_tensor)
+             ? out_of_place + ", or write to a copy (x.clone())"
+             : out_of_place;
 }
 
 bool is_for_training(const ir::Node& node) {
