@@ -326,7 +326,7 @@ bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::Fac
 
 bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
 
-// A loop's first trip is given nothing in its place.
+// A loop's first iteration is given nothing in its place.
 bool begins_undefined(const ir::Value* value) {
   const ir::Node* loop = value->producer() ? nullptr : value->block()->owner();
   return loop && loop->is("prim::Loop") && value->index() > 0 && passes::is_undefined(loop->input(value->index() + 1));
@@ -370,7 +370,7 @@ void demand_depth(const ir::Node& node) {
                         "use fewer, such as a tensor that is indexed instead of a chain of elif"};
 }
 
-// An ONNX value has one dtype, whichever branch or trip it comes from.
+// An ONNX value has one dtype, whichever branch or iteration it comes from.
 void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
   const auto known = [&](const ir::Value* value) { return facts.of(value).tensor() && facts.of(value).tensor()->dtype; };
   const auto dtype_of = [&](const ir::Value* value) {

@@ -302,7 +302,7 @@ bool ContainerState::close(ir::Graph& graph) {
     const bool list = !opened.whole && can_be_one_list(*opened.stored, opened.type);
     if (list && holds_no_tensor(*opened.stored, opened.type))
       decided_.refused.emplace(opened.key,
-                               "it is a list that is empty at first, and ONNX Runtime takes no empty sequence of tensors as an "
+                               "it is a list that is empty at first, and ONNX Runtime accepts no empty sequence of tensors as an "
                                "input (a tensor to which calls add by torch.cat may begin with a size of 0)");
     else if (list)
       decided_.lists.insert(opened.key);
