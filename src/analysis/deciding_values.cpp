@@ -187,10 +187,11 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
     const std::vector<const Try*>& tries = tries_of_value(input);
     if (tries.empty()) continue;
+    const Calls before = calls_with(assessment, false);
     std::vector<std::string> helpful;
     for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
       for (const Try* each : tries)
-        if (std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
+        if (each->breaks_nothing(opset, before) && std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
               return (&other == &outcome || (all && asks_for(other, input.index()))) &&
                      each->failing.at(opset).contains(call_of(*other.node));
             }))

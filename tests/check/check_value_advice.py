@@ -56,6 +56,32 @@ class Padded(torch.nn.Module):
         return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
 
 
+class Mixed(torch.nn.Module):
+    """A loop collects tensors of two dtypes."""
+
+    def forward(self, x, n: int):
+        made: List[torch.Tensor] = []
+        for i in range(n):
+            if i > 2:
+                made.append(x)
+            else:
+                made.append(x.to(torch.int64))
+        return made
+
+
+class OfOneDtype(torch.nn.Module):
+    """What the advice for Mixed says."""
+
+    def forward(self, x, n: int):
+        made: List[torch.Tensor] = []
+        for i in range(n):
+            if i > 2:
+                made.append(x)
+            else:
+                made.append(x.to(torch.int64).to(torch.float32))
+        return made
+
+
 class Slots(torch.nn.Module):
     """Calls set an item of a list in a tuple, at a place that they compute."""
 
@@ -140,6 +166,13 @@ def check_sizes_of_members(tool, folder):
     assert not errors_of(tool, model, *options_in(error["help"]), "--input", "rows.1=f32:7,16")
 
 
+def check_two_dtypes(tool, folder):
+    stated = ("--input", "x=f32:n", "--input", "n=i64")
+    (error,) = errors_of(tool, saved(folder, "mixed", Mixed()), *stated)
+    assert error["help"].startswith("if the tensors of the list have different dtypes, give them one, for example by .to(torch.float32); or if 'n'"), error
+    assert not errors_of(tool, saved(folder, "of_one_dtype", OfOneDtype()), *stated)
+
+
 def check_places_in_state(tool, folder):
     stated = ("--state", "inputs-outputs", "--input", "x=f32:n,2", "--input", "n=i64")
     for error in errors_of(tool, saved(folder, "slots", Slots()), *stated):
@@ -153,7 +186,7 @@ def main():
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_places_in_state:
+        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state:
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0
