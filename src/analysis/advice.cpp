@@ -7,6 +7,8 @@
 #include "analysis/scaffold.h"
 #include "analysis/state_advice.h"
 #include "compatcheck/check.h"
+#include "handlers/operand.h"
+#include "passes/effects.h"
 #include "passes/state.h"
 #include "symbolic/condition.h"
 
@@ -64,6 +66,11 @@ bool has_kind(const ir::TypeRef& type, std::initializer_list<ir::TypeKind> kinds
   if (!type) return false;
   return std::ranges::find(kinds, type->kind) != kinds.end() ||
          std::ranges::any_of(type->elements, [&](const ir::TypeRef& inner) { return has_kind(inner, kinds); });
+}
+
+bool handles_list(const ir::Node& node) {
+  const auto is_list = [](const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::list); };
+  return std::ranges::any_of(node.inputs(), is_list) || std::ranges::any_of(node.outputs(), is_list);
 }
 
 bool is_list_of_lists(const ir::TypeRef& type) {
@@ -152,12 +159,20 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   if (rule == "CC007" && outcome.node->is("prim::SetAttr")) return std::string(without_state);
   if (outcome.node->is("prim::Return") && outcome.reason.starts_with("ONNX has no value for a Dict"))
     return "return the dictionary in one place of the function, or return its tensors as a tuple";
+  if (outcome.reason.starts_with(handlers::unknown_tensor_dtype) && handles_list(*outcome.node))
+    return "if the tensors of the list have different dtypes, give them one, for example by .to(torch.float32)";
   if (rule != "CC007") return {};
   if (outcome.node->attribute(passes::state_obstacle)) return std::string(without_state);
   if (const std::string advice = outcome.node->inputs().empty() ? "" : advice_for_writes_to(*outcome.node->input(0));
       !advice.empty())
     return advice;
-  return "compute a new value instead of writing in place (y = y + 1), or write to a copy (x.clone())";
+  const auto is_written_tensor = [&](std::size_t i) {
+    return !outcome.node->input(i)->type() || ir::is(outcome.node->input(i)->type(), ir::TypeKind::tensor);
+  };
+  const std::string out_of_place = "compute a new value instead of writing in place (y = y + 1)";
+  return std::ranges::any_of(passes::written_operands(*outcome.node), is_written_tensor)
+             ? out_of_place + ", or write to a copy (x.clone())"
+             : out_of_place;
 }
 
 bool is_for_training(const ir::Node& node) {

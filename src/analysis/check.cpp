@@ -125,9 +125,10 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   analysis::settle_questions(assessment);
   if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
   analysis::refuse_what_no_option_states(assessment, prepared.graph, prepared.state.size());
-  sizes.ask_for_members(assessment);
+  sizes.ask_for_members(assessment, opset);
   sizes.ask_for_values(assessment, opset);
   analysis::advise_constants(assessment, prepared.facts);
+  sizes.suggest_constants(assessment, opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
   report.opset = opset;
   report.export_type = options.export_type;

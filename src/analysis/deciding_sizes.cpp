@@ -4,7 +4,6 @@
 #include <array>
 #include <optional>
 
-#include "analysis/container_advice.h"
 #include "analysis/wanted_input.h"
 #include "compatcheck/error.h"
 #include "inference/infer.h"
@@ -60,52 +59,6 @@ std::string with_rank(const AssumedInput& input, std::size_t rank) {
 // Ranks to try: those of images, sequences and rows.
 constexpr std::array ranks = {std::size_t{4}, std::size_t{3}, std::size_t{1}, std::size_t{2}};
 
-constexpr int most_tried_members = 6;
-
-// The --input option of a number; empty for other types.
-std::string number_option(const ir::TypeRef& type) {
-  if (ir::is(type, ir::TypeKind::integer)) return "i64:scalar";
-  if (ir::is(type, ir::TypeKind::floating)) return "f64:scalar";
-  return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
-}
-
-void append_option(std::string& options, const std::string& said) {
-  options += (options.empty() ? "--input " : " --input ") + said;
-}
-
-// A list of numbers: any number of them, so many, and known ones.
-template <class Add>
-void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, const Add& add) {
-  const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
-  if (member.empty()) return;
-  const std::string whole = name + "=" + member.substr(0, member.find(':') + 1) + inference::dimension_name(name, 0);
-  add({whole}, "--input " + whole);
-  std::vector<std::string> said, known;
-  for (int count = 0; count < most_tried_members; ++count) {
-    said.push_back(name + "." + std::to_string(count) + "=" + member);
-    add(said, "--input " + said.front() +
-                  " and one such option for each member of the list, or --inputs-from FILE with an example of " + name);
-  }
-  for (int count = 0; count < most_tried_members; ++count) {
-    const bool flags = ir::is(type->elements.front(), ir::TypeKind::boolean);
-    known.push_back(name + "." + std::to_string(count) + "=" + (flags ? "true" : std::to_string(count)));
-    add(known, "--input " + known.front() + " and one such option for each member of the list, with your own values");
-  }
-}
-
-bool asks_for(const Outcome& outcome, std::size_t input) {
-  return outcome.status == Status::needs_input && outcome.wants.size() == 1 && outcome.wants.front() == input;
-}
-
-// Whether the tries cover everything that options can state about such an input.
-bool states_all(const ir::TypeRef& type) {
-  const ir::TypeRef& held = ir::without_optional(type);
-  const ir::TypeRef& number = ir::is(held, ir::TypeKind::list) ? held->elements.front() : held;
-  return !number_option(number).empty() || instead_of_option({}, held).has_value();
-}
-
-bool fails_at(const Outcome& outcome) { return conversion::is_failure(outcome.status) && outcome.wants.empty(); }
-
 void add_names_of(std::set<std::string>& names, const symbolic::Fact& fact) {
   const auto add = [&](const symbolic::Dim& size) {
     for (const auto& name : symbolic::names_in(size)) names.insert(name);
@@ -120,7 +73,7 @@ void add_names_of(std::set<std::string>& names, const symbolic::Fact& fact) {
 std::set<std::string> names_in_failing(const conversion::Assessment& assessment, const symbolic::FactTable& facts) {
   std::set<std::string> names;
   for (const Outcome& outcome : assessment.outcomes)
-    if (fails_at(outcome))
+    if (conversion::is_failure(outcome.status) && outcome.wants.empty())
       for (const ir::Value* input : outcome.node->inputs()) add_names_of(names, facts.of(input));
   return names;
 }
@@ -131,15 +84,20 @@ bool has_one_of(const std::vector<AssumedInput>& assumed, const std::string& inp
          std::ranges::any_of(*found->tensor.shape, [&](const std::string& size) { return names.contains(size); });
 }
 
-// Each try prepares and assesses the model once more.
-bool is_large(const ir::Graph& graph) {
+}  // namespace
+
+bool DecidingSizes::fails_at(const Outcome& outcome) { return conversion::is_failure(outcome.status) && outcome.wants.empty(); }
+
+bool DecidingSizes::is_large() const {
   constexpr std::size_t most_nodes = 2000;
   std::size_t nodes = 0;
-  ir::for_each_node(*graph.top(), [&](const ir::Node*) { ++nodes; });
+  ir::for_each_node(*prepared_.graph.top(), [&](const ir::Node*) { ++nodes; });
   return nodes > most_nodes;
 }
 
-}  // namespace
+void DecidingSizes::append_option(std::string& options, const std::string& said) {
+  options += (options.empty() ? "--input " : " --input ") + said;
+}
 
 DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location(), node.module()}; }
 
@@ -333,7 +291,7 @@ std::vector<DecidingSizes::Asked> DecidingSizes::choose_tries(conversion::Assess
 }
 
 void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opset) {
-  if (!std::ranges::any_of(assessment.outcomes, fails_at) || !has_named_inputs() || is_large(prepared_.graph)) return;
+  if (!std::ranges::any_of(assessment.outcomes, fails_at) || !has_named_inputs() || is_large()) return;
   try_all(assessment);
   const Calls before = calls_with(assessment, false);
   for (const Asked& group : choose_tries(assessment, opset, before)) {
@@ -345,7 +303,7 @@ void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opse
 const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Value& input) {
   const auto [known, fresh] = members_.try_emplace(&input);
   std::vector<std::string>& options = known->second;
-  if (!fresh || is_large(prepared_.graph)) return options;
+  if (!fresh || is_large()) return options;
   const std::string name = ir::input_name(input);
   const ir::TypeRef& type = ir::without_optional(input.type());
   std::vector<std::string> members;
@@ -369,68 +327,29 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
   return options;
 }
 
-const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(const ir::Value& input) {
-  const auto [known, fresh] = of_values_.try_emplace(&input);
-  if (!fresh || is_large(prepared_.graph)) return known->second;
-  const auto add = [&](const std::vector<std::string>& said, const std::string& option) {
-    std::vector<std::string> asked = options_.inputs;
-    asked.insert(asked.end(), said.begin(), said.end());
-    Try made;
-    made.option = option;
-    if (const Try* tried = try_options(std::move(made), asked)) known->second.push_back(tried);
-  };
-  const std::string name = ir::input_name(input);
-  const bool may_be_none = ir::is(input.type(), ir::TypeKind::optional);
-  const ir::TypeRef& type = ir::without_optional(input.type());
-  if (may_be_none) add({name + "=none"}, "--input " + name + "=none");
-  if (const std::string number = number_option(type); !number.empty())
-    add({name + "=" + number}, "--input " + name + "=" + number);
-  const bool dict = ir::is(type, ir::TypeKind::dict) && ir::is(type->elements.front(), ir::TypeKind::string);
-  if (const bool list = ir::is_tensor_list(type); may_be_none && (list || dict || ir::is(type, ir::TypeKind::tuple)))
-    if (const auto& members = options_of_members(input); !members.empty()) {
-      std::string text;
-      for (const std::string& option : members) append_option(text, option);
-      const bool keys = dict && members.front().starts_with(name + ".KEY=");
-      add(members, text + (list   ? " and one such option for each member of the list"
-                           : keys ? " for each KEY with its dtype and sizes"
-                                  : ""));
-    }
-  add_tries_of_numbers(name, type, add);
-  return known->second;
-}
-
-void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset) {
-  for (Outcome& outcome : assessment.outcomes) {
-    if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
-    const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
-    const std::vector<const Try*>& tries = tries_of_value(input);
-    if (tries.empty()) continue;
-    std::vector<std::string> helpful;
-    for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
-      for (const Try* each : tries)
-        if (std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
-              return (&other == &outcome || (all && asks_for(other, input.index()))) &&
-                     each->failing.at(opset).contains(call_of(*other.node));
-            }))
-          if (std::ranges::find(helpful, each->option) == helpful.end()) helpful.push_back(each->option);
-      if (helpful.size() > (ir::is(input.type(), ir::TypeKind::optional) ? 1 : 0)) break;
-    }
-    const std::string name = ir::input_name(input);
-    if (helpful.empty()) {
-      if (!states_all(input.type())) continue;  // sizes or members that weren't tried may decide it
-      outcome.status = Status::refused;
-      outcome.wants.clear();
-      if (container_advice(outcome)) continue;
-      outcome.reason += "; no option states the value of input '" + name + "'";
-      outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
-      continue;
-    }
-    outcome.option = helpful.front();  // None, and the most general of the others
-    if (helpful.size() > 1 && helpful.front().ends_with("=none")) outcome.option += " or " + helpful[1];
+// Returns the option for each member of a list, with numbers as sizes if the call converts only with them.
+std::string DecidingSizes::option_of_member(const ir::Value& list, const std::string& named, const Call& call, int opset) {
+  const std::string name = ir::input_name(list), lead = named.substr(0, named.find(':') + 1);
+  std::string numbered = lead;
+  for (std::size_t at = lead.size(); !lead.empty() && at < named.size();) {
+    const std::size_t end = std::min(named.find(',', at), named.size());
+    const std::string size = named.substr(at, end - at);
+    numbered += (at > lead.size() ? "," : "") + (is_number(size) || size == "scalar" ? size : "16");
+    at = end + 1;
   }
+  const auto fails_with = [&](const std::string& member) {
+    std::vector<std::string> asked = options_without({name});
+    asked.push_back(member);
+    asked.push_back(name + ".1" + member.substr((name + ".0").size()));
+    const Try* tried = try_options({}, asked);
+    return !tried || tried->failing.at(opset).contains(call);
+  };
+  const bool needs_numbers = !is_large() && numbered != named && fails_with(named) && !fails_with(numbered);
+  return "--input " + (needs_numbers ? numbered : named) + " and one such option for each member of the list" +
+         (needs_numbers ? ", with your own sizes" : "");
 }
 
-void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
+void DecidingSizes::ask_for_members(conversion::Assessment& assessment, int opset) {
   for (Outcome& outcome : assessment.outcomes) {
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
@@ -438,7 +357,7 @@ void DecidingSizes::ask_for_members(conversion::Assessment& assessment) {
     if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
     if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no tried option states its scale
     if (const auto& options = options_of_members(input); !options.empty())
-      outcome.option = "--input " + options.front() + " and one such option for each member of the list";
+      outcome.option = option_of_member(input, options.front(), call_of(*outcome.node), opset);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/example_inputs.h"
 #include "analysis/model_state.h"
 #include "analysis/named_sizes.h"
 #include "analysis/prepare.h"
@@ -36,11 +37,17 @@ class DecidingSizes {
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
 
   // For a list whose members are needed: the option that names one, derived from how the model reads it.
-  void ask_for_members(conversion::Assessment& assessment);
+  void ask_for_members(conversion::Assessment& assessment, int opset);
 
   // For numbers, lists of numbers and Optionals that are needed: the options that decide the call. The call is refused where only
   // a value could decide it.
   void ask_for_values(conversion::Assessment& assessment, int opset);
+
+  // For calls that fail, whatever the sizes are, and convert if numbers or lists of numbers among the inputs are constants:
+  // Outcome::option says so. The verdict stays.
+  void suggest_constants(conversion::Assessment& assessment, int opset);
+
+  static void append_option(std::string& options, const std::string& said);
 
  private:
   const std::vector<std::string>& options_of_members(const ir::Value& input);
@@ -62,6 +69,14 @@ class DecidingSizes {
     std::vector<conversion::Outcome*> outcomes;
     std::vector<const Try*> tries;  // one for each outcome
   };
+  struct Constants {
+    std::vector<std::string> options;  // "k.0=3"
+    bool exact = false;                // the values of the user's example
+  };
+  struct Suggested {
+    std::string option;  // "if 'n' has the same value in each call, state it as a constant: --input n=1 with your own value"
+    std::vector<const Try*> tries;  // with different values
+  };
   static Call call_of(const ir::Node& node);
   static Calls calls_with(const conversion::Assessment& assessment, bool converting);
   static void ask(conversion::Outcome& outcome, const Try& settled_by);
@@ -75,8 +90,18 @@ class DecidingSizes {
   void add_input(Try& made, const std::string& input, const std::string& option) const;
   const Try* try_options(Try made, const std::vector<std::string>& inputs);  // null: they don't fit the model
   std::optional<Try> assess(Try made, const std::vector<std::string>& inputs) const;
+  std::string option_of_member(const ir::Value& list, const std::string& named, const Call& call, int opset);
   const std::vector<const Try*>& tries_of_value(const ir::Value& input);
+  std::vector<std::string> options_without(const std::vector<std::string>& inputs) const;
+  bool is_stated_by_option(const std::string& input) const;
+  bool is_stated(const std::string& input);
+  const ir::Constant* example_of(const std::string& input);
+  std::optional<Constants> constants_of(const ir::Value& input, int variant);
+  void try_constants(const std::vector<const ir::Value*>& inputs);
+  void try_constants();
   bool has_named_inputs() const;
+  bool is_large() const;                                     // each try prepares and assesses the model once more
+  static bool fails_at(const conversion::Outcome& outcome);  // whatever the inputs are
   std::optional<std::uint32_t> index_of(const std::string& name) const;
 
   const Model::State& model_;
@@ -92,6 +117,9 @@ class DecidingSizes {
   std::vector<const Try*> tries_;                                 // tries for the current assessment
   std::map<std::vector<std::string>, std::optional<Try>> tried_;  // keyed by all options; nullopt: they don't fit the model
   std::map<const ir::Value*, std::vector<const Try*>> of_values_;
+  std::optional<std::vector<ExampleLeaf>> examples_;  // of the user's file; nullopt: not read yet
+  bool tried_constants_ = false;
+  std::vector<Suggested> constants_;
   std::map<const ir::Value*, std::vector<std::string>> members_;  // "xs.0=f32:3,h,w"; a tuple has all; empty: not inferred
 };
 

@@ -82,6 +82,9 @@ class FindingCollector {
     }
     for (auto& [key, finding] : findings_)
       if (finding.message == keeps_attributes && !attributes_.empty()) finding.message = spell_attributes();
+    for (const auto& [finding, option] : constants_) finding->help += (finding->help.empty() ? "" : "; or ") + option;
+    for (auto& [finding, decisions] : deciding_)
+      if (decisions.size() == 1) finding->message += *decisions.begin();
     for (auto& [finding, operators] : hanging) finding->message += "; " + spell_dependents(operators);
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
     for (auto& [input, wanting] : wanting_) findings.push_back(finding_of(std::move(wanting)));
@@ -138,12 +141,25 @@ class FindingCollector {
                                     : message,
                            "");
     if (advice) finding.help = advice->hint;
+    if (!outcome.option.empty() && outcome.wants.empty()) constants_.emplace(&finding, outcome.option);
     if (keeps) attributes_.insert(attribute_of(*outcome.node));
     failures_.emplace(outcome.node, &finding);
     if (!finding.row.empty() || advice) return;
     finding.row = row_for(outcome, rule, onnx, context_);
     if (finding.nodes == 1 || !finding.row.empty()) finding.help = help_of(outcome, rule, onnx, finding.row, context_, opset_);
     if (finding.nodes == 1 && outcome.status == Status::missing) add_deciding_inputs(outcome, finding);
+    if (outcome.status == Status::missing && !outcome.wants.empty()) deciding_[&finding].insert(decision_around(*outcome.node));
+  }
+
+  // " (the condition at model.py:12 decides)": of the innermost If around the call; empty if it has no place.
+  static std::string decision_around(const ir::Node& node) {
+    for (const ir::Block* block = node.owner(); block && block->owner(); block = block->parent()) {
+      const ir::Node& owner = *block->owner();
+      if (!owner.is("prim::If") || ir::constant_of(owner.input(0))) continue;
+      const std::string place = place_text(site_of(owner, 0));
+      return place.empty() ? place : " (the condition" + place + " decides)";
+    }
+    return {};
   }
 
   // The inputs that decide whether a call runs for which there is no mapping.
@@ -239,9 +255,7 @@ class FindingCollector {
       const auto advice = container_advice(outcome);
       const std::string other = advice ? advice->hint : outcome.option.empty() ? std::string() : outcome.hint;
       if (!other.empty() && finding.help.find(other) == std::string::npos) finding.help += "; or " + other;
-      const std::pair reason(node.op(), advice                              ? advice->reason
-                                        : outcome.status == Status::missing ? "it isn't known whether " + node.op() + " runs"
-                                                                            : outcome.reason);
+      const std::pair reason(node.op(), advice ? advice->reason : outcome.reason);
       if (std::ranges::find(wanting.reasons, reason) == wanting.reasons.end()) wanting.reasons.push_back(reason);
       if (!outcome.available_from || outcome.wants_there)
         wanting.settled_from.reset();
@@ -279,6 +293,8 @@ class FindingCollector {
   std::map<Key, Finding> findings_;
   std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
   std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // number of dependent nodes, keyed by root and operator
+  std::map<Finding*, std::string> constants_;                          // options with which its calls convert
+  std::map<Finding*, std::set<std::string>> deciding_;                 // conditions that decide whether its calls run
   std::map<std::uint32_t, Wanting> wanting_;
   std::set<std::uint32_t> tried_;     // inputs for which an option was tried
   std::set<std::string> attributes_;  // attributes that keep their values between calls

@@ -129,7 +129,7 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
     const bool list = ir::is(type, ir::TypeKind::list), tuple = ir::is(type, ir::TypeKind::tuple);
     const auto place = number_in(key);
     if (!list && !tuple && !ir::is(type, ir::TypeKind::dict))
-      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", of which no option can name members" +
+      refuse(text, "'" + name + "' is " + ir::to_string(*type) + ", and no option can name its members" +
                        (of_dict ? "; a dot in a key is written %2E, as in " + name + "%2E" + member.substr(at + 1) : ""));
     if (ir::is(type, ir::TypeKind::dict)) check_key(text, name, part, *type);
     of_dict = ir::is(type, ir::TypeKind::dict);

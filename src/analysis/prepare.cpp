@@ -210,7 +210,7 @@ void check_told(const passes::StateAttribute& state, const std::vector<std::stri
   const bool whole = is_told([&](const std::string& name) { return name == state.input; });
   const bool member = list && is_told([&](const std::string& name) { return name.starts_with(state.input + "."); });
   if (!tensors && (whole || member))
-    refuse(list ? "it is a list of numbers that the model keeps between calls: nothing can be stated of it"
+    refuse(list ? "it is a list of numbers that the model keeps between calls, and no option can state it"
                 : "it is a number that the model keeps between calls, which has no size");
   if (member)
     refuse("it is a list that the model keeps between calls, and its length may change: state what each member is, as " +

@@ -40,6 +40,18 @@ void refuse_misfit(Outcome& outcome, std::string reason) {
   refuse(outcome, nullptr, std::move(reason));
 }
 
+// The walk over containers asks for a key of a dictionary in the list of its keys, and PyTorch has no such call for bools.
+bool looks_for_bool(const ir::Node& node) {
+  return node.is("aten::__contains__") && !node.schema() && ir::is(node.input(0)->type(), ir::TypeKind::list) &&
+         ir::is(node.input(0)->type()->elements.front(), ir::TypeKind::boolean);
+}
+
+void refuse_bool_keys(Outcome& outcome) {
+  refuse(outcome, nullptr,
+         "only the running model knows the keys of this dictionary, and they are bools, which can't be looked for");
+  outcome.hint = "use ints as keys: int(key)";
+}
+
 // Where a user's row states the facts, they refuse the call: PyTorch may accept it.
 void refuse_impossible(Outcome& outcome, const std::string& reason, const mapping::Table& table) {
   const std::string word(users_fact_word(outcome.node->op(), outcome.node->overload(), table));
@@ -56,6 +68,12 @@ bool fits_some_overload(const ir::Node& node, const schema::Registry& schemas) {
   return overloads.empty() || std::any_of(overloads.begin(), overloads.end(), [&](const schema::Schema* schema) {
            return schema->variadic_arguments || schema->arguments.size() == node.inputs().size();
          });
+}
+
+// Why a call has no schema, although one states the arguments that its row names.
+std::string without_schema(const ir::Node& node, const schema::Registry& schemas) {
+  return schemas.overloads(node.op()).empty() ? "no schema states the arguments of " + node.op()
+                                              : "the types of the arguments fit no overload of " + node.op();
 }
 
 // An entry ends where an operator of its rows changes its meaning.
@@ -308,7 +326,7 @@ bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::Fac
 
 bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
 
-// A loop's first trip is given nothing in its place.
+// A loop's first iteration is given nothing in its place.
 bool begins_undefined(const ir::Value* value) {
   const ir::Node* loop = value->producer() ? nullptr : value->block()->owner();
   return loop && loop->is("prim::Loop") && value->index() > 0 && passes::is_undefined(loop->input(value->index() + 1));
@@ -352,7 +370,7 @@ void demand_depth(const ir::Node& node) {
                         "use fewer, such as a tensor that is indexed instead of a chain of elif"};
 }
 
-// An ONNX value has one dtype, whichever branch or trip it comes from.
+// An ONNX value has one dtype, whichever branch or iteration it comes from.
 void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
   const auto known = [&](const ir::Value* value) { return facts.of(value).tensor() && facts.of(value).tensor()->dtype; };
   const auto dtype_of = [&](const ir::Value* value) {
@@ -447,7 +465,7 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
   Outcome& outcome = attempt.outcome;
   const RowEmitter emitter(call, row, *outcome.rows, context_, opset);
   attempt.range = {std::max(attempt.range.from, emitter.opsets().from), std::min(attempt.range.to, emitter.opsets().to)};
-  if (!call.node().schema()) return refuse(outcome, &row, "no schema states the arguments of the call");
+  if (!call.node().schema()) return refuse(outcome, &row, without_schema(call.node(), context_.schemas));
   onnx::Model model = empty_model(context_, opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
   TrialOperands operands(context_, lookups_, builder);
@@ -603,8 +621,9 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
   if (const auto reason = impossibility(found, call); !reason.empty()) return refuse_impossible(outcome, reason, context_.table);
   for (const Row& row : found.rows) {
     if (row.complex && !symbolic::has_complex(call)) continue;
+    if (looks_for_bool(call.node())) return refuse_bool_keys(outcome);
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
-      return refuse(outcome, &row, "no schema states the arguments that the row's conditions name");
+      return refuse(outcome, &row, without_schema(call.node(), context_.schemas));
     auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);
     if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
     if (verdict.truth == Truth::unknown) {

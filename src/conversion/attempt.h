@@ -25,7 +25,7 @@ struct Outcome {
   bool unknown_operator =
       false;  // missing: no row at all and not an operator that libtorch, a known library or one of the user's ships
   std::string reason, hint;  // for missing, refused, needs_input
-  std::string option{};      // the --input that settles `wants`, as a trial showed; empty if none was found
+  std::string option{};      // the --input that settles `wants`, or constants with which the call converts, as trials showed
   const mapping::OperatorRows* rows = nullptr;
   const mapping::Row* row = nullptr;        // the row that applied or refused; null if none
   int since = 0;                            // opset of the entry in force

@@ -18,7 +18,7 @@ std::optional<ChangedRank> changed_in_loop(const ir::Node& loop, std::size_t i, 
   return ChangedRank{"the loop changes the number of dimensions of " +
                          variable({loop.input(i + 2), loop.output(i), loop.blocks()[0]->inputs()[i + 1]}) + ", which has " +
                          dimensions(*before) + " before it",
-                     "begin the loop with as many dimensions as a trip gives, for example torch.zeros_like(x) instead of "
+                     "begin the loop with as many dimensions as an iteration gives, for example torch.zeros_like(x) instead of "
                      "torch.zeros(1)"};
 }
 

@@ -460,7 +460,7 @@ class Statement {
     }
   }
 
-  // Where nothing ends the loop early, a stack has a row for each trip.
+  // Where nothing ends the loop early, a stack has a row for each iteration.
   void count_rows(Fact& stack, const ir::Node& loop) const {
     const auto holds = [&](const ir::Value* condition) {
       const auto* number = facts_.of(condition).number();
@@ -472,7 +472,7 @@ class Statement {
     if (holds(loop.input(1)) && holds(loop.blocks()[0]->outputs()[0])) tensor->shape->front() = *trips->integer;
   }
 
-  // Gives values that enter the loop unset the facts of a trip's results; false if that fills nothing.
+  // Gives values that enter the loop unset the facts of an iteration's results; false if that fills nothing.
   bool fill(std::vector<Fact>& state, std::vector<bool>& unset, const ir::Block& body) {
     bool filled = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
@@ -485,7 +485,7 @@ class Statement {
     return filled;
   }
 
-  // Widens the facts to those after one more trip; false if that changes nothing.
+  // Widens the facts to those after one more iteration; false if that changes nothing.
   bool widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
     bool changed = false;
     for (std::size_t i = 0; i < state.size(); ++i) {
@@ -685,7 +685,7 @@ class FactTrials::State {
   Statement statement_;
   bool first_ = true;
   std::unordered_map<const ir::Value*, Fact> before_;
-  int first_trips_ = 0;  // loops in loops whose first trips are looked at now
+  int first_trips_ = 0;  // loops in loops whose first iterations are looked at now
 };
 
 FactTrials::FactTrials(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,

@@ -67,8 +67,8 @@ class FactTrials {
   // `nodes`: those whose facts are stated again.
   void suppose(const ir::Value* input, symbolic::Fact fact, const NodeSelection& nodes);
   void restore();  // undoes suppose()
-  // Calls `look` while the facts in the loop's body are those of its first trip, with the loop's initial values. Does nothing
-  // for loops that are nested too deep.
+  // Calls `look` while the facts in the loop's body are those of its first iteration, with the loop's initial values. Does
+  // nothing for loops that are nested too deep.
   void first_trip(const ir::Node& loop, const std::function<void()>& look);
   bool in_first_trip() const;
   const symbolic::FactTable& facts() const;

@@ -56,7 +56,7 @@ class Lowering {
     return std::move(model_);
   }
 
-  // In the body: the ONNX value is the row that the trip adds.
+  // In the body: the ONNX value is the row that the iteration adds.
   static bool is_growing_stack(const ir::Value& value) { return value.producer() && value.producer()->is(passes::stack_append); }
 
   std::vector<Stand> stands() const {
@@ -420,7 +420,7 @@ class Lowering {
     for (const std::size_t o : stacks) unite_scales(node.output(o));
   }
 
-  // Repeats through Ifs and Loops: a hollow carried value may make another one hollow a trip later.
+  // Repeats through Ifs and Loops: a hollow carried value may make another one hollow an iteration later.
   void settle_hollow() {
     const auto settle = [&](const ir::Node* node) {
       if (node->is("prim::If"))

@@ -1,4 +1,4 @@
-// Loops whose trips the values decide.
+// Loops whose iterations the values decide.
 #pragma once
 
 #include <functional>

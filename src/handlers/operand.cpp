@@ -13,7 +13,7 @@ using symbolic::NumberFact;
 
 Wanting unknown_dtype(const Fact& fact) {
   return {{.truth = symbolic::Truth::unknown,
-           .message = "the dtype of a tensor isn't known",
+           .message = std::string(unknown_tensor_dtype),
            .wants = fact.wants,
            .blame = fact.blame}};
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "symbolic/fact.h"
 
 namespace compatcheck::handlers {
+
+inline constexpr std::string_view unknown_tensor_dtype = "the dtype of a tensor isn't known";
 
 using onnx::Value;
 using onnx::Values;

@@ -192,7 +192,7 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
   return true;
 }
 
-// Carried values may lose their rank or dtype after the first trip.
+// Carried values may lose their rank or dtype after the first iteration.
 bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
   const ir::Block& body = *loop.blocks()[0];
   bool fits = true;

@@ -49,7 +49,8 @@ class SizeSolver {
   std::vector<Heard> heard_;
 };
 
-// Hears every demand of the graph. Of a loop, what its first trip demands as well: what it carries may lose its sizes later.
+// Hears every demand of the graph, and of the first iteration of each loop: values that a loop carries may lose their sizes
+// later.
 void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,
             const ir::Watch& watch);
 

@@ -37,7 +37,7 @@ class Search {
 std::unordered_set<std::string> of_carried_sequences(const ::onnx::GraphProto& graph) {
   Search search;
   search.look(graph);
-  // Values that a Loop carries beside a sequence may follow from it a trip later.
+  // Values that a Loop carries beside a sequence may follow from it an iteration later.
   for (std::size_t known = 0; known != search.found.size();) {
     known = search.found.size();
     const auto carry = [&](const auto& self, const ::onnx::GraphProto& inside) -> void {

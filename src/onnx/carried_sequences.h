@@ -9,7 +9,7 @@
 namespace compatcheck::onnx {
 
 // Finds the sequences that Loops carry, and values that follow from them, in all bodies. onnx's inference gives every member of
-// such a sequence the sizes of the members before the first trip; ONNX Runtime relies on the file.
+// such a sequence the sizes of the members before the first iteration; ONNX Runtime relies on the file.
 std::unordered_set<std::string> of_carried_sequences(const ::onnx::GraphProto& graph);
 
 }  // namespace compatcheck::onnx

@@ -85,7 +85,7 @@ class Liveness {
       if (!object || !writer->is("prim::SetAttr")) need(writer);
   }
 
-  // Body input `i` of a Loop, with what it comes from and what becomes of it; 0 is the trip's number.
+  // Body input `i` of a Loop, with what it comes from and what becomes of it; 0 is the iteration's number.
   void need_carried(ir::Node* loop, std::size_t i) {
     if (i == 0) return;
     need_value(loop->input(i + 1));
@@ -99,7 +99,7 @@ class Liveness {
   }
 
   void expand(ir::Node* node) {
-    if (node->is("prim::Loop")) {  // trips and condition; carried values each for itself
+    if (node->is("prim::Loop")) {  // iterations and condition; carried values each for itself
       need_value(node->input(0));
       need_value(node->input(1));
       need_value(node->blocks()[0]->outputs()[0]);

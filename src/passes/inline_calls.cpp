@@ -187,7 +187,7 @@ class Inliner {
 
   // ---- Modules that a number or a text chooses
 
-  // The trip's number picks a module: after unrolling it is known which.
+  // The iteration's number picks a module: after unrolling it is known which.
   static bool picks_modules(const ir::Node& loop) {
     return std::ranges::any_of(loop.blocks()[0]->inputs()[0]->uses(),
                                [](const ir::Use& use) { return use.user->is("prim::ModuleContainerIndex"); });

@@ -13,7 +13,7 @@ bool takes_items_away(const ir::Node& change) {
          (change.is("aten::remove") && is_number(change.input(0)->type()->elements[0]));
 }
 
-// The number of a loop's trip, for example.
+// The number of a loop's iteration, for example.
 bool is_positive(const ir::Value* index) {
   if (const auto* number = known<std::int64_t>(index)) return *number >= 0;
   const ir::Node* loop = index->producer() ? nullptr : index->block()->owner();

@@ -87,7 +87,7 @@ void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
   loop->erase();
 }
 
-// The number of trips of a loop that counts from a constant up to another one, such as `i = 0; while i < 3: …; i += 1`, or a
+// The number of iterations of a loop that counts from a constant up to another one, such as `i = 0; while i < 3: …; i += 1`, or a
 // `for` loop with `continue` in its body, which TorchScript turns into such a loop.
 std::optional<std::int64_t> counted_trips(const ir::Node* loop) {
   const ir::Block& body = body_of(loop);
@@ -113,14 +113,14 @@ class KnownTrips {
  public:
   explicit KnownTrips(const ir::Node* loop) : loop_(loop), body_(body_of(loop)) {}
 
-  // Nothing where the condition isn't known after some trip.
+  // Nothing where the condition isn't known after some iteration.
   std::optional<std::int64_t> count() {
     const bool* start = known<bool>(loop_->input(1));
     const auto* most = known<std::int64_t>(loop_->input(0));
     if (!start || !*start || !most || ir::constant_of(body_.outputs()[0])) return std::nullopt;
     for (std::size_t i = 0; i + 2 < loop_->inputs().size(); ++i)
       if (const ir::Constant* first = ir::constant_of(loop_->input(i + 2))) values_[body_.inputs()[i + 1]] = *first;
-    if (writes_list(body_)) return std::nullopt;  // the list's contents in later trips aren't known
+    if (writes_list(body_)) return std::nullopt;  // the list's contents in later iterations aren't known
     for (std::int64_t trip = 0; trip < *most; ++trip) {
       if (steps_left_ == 0) return std::nullopt;
       --steps_left_;
@@ -199,7 +199,7 @@ class KnownTrips {
   std::size_t steps_left_ = 5'000;
 };
 
-// Gives loops with a known number of trips this number and a condition that is always true.
+// Gives loops with a known number of iterations this number and a condition that is always true.
 std::size_t count_trips(ir::Node* loop) {
   auto trips = counted_trips(loop);
   if (!trips) trips = KnownTrips(loop).count();
@@ -213,8 +213,8 @@ std::size_t count_trips(ir::Node* loop) {
 // PyTorch refuses an empty list.
 bool demands_items(const ir::Use& use) { return use.operand == 0 && (use.user->is("aten::cat") || use.user->is("aten::stack")); }
 
-// Replaces results of a loop that certainly has a trip: by a value from outside that each trip returns, or by a value that is no
-// Optional any more.
+// Replaces results of a loop that certainly runs at least once: by a value from outside that each iteration returns, or by a
+// value that is no Optional any more.
 std::size_t settle_results(ir::Node* loop) {
   std::size_t settled = 0;
   for (std::size_t i = 0; i < loop->outputs().size(); ++i) {

@@ -1,4 +1,4 @@
-// One loop whose number of trips is known.
+// One loop whose number of iterations is known.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,12 @@ namespace compatcheck::passes {
 // Called after each copy of the body is in place, with its first node.
 using CopiedBody = std::function<void(ir::Node* first)>;
 
-// Puts copies of the body in the place of the loop, if its trips are known, worth it and within the budget.
+// Puts copies of the body in the place of the loop, if the number of its iterations is known, and if the copies are worth it and
+// within the budget.
 bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied = {});
 
-// The loop has a trip in each run that PyTorch doesn't refuse: the number is known, or a list that the loop fills is joined.
+// The loop runs at least once in each run that PyTorch doesn't refuse: the number is known, or a list that the loop fills is
+// joined.
 bool runs_at_least_once(const ir::Node& loop);
 
 }  // namespace compatcheck::passes

@@ -11,7 +11,7 @@
 namespace compatcheck::passes {
 namespace {
 
-// The tensor that each trip appends to carried value `i`; null if the body does anything else with the list.
+// The tensor that each iteration appends to carried value `i`; null if the body does anything else with the list.
 ir::Value* appended(const ir::Node& loop, std::size_t i) {
   const ir::Block& body = *loop.blocks()[0];
   const ir::Value *before = body.inputs()[i + 1], *after = body.outputs()[i + 1];

@@ -1,8 +1,8 @@
-// Lists to which a loop appends one tensor per trip, and of which only the stack and the length are read afterwards. ONNX's
-// Loop stacks what each trip produces (its scan outputs), at every opset and without copying a list in each trip.
+// Lists to which a loop appends one tensor per iteration, and of which only the stack and the length are read afterwards. ONNX's
+// Loop stacks what each iteration produces (its scan outputs), at every opset and without copying a list in each iteration.
 //
 // The carried list becomes a carried tensor: unset before the loop, and in the body prim::StackAppend(%stack, %x), which is `x`
-// with a new first dimension in the first trip, and gets one more row per trip. Nothing else in the body reads it.
+// with a new first dimension in the first iteration, and gets one more row per iteration. Nothing else in the body reads it.
 #pragma once
 
 #include <cstddef>

@@ -97,6 +97,10 @@ bool changes_container(const ir::Node* write) {
   return std::ranges::any_of(written_operands(*write), [&](std::size_t i) { return !is_tensor(write->input(i)); });
 }
 
+bool may_change_length(const ir::Node* write) {
+  return changes_container(write) && !(write->is("aten::_set_item") && ir::is(write->input(0)->type(), TypeKind::list));
+}
+
 ir::Node* first_place(const ir::Graph& graph) { return graph.top()->first() ? graph.top()->first() : graph.top()->return_node(); }
 
 // The parts of a list, dictionary or tuple, where the graph makes it at once.
@@ -183,7 +187,8 @@ bool ContainerState::open(ir::Graph& graph) {
                   .stored = cell.stored,
                   .type = cell.type,
                   .whole = decided_.lists.contains(key),
-                  .in_place = std::ranges::any_of(cell.writes, changes_container)};
+                  .in_place = std::ranges::any_of(cell.writes, changes_container),
+                  .sets_items = cell.sets.empty() && std::ranges::none_of(cell.writes, may_change_length)};
     ir::Node* place = first_place(graph);
     begin(graph, place, opened);
     for (const auto* nodes : {&cell.reads, &cell.sets})
@@ -260,6 +265,9 @@ std::string ContainerState::match(const Aliases& aliases, ir::Node* place, Opene
   }
   if (aliases.written(after)) return std::string(not_followed);
   const auto parts = parts_of(after, place);
+  if (!parts && opened.sets_items && ir::is(after->type(), TypeKind::list))
+    return "only the running model knows at which place a call sets an item of a list in it; such a list must be an attribute of "
+           "its own";
   if (!parts) return "the number of its members after a call is known only when the model runs" + kept;
   const auto members = stored_members(stored, ir::without_optional(after->type()));
   if (parts->size() != members.size())
@@ -294,7 +302,7 @@ bool ContainerState::close(ir::Graph& graph) {
     const bool list = !opened.whole && can_be_one_list(*opened.stored, opened.type);
     if (list && holds_no_tensor(*opened.stored, opened.type))
       decided_.refused.emplace(opened.key,
-                               "it is a list that is empty at first, and ONNX Runtime takes no empty sequence of tensors as an "
+                               "it is a list that is empty at first, and ONNX Runtime accepts no empty sequence of tensors as an "
                                "input (a tensor to which calls add by torch.cat may begin with a size of 0)");
     else if (list)
       decided_.lists.insert(opened.key);

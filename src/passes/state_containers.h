@@ -47,8 +47,9 @@ class ContainerState {
     std::string path;
     const ir::Constant* stored;
     ir::TypeRef type;
-    bool whole = false;     // a list that is one value
-    bool in_place = false;  // lists or dictionaries in it are changed in place
+    bool whole = false;       // a list that is one value
+    bool in_place = false;    // lists or dictionaries in it are changed in place
+    bool sets_items = false;  // calls change it only by l[i] = x of lists in it, which keep their lengths
     std::vector<Leaf> leaves{};
     std::vector<std::pair<std::string, const ir::Constant*>> objects{};  // members that are objects, which have attributes
     ir::Node* object = nullptr;

@@ -206,11 +206,11 @@ void explain(const Mismatch& mismatch, Verification& made) {
     const ir::Node& node = *bisected.tied->producer();
     const Site site = analysis::site_of(node, number_of(&node, mismatch.prepared.graph));
     made.bisection->note = "each operator by itself is within tolerance; " + node.op() + analysis::place_text(site) +
-                           " meets equal elements, whose order PyTorch leaves open: what follows depends on it";
+                           " meets equal elements, whose order PyTorch leaves open, and later values depend on it";
   } else if (mismatch.nones_differ) {
     made.bisection->note =
-        "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs; what makes an output None isn't "
-        "searched";
+        "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs; bisection doesn't search "
+        "for what makes an output None";
   } else {
     made.bisection->note =
         "each operator by itself is within tolerance of TorchScript on TorchScript's own inputs, so rounding adds up, or ONNX "

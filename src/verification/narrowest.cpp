@@ -34,7 +34,7 @@ class Walk {
   NarrowFloats take() { return std::move(narrow_); }
 
  private:
-  // Each trip of a loop reads the result of the last one, so the whole body counts.
+  // Each iteration of a loop reads the result of the last one, so the whole body counts.
   Narrow node(const ir::Node& node) {
     Narrow narrow;
     for (const ir::Value* input : node.inputs()) narrow = narrower(narrow, of(input));

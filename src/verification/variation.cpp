@@ -85,7 +85,7 @@ class Varying {
 
  private:
   void go_other_ways() {
-    // The trips of loops in each other multiply.
+    // The iterations of loops in each other multiply.
     const int nesting = reference_.decisions().nesting;
     const std::int64_t largest = nesting < 3 ? 12 : nesting == 3 ? 5 : 3;
     for (const Extra& extra : extras) {

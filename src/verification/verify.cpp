@@ -252,7 +252,7 @@ class Verifying {
       if (const auto expected = reference_.in_way(verification::Way::distinct, open_->sizes, first_distinct + draw))
         same = compare_unless_open(*expected);
     if (!same) return;
-    const std::string order = ", and PyTorch doesn't promise which of them it takes";
+    const std::string order = ", and PyTorch doesn't promise which of them it chooses";
     if (settled_ > 0) {
       made_.note += (made_.note.empty() ? "" : "; ") + open_->place + " chooses among equal values in some runs" + order +
                     ": these runs aren't compared";

@@ -18,7 +18,7 @@ class Reduced(torch.nn.Module):
 
 
 class Doubling(torch.nn.Module):
-    """The first trip turns integers into floats."""
+    """The first iteration turns integers into floats."""
 
     def forward(self, x, n: int):
         y = x.to(torch.int64)
@@ -36,7 +36,7 @@ class EitherDtype(torch.nn.Module):
 
 
 class Widening(torch.nn.Module):
-    """The first trip adds a dimension."""
+    """The first iteration adds a dimension."""
 
     def forward(self, x, n: int):
         loss = torch.tensor(0.0)

@@ -596,7 +596,7 @@ class Plane(nn.Module):
 
 
 class SquareRoot(nn.Module):
-    """The first trip of its loop asks for a square matrix; what the loop carries has lost its sizes by then."""
+    """The first iteration of its loop asks for a square matrix; what the loop carries has lost its sizes by then."""
 
     def forward(self, x):
         eye = torch.eye(x.shape[0])

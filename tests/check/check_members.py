@@ -197,7 +197,7 @@ class Checks:
                 (Images(), "images.0=none", "input 'images.0' is Tensor, and only an Optional input can be None"),
                 (Weights(), "w=none", "only an Optional input can be None"), (InTuple(), "p.2.zzz=f32:2", "reads no member 'zzz' of input 'p.2'; it reads p.2.a, p.2.b"),
                 (InTuple(), "p.1.x=f32:2", "'x' is no place in the list 'p.1'"), (InTuple(), "p.0.0=f32:2", "no input 'p.0.0'"),
-                (Deeper(), "p.1.0.0.0=f32:2", "'p.1.0.0' is Tensor, of which no option can name members")):
+                (Deeper(), "p.1.0.0.0=f32:2", "'p.1.0.0' is Tensor, and no option can name its members")):
             code, out, err = self.run(self.model(module), "--input", spec)
             self.expect(f"{type(module).__name__} {spec}: {err}", (code, said in err), (2, True))
 

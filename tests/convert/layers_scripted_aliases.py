@@ -138,7 +138,7 @@ def alias_in_tuple_loop(x: Tensor):
 
 @program([(r(n, 3),) for n in (1, 3, 4, 0)], N3)
 def alias_loop_chooses_outer(x: Tensor):
-    """After the loop cur is a, unless there was no trip."""
+    """After the loop cur is a, unless the loop did not run."""
     a, cur = [x.sum(0)], [x.sum(0) * 2]
     for i in range(x.size(0)):
         cur = a
@@ -160,7 +160,7 @@ def alias_loop_leaves_outer(x: Tensor):
 
 @program(SOME, N3)
 def alias_rebound_to_one(x: Tensor):
-    """From the second trip on a is b."""
+    """From the second iteration on a is b."""
     a, b = [x[0]], [x[0] * 2]
     total = x[0] * 0
     for i in range(x.size(0)):
@@ -187,7 +187,7 @@ def alias_best_is_current(x: Tensor):
 
 @program(SOME, N3)
 def alias_cur_next(x: Tensor):
-    """cur = nxt: one list, another in each trip."""
+    """cur = nxt: one list, another in each iteration."""
     cur = [x[0], x[0]]
     for i in range(x.size(0)):
         nxt = [cur[1]]

@@ -101,7 +101,7 @@ class ChosenByTensor(nn.Module):
 
 @program(SOME, N3)
 class ChosenByTrip(nn.Module):
-    """The trips are known: no branch is left."""
+    """The number of iterations is known: no branch is left."""
     def __init__(self):
         super().__init__()
         self.steps = stack()

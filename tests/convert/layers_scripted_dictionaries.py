@@ -123,7 +123,7 @@ def dict_in_unknown_loop(x: Tensor):
 
 @program(SOME, N3)
 def dict_new_key_in_unknown_loop(x: Tensor):
-    """The key comes in the first trip; there is always one."""
+    """The key comes in the first iteration; there is always one."""
     d: Dict[str, Tensor] = {}
     for i in range(x.size(0)):
         d["last"] = x[i]

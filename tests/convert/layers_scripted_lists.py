@@ -447,7 +447,7 @@ def alias_after_early_return(x: Tensor, f: Tensor):
 
 @program([(r(n, 3), torch.tensor(f)) for n, f in ((3, 0), (2, 1), (5, 1), (0, 1))], N3, FLAG)
 def alias_nested_loops(x: Tensor, f: Tensor):
-    """The inner loop appends to the list that the outer one chose in its last trip."""
+    """The inner loop appends to the list that the outer one chose in its last iteration."""
     a, b = [x.sum(0)], [x.sum(0) * 2]
     cur = a
     for i in range(x.size(0)):

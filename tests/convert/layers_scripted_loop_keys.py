@@ -1,4 +1,4 @@
-"""Scripted programs: keys, Optionals and results that exist only after the first trip of a loop."""
+"""Scripted programs: keys, Optionals and results that exist only after the first iteration of a loop."""
 from typing import Dict, List, Optional, Tuple
 
 import torch

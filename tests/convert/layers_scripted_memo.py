@@ -176,7 +176,7 @@ class MemoOfEachType(nn.Module):
 
 @program([(r(n, 3),) for n in (3, 5, 1)], N3)
 class LoopWithContinue(nn.Module):
-    """A `for` over a known number, which `continue` turns into a loop that asks after each trip."""
+    """A `for` over a known number, which `continue` turns into a loop that asks after each iteration."""
     def forward(self, x: Tensor):
         total = x * 0
         for name in ["a", "skip", "b"]:

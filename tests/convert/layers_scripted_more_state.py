@@ -173,7 +173,7 @@ def alias_two_branches_in_dict(x: Tensor, f: Tensor):
 
 @program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def alias_loop_two_dicts(x: Tensor):
-    """After a trip both names are one dictionary."""
+    """After an iteration both names are one dictionary."""
     a: Dict[str, Tensor] = {"v": x.sum(0)}
     b: Dict[str, Tensor] = {"v": x.sum(0) * 2}
     for i in range(x.size(0)):
@@ -187,7 +187,7 @@ def alias_loop_two_dicts(x: Tensor):
 
 @program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def alias_loop_dict_chosen_outside(x: Tensor):
-    """In the last trip cur becomes a; then it is written."""
+    """In the last iteration cur becomes a; then it is written."""
     a: Dict[str, Tensor] = {"v": x.sum(0)}
     cur: Dict[str, Tensor] = {"v": x.sum(0) * 2}
     for i in range(x.size(0)):
@@ -207,7 +207,7 @@ def alias_loop_object_chosen_outside(x: Tensor):
 
 @program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def alias_loop_object_linked(x: Tensor):
-    """The box of the last trip is held by a pair, and written by its name."""
+    """The box of the last iteration is held by a pair, and written by its name."""
     b = Box(x.sum(0), 1)
     p = Pair(b, b)
     for i in range(x.size(0)):
@@ -219,7 +219,7 @@ def alias_loop_object_linked(x: Tensor):
 
 @program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def alias_loop_list_in_tuple(x: Tensor):
-    """The list of the last trip is in the tuple, and written by its name."""
+    """The list of the last iteration is in the tuple, and written by its name."""
     l = [x.sum(0)]
     t = (l, x.sum(0))
     for i in range(x.size(0)):
@@ -231,7 +231,7 @@ def alias_loop_list_in_tuple(x: Tensor):
 
 @program([(r(n, 3),) for n in (3, 2, 5, 0)], N3)
 def alias_loop_list_in_attribute_object(x: Tensor):
-    """The list of the box of the last trip, written by its name."""
+    """The list of the box of the last iteration, written by its name."""
     b = Box(x.sum(0), 0)
     l = b.l
     for i in range(x.size(0)):
@@ -271,7 +271,7 @@ def alias_while_swap_half(x: Tensor, f: Tensor):
 
 @program([(r(2, 4),), (r(2, 4),)])
 def alias_unrolled_swap(x: Tensor):
-    """A known number of trips."""
+    """A known number of iterations."""
     a, b = [x[0]], [x[1]]
     kept = a
     for i in range(3):

@@ -21,7 +21,7 @@ class Weather(enum.Enum):
 
 @program(ROWS, N3)
 class recurrence_over_list(nn.Module):
-    """The list is empty when the loop begins: its items' dtype follows from what a trip appends."""
+    """The list is empty when the loop begins: its items' dtype follows from what an iteration appends."""
 
     def forward(self, x: Tensor):
         states: List[Tensor] = []
@@ -78,7 +78,7 @@ class known_gcd(nn.Module):
 
 @program(ROWS, N3)
 class known_loop_with_branch(nn.Module):
-    """Collatz: which way a trip goes is known, too."""
+    """Collatz: which way an iteration goes is known, too."""
 
     def forward(self, x: Tensor):
         n, steps = 27, 0

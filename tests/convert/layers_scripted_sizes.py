@@ -1,4 +1,4 @@
-"""Scripted programs: Sizes, ranks and presence that change from trip to trip, beside sizes that are known."""
+"""Scripted programs: Sizes, ranks and presence that change from iteration to iteration, beside sizes that are known."""
 from typing import Dict, List, Optional
 
 import torch
@@ -50,7 +50,7 @@ def sizes_of_ranks(x: Tensor, n: Tensor):
 
 @program(FIXED, "f32:3", NUMBER)
 def sizes_of_what_comes_later(x: Tensor, n: Tensor):
-    """Until the second trip there is none."""
+    """Until the second iteration there is none."""
     b: Optional[Tensor] = None
     for i in range(int(n)):
         if i == 1:
@@ -77,7 +77,7 @@ def sizes_of_keys_that_come_later(x: Tensor, n: Tensor):
 
 @program([(r(3), torch.tensor(n)) for n in (1, 2, 0)], "f32:3", NUMBER)
 def trips_that_another_name_hides(x: Tensor, n: Tensor):
-    """The list is joined though no trip filled it. PyTorch takes a list that is written empty for a constant, and then appends to it."""
+    """The list is joined though no iteration filled it. PyTorch takes a list that is written empty for a constant, and then appends to it."""
     l = [x]
     l.pop()
     last = x * 0

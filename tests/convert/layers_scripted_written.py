@@ -43,7 +43,7 @@ def write_in_loop(x: Tensor):
 
 @program([(r(n, 3),) for n in (3, 1, 5, 0)], N3)
 def write_carried_alias(x: Tensor):
-    """From the first trip on both items are one tensor."""
+    """From the first iteration on both items are one tensor."""
     l = [x.sum(0), x.sum(0) * 2]
     for i in range(x.size(0)):
         l[0].add_(x[i])

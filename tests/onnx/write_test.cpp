@@ -10,6 +10,7 @@
 
 #include "compatcheck/error.h"
 #include "onnx/builder.h"
+#include "onnx/output_file.h"
 
 namespace compatcheck::onnx {
 namespace {
@@ -106,6 +107,16 @@ TEST_F(Write, NothingIsLeftOfAFailure) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
   EXPECT_THAT(names, testing::ElementsAre("weights"));
+}
+
+TEST_F(Write, ASizeThatDoesNotFitIsStatedInBytes) {
+  const OutputFile file(folder_ / "model.onnx");
+  try {
+    file.reserve(std::uint64_t{1} << 62);
+    FAIL() << "there is no such space";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("model.onnx: can't write 4611686018427387904 bytes: "));
+  }
 }
 
 TEST_F(Write, AFolderThatIsNotThereIsSaid) {

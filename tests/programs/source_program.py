@@ -21,7 +21,7 @@ class Left(Exception):
 
 
 class Instrumented(ast.NodeTransformer):
-    """Loops count their trips; with `partial`, what leaves the statements raises Left."""
+    """Loops count their iterations; with `partial`, what leaves the statements raises Left."""
 
     def __init__(self, partial):
         self.partial, self.loops = partial, 0

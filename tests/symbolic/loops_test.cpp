@@ -1,4 +1,4 @@
-// What holds of values that loops carry, after however many trips.
+// What holds of values that loops carry, after however many iterations.
 #include <gtest/gtest.h>
 
 #include "symbolic/statement.h"
@@ -16,7 +16,7 @@ TEST(Loops, ATextThatChangesIsNotTheFirst) {
   EXPECT_TRUE(std::holds_alternative<ConstantFact>(statement.facts.of(statement.graph.outputs()[1]).value));
 }
 
-// Each trip moves every value one place on, and the first one grows: the last one changes only after as many trips.
+// Each iteration moves every value one place on, and the first one grows: the last one changes only after as many iterations.
 TEST(Loops, WhatChangesLate) {
   constexpr int places = 40;
   std::string outputs, given, block = "%i : int", back = "%true, %grown", returned;

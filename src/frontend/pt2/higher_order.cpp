@@ -160,7 +160,7 @@ void HigherOrder::cond() {
   bind({branch->outputs().begin(), branch->outputs().end()});
 }
 
-// A Loop asks its condition before the first trip and at the end of each.
+// A Loop asks its condition before the first iteration and at the end of each.
 void HigherOrder::while_loop() {
   const Values carried = items(2), around = items_if_any(3);
   const auto condition = [&](NodeWriter& nodes, const Values& now) {
@@ -176,7 +176,8 @@ void HigherOrder::while_loop() {
   bind(made.results());
 }
 
-// scan(combine, init, xs, additional) and map(body, xs, additional): along the first dimension, what each trip gives is stacked.
+// scan(combine, init, xs, additional) and map(body, xs, additional): along the first dimension, what each iteration gives is
+// stacked.
 void HigherOrder::scan(bool with_state) {
   const std::size_t first = with_state ? 2 : 1;
   const Values carried = with_state ? items(1) : Values();

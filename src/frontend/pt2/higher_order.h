@@ -40,9 +40,9 @@ class HigherOrder {
   struct Loop {
     ir::Node* node;
     NodeWriter body;
-    ir::Value* trip;  // the number of the trip
+    ir::Value* trip;  // the number of the iteration
     Values carried;   // the carried values in the body
-    // Ends the body: whether another trip follows, and the values that it gets.
+    // Ends the body: whether another iteration follows, and the values that it gets.
     void repeat(ir::Value* again, std::span<ir::Value* const> next);
     Values results() const { return {node->outputs().begin(), node->outputs().end()}; }
   };

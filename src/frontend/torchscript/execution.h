@@ -10,7 +10,7 @@ namespace compatcheck::frontend::torchscript {
 protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request);
 
 // Returns every tensor value of the graph in a run on random inputs; several entries for a value in a loop whose
-// trips differ. Throws ModelError if it can't be run.
+// iterations differ. Throws ModelError if it can't be run.
 protocol::ObserveReply observe(const protocol::ObserveRequest& request);
 
 // The method on given arguments, call by call; a call that fails gives its reason.

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Advice about values of inputs and sizes of their members: each option that a report names converts the model."""
+import argparse, json, pathlib, subprocess, sys, tempfile
+from typing import Dict, List
+
+import torch
+
+
+class Chosen(torch.nn.Module):
+    """The values of a list decide which keys a dictionary has."""
+
+    def forward(self, x, k: List[int]) -> List[Dict[str, torch.Tensor]]:
+        made: List[Dict[str, torch.Tensor]] = []
+        for v in k:
+            each: Dict[str, torch.Tensor] = {}
+            if v > 1:
+                each["scaled"] = x * v
+            each["plain"] = x
+            made.append(each)
+        return made
+
+
+class Grouped(torch.nn.Module):
+    """With one number in the list, nothing is left to the running model."""
+
+    def forward(self, x, k: List[int]) -> List[List[int]]:
+        made: List[List[int]] = []
+        for v in k:
+            made.append([v] * (v % 4))
+            if len(made) > 2:
+                return made
+        made.append([1, 2])
+        return made
+
+
+class ByBool(torch.nn.Module):
+    def forward(self, x, k: List[int]):
+        held: Dict[bool, int] = {}
+        for v in k:
+            held[v > 2] = v
+        return held
+
+
+class ByNumber(torch.nn.Module):
+    """What the advice for ByBool says."""
+
+    def forward(self, x, k: List[int]):
+        held: Dict[int, int] = {}
+        for v in k:
+            held[int(v > 2)] = v
+        return held
+
+
+class Padded(torch.nn.Module):
+    def forward(self, rows: List[torch.Tensor]):
+        return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+class Mixed(torch.nn.Module):
+    """A loop collects tensors of two dtypes."""
+
+    def forward(self, x, n: int):
+        made: List[torch.Tensor] = []
+        for i in range(n):
+            if i > 2:
+                made.append(x)
+            else:
+                made.append(x.to(torch.int64))
+        return made
+
+
+class OfOneDtype(torch.nn.Module):
+    """What the advice for Mixed says."""
+
+    def forward(self, x, n: int):
+        made: List[torch.Tensor] = []
+        for i in range(n):
+            if i > 2:
+                made.append(x)
+            else:
+                made.append(x.to(torch.int64).to(torch.float32))
+        return made
+
+
+class Slots(torch.nn.Module):
+    """Calls set an item of a list in a tuple, at a place that they compute."""
+
+    def __init__(self):
+        super().__init__()
+        self.slots = ([torch.zeros(1, 2), torch.ones(1, 2)], 3)
+
+    def forward(self, x, n: int):
+        rows, size = self.slots
+        rows[n % 2] = rows[n % 2] + x.sum(0, keepdim=True)
+        return rows[0]
+
+
+class OwnSlots(torch.nn.Module):
+    """What the message for Slots says."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = [torch.zeros(1, 2), torch.ones(1, 2)]
+
+    def forward(self, x, n: int):
+        self.rows[n % 2] = self.rows[n % 2] + x.sum(0, keepdim=True)
+        return self.rows[0]
+
+
+def report_of(tool, model, *arguments):
+    done = subprocess.run([tool, model, "--format", "json", "--no-config", *arguments], capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def errors_of(tool, model, *arguments):
+    return [each for each in report_of(tool, model, *arguments)["findings"] if each["severity"] == "error"]
+
+
+def saved(folder, name, module):
+    torch.jit.script(module.eval()).save(str(folder / f"{name}.pt"))
+    return folder / f"{name}.pt"
+
+
+def options_in(text):
+    words = text.split()
+    return [word for at, word in enumerate(words) if word == "--input" or (at and words[at - 1] == "--input")]
+
+
+def check_constants(tool, folder):
+    """Where the values of a list decide, the report states them as options: those of the example, if there is one."""
+    model, example = saved(folder, "chosen", Chosen()), folder / "chosen_inputs.pt"
+    torch.save({"k": [3, 1, 4]}, str(example))
+    (error,) = errors_of(tool, model, "--input", "x=f32:n", "--inputs-from", example)
+    assert error["help"].endswith("if 'k' has the same values in each call, state them as constants: --input k.0=3 --input k.1=1 --input k.2=4"), error
+    assert not errors_of(tool, model, "--input", "x=f32:n", "--inputs-from", example, *options_in(error["help"]))
+    for stated in ("k=i64:m", "k=i64:3"):
+        (error,) = errors_of(tool, model, "--input", "x=f32:n", "--input", stated)
+        assert "state them as constants instead: --input k.0=0 and one such option for each member" in error["help"], error
+        assert "--inputs-from" not in error["help"], error
+
+
+def check_one_member(tool, folder):
+    """Advice that holds for one member only says so; an example leaves no question open."""
+    model, example = saved(folder, "grouped", Grouped()), folder / "grouped_inputs.pt"
+    (error,) = errors_of(tool, model, "--input", "x=f32:n", "--input", "k=i64:m")
+    assert error["id"] == "CC006" and error["help"].startswith("--input k.0=0 with your own value if the list has one member"), error
+    assert not errors_of(tool, model, "--input", "x=f32:n", *options_in(error["help"]))
+    torch.save({"k": [3, 1, 4]}, str(example))
+    found = report_of(tool, model, "--input", "x=f32:n", "--inputs-from", example)
+    assert found["verdict"] == "no" and "state them as constants" not in json.dumps(found), found
+
+
+def check_keys_that_are_bools(tool, folder):
+    (error,) = errors_of(tool, saved(folder, "by_bool", ByBool()), "--input", "x=f32:n", "--input", "k=i64:m")
+    assert "only the running model knows the keys of this dictionary, and they are bools" in error["message"], error
+    assert error["help"].endswith("or use ints as keys: int(key)"), error
+    assert not errors_of(tool, saved(folder, "by_number", ByNumber()), "--input", "x=f32:n", "--input", "k=i64:m")
+
+
+def check_sizes_of_members(tool, folder):
+    """A call that needs the sizes of a list's members as numbers gets an option with numbers."""
+    model = saved(folder, "padded", Padded())
+    (error,) = errors_of(tool, model)
+    assert error["help"] == "--input rows.0=f32:16,16 and one such option for each member of the list, with your own sizes", error
+    assert not errors_of(tool, model, *options_in(error["help"]), "--input", "rows.1=f32:7,16")
+
+
+def check_two_dtypes(tool, folder):
+    stated = ("--input", "x=f32:n", "--input", "n=i64")
+    (error,) = errors_of(tool, saved(folder, "mixed", Mixed()), *stated)
+    assert error["help"].startswith("if the tensors of the list have different dtypes, give them one, for example by .to(torch.float32); or if 'n'"), error
+    assert not errors_of(tool, saved(folder, "of_one_dtype", OfOneDtype()), *stated)
+
+
+def check_places_in_state(tool, folder):
+    stated = ("--state", "inputs-outputs", "--input", "x=f32:n,2", "--input", "n=i64")
+    for error in errors_of(tool, saved(folder, "slots", Slots()), *stated):
+        assert "only the running model knows at which place a call sets an item of a list in it; such a list must be an attribute of its own" in error["message"], error
+        assert "clone" not in error["help"], error
+    assert not errors_of(tool, saved(folder, "own_slots", OwnSlots()), *stated)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    tool = parser.parse_args().program
+    with tempfile.TemporaryDirectory() as folder:
+        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state:
+            check(tool, pathlib.Path(folder))
+    print("all findings are as expected")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
