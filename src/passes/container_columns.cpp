@@ -136,9 +136,7 @@ void ContainerWalk::add_leaves(const Layout& layout, const Abstract& item, ir::N
 ir::Value* ContainerWalk::vector_of(ir::Value* list, ir::Node* place) {
   const std::array<ir::Value*, 4> inputs{list, constant_before(place, {dtype_of(element_of(list->type()))}),
                                          constant_before(place, {}), constant_before(place, {false})};
-  ir::Value* made = computed(place, "aten::tensor", inputs, ir::tensor_type());
-  done_.insert(made->producer());
-  return made;
+  return computed(place, "aten::tensor", inputs, ir::tensor_type());
 }
 
 // A tensor in the dtype in which columns hold such a list.

@@ -14,11 +14,13 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
   for (std::size_t way = 0; way < ways; ++way) {
     ir::Block* block = node->blocks()[way];
     walk.placements_ = before;
+    const auto first = static_cast<CellId>(walk.heap_.size());
     walk.heap_.open();
     walk.settle_keys(node->input(0), way == 0);
     walk.note_answer(node->input(0), way == 0, block);
     walk.walk(*block);
     after[way] = walk.standing(before);
+    living[way] = walk.heap_.living_since(first);
     changes[way] = walk.heap_.close();
     for (const ir::Node* inner : *block) raises[way] = raises[way] || inner->is("prim::RaiseException");
   }

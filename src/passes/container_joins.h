@@ -21,6 +21,7 @@ struct ContainerWalk::Join {
   std::size_t cells_before;
   CellId first_result = 0;  // cells from here on join those of both blocks
   std::array<HeapChanges, ways> changes{};
+  std::array<std::vector<CellId>, ways> living{};  // cells of each block that live at its end
   std::array<bool, ways> raises{};
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
   std::map<std::array<CellId, ways>, CellId> merged{};
@@ -59,7 +60,7 @@ struct ContainerWalk::Join {
   // Runs a step on the heap as a block left it.
   template <class Step>
   auto at_end_of(std::size_t way, Step step) {
-    walk.heap_.reopen(changes[way]);
+    walk.heap_.reopen(changes[way], living[way]);
     auto result = step();
     retired.push_back(std::exchange(changes[way], walk.heap_.close()));  // callers may hold a reference to a cell in it
     return result;

@@ -34,6 +34,7 @@ ir::Node* ContainerWalk::resolved_node(ir::Node* place, const char* op, std::spa
     node->set_schema(schema);
     node->set_overload(schema->overload);
   }
+  reads_contents_.insert(node);
   return node;
 }
 

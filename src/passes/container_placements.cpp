@@ -53,15 +53,35 @@ bool ContainerWalk::lives_on(CellId id, const ir::Node* node, std::optional<Cell
   return is_met(id) || std::ranges::any_of(sharing, is_met) || !heap_.lists_that_may_hold(id).empty();
 }
 
+// Whether the list is no other cell at the end of a block, no container holds it, and the block doesn't return it.
+bool ContainerWalk::has_one_name(CellId list, const ir::Block& block) {
+  const auto is_list = [&](const auto& self, const Abstract& abstract) -> bool {
+    return abstract.cell == list ||
+           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part); }));
+  };
+  const auto holds = [&](const Cell& cell) {
+    return std::ranges::any_of(cell.items, [&](const Abstract& item) { return is_list(is_list, item); });
+  };
+  const auto returned = [&](const ir::Value* value) {
+    return std::ranges::any_of(value->uses(), [&](const ir::Use& use) { return use.user == block.return_node(); });
+  };
+  work(heap_.not_ended().size());
+  return heap_.sharing(list).empty() && heap_.lists_that_may_hold(list).empty() &&
+         std::ranges::none_of(holders_, [&](const auto& entry) { return entry.second == list; }) &&
+         std::ranges::none_of(heap_.not_ended(), [&](CellId id) { return holds(heap_.at(id)); }) &&
+         std::ranges::none_of(names_[list], returned);
+}
+
 // Returns what `held_by` returns, without the objects that only items of the list lead to at the end of a block. Cells from
 // `first_result` on are results of the block's owner.
 ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block,
                                                CellId first_result) {
   Held held = held_by(items);
   std::set<Identity> living;
+  const auto without = has_one_name(list, block) ? std::optional(list) : std::nullopt;
   for (const Abstract& item : items)
     for_each_cell(item, [&](CellId id) {
-      if (!lives_on(id, block.return_node(), list, first_result)) return;
+      if (!lives_on(id, block.return_node(), without, first_result)) return;
       for (const auto& [identity, same] : heap_.identities(id)) living.insert(identity);
     });
   held.identities = std::move(living);

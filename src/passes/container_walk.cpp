@@ -105,6 +105,7 @@ void ContainerWalk::visit(ir::Node* node) {
   options_.watch.step();
   work();
   done_.insert(node);
+  reads_contents_.erase(node);
   if (node->is("prim::Constant") || node->is("prim::Uninitialized")) return;
   if (visit_choice(node)) return;
   const auto found = visits().find(node->op());
@@ -194,6 +195,7 @@ void ContainerWalk::visit_next(ir::Node* node) {
 void ContainerWalk::visit_instead(ir::Node* node, ir::Node* first, std::span<ir::Value* const> results) {
   for (std::size_t i = 0; i < std::min(results.size(), node->outputs().size()); ++i)
     node->output(i)->replace_all_uses_with(results[i]);
+  for (const ir::Node* made = first; made && made != node; made = made->next()) reads_contents_.erase(made);
   node->erase();
   visit_next(first);
 }

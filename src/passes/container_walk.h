@@ -243,6 +243,7 @@ class ContainerWalk {
   void for_each_cell(const Abstract& item, const std::function<void(CellId)>& visit);
   Held held_by(const std::vector<Abstract>& items);
   bool lives_on(CellId id, const ir::Node* node, std::optional<CellId> list = {}, CellId first_result = ~CellId{});
+  bool has_one_name(CellId list, const ir::Block& block);
   Held held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block, CellId first_result);
   std::set<Identity> elements_of(CellId list);
   bool repeats(CellId list);
@@ -365,6 +366,8 @@ class ContainerWalk {
   std::unordered_map<CellId, std::vector<const ir::Value*>> names_;  // values that are references to a cell
   std::pmr::unordered_map<const ir::Node*, Site> labels_{&memory_};
   std::pmr::unordered_set<const ir::Node*> done_{&memory_};
+  // Nodes that the walk has made in the place of others: they read what a container holds, and not the container.
+  std::pmr::unordered_set<const ir::Node*> reads_contents_{&memory_};
   std::vector<ir::Node*> dropped_;
   std::vector<std::pair<CellId, CellId>> to_spread_;  // a changed cell, and one that may be the same object
   Placements placements_;                             // of items read from lists kept in columns

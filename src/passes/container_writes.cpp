@@ -113,6 +113,7 @@ void ContainerWalk::write_list_value(ir::Node* node, CellId id) {
     know(self, list);
   }
   ir::Value* result = take_list_form(node, current, options_.registry);
+  done_.insert(result->producer());
   Cell& cell = change(id, result->producer());
   cell.items.clear();
   cell.whole = true;

@@ -118,6 +118,8 @@ HeapChanges Heap::close() {
   frames_.pop_back();
   std::fill(ended_.begin() + static_cast<std::ptrdiff_t>(frame.first), ended_.end(), true);
   while (!not_ended_.empty() && not_ended_.back() >= frame.first) not_ended_.pop_back();
+  for (const CellId id : frame.again) ended_[id] = true;
+  not_ended_.resize(not_ended_.size() - frame.again.size());
   HeapChanges after;
   for (auto& [id, cell] : frame.before) {
     after[id] = cells_[id];
@@ -126,8 +128,17 @@ HeapChanges Heap::close() {
   return after;
 }
 
-void Heap::reopen(const HeapChanges& after) {
+std::vector<CellId> Heap::living_since(CellId first) const {
+  std::vector<CellId> living;
+  std::ranges::copy_if(not_ended_, std::back_inserter(living), [&](CellId id) { return id >= first; });
+  return living;
+}
+
+void Heap::reopen(const HeapChanges& after, const std::vector<CellId>& living) {
   open();
+  frames_.back().again = living;
+  for (const CellId id : living) ended_[id] = false;
+  not_ended_.insert(not_ended_.end(), living.begin(), living.end());
   for (const auto& [id, cell] : after) {
     change(id);
     cells_[id] = cell;

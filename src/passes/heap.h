@@ -141,7 +141,9 @@ class Heap {
   // A block's changes to the heap: open() before it is walked; close() undoes and returns them.
   void open() { frames_.push_back({.first = size()}); }
   HeapChanges close();
-  void reopen(const HeapChanges& after);  // puts back what a block that was closed has left, until close()
+  // Puts back what a block that was closed has left, until close(). `living`: the cells that `living_since` gave for the block.
+  void reopen(const HeapChanges& after, const std::vector<CellId>& living = {});
+  std::vector<CellId> living_since(CellId first) const;  // cells from `first` on that haven't ended
   std::size_t open_frames() const { return frames_.size(); }
 
   // Not created in a block that was closed: of those only copies that join them with others live on.
@@ -168,8 +170,9 @@ class Heap {
   std::vector<std::shared_ptr<Cell>> cells_;
   std::vector<CellOrigin> origins_;
   struct Frame {
-    std::size_t first = 0;  // first cell that the block created
-    HeapChanges before{};   // the changed cells' contents before the block
+    std::size_t first = 0;        // first cell that the block created
+    HeapChanges before{};         // the changed cells' contents before the block
+    std::vector<CellId> again{};  // cells of a closed block that live until this frame is closed
   };
   std::vector<Frame> frames_;
   std::vector<bool> ended_;
