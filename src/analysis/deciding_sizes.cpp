@@ -195,6 +195,7 @@ std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vec
   } catch (const UsageError&) {  // the model contradicts the options
   } catch (const ModelError&) {  // the graph exceeds a limit with these options
     watch_.look();
+    gave_up_ = true;
   }
   return std::nullopt;
 }

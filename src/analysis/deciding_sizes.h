@@ -112,6 +112,7 @@ class DecidingSizes {
   static constexpr std::uint64_t most_steps_of_tries = 4'000'000;
   const ir::Watch& watch_;
   ir::Watch watch_of_tries_;
+  mutable bool gave_up_ = false;  // a try exceeded a limit
   NamedSizes given_;
   bool given_settled_ = false;                                    // nothing fails with numbers instead of these names
   std::vector<const Try*> tries_;                                 // tries for the current assessment

@@ -27,8 +27,21 @@ std::string number_option(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
 }
 
-bool is_list_of_numbers(const ir::TypeRef& type) {
+bool has_number_members(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::list) && !number_option(type->elements.front()).empty();
+}
+
+// How many members of a list the graph reads at least, at known places or by taking it apart.
+int member_count_read(const ir::Value& list) {
+  std::int64_t most = 0;
+  for (const ir::Use& use : list.uses()) {
+    if (use.user->is("prim::ListUnpack")) most = std::max(most, static_cast<std::int64_t>(use.user->outputs().size()));
+    const ir::Constant* index = use.user->is("aten::__getitem__") ? ir::constant_of(use.user->input(1)) : nullptr;
+    if (const auto* place = index ? index->get<std::int64_t>() : nullptr)
+      most = std::max(most, *place < 0 ? -(*place + 1) + 1 : *place + 1);
+  }
+  constexpr std::int64_t most_options = 64;
+  return static_cast<int>(std::min(most, most_options));
 }
 
 // Two variants of numbers to try: a call that converts with both probably doesn't depend on which they are.
@@ -49,9 +62,9 @@ std::string number_text(const ir::Constant& value) {
   return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), *floating).ptr);
 }
 
-// A list of numbers: any number of them, so many, and known ones.
+// A list of numbers: any number of them, so many, and known ones. `read`: how many the model reads at least.
 template <class Add>
-void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, const Add& add) {
+void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, int read, const Add& add) {
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
   if (member.empty()) return;
   const std::string whole = name + "=" + member.substr(0, member.find(':') + 1) + inference::dimension_name(name, 0);
@@ -60,12 +73,12 @@ void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, cons
   const auto add_members = [&](const auto& text_of, const std::string& of_several, const std::string& of_one) {
     std::vector<std::string> members{name + ".0=" + text_of(0)};
     const std::string first = "--input " + members.front();
-    for (int count = 1; count < most_tried_members; ++count) {
+    for (int count = 1; count < std::max(most_tried_members, read); ++count) {
       members.push_back(name + "." + std::to_string(count) + "=" + text_of(count));
-      add(members, first + of_several);
+      if (count + 1 >= read) add(members, first + of_several);
     }
     members.resize(1);
-    add(members, first + of_one);
+    if (read <= 1) add(members, first + of_one);
   };
   add_members([&](int) { return member; },
               " and one such option for each member of the list, or --inputs-from FILE with an example of " + name,
@@ -126,7 +139,7 @@ bool DecidingSizes::is_stated(const std::string& input) { return is_stated_by_op
 std::optional<DecidingSizes::Constants> DecidingSizes::constants_of(const ir::Value& input, int variant) {
   const ir::TypeRef& type = ir::without_optional(input.type());
   const symbolic::Fact& fact = prepared_.facts.of(&input);
-  const bool list = is_list_of_numbers(type);
+  const bool list = has_number_members(type);
   if ((!list && number_option(type).empty()) || symbolic::is_constant(fact) || fact.is_none()) return std::nullopt;
   const std::string name = ir::input_name(input);
   const ir::Constant* example = example_of(name);
@@ -177,7 +190,11 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
                            : keys ? " for each KEY with its dtype and sizes"
                                   : ""));
     }
-  add_tries_of_numbers(name, type, add);
+  if (const std::string number = number_option(type); may_be_none && !number.empty()) {
+    const std::string constant = name + "=" + made_up_number(type, 1, 0);
+    add({constant}, "--input " + constant + " with your own value");
+  }
+  add_tries_of_numbers(name, type, member_count_read(input), add);
   return known->second;
 }
 
@@ -200,7 +217,8 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     }
     const std::string name = ir::input_name(input);
     if (helpful.empty()) {
-      if (!states_all(input.type())) continue;  // sizes or members that weren't tried may decide it
+      // Sizes or members that weren't tried may decide it, or a try that was given up.
+      if (!states_all(input.type()) || gave_up_) continue;
       outcome.status = Status::refused;
       outcome.wants.clear();
       if (container_advice(outcome) || is_stated(name)) continue;
@@ -224,7 +242,7 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
     for (const ir::Value* input : inputs) {
       const auto constants = constants_of(*input, variant);
       if (!constants) return;
-      const bool list = is_list_of_numbers(ir::without_optional(input->type()));
+      const bool list = has_number_members(ir::without_optional(input->type()));
       exact = exact && constants->exact;
       lists = lists || list;
       open_lists = open_lists || (list && !constants->exact);

@@ -305,7 +305,7 @@ constexpr std::array options_shipped{
     Option{"--graph", "", "", "", false, "check", "add the graph's nodes to JSON reports (HTML always has them)",
            [](Options& o, const std::string&) { o.check.graph = true; }},
     Option{"--timeout", "", "S", "", false, "check convert verify inspect extract diff scan",
-           "time limit in seconds for reading a model, and again for checking it (default 120)",
+           "time limit in seconds for reading a model, again for checking it, and for each run of verify (default 120)",
            [](Options& o, const std::string& v) {
              o.check.timeout_seconds = o.load.timeout_seconds = number<double>("--timeout", v, Least::above_zero);
            }},

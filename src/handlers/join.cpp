@@ -187,7 +187,7 @@ void chunk_cat(Emission& e) {
   e.give(e.build.concat(values, e.output_rank() - 1));
 }
 
-// Sequences whose sizes only the running model knows: what each one lacks of the longest is joined to it.
+// Sequences whose sizes only the running model knows: each is joined with the padding that makes it as long as the longest.
 Values padded_when_run(Emission& e, Values values, bool left) {
   Values lengths;
   for (const Value& value : values) lengths.push_back(size_at(e, value, 0));

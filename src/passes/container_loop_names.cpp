@@ -45,7 +45,7 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
       if (was_outside(identity)) outer_.emplace(p, identity);
     for (std::size_t q = 0; q < last.size(); ++q) {
       if (p < q && meets(last[p], last[q])) meeting_.emplace(p, q);
-      if (p == q || !meets(last[p], heads[q])) continue;  // p goes on with what q was
+      if (p == q || !meets(last[p], heads[q])) continue;  // p is in the next iteration what q was in this one
       const auto of_q = outer_;
       for (const auto& [place, identity] : of_q)
         if (place == q) outer_.emplace(p, identity);

@@ -46,7 +46,7 @@ bool ContainerWalk::repeats(CellId list) {
   return held_by(cell.items).repeats || heap_.repeats(list);
 }
 
-// Whether the object may be met behind the node, but as an item of `list`. Cells from `first_result` on don't count.
+// Whether anything except `list` leads to the object after the node. Cells from `first_result` on don't count.
 bool ContainerWalk::lives_on(CellId id, const ir::Node* node, std::optional<CellId> list, CellId first_result) {
   const auto sharing = heap_.sharing(id);
   const auto is_met = [&](CellId other) { return other < first_result && is_live(other, node, list); };
@@ -72,8 +72,8 @@ bool ContainerWalk::has_one_name(CellId list, const ir::Block& block) {
          std::ranges::none_of(names_[list], returned);
 }
 
-// Returns what `held_by` returns, without the objects that only items of the list lead to at the end of a block. Cells from
-// `first_result` on are results of the block's owner.
+// As `held_by`, but only with objects that something except the list leads to at the end of a block. Cells from `first_result` on
+// are results of the block's owner.
 ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block,
                                                CellId first_result) {
   Held held = held_by(items);

@@ -146,7 +146,7 @@ class Heap {
   std::vector<CellId> living_since(CellId first) const;  // cells from `first` on that haven't ended
   std::size_t open_frames() const { return frames_.size(); }
 
-  // Not created in a block that was closed: of those only copies that join them with others live on.
+  // Not created in a block that was closed. What such a cell was lives on in a cell that joins both blocks.
   const std::vector<CellId>& not_ended() const { return not_ended_; }
 
   // Which objects of the running program a cell may be: its own, or those of the cells that it is joined of. Two cells that share

@@ -8,18 +8,18 @@
 namespace compatcheck::passes {
 namespace {
 
-// Adds the nodes that one call becomes, before it.
-class Loops {
+// Builds the nodes that stand in the place of one call.
+class PadSequenceLoops {
  public:
-  explicit Loops(ir::Node* call) : call_(call), list_(call->input(0)) {}
+  explicit PadSequenceLoops(ir::Node* call) : call_(call), list_(call->input(0)) {}
 
   ir::Value* result() {
-    length_ = add(call_, "aten::len", {list_}, "t", whole_);
-    ir::Value* longest = loop(constant(0), whole_, [&](ir::Node* end, ir::Value* sequence, ir::Value* before) {
-      return add(end, "prim::max", {before, size(end, sequence)}, "int", whole_);
+    length_ = add(call_, "aten::len", {list_}, "t", integer_);
+    ir::Value* longest = loop(constant(0), integer_, [&](ir::Node* end, ir::Value* sequence, ir::Value* before) {
+      return add(end, "prim::max", {before, size(end, sequence)}, "int", integer_);
     });
-    ir::Value* none = add(call_, "prim::ListConstruct", {}, "", ir::list_of(tensor_));
-    ir::Value* padded = loop(none, ir::list_of(tensor_), [&](ir::Node* end, ir::Value* sequence, ir::Value* before) {
+    ir::Value* empty = add(call_, "prim::ListConstruct", {}, "", ir::list_of(tensor_));
+    ir::Value* padded = loop(empty, ir::list_of(tensor_), [&](ir::Node* end, ir::Value* sequence, ir::Value* before) {
       ir::Value* item = add(end, "prim::ListConstruct", {pad(end, sequence, longest)}, "", ir::list_of(tensor_));
       return add(end, "aten::add", {before, item}, "t", ir::list_of(tensor_));
     });
@@ -38,16 +38,16 @@ class Loops {
   }
 
   ir::Value* size(ir::Node* place, ir::Value* sequence) const {
-    return add(place, "aten::size", {sequence, constant_before(place, {std::int64_t{0}})}, "int", whole_);
+    return add(place, "aten::size", {sequence, constant_before(place, {std::int64_t{0}})}, "int", integer_);
   }
 
-  // What `body` makes of each sequence and of the value before it, from `first` on.
+  // A loop over the sequences that carries one value, which begins as `first`: `body` computes the next one.
   template <class Body>
   ir::Value* loop(ir::Value* first, const ir::TypeRef& type, const Body& body) const {
     ir::Value* true_value = constant_before(call_, {true});
     ir::Node* made = node_before(call_, "prim::Loop", std::array{length_, true_value, first}, std::array{type});
     ir::Block* block = made->add_block();
-    ir::Value* index = block->add_input(whole_);
+    ir::Value* index = block->add_input(integer_);
     ir::Value* before = block->add_input(type);
     block->add_output(true_value);
     ir::Node* end = block->return_node();
@@ -56,10 +56,10 @@ class Loops {
     return made->output();
   }
 
-  // The sequence with what it lacks of the longest, as many rows of the padding value.
+  // The sequence and rows of the padding value, together as long as the longest sequence.
   ir::Value* pad(ir::Node* end, ir::Value* sequence, ir::Value* longest) const {
-    const ir::TypeRef sizes = ir::list_of(whole_);
-    ir::Value* missing = add(end, "aten::sub", {longest, size(end, sequence)}, "int", whole_);
+    const ir::TypeRef sizes = ir::list_of(integer_);
+    ir::Value* missing = add(end, "aten::sub", {longest, size(end, sequence)}, "int", integer_);
     ir::Value* one = constant_before(end, {std::int64_t{1}});
     ir::Value* none = constant_before(end, {});
     ir::Value* all = add(end, "aten::size", {sequence}, "", sizes);
@@ -75,7 +75,7 @@ class Loops {
 
   ir::Node* call_;
   ir::Value *list_, *length_ = nullptr;
-  ir::TypeRef whole_ = ir::simple_type(ir::TypeKind::integer), tensor_ = ir::tensor_type();
+  ir::TypeRef integer_ = ir::simple_type(ir::TypeKind::integer), tensor_ = ir::tensor_type();
 };
 
 bool may_expand(const ir::Node& node) {
@@ -92,7 +92,7 @@ std::size_t expand_pad_sequence(ir::Graph& graph, const schema::Registry& regist
   std::size_t expanded = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!may_expand(*node)) continue;
-    replace(node->output(), Loops(node).result());
+    replace(node->output(), PadSequenceLoops(node).result());
     node->erase();
     ++expanded;
   }

@@ -319,7 +319,7 @@ void WritePlan::check(LocationId id, const Writers& writers, const ir::Value* ob
   if (writers.of_one_family && family == writers.all.front().second) return;
   for (const auto& [write, other] : writers.all) {
     watch_.step();
-    // A family keeps its first obstacle.
+    // Skips families that have an obstacle already: the first one stays.
     if (family == other || (is_settled(family) && is_settled(other)) || !clashes(id, observer, made, write)) continue;
     const ir::Value* target = write->input(written_operands(*write)[0]);
     const bool unsure = is_tensor(target) && is_tensor(made) && lifetimes_.made(made) < lifetimes_.made(target);

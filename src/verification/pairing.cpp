@@ -272,17 +272,19 @@ bool may_read(const std::string& member, const analysis::InputLeaf& leaf, const 
 
 std::string other_members(const std::vector<std::string>& inputs, const MadeCall& call, const std::vector<std::string>& options,
                           const Model::State& model) {
-  std::vector<std::string> given, constants;
+  std::vector<std::string> given, constants, empty;
   for (const auto& [name, fact] : analysis::match_inputs(options, model.graph, model.defaults))
     if (fact.number() && symbolic::constant_of(*fact.number())) constants.push_back(name);
   for (const auto& [name, value] : call.leaves) {
     given.push_back(name);
+    if (const auto* list = value.get<ir::ListConstant>(); list && list->items.empty()) empty.push_back(name);
     if (const auto* list = value.get<ir::ListConstant>())
       for (std::size_t i = 0; i < list->items.size(); ++i) given.push_back(name + "." + std::to_string(i));
   }
   for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph)) {
     const auto of_file = members_of(leaf.name, inputs), of_call = members_of(leaf.name, given);
-    if (!has_members(leaf.type) || of_file.empty() || of_call.empty()) continue;
+    const bool is_empty = std::ranges::find(empty, leaf.name) != empty.end();
+    if (!has_members(leaf.type) || of_file.empty() || (of_call.empty() && !is_empty)) continue;
     const bool lacks = std::ranges::any_of(of_file, [&](const auto& member) { return !is_covered(member, of_call); });
     const bool more = std::ranges::any_of(of_call, [&](const auto& member) {
       return !is_covered(member, of_file) && !is_covered(member, constants) && may_read(member, leaf, of_file, model.graph);
