@@ -134,9 +134,17 @@ bool is_call(const ir::Node& node) {
   return node.is("prim::CallMethod") || node.is("prim::CallFunction") || node.is("prim::fork");
 }
 
+Verdict keys_are_known(const ir::Node& node, const Context& context) {
+  for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2)
+    if (!symbolic::is_constant(context.facts.of(node.input(i))))
+      return {.truth = Truth::no, .message = "a dictionary's key is known only when the model runs"};
+  return {.truth = Truth::yes};
+}
+
 Verdict dissolves(const ir::Node& node, const mapping::Listed& listed, const Context& context) {
   if (is_call(node)) return {.truth = Truth::no, .message = "what this call computes isn't known: the function can't be inlined"};
   if (node.is("prim::GetAttr")) return attribute_is_known(node, context);
+  if (node.is("prim::DictConstruct")) return keys_are_known(node, context);
   if (listed.structure == Structure::known) return results_are_known(node, context);
   return {.truth = Truth::yes};
 }

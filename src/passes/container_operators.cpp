@@ -1,5 +1,6 @@
 // Operators that are evaluated, and those that make lists, dictionaries and tuples that are followed.
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -105,6 +106,7 @@ bool ContainerWalk::put_members(ir::Node* node) {
 
 void ContainerWalk::dict_construct(ir::Node* node) {
   if (is_left_out(node->output())) return visit_made(node);
+  if (sets_open_keys(*node)) return set_keys(node);
   Cell cell{.kind = Cell::Kind::dict};
   bool repeated = false;
   for (std::size_t i = 0; i + 1 < node->inputs().size(); i += 2) {
@@ -116,6 +118,29 @@ void ContainerWalk::dict_construct(ir::Node* node) {
   }
   if (put_members(node) && !repeated) cell.made = node->output();
   know(node->output(), new_container(node, std::move(cell)));
+}
+
+// Whether the dictionary may be a table, and only the running model knows one of its keys.
+bool ContainerWalk::sets_open_keys(const ir::Node& node) {
+  const auto is_open = [&](std::size_t i) { return !ir::constant_of(node.input(i)) && !look(node.input(i)).followed(); };
+  bool open = false;
+  for (std::size_t i = 0; i + 1 < node.inputs().size(); i += 2) open = open || is_open(i);
+  return open && may_become_table({.kind = Cell::Kind::dict}, node.output()->type());
+}
+
+// {k: x} becomes an empty dictionary and d[k] = x.
+void ContainerWalk::set_keys(ir::Node* node) {
+  const std::vector<ir::Value*> items(node->inputs().begin(), node->inputs().end());
+  ir::Node* place = node->next() ? node->next() : node->owner()->return_node();
+  node->erase_all_inputs();
+  know(node->output(), new_container(node, {.kind = Cell::Kind::dict}));
+  ir::Node* first = nullptr;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    ir::Node* made = labelled(place, "aten::_set_item", std::array{node->output(), items[i], items[i + 1]}, {}, site_of(node));
+    reads_contents_.erase(made);
+    first = first ? first : made;
+  }
+  visit_next(first);
 }
 
 // One that isn't followed: it must hold the very objects that it is given.

@@ -144,6 +144,8 @@ class ContainerWalk {
   static const std::unordered_map<std::string_view, Visit>& visits();
   void list_construct(ir::Node* node);
   void dict_construct(ir::Node* node);
+  bool sets_open_keys(const ir::Node& node);
+  void set_keys(ir::Node* node);
   bool has_value(const Abstract& abstract);
   bool put_members(ir::Node* node);
   void tuple_construct(ir::Node* node);

@@ -106,6 +106,12 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
     return node.is("prim::SetAttr") || node.is("prim::CreateObject") || node.is("aten::dict") ||
            (writes(node) && !node.inputs().empty() && is_container_type(node.input(0)->type()));
   };
+  const auto has_open_key = [](const ir::Node& node) {
+    bool open = false;
+    for (std::size_t i = 0; node.is("prim::DictConstruct") && i < node.inputs().size(); i += 2)
+      open = open || (is_number(node.input(i)->type()) && !ir::constant_of(node.input(i)));
+    return open;
+  };
   const auto reads = [](const ir::Node& node) {
     if (node.is("prim::ColumnsConstruct")) return true;
     if (node.is("prim::ListConstruct") || node.is("prim::DictConstruct") || node.is("prim::TupleConstruct") ||
@@ -126,7 +132,7 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
            std::ranges::any_of(node.output()->uses(), [](const ir::Use& use) { return !use.user->is("prim::ListUnpack"); });
   };
   for (const ir::Node* node : all_nodes(graph, watch)) {
-    if (changes(*node) || reads(*node) || cuts(*node)) return true;
+    if (changes(*node) || has_open_key(*node) || reads(*node) || cuts(*node)) return true;
     if (!node->blocks().empty())
       for (const ir::Value* output : node->outputs())
         if (comes_apart(output->type())) return true;

@@ -260,3 +260,27 @@ def groups_of_a_known_number(x: Tensor):
         else:
             groups[key].append(i)
     return len(groups), groups[int(x[1].sum() > 0)][-1]
+
+
+@program(NUMBERS, N)
+def table_literal_with_a_computed_key(x: Tensor):
+    n = x.size(0)
+    d = {n: n + 1, 7: 2}
+    for i in range(n):
+        d[int(x[i])] = i
+    total = 0
+    for k, v in d.items():
+        total += k * 10 + v
+    return total, len(d), d[n]
+
+
+@program(NUMBERS, N)
+def table_literal_in_a_branch(x: Tensor):
+    n = x.size(0)
+    d = {1: 2}
+    if n > 2:
+        d = {int(x[0]): 5, n: 6}
+    total = 0
+    for k, v in d.items():
+        total += k * 10 + v
+    return total
