@@ -202,6 +202,7 @@ Values padded_when_run(Emission& e, Values values, bool left) {
 }
 
 void pad_sequence(Emission& e) {
+  const bool batch_first = e.boolean("batch_first"), left = e.call.has("padding_side") && e.string("padding_side") == "left";
   const auto facts = e.call.list("sequences");
   if (!facts) throw Refusal{"how many sequences are padded is known only when the model runs"};
   Values values = e.tensors("sequences");
@@ -215,7 +216,6 @@ void pad_sequence(Emission& e) {
     sizes.push_back(*numbers);
     longest = std::max(longest, numbers->at(0));
   }
-  const bool batch_first = e.boolean("batch_first"), left = e.call.has("padding_side") && e.string("padding_side") == "left";
   if (sizes.size() < values.size()) {
     if (!e.at_least(9)) e.want("sequences", "a size");
     values = padded_when_run(e, std::move(values), left);

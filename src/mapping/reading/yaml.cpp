@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "compatcheck/error.h"
+#include "compatcheck/printable.h"
 
 namespace compatcheck::mapping::yaml {
 
@@ -228,7 +229,7 @@ std::string describe(const Place& place, std::string_view message, std::string_v
   described += message;
   if (line.empty()) return described;
   const auto [shown, column] = excerpt(line, place.column);
-  return described + "\n" + shown + "\n" + std::string(static_cast<std::size_t>(column - 1), ' ') + "^";
+  return described + "\n" + printable(shown) + "\n" + std::string(static_cast<std::size_t>(column - 1), ' ') + "^";
 }
 
 DefectError::DefectError(mapping::Defect what, std::string_view line)
