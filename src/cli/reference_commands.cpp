@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "compatcheck/printable.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -47,7 +48,7 @@ int run_lint(const Options& options) {
     text += defect.file + ":" + std::to_string(defect.line) + ":" + std::to_string(defect.column) + ": " +
             (defect.is_note ? "note: " : "") + defect.message + "\n";
     if (!defect.source_line.empty())
-      text += "    " + defect.source_line + "\n    " +
+      text += "    " + printable(defect.source_line) + "\n    " +
               std::string(static_cast<std::size_t>(defect.column > 0 ? defect.column - 1 : 0), ' ') + "^\n";
   }
   text += count == 0 ? "no defects\n" : std::to_string(count) + (count == 1 ? " defect\n" : " defects\n");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Pages fit the terminal that they are printed on: of its own width, or that of COLUMNS; what goes elsewhere isn't wrapped anew."""
-import argparse, fcntl, os, pathlib, pty, re, struct, subprocess, sys, termios, threading
+import argparse, fcntl, os, pathlib, pty, re, struct, subprocess, sys, tempfile, termios, threading
 
 MODELS = pathlib.Path(__file__).resolve().parent / "models"
 END = b"\x04end of the program\x04"
@@ -48,6 +48,14 @@ def main():
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     program = parser.parse_args().program
     failures = []
+
+    # A file can't send the terminal escape sequences.
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "hostile.yaml"
+        table.write_bytes(b"aten::relu: \x1b]0;title\x07 {7: Relu}\n")
+        linted = subprocess.run([program, "lint", str(table)], capture_output=True, env=environment())
+        if linted.returncode != 1 or b"a control character" not in linted.stdout or re.search(rb"[\x00-\x09\x0b-\x1f]", linted.stdout):
+            failures.append(f"lint: {linted}")
 
     def too_wide(text, width):
         return [line for line in CODES.sub("", text).splitlines() if len(line) > width and " " in line.strip()[:width]]
