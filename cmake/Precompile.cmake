@@ -1,5 +1,5 @@
-# Precompiled headers: parsing takes most of a file's compile time. None of our own: `#pragma once` knows a header by its time, which
-# is another one where ccache restores what another clone has precompiled.
+# Precompiled headers: parsing takes most of a file's compile time. Our own are precompiled by GCC only: its `#pragma once` knows a
+# header by its contents, also where ccache restores what another clone has precompiled.
 set(precompile_by_default ON)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(precompile_by_default OFF)  # so that a missing #include is seen
@@ -11,7 +11,11 @@ function(compatcheck_precompile target)
   if(COMPATCHECK_PRECOMPILE)
     # ccache restores a file with another time than clang noted in the precompiled header.
     target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard_library.h ${ARGN})
+    set(headers ${ARGN})
+    if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(FILTER headers EXCLUDE REGEX "^<(ir|handlers)/")
+    endif()
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/standard_library.h ${headers})
   endif()
 endfunction()
 

@@ -47,7 +47,7 @@ function(compatcheck_standalone target)
 endfunction()
 
 # A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
-# tests/architecture/ checks that the includes say the same. PRECOMPILES: headers of others, beside the standard library's, that most
+# tests/architecture/ checks that the includes say the same. PRECOMPILES: headers, beside the standard library's, that most
 # of its files include; LIKE: a room that it uses, whose precompiled headers it shares instead of those of `ir`.
 function(compatcheck_room name)
   cmake_parse_arguments(ARG "" "" "USES;LINKS;SOURCES;PRECOMPILES;LIKE" ${ARGN})
