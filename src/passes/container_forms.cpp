@@ -57,6 +57,11 @@ bool is_settled(const Abstract& abstract) {
 
 bool has_cells(const Abstract& abstract) { return abstract.cell || abstract.holds_cells; }
 
+bool leads_to(const Abstract& abstract, CellId cell) {
+  return abstract.cell == cell ||
+         (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return leads_to(part, cell); }));
+}
+
 bool is_plain_element(const ir::TypeRef& type) {
   using enum ir::TypeKind;
   if (!type) return false;

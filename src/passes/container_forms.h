@@ -27,6 +27,8 @@ bool has_whole_items(const ir::TypeRef& list);
 ir::TypeRef join_types(const ir::TypeRef& a, const ir::TypeRef& b);  // the type of a value that is `a` or `b`
 
 bool has_cells(const Abstract& abstract);
+// Whether the value is the cell, or a tuple or Optional with a part that is.
+bool leads_to(const Abstract& abstract, CellId cell);
 bool is_settled(const Abstract& abstract);        // None, or known not to be
 bool is_unknown_tuple(const Abstract& abstract);  // one that isn't followed, of known length
 bool has_usual_form(const ir::Node& node);

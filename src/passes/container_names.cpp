@@ -83,10 +83,6 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after, std::optional<Cell
       if (block->owner()->is("prim::Loop") && encloses(block, *user) && available_in(value, block->parent())) return true;
     return false;
   };
-  const auto leads_to = [](const auto& self, const Abstract& abstract, CellId cell) -> bool {
-    return abstract.cell == cell ||
-           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part, cell); }));
-  };
   std::vector<CellId> holders{id};  // it, and the cells that hold it
   for (std::size_t at = 0; at < holders.size(); ++at) {
     const CellId held = holders[at];
@@ -98,7 +94,7 @@ bool ContainerWalk::is_live(CellId id, const ir::Node* after, std::optional<Cell
     work(heap_.not_ended().size());
     for (const CellId other : heap_.not_ended())
       if (other != without && std::ranges::find(holders, other) == holders.end() &&
-          std::ranges::any_of(heap_.at(other).items, [&](const Abstract& item) { return leads_to(leads_to, item, held); }))
+          std::ranges::any_of(heap_.at(other).items, [&](const Abstract& item) { return leads_to(item, held); }))
         holders.push_back(other);
   }
   return false;

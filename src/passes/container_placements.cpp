@@ -55,12 +55,8 @@ bool ContainerWalk::lives_on(CellId id, const ir::Node* node, std::optional<Cell
 
 // Whether the list is no other cell at the end of a block, no container holds it, and the block doesn't return it.
 bool ContainerWalk::has_one_name(CellId list, const ir::Block& block) {
-  const auto is_list = [&](const auto& self, const Abstract& abstract) -> bool {
-    return abstract.cell == list ||
-           (abstract.parts && std::ranges::any_of(*abstract.parts, [&](const Abstract& part) { return self(self, part); }));
-  };
   const auto holds = [&](const Cell& cell) {
-    return std::ranges::any_of(cell.items, [&](const Abstract& item) { return is_list(is_list, item); });
+    return std::ranges::any_of(cell.items, [&](const Abstract& item) { return leads_to(item, list); });
   };
   const auto returned = [&](const ir::Value* value) {
     return std::ranges::any_of(value->uses(), [&](const ir::Use& use) { return use.user == block.return_node(); });
