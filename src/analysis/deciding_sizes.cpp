@@ -329,7 +329,8 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
 }
 
 // Returns the option for each member of a list, with numbers as sizes if the call converts only with them.
-std::string DecidingSizes::option_of_member(const ir::Value& list, const std::string& named, const Call& call, int opset) {
+DecidingSizes::MemberOption DecidingSizes::option_of_member(const ir::Value& list, const std::string& named, const Call& call,
+                                                            int opset) {
   const std::string name = ir::input_name(list), lead = named.substr(0, named.find(':') + 1);
   std::string numbered = lead;
   for (std::size_t at = lead.size(); !lead.empty() && at < named.size();) {
@@ -338,27 +339,53 @@ std::string DecidingSizes::option_of_member(const ir::Value& list, const std::st
     numbered += (at > lead.size() ? "," : "") + (is_number(size) || size == "scalar" ? size : "16");
     at = end + 1;
   }
-  const auto fails_with = [&](const std::string& member) {
+  const auto try_members = [&](const std::string& member) {
     std::vector<std::string> asked = options_without({name});
     asked.push_back(member);
     asked.push_back(name + ".1" + member.substr((name + ".0").size()));
-    const Try* tried = try_options({}, asked);
-    return !tried || tried->failing.at(opset).contains(call);
+    return try_options({}, asked);
   };
-  const bool needs_numbers = !is_large() && numbered != named && fails_with(named) && !fails_with(numbered);
-  return "--input " + (needs_numbers ? numbered : named) + " and one such option for each member of the list" +
-         (needs_numbers ? ", with your own sizes" : "");
+  const auto fails = [&](const Try* tried) { return !tried || tried->failing.at(opset).contains(call); };
+  MemberOption option{.text = named, .tried = is_large() ? nullptr : try_members(named)};
+  const Try* of_numbers = !is_large() && numbered != named && fails(option.tried) ? try_members(numbered) : nullptr;
+  const bool needs_numbers = !fails(of_numbers);
+  if (needs_numbers) option = {.text = numbered, .tried = of_numbers};
+  option.text = "--input " + option.text + " and one such option for each member of the list" +
+                (needs_numbers ? ", with your own sizes" : "");
+  return option;
+}
+
+bool DecidingSizes::has_open_members(const ir::Value& input) const {
+  const auto* list = prepared_.facts.of(&input).list();
+  if (!list || list->items || !ir::is_tensor_list(input.type())) return false;
+  return !list->element || !symbolic::lacks_scale(*list->element);  // no tried option states a scale
 }
 
 void DecidingSizes::ask_for_members(conversion::Assessment& assessment, int opset) {
   for (Outcome& outcome : assessment.outcomes) {
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
-    const auto* list = prepared_.facts.of(&input).list();
-    if (!list || list->items || !ir::is_tensor_list(input.type())) continue;
-    if (list->element && symbolic::lacks_scale(*list->element)) continue;  // no tried option states its scale
+    if (!has_open_members(input)) continue;
     if (const auto& options = options_of_members(input); !options.empty())
-      outcome.option = option_of_member(input, options.front(), call_of(*outcome.node), opset);
+      outcome.option = option_of_member(input, options.front(), call_of(*outcome.node), opset).text;
+  }
+  leave_to_members(assessment, opset);
+}
+
+// Calls that fail because nothing is known of the members need them, too: writes to attributes that depend on them, say.
+void DecidingSizes::leave_to_members(conversion::Assessment& assessment, int opset) {
+  const Calls before = calls_with(assessment, false);
+  for (const ir::Value* input : prepared_.graph.inputs()) {
+    if (!has_open_members(*input) || is_stated(ir::input_name(*input))) continue;
+    for (Outcome& outcome : assessment.outcomes) {
+      if (!fails_at(outcome)) continue;
+      const auto& options = options_of_members(*input);
+      if (options.empty()) break;
+      const MemberOption option = option_of_member(*input, options.front(), call_of(*outcome.node), opset);
+      if (option.tried && option.tried->settles(call_of(*outcome.node), opset, before))
+        ask(outcome,
+            {.option = option.text, .inputs = {static_cast<std::uint32_t>(input->index())}, .failing = {}, .converting = {}});
+    }
   }
 }
 

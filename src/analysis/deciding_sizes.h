@@ -2,6 +2,8 @@
 // list's members.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,7 +32,7 @@ class DecidingSizes {
         prepared_(prepared),
         opsets_(opsets),
         watch_(watch),
-        watch_of_tries_(watch.within(most_steps_of_tries)),
+        watch_of_tries_(watch.within(std::max(least_steps_of_tries, most_tries_as_long * watch.steps()))),
         given_(options.inputs, model.graph, model.defaults) {}
 
   // A call that fails for named sizes and converts for numbers needs input, whether the names were assumed or given by the user.
@@ -77,6 +79,10 @@ class DecidingSizes {
     std::string option;  // "if 'n' has the same value in each call, state it as a constant: --input n=1 with your own value"
     std::vector<const Try*> tries;  // with different values
   };
+  struct MemberOption {
+    std::string text;            // "--input xs.0=f32:3,h,w and one such option for each member of the list"
+    const Try* tried = nullptr;  // with two such members; null: they don't fit the model
+  };
   static Call call_of(const ir::Node& node);
   static Calls calls_with(const conversion::Assessment& assessment, bool converting);
   static void ask(conversion::Outcome& outcome, const Try& settled_by);
@@ -90,10 +96,13 @@ class DecidingSizes {
   void add_input(Try& made, const std::string& input, const std::string& option) const;
   const Try* try_options(Try made, const std::vector<std::string>& inputs);  // null: they don't fit the model
   std::optional<Try> assess(Try made, const std::vector<std::string>& inputs) const;
-  std::string option_of_member(const ir::Value& list, const std::string& named, const Call& call, int opset);
+  MemberOption option_of_member(const ir::Value& list, const std::string& named, const Call& call, int opset);
+  bool has_open_members(const ir::Value& input) const;  // a list of tensors of unknown length
+  void leave_to_members(conversion::Assessment& assessment, int opset);
   const std::vector<const Try*>& tries_of_value(const ir::Value& input);
-  std::vector<std::string> options_without(const std::vector<std::string>& inputs) const;
-  bool is_stated_by_option(const std::string& input) const;
+  const std::vector<StatedSizes>& stated();  // by the user's options
+  std::vector<std::string> options_without(const std::vector<std::string>& inputs);
+  bool is_stated_by_option(const std::string& input);
   bool is_stated(const std::string& input);
   const ir::Constant* example_of(const std::string& input);
   std::optional<Constants> constants_of(const ir::Value& input, int variant);
@@ -108,8 +117,9 @@ class DecidingSizes {
   const CheckOptions& options_;
   const Prepared& prepared_;
   std::span<const int> opsets_;
-  // Numbers may make a graph of any size of loops, whose tries may be given up: usual models need less than a million steps.
-  static constexpr std::uint64_t most_steps_of_tries = 4'000'000;
+  // Numbers may make a graph of any size of loops, whose tries may be given up: usual models need less than a million steps, and
+  // a detector of lists of images as many as its preparation.
+  static constexpr std::uint64_t least_steps_of_tries = 4'000'000, most_tries_as_long = 4;
   const ir::Watch& watch_;
   ir::Watch watch_of_tries_;
   mutable bool gave_up_ = false;  // a try exceeded a limit
@@ -118,6 +128,7 @@ class DecidingSizes {
   std::vector<const Try*> tries_;                                 // tries for the current assessment
   std::map<std::vector<std::string>, std::optional<Try>> tried_;  // keyed by all options; nullopt: they don't fit the model
   std::map<const ir::Value*, std::vector<const Try*>> of_values_;
+  std::optional<std::vector<StatedSizes>> stated_;
   std::optional<std::vector<ExampleLeaf>> examples_;  // of the user's file; nullopt: not read yet
   bool tried_constants_ = false;
   std::vector<Suggested> constants_;

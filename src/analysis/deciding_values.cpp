@@ -107,21 +107,24 @@ std::string spelled(const std::vector<std::string>& options) {
 
 }  // namespace
 
+const std::vector<StatedSizes>& DecidingSizes::stated() {
+  if (!stated_) stated_ = stated_sizes(options_.inputs, model_.graph, model_.defaults);
+  return *stated_;
+}
+
 // The user's options without those that state one of these inputs or a member of it, each with its name.
-std::vector<std::string> DecidingSizes::options_without(const std::vector<std::string>& inputs) const {
+std::vector<std::string> DecidingSizes::options_without(const std::vector<std::string>& inputs) {
   std::vector<std::string> others;
-  const auto stated = stated_sizes(options_.inputs, model_.graph, model_.defaults);
-  for (std::size_t i = 0; i < stated.size(); ++i) {
-    const std::string &name = stated[i].input, &text = options_.inputs[i];
+  for (std::size_t i = 0; i < stated().size(); ++i) {
+    const std::string &name = stated()[i].input, &text = options_.inputs[i];
     if (std::ranges::any_of(inputs, [&](const std::string& input) { return covers(input, name); })) continue;
     others.push_back(name.empty() || text.starts_with(name + "=") ? text : name + "=" + text);
   }
   return others;
 }
 
-bool DecidingSizes::is_stated_by_option(const std::string& input) const {
-  const auto stated = stated_sizes(options_.inputs, model_.graph, model_.defaults);
-  return std::ranges::any_of(stated, [&](const StatedSizes& each) { return covers(input, each.input); });
+bool DecidingSizes::is_stated_by_option(const std::string& input) {
+  return std::ranges::any_of(stated(), [&](const StatedSizes& each) { return covers(input, each.input); });
 }
 
 // The value of an input in the user's examples; null if no example states it, or an option does.

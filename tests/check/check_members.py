@@ -128,6 +128,24 @@ class Images(nn.Module):
         return y if mask is None else y * mask
 
 
+# Whether the attribute is a constant depends on how many members the list has.
+class Cached(nn.Module):
+    scales: Optional[List[float]]
+
+    def __init__(self):
+        super().__init__()
+        self.scales = None
+
+    def forward(self, xs: List[Tensor]):
+        if self.scales is None:
+            scales: List[float] = []
+            for _ in xs:
+                scales.append(2.0)
+            self.scales = scales
+        scales = self.scales
+        return xs[0] if scales is None else xs[0] * scales[0]
+
+
 class Checks:
     def __init__(self, program, folder):
         self.program, self.folder, self.failures = program, folder, []
@@ -165,7 +183,7 @@ class Checks:
                 (Weights(), [["w.KEY=f64"]]), (Rows(), [["d.KEY.0=f32:d0,d1"]]), (Grid(), [["d.0.0=f32:d0,d1"]]),
                 (Pairs(), [["d.0.0=f32:d0,d1", "d.0.1=f32:d0,d1"]]), (Numbered(), [["d.KEY.0=f32:d0,d1", "d.KEY.1=i64"]]),
                 (Maybe(), [["d=none"], ["d.KEY=f32:x0,x1"]]), (MaybeByKey(), [["d=none"], ["d.a=f32:x0,x1", "d.b=f32:x0,x1"]]),
-                (MaybeMany(), [["xs=none"], ["xs.0=f32:x0,x1"]])):
+                (MaybeMany(), [["xs=none"], ["xs.0=f32:x0,x1"]]), (Cached(), [["xs.0=f32:xs_0_0,xs_0_1"]])):
             model = self.model(module)
             helps = [each["help"] for each in self.report(model)["findings"] if each["id"] == "CC006"]
             self.expect(f"{model.name}: findings {helps}", len(helps), 2 if isinstance(module, Counted) else 1)
