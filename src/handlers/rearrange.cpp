@@ -1,6 +1,8 @@
 // Repeating, rolling, flipping, choices of elements, and pixels moved between channels and image.
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "handlers/families.h"
 #include "handlers/sizes.h"

@@ -11,7 +11,9 @@ namespace compatcheck::passes {
 // The same place, counted from the front.
 ir::Value* ContainerWalk::from_front(ir::Value* index, ir::Value* list, ir::Node* place) {
   const auto* number = known<std::int64_t>(index);
-  if (number && *number >= 0) return index;
+  const ir::Block* counted = index->producer() ? nullptr : index->block();
+  const bool counts = counted && counted->owner() && counted->owner()->is("prim::Loop") && index == counted->inputs()[0];
+  if (counts || (number && *number >= 0)) return index;
   const ir::TypeRef truth = ir::simple_type(ir::TypeKind::boolean), integer = ir::simple_type(ir::TypeKind::integer);
   ir::Value* negative = computed(place, "aten::lt", std::array{index, constant_before(place, {std::int64_t{0}})}, truth);
   ir::Value* once = computed(place, "aten::Int", {&negative, 1}, integer);
@@ -75,10 +77,14 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
   if (takes_item) hold(id, given, node);
   if (node->is("aten::mul_")) heap_.set_repeats(id);
   if (takes_list) hold_items_of(*given.cell, id);
-  const std::uint64_t version = heap_.at(id).version;
+  const Cell before = heap_.at(id);
   change(id, node);
   set_columns(id, *layout, std::move(changed.columns));
-  if (appends || takes_list) heap_.change(id).version = version;  // the other items keep their places
+  if (appends || takes_list) {  // the other items keep their places
+    Cell& now = heap_.change(id);
+    now.version = before.version;
+    if (before.layout) now.places = before.places;
+  }
   if (changed.taken.empty()) return wrote(node, id), true;
   std::span<ir::Value* const> left = changed.taken;
   give(node, item_from(*layout, left, heap_.elements(id), node));

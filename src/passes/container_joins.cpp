@@ -25,6 +25,7 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
     for (const ir::Node* inner : *block) raises[way] = raises[way] || inner->is("prim::RaiseException");
   }
   first_result = static_cast<CellId>(walk.heap_.size());
+  has_walked = true;
   return raises[0] ? after[1] : raises[1] ? after[0] : in_both(after[0], after[1]);
 }
 
@@ -241,6 +242,8 @@ bool ContainerWalk::Join::merge_columns(Cell& cell, const Cell* a, const Cell* b
   for (std::size_t i = 0; i < count; ++i)
     cell.columns.push_back(output({a ? columns[0][i] : nullptr, b ? columns[1][i] : nullptr}));
   cell.layout = std::make_shared<const Layout>(*std::move(layout));
+  const Cell& one = a ? *a : *b;
+  cell.places = one.layout && (!a || !b || a->places == b->places) ? one.places : ++walk.versions_;
   return true;
 }
 
@@ -301,6 +304,12 @@ void ContainerWalk::Join::add_elements(CellId list, const std::array<const Cell*
   for (std::size_t way = 0; way < ways; ++way) {
     if (!states[way]) continue;
     const std::vector<Abstract> items = states[way]->items;
+    const bool drawn = items.size() == 1 && has_walked && at_end_of(way, [&] {
+                         const bool draws = walk.draws(items[0], node);
+                         if (draws) walk.hold(list, items[0], node);
+                         return draws;
+                       });
+    if (drawn) continue;
     const Held held = at_end_of(way, [&] { return walk.held_at_end(items, list, *node->blocks()[way], first_result); });
     walk.heap_.add_elements(list, held.identities);
     if (held.repeats) walk.heap_.set_repeats(list);

@@ -33,7 +33,9 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
     outer_.clear();
     return true;
   }
-  const std::size_t known = meeting_.size() + outer_.size() + elements_.size() + repeats_;
+  // Grows: what was drawn becomes an element of another kind.
+  const auto count = [&] { return meeting_.size() + outer_.size() + 2 * elements_.size() - drawn_.size() + repeats_; };
+  const std::size_t known = count();
   note_elements(last, ends);
   const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
     if (!a || !b) return false;
@@ -51,7 +53,7 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
         if (place == q) outer_.emplace(p, identity);
     }
   }
-  return meeting_.size() + outer_.size() + elements_.size() + repeats_ > known;
+  return count() > known;
 }
 
 // Notes which objects from outside of the loop items of lists may be. A container that is carried under its name and in such a
@@ -64,15 +66,33 @@ void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
   std::set<Identity> held;
   walk_.heap_.reopen(ends.changes);
   for (const CellId list : lists) {
-    held.merge(walk_.elements_of(list));
+    std::set<Identity> elements = walk_.elements_of(list);
+    for (const Identity identity : elements)
+      if (was_outside(identity)) note_element(list, identity);
+    held.merge(elements);
     repeats_ = repeats_ || walk_.repeats(list);
   }
   walk_.heap_.close();
-  for (const Identity identity : held)
-    if (was_outside(identity)) elements_.insert(identity);
   for (const auto& cell : last)
     for (const auto& [identity, same] : identities(cell))
       if (held.contains(identity)) walk_.leave(walk_.heap_.origin(*cell).sites);
+}
+
+void ContainerWalk::Loop::note_element(CellId list, Identity identity) {
+  const Draw* draw = walk_.heap_.at(list).items.empty() ? walk_.heap_.draw_of(list, identity) : nullptr;
+  const bool fresh = elements_.insert(identity).second;
+  const auto known = drawn_.find(identity);
+  if (fresh && draw) drawn_[identity] = {.loop = draw->loop, .from = draw->from};
+  if (!fresh && known != drawn_.end() && !(draw && draw->is_of(known->second))) drawn_.erase(known);
+}
+
+// Gives a list that is carried in columns the objects that all of them may hold.
+void ContainerWalk::Loop::give_elements(CellId list) const {
+  for (const Identity identity : elements_)
+    if (const auto drawn = drawn_.find(identity); drawn != drawn_.end())
+      walk_.heap_.draw_element(list, identity, drawn->second);
+    else
+      walk_.heap_.add_elements(list, {identity});
 }
 
 bool ContainerWalk::Loop::was_outside(Identity identity) const {

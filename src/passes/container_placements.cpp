@@ -84,21 +84,62 @@ ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& item
   return held;
 }
 
+// The draw by which a list gets this item of another list if it does so at the node; none if the node isn't in the body of the
+// loop itself.
+std::optional<Draw> ContainerWalk::draw_of(CellId id, const ir::Node* node) const {
+  const auto found = placements_.find(id);
+  if (found == placements_.end() || open_loops_.empty()) return std::nullopt;
+  const Placement& placement = *found->second;
+  const OpenLoop& loop = open_loops_.back();
+  const ir::Block* body = node->owner();
+  while (body->owner() && !body->owner()->is("prim::Loop")) body = body->parent();
+  const bool is_counted = body == loop.body && placement.index == body->inputs()[0] && encloses(placement.block, *node);
+  const bool stays = placement.list < loop.cells && heap_.at(placement.list).places <= loop.versions;
+  if (!is_counted || !stays || heap_.repeats(placement.list)) return std::nullopt;
+  return Draw{.loop = loop.loop, .from = placement.list, .iteration = loop.iteration};
+}
+
+// Whether a list that gets this item at the node draws everything in it.
+bool ContainerWalk::draws(const Abstract& item, const ir::Node* node) {
+  bool all = true;
+  for_each_cell(item, [&](CellId id) { all = all && draw_of(id, node); });
+  return all;
+}
+
+// Whether a list may hold the item when this draw gets it.
+bool ContainerWalk::may_hold(CellId list, CellId id, const std::optional<Draw>& draw) const {
+  return std::ranges::any_of(heap_.identities(id), [&](const auto& entry) {
+    if (!heap_.elements(list).contains(entry.first)) return false;
+    const Draw* known = draw ? heap_.draw_of(list, entry.first) : nullptr;
+    return !known || !known->is_of(*draw) || known->iteration == draw->iteration;
+  });
+}
+
 // Notes that an item that a list in columns gets may live on under another name, or in another list.
 void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own) {
-  std::set<Identity> met;
+  std::map<Identity, std::shared_ptr<const Placement>> met;  // null: not drawn
   std::set<CellId> visited;
+  std::vector<std::pair<CellId, std::optional<Draw>>> living;
   for_each_cell(item, [&](CellId id) {
-    if (!visited.insert(id).second) heap_.set_repeats(list);
     const auto placed = placements_.find(id);
-    if (own && placed != placements_.end() && placed->second.get() == own) return;
-    std::set<Identity> identities;
+    bool again = !visited.insert(id).second;
+    if (!again && own && placed != placements_.end() && placed->second.get() == own) return;
+    const auto draw = draw_of(id, node);
+    again = again || may_hold(list, id, draw);
+    const auto drawn_from = draw ? placed->second : nullptr;
     for (const auto& [identity, same] : heap_.identities(id)) {
-      if (!met.insert(identity).second || heap_.elements(list).contains(identity)) heap_.set_repeats(list);
-      identities.insert(identity);
+      const auto [other, fresh] = met.try_emplace(identity, drawn_from);
+      again = again || !(fresh || (drawn_from && other->second == drawn_from));
     }
-    if (lives_on(id, node)) heap_.add_elements(list, identities);
+    if (again) heap_.set_repeats(list);
+    if (lives_on(id, node)) living.emplace_back(id, draw);
   });
+  for (const auto& [id, draw] : living)
+    for (const auto& [identity, same] : heap_.identities(id))
+      if (draw)
+        heap_.draw_element(list, identity, *draw);
+      else
+        heap_.add_elements(list, {identity});
 }
 
 // A list that is kept in columns gets the items of another one, too, or may have them instead.
@@ -158,6 +199,7 @@ void ContainerWalk::reach_lists(CellId id, const ir::Node* writer) {
   if (placement) to_write_back_.push_back(found->second);
   for (const CellId list : heap_.lists_that_may_hold(id)) {
     if ((placement && placement->list == list && !heap_.repeats(list)) || !is_live(list, writer)) continue;
+    if (placement && !may_hold(list, id, draw_of(id, writer))) continue;  // it will get it later in this iteration
     leave_names(id, list);
   }
 }
@@ -175,7 +217,9 @@ void ContainerWalk::write_back(ir::Node* place) {
     columns = with_leaves_at(columns, layout, index, leaves, place);
     ir::Node* writer = columns.front()->producer();
     change(list, writer);
+    const std::uint64_t places = heap_.at(list).places;
     set_columns(list, layout, std::move(columns));
+    heap_.change(list).places = places;  // each item stays where it is
     hold(list, item, writer, placement.get());
     // Other copies of the item are not what stands there now.
     const auto now_placed = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});

@@ -147,6 +147,21 @@ void Heap::reopen(const HeapChanges& after, const std::vector<CellId>& living) {
 
 void Heap::add_elements(CellId list, const std::set<Identity>& identities) {
   elements_[list].insert(identities.begin(), identities.end());
+  if (const auto drawn = drawn_.find(list); drawn != drawn_.end())
+    for (const Identity identity : identities) drawn->second.erase(identity);
+}
+
+void Heap::draw_element(CellId list, Identity identity, const Draw& draw) {
+  const Draw* known = draw_of(list, identity);
+  if (!elements_[list].insert(identity).second && !(known && known->is_of(draw))) return add_elements(list, {identity});
+  drawn_[list][identity] = draw;
+}
+
+const Draw* Heap::draw_of(CellId list, Identity identity) const {
+  const auto drawn = drawn_.find(list);
+  if (drawn == drawn_.end()) return nullptr;
+  const auto found = drawn->second.find(identity);
+  return found == drawn->second.end() ? nullptr : &found->second;
 }
 
 const std::set<Identity>& Heap::elements(CellId list) const {
