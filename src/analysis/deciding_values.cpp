@@ -8,7 +8,7 @@
 #include "analysis/example_inputs.h"
 #include "analysis/given_inputs.h"
 #include "analysis/input_spec.h"
-#include "analysis/wanted_input.h"
+#include "analysis/required_input.h"
 #include "ir/value_name.h"
 #include "symbolic/condition.h"
 
@@ -88,7 +88,7 @@ void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, int 
               " with your own value if the list has one member");
 }
 
-bool asks_for(const Outcome& outcome, std::size_t input) {
+bool needs_only(const Outcome& outcome, std::size_t input) {
   return outcome.status == Status::needs_input && outcome.wants.size() == 1 && outcome.wants.front() == input;
 }
 
@@ -164,12 +164,12 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
   if (!fresh || is_large()) return known->second;
   const std::string name = ir::input_name(input);
   const std::vector<std::string> others = options_without({name});
-  const auto add = [&](const std::vector<std::string>& said, const std::string& option) {
-    std::vector<std::string> asked = others;
-    asked.insert(asked.end(), said.begin(), said.end());
+  const auto add = [&](const std::vector<std::string>& own_options, const std::string& option) {
+    std::vector<std::string> tried_options = others;
+    tried_options.insert(tried_options.end(), own_options.begin(), own_options.end());
     Try made;
     made.option = option;
-    if (const Try* tried = try_options(std::move(made), asked)) known->second.push_back(tried);
+    if (const Try* tried = try_options(std::move(made), tried_options)) known->second.push_back(tried);
   };
   if (const auto constants = constants_of(input, 0); constants && constants->exact) {  // an example states the rest
     add(constants->options, spelled(constants->options));
@@ -198,7 +198,7 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
   return known->second;
 }
 
-void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset) {
+void DecidingSizes::suggest_values(conversion::Assessment& assessment, int opset) {
   for (Outcome& outcome : assessment.outcomes) {
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
@@ -209,7 +209,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
       for (const Try* each : tries)
         if (each->breaks_nothing(opset, before) && std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
-              return (&other == &outcome || (all && asks_for(other, input.index()))) &&
+              return (&other == &outcome || (all && needs_only(other, input.index()))) &&
                      each->failing.at(opset).contains(call_of(*other.node));
             }))
           if (std::ranges::find(helpful, each->option) == helpful.end()) helpful.push_back(each->option);
@@ -238,7 +238,7 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
   for (const ir::Value* input : inputs) names.push_back(ir::input_name(*input));
   bool exact = true, lists = false, open_lists = false, stated = false;
   for (int variant = 0; variant < variants && (variant == 0 || !exact); ++variant) {
-    std::vector<std::string> asked = options_without(names), shown;
+    std::vector<std::string> tried_options = options_without(names), shown;
     for (const ir::Value* input : inputs) {
       const auto constants = constants_of(*input, variant);
       if (!constants) return;
@@ -247,11 +247,11 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
       lists = lists || list;
       open_lists = open_lists || (list && !constants->exact);
       stated = stated || is_stated_by_option(ir::input_name(*input));
-      asked.insert(asked.end(), constants->options.begin(), constants->options.end());
+      tried_options.insert(tried_options.end(), constants->options.begin(), constants->options.end());
       const auto last = list && !constants->exact ? constants->options.begin() + 1 : constants->options.end();
       shown.insert(shown.end(), constants->options.begin(), last);
     }
-    const Try* tried = try_options({}, asked);
+    const Try* tried = try_options({}, tried_options);
     if (!tried) return;
     suggested.tries.push_back(tried);
     if (variant == 0) suggested.option = spelled(shown);

@@ -69,10 +69,10 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
     ExampleFacts examples = example_inputs(options.inputs_from, graph);
     by_example = std::move(examples.names);
     for (auto& example : examples.facts) {
-      const bool spoken_for = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
+      const bool stated = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
         return covers(other.name, example.name) || covers(example.name, other.name);
       });
-      if (!spoken_for) given.facts.push_back(std::move(example));
+      if (!stated) given.facts.push_back(std::move(example));
     }
   }
   given.values = values_in(given.facts);

@@ -87,7 +87,7 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
 }
 
 // `names`: joined by commas.
-void state_unspoken(Outcome& outcome, const std::string& names) {
+void state_unmapped(Outcome& outcome, const std::string& names) {
   const auto comma = names.find(',');
   const bool several = comma != std::string::npos;
   outcome.reason = "the row doesn't use argument" + std::string(several ? "s " : " ") + names;
@@ -107,12 +107,12 @@ bool knows_tensors(const symbolic::Call& call) {
 void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& call, bool by_user) {
   refuse(outcome, &row, "no C++ handler writes the nodes of this operator's row");
   if (!by_user) return;
-  const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
+  const std::string argument = handlers::is_plain(row) ? handlers::unmapped_arguments(row, call) : std::string();
   if (argument.empty())
     outcome.reason = "the row lists several ONNX operators, but no C++ handler writes their nodes",
     outcome.hint = "write the nodes as ONNX text: `inline` instead of `to`";
   else
-    state_unspoken(outcome, argument);
+    state_unmapped(outcome, argument);
 }
 
 // Registered by libtorch, a known library, or one that --op-library loaded. For other operators, the schemas in force may
@@ -250,7 +250,7 @@ class TrialOperands {
     try {
       handlers::Emission emission(call, row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
                                   [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
-      telling_defects(*maker, builder_.model().opset, [&] {
+      reporting_defects(*maker, builder_.model().opset, [&] {
         try {
           emitter.emit(emission);
         } catch (const std::length_error& error) {
@@ -659,11 +659,11 @@ void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symboli
 }
 
 Attempt Attempter::attempt(const ir::Node& node, int opset) {
-  return telling_defects(node, opset, [&] { return attempt_call(node, opset); });
+  return reporting_defects(node, opset, [&] { return attempt_call(node, opset); });
 }
 
 Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
-  return telling_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
+  return reporting_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
 }
 
 Attempt Attempter::attempt_call(const ir::Node& node, int opset) {

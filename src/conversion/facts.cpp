@@ -120,7 +120,7 @@ class Statement {
   }
 
   // As far as the facts of the loop's arguments go.
-  void first_trip(const ir::Node& loop) {
+  void first_iteration(const ir::Node& loop) {
     const ir::Block& body = *loop.blocks()[0];
     const NodeSelection* only = std::exchange(only_, nullptr);
     const std::size_t visits_left = visits_left_;
@@ -383,8 +383,8 @@ class Statement {
 
   // Running sums and products are computed in the dtype of the result, which `dtype=` may repeat.
   bool may_be_summed(const ir::Node& node, ir::DType written) const {
-    const auto asked = symbolic::Call(node, facts_).dtype("dtype");
-    return written != ir::DType::boolean && (!asked || asked == written);
+    const auto stated = symbolic::Call(node, facts_).dtype("dtype");
+    return written != ir::DType::boolean && (!stated || stated == written);
   }
 
   // c10::canCast: to a kind that isn't below.
@@ -467,9 +467,9 @@ class Statement {
       return number && number->integer && number->integer->number() == 1;
     };
     auto* tensor = std::get_if<TensorFact>(&stack.value);
-    const auto* trips = facts_.of(loop.input(0)).number();
-    if (!tensor || !tensor->shape || tensor->shape->empty() || !trips || !trips->integer) return;
-    if (holds(loop.input(1)) && holds(loop.blocks()[0]->outputs()[0])) tensor->shape->front() = *trips->integer;
+    const auto* trip_count = facts_.of(loop.input(0)).number();
+    if (!tensor || !tensor->shape || tensor->shape->empty() || !trip_count || !trip_count->integer) return;
+    if (holds(loop.input(1)) && holds(loop.blocks()[0]->outputs()[0])) tensor->shape->front() = *trip_count->integer;
   }
 
   // Gives values that enter the loop unset the facts of an iteration's results; false if that fills nothing.
@@ -646,17 +646,17 @@ class FactTrials::State {
     before_.clear();
   }
 
-  void first_trip(const ir::Node& loop, const std::function<void()>& look) {
-    if (first_trips_ == most_nested_trips) return;
+  void first_iteration(const ir::Node& loop, const std::function<void()>& look) {
+    if (first_iterations_ == most_nested_iterations) return;
     std::vector<std::pair<const ir::Value*, Fact>> settled;
     remember(*loop.blocks()[0], settled);
     const auto settle = [&] {
       for (auto& [value, fact] : settled) statement_.reset(value, std::move(fact));
-      --first_trips_;
+      --first_iterations_;
     };
-    ++first_trips_;
+    ++first_iterations_;
     try {
-      statement_.first_trip(loop);
+      statement_.first_iteration(loop);
       look();
     } catch (...) {
       settle();
@@ -665,12 +665,12 @@ class FactTrials::State {
     settle();
   }
 
-  bool in_first_trip() const { return first_trips_ > 0; }
+  bool in_first_iteration() const { return first_iterations_ > 0; }
   const FactTable& facts() const { return statement_.facts(); }
   std::size_t work() const { return statement_.work(); }
 
  private:
-  static constexpr int most_nested_trips = 3;  // each states the loops inside of it again
+  static constexpr int most_nested_iterations = 3;  // each states the loops inside of it again
 
   void remember(const ir::Value* value) { before_.emplace(value, statement_.facts().of(value)); }
   void remember(const ir::Block& block, std::vector<std::pair<const ir::Value*, Fact>>& facts) const {
@@ -685,7 +685,7 @@ class FactTrials::State {
   Statement statement_;
   bool first_ = true;
   std::unordered_map<const ir::Value*, Fact> before_;
-  int first_trips_ = 0;  // loops in loops whose first iterations are looked at now
+  int first_iterations_ = 0;  // loops in loops whose first iterations are looked at now
 };
 
 FactTrials::FactTrials(const ir::Graph& graph, const mapping::Table& table, const schema::Registry& schemas,
@@ -699,8 +699,8 @@ void FactTrials::suppose(const ir::Value* input, Fact fact, const NodeSelection&
 }
 std::size_t FactTrials::work() const { return state_->work(); }
 void FactTrials::restore() { state_->restore(); }
-void FactTrials::first_trip(const ir::Node& loop, const std::function<void()>& look) { state_->first_trip(loop, look); }
-bool FactTrials::in_first_trip() const { return state_->in_first_trip(); }
+void FactTrials::first_iteration(const ir::Node& loop, const std::function<void()>& look) { state_->first_iteration(loop, look); }
+bool FactTrials::in_first_iteration() const { return state_->in_first_iteration(); }
 symbolic::FactTable FactTrials::take() { return state_->take(); }
 const FactTable& FactTrials::facts() const { return state_->facts(); }
 

@@ -217,12 +217,13 @@ HelperEnd HelperProcess::end(HelperEnd::Cause cause) {
   if (waited == pid_ && WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   pid_ = -1;
   running_.reset();
-  end.said = output_tail();
+  end.printed = output_tail();
   return end;
 }
 
-std::variant<std::vector<std::uint8_t>, HelperEnd> HelperProcess::ask(std::span<const std::uint8_t> request, int descriptor,
-                                                                      std::uint64_t mapped_bytes, const HelperBounds& bounds) {
+std::variant<std::vector<std::uint8_t>, HelperEnd> HelperProcess::roundtrip(std::span<const std::uint8_t> request, int descriptor,
+                                                                            std::uint64_t mapped_bytes,
+                                                                            const HelperBounds& bounds) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounds.seconds));
   std::optional<HelperEnd::Cause> stopped;
   const auto go_on = [&] {

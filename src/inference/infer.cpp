@@ -54,7 +54,7 @@ void forget_unsure(std::vector<Candidate>& candidates) {
 }
 
 // Masks and flags, where a reader that works on bits or picks by a mask keeps floats out. Beside a number, bits are an integer's.
-bool speaks_of_truth(const ir::Node& reader) {
+bool reads_masks(const ir::Node& reader) {
   const std::string& op = reader.op();
   if (op.starts_with("aten::masked_") || op.starts_with("aten::where")) return true;
   return (op.starts_with("aten::bitwise_") || op.starts_with("aten::__")) &&
@@ -80,7 +80,7 @@ std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Str
   while (!is_left(candidates[chosen])) ++chosen;
   const ir::Node* reader = chosen == 0 ? candidates[1].refused_by : candidates[0].refused_by;
   constexpr std::size_t truth = 2;
-  if (chosen == 1 && is_left(candidates[truth]) && (mask || speaks_of_truth(*reader))) chosen = truth;
+  if (chosen == 1 && is_left(candidates[truth]) && (mask || reads_masks(*reader))) chosen = truth;
   if (!reader)
     for (const Candidate& candidate : candidates)
       if (!reader) reader = candidate.refused_by;
@@ -95,7 +95,7 @@ std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kin
   for (std::size_t rank = 0; rank < candidates.size(); ++rank)
     for (const Hint& hint : candidates[rank].hints) {
       if (!is_left(candidates[rank]) || hint.kind != kind || (choice && hint.place > first)) continue;
-      const bool open = kind == Hint::Kind::constant || kind == Hint::Kind::question;
+      const bool open = kind == Hint::Kind::constant || kind == Hint::Kind::rank_test;
       choice = Choice{.candidate = rank, .reader = hint.reader, .open = open};
       first = hint.place;
     }
@@ -123,7 +123,7 @@ std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Stre
     return Choice{.candidate = most, .reader = reader(most), .batch = is_assertion(reader(most))};
   if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // one or two dimensions more fit, too
     return Choice{.candidate = pictures, .reader = reader(least), .open = true};
-  if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
+  if (const auto choice = hinted(candidates, Hint::Kind::rank_test)) return choice;
   if (strength == Strength::decisive) return std::nullopt;
   if (auto choice = hinted(candidates, Hint::Kind::constant)) {  // a weight of each member of a batch
     const std::size_t batch = choice->candidate + 1;
@@ -223,8 +223,8 @@ class Inferring {
     for (const DType dtype : dtypes) candidates.push_back({.tensor = tensor_of(leaf)}), candidates.back().tensor.dtype = dtype;
     if (!fitting_.try_out(leaf, candidates, 1, alike)) return false;
     forget_unsure(candidates);
-    const bool mask = leaf.path.empty() &&
-                      std::ranges::any_of(leaf.input->uses(), [](const ir::Use& use) { return speaks_of_truth(*use.user); });
+    const bool mask =
+        leaf.path.empty() && std::ranges::any_of(leaf.input->uses(), [](const ir::Use& use) { return reads_masks(*use.user); });
     const auto choice = choose_dtype(candidates, strength, mask);
     if (!choice) return false;
     const TensorFact& chosen = candidates[choice->candidate].tensor;
@@ -302,14 +302,14 @@ class Inferring {
   void with_sizes(const Leaf& leaf, const TensorFact& tensor, Look look) {
     const Inferred before = inferred_;
     const bool found = found_;
-    const std::set<std::string> taken = taken_;
+    const std::set<std::string> names_before = names_;
     give(leaf, tensor);
     name_sizes({leaf});
     settle_sizes();
     look();
     inferred_ = before;
     found_ = found;
-    taken_ = taken;
+    names_ = names_before;
     state();
   }
 
@@ -372,7 +372,7 @@ class Inferring {
 
   std::string free_name(const Leaf& leaf, std::size_t dim) {
     std::string name = dimension_name(leaf.name, dim);
-    while (!taken_.insert(name).second) name += '_';
+    while (!names_.insert(name).second) name += '_';
     return name;
   }
 
@@ -399,7 +399,7 @@ class Inferring {
   }
 
   void name_sizes(const std::vector<Leaf>& leaves) {
-    for (const auto* input : graph_.inputs()) taken_.insert(input->name()), take_names(trials_.facts().of(input));
+    for (const auto* input : graph_.inputs()) names_.insert(input->name()), take_names(trials_.facts().of(input));
     for (const Leaf& leaf : leaves) {
       TensorFact tensor = tensor_of(leaf);
       if (!tensor.shape) continue;
@@ -419,7 +419,7 @@ class Inferring {
   void take_names(const Fact& fact) {
     if (const auto* tensor = fact.tensor(); tensor && tensor->shape)
       for (const Dim& size : *tensor->shape)
-        for (const auto& name : symbolic::names_in(size)) taken_.insert(name);
+        for (const auto& name : symbolic::names_in(size)) names_.insert(name);
     if (const auto* list = fact.list(); list && list->items)
       for (const Fact& item : *list->items) take_names(item);
   }
@@ -485,7 +485,7 @@ class Inferring {
   const Sources& sources_;
   Inferred& inferred_;
   Fitting fitting_;
-  std::set<std::string> taken_;
+  std::set<std::string> names_;
   bool found_ = false;
 };
 

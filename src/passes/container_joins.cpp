@@ -17,7 +17,7 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
     const auto first = static_cast<CellId>(walk.heap_.size());
     walk.heap_.open();
     walk.settle_keys(node->input(0), way == 0);
-    walk.note_answer(node->input(0), way == 0, block);
+    walk.note_keys(node->input(0), way == 0, block);
     walk.walk(*block);
     after[way] = walk.standing(before);
     living[way] = walk.heap_.living_since(first);

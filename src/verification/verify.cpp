@@ -81,7 +81,7 @@ class Verifying {
     report_progress();
     std::optional<Expected> runs = reference_.first();
     if (!runs) {
-      verification::tell_misfits(reference_, prepared_, made_);
+      verification::report_misfits(reference_, prepared_, made_);
       return finish();
     }
     Expected first = *std::move(runs);
@@ -94,7 +94,7 @@ class Verifying {
       return compare_unless_open(expected);
     });
     settle_ties();
-    judge_.tell_nones();
+    judge_.report_nones();
     verification::report_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
     return finish();
   }
@@ -108,8 +108,9 @@ class Verifying {
 
   void report_progress() const {
     const auto done = static_cast<std::uint64_t>(made_.runs.size());
-    process::tell(options_.convert.run,
-                  {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
+    process::report_progress(
+        options_.convert.run,
+        {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
   }
 
   static const ir::Constant* leaf(const MadeCall& call, const std::string& name) {
@@ -157,7 +158,7 @@ class Verifying {
     if (others.empty()) return values;
     std::vector<const ir::Constant*> rest;  // remaining values, in order
     for (const auto& [name, value] : call.leaves)
-      if (!is_taken(name)) rest.push_back(&value);
+      if (!is_matched(name)) rest.push_back(&value);
     if (rest.size() != others.size()) refuse(inputs_[others.front()]);
     for (std::size_t i = 0; i < rest.size(); ++i) values[others[i]] = *rest[i];
     return values;
@@ -174,7 +175,7 @@ class Verifying {
   }
 
   // By an input of its name, or of a member or the list that it is a member of.
-  bool is_taken(const std::string& leaf) const {
+  bool is_matched(const std::string& leaf) const {
     return std::ranges::any_of(inputs_, [&](const std::string& input) {
       return input == leaf || input.starts_with(leaf + ".") || leaf.starts_with(input + ".");
     });
