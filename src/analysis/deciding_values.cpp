@@ -1,7 +1,5 @@
 // Options that state numbers, lists of numbers and Optionals among the inputs, where trials show that they decide a call.
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "analysis/container_advice.h"
 #include "analysis/deciding_sizes.h"
@@ -27,10 +25,6 @@ std::string number_option(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
 }
 
-bool has_number_members(const ir::TypeRef& type) {
-  return ir::is(type, ir::TypeKind::list) && !number_option(type->elements.front()).empty();
-}
-
 // How many members of a list the graph reads at least, at known places or by taking it apart.
 int member_count_read(const ir::Value& list) {
   std::int64_t most = 0;
@@ -50,16 +44,6 @@ std::string made_up_number(const ir::TypeRef& type, int place, int variant) {
   if (ir::is(type, ir::TypeKind::boolean)) return variant == 0 ? "true" : "false";
   const std::string integer = std::to_string(variant == 0 ? place : (3 * place + 2) % 7);
   return ir::is(type, ir::TypeKind::floating) ? integer + ".5" : integer;
-}
-
-// The text of a number as --input states it; empty for another value.
-std::string number_text(const ir::Constant& value) {
-  if (const auto* flag = value.get<bool>()) return *flag ? "true" : "false";
-  if (const auto* integer = value.get<std::int64_t>()) return std::to_string(*integer);
-  const auto* floating = value.get<double>();
-  if (!floating) return {};
-  std::array<char, 32> text{};
-  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), *floating).ptr);
 }
 
 // A list of numbers: any number of them, so many, and known ones. `read`: how many the model reads at least.
@@ -139,7 +123,7 @@ bool DecidingSizes::is_stated(const std::string& input) { return is_stated_by_op
 std::optional<DecidingSizes::Constants> DecidingSizes::constants_of(const ir::Value& input, int variant) {
   const ir::TypeRef& type = ir::without_optional(input.type());
   const symbolic::Fact& fact = prepared_.facts.of(&input);
-  const bool list = has_number_members(type);
+  const bool list = ir::is_list_of_numbers(type);
   if ((!list && number_option(type).empty()) || symbolic::is_constant(fact) || fact.is_none()) return std::nullopt;
   const std::string name = ir::input_name(input);
   const ir::Constant* example = example_of(name);
@@ -242,7 +226,7 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
     for (const ir::Value* input : inputs) {
       const auto constants = constants_of(*input, variant);
       if (!constants) return;
-      const bool list = has_number_members(ir::without_optional(input->type()));
+      const bool list = ir::is_list_of_numbers(ir::without_optional(input->type()));
       exact = exact && constants->exact;
       lists = lists || list;
       open_lists = open_lists || (list && !constants->exact);

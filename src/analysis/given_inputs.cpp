@@ -1,8 +1,6 @@
 #include "analysis/given_inputs.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "analysis/example_inputs.h"
 #include "analysis/input_spec.h"
@@ -33,11 +31,7 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
 std::optional<std::string> stated_value(const symbolic::Fact& fact) {
   if (fact.is_none()) return "none";
   const auto value = fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
-  if (!value) return std::nullopt;
-  if (const auto* flag = value->get<bool>()) return *flag ? "true" : "false";
-  if (const auto* integer = value->get<std::int64_t>()) return std::to_string(*integer);
-  std::array<char, 32> text{};
-  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), *value->get<double>()).ptr);
+  return value ? std::optional(number_text(*value)) : std::nullopt;
 }
 
 std::vector<std::string> values_in(const std::vector<conversion::InputFact>& facts) {

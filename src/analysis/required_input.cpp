@@ -53,10 +53,7 @@ std::string options_for_members(const std::string& name, const ir::TypeRef& type
   return text + for_each_member(type) + (ir::holds(*type, ir::TypeKind::tensor) ? " with its dtype and sizes" : "");
 }
 
-bool is_number_type(const ir::TypeRef& type) {
-  using enum ir::TypeKind;
-  return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean) || ir::is(type, number);
-}
+bool is_number_type(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, ir::TypeKind::number); }
 
 }  // namespace
 

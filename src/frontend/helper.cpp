@@ -9,14 +9,13 @@
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
 #include "process/log.h"
+#include "process/time_bound.h"
 
 namespace compatcheck::frontend {
 namespace {
 
 constexpr std::uint64_t megabyte = 1 << 20;
-// Beyond these nobody can tell a bound from none, and the sums of clocks and of sizes stay in range.
-constexpr double longest_seconds = 1e9;
-constexpr std::uint64_t most_megabytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_megabytes = std::uint64_t{1} << 40;  // more is no bound, and sums of sizes could overflow
 constexpr std::uint64_t retire_bytes = 1024 * megabyte;  // a helper in which models left more memory than this is replaced
 
 std::string signal_name(int number) {
@@ -52,7 +51,7 @@ bool is_supported(std::uint64_t abi) {
 }  // namespace
 
 HelperBounds Helper::bounds() const {
-  return {.seconds = std::min(longest_seconds, std::max(0.0, options_.timeout_seconds)),
+  return {.seconds = std::min(process::longest_seconds, std::max(0.0, options_.timeout_seconds)),
           .memory_bytes = std::min(most_megabytes, options_.memory_mb) * megabyte,
           .cancelled = options_.cancelled};
 }

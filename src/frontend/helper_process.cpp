@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "process/time_bound.h"
 
 extern char** environ;
 
@@ -141,7 +142,7 @@ Memory memory_of(pid_t pid) {
 }
 
 void set_send_timeout(int socket, double seconds) {
-  const auto whole = static_cast<time_t>(std::clamp(seconds, 1.0, 1e9));
+  const auto whole = static_cast<time_t>(std::clamp(seconds, 1.0, process::longest_seconds));
   const timeval time{whole, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
