@@ -61,7 +61,7 @@ class DecidingSizes {
 
     // `before`: what failed without the try.
     bool breaks_nothing(int opset, const Calls& before) const;
-    // A call that is gone counts if nothing else fails for it.
+    // Whether the call no longer fails with the try. A call that the try removes counts only if the try breaks no other call.
     bool settles(const Call& call, int opset, const Calls& before) const;
   };
   struct Group {  // one input, or several that tries state together

@@ -21,7 +21,7 @@ std::int64_t dtype_of(const ir::TypeRef& number) {
 
 // ---- Layouts of items
 
-// None: such an item can't be kept in columns.
+// Returns nullopt for an item that can't be kept in columns.
 std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   using enum Layout::Kind;
   work();

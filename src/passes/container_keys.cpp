@@ -20,7 +20,7 @@ bool is_number_constant(const ir::Constant& constant) { return constant.get<std:
 
 // ---- Keys that may not be there
 
-// Where the program has asked whether a key is there, it is, or isn't.
+// Notes in a branch whether a key is in a dictionary, if the condition tests this.
 void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
   if (!keys_may_miss_) return;
   for (const CellId id : std::vector<CellId>(heap_.not_ended())) {

@@ -70,7 +70,7 @@ void ContainerWalk::to_list(ir::Node* node) {
   give_columns(node, *layout, {computed(node, "aten::unbind", inputs, ir::list_of(ir::tensor_type()))}, {});
 }
 
-// As many parts as there are sizes.
+// There are as many parts as sizes.
 void ContainerWalk::split(ir::Node* node) {
   const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
   if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items ||

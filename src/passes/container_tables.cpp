@@ -63,7 +63,7 @@ void ContainerWalk::read_table(ir::Node* node, CellId dict) {
   visit_instead(node, labelled(node, "aten::len", {&keys, 1}, output_types(*node), site_of(node)));
 }
 
-// The value of a key that is there.
+// Reads the value of a key that the table certainly has.
 void ContainerWalk::read_value(ir::Node* node, CellId table) {
   const std::array<ir::Value*, 2> inputs{name_of(values_of(heap_.at(table)), node), place_of_key(table, node->input(1), node)};
   visit_instead(node, labelled(node, "aten::__getitem__", inputs, output_types(*node), site_of(node)));

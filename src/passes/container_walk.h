@@ -313,7 +313,7 @@ class ContainerWalk {
   bool is_there(const KeyTest& test, const ir::Node* node) const;
   void note_keys(const ir::Value* condition, bool holds, const ir::Block* block);
   bool takes_open_key(CellId dict, const ir::Value* key) const;
-  Unfollowed why_without_key(CellId dict) const;  // that is known
+  Unfollowed why_without_key(CellId dict) const;  // the reason if a key isn't known
   ir::Value* list_of_keys(CellId dict, ir::Node* place);
   ir::Value* place_of_key(CellId dict, ir::Value* key, ir::Node* place);
   ir::Value* is_key_of(CellId dict, ir::Value* key, ir::Node* place);

@@ -274,7 +274,7 @@ const Evaluators& number_evaluators() {
                                    {"aten::Bool", bool_of},
                                    {"aten::__range_length", range_length},
                                    {"aten::__derive_index", range_item},
-                                   // As a model runs that is just called: the paths that are written for training's sake are those of plain operators.
+                                   // The values in a plain call of the model. Paths for is_grad_enabled use plain operators, too.
                                    {"aten::is_scripting", always<true>},
                                    {"aten::is_grad_enabled", always<true>},
                                    {"aten::is_autocast_enabled", always<false>},

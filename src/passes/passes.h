@@ -101,7 +101,7 @@ std::size_t forward_attributes(ir::Graph& graph, const ir::Watch& watch = {});
 std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
                                         const ir::Watch& watch = {});
 
-// So do dictionaries of which each call reads only keys that it has set before.
+// The same for dictionaries of which each call reads only keys that it has set before.
 std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch = {});
 
 // In a graph that writes, aten::reshape of a contiguous tensor becomes aten::view.

@@ -252,7 +252,7 @@ bool takes_view(std::string_view op) { return rule_of(op) != nullptr; }
 
 View view_of(const Call& call, const Viewed& self) { return rule_of(call.op())(call, self); }
 
-// Where each part begins follows from the sizes of those before it.
+// The sizes of the parts before it decide where a part begins.
 View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
   const auto dim = dim_below(split, "dim", self.sizes.size());
   if (!dim) return std::nullopt;

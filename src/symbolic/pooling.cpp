@@ -128,7 +128,7 @@ Verdict adaptive_output_divides(const Call& call) {
   return verdict;
 }
 
-// So that windows can be placed while converting.
+// Whether the pooled sizes are known, so that windows can be placed while converting.
 Verdict pooled_sizes_known(const Call& call) {
   const auto dims = pooled_dims(call), rank = call.rank("self");
   return sizes_known(call.fact("self"), "self", rank && dims ? *rank - std::min(*dims, *rank) : 0, rank.value_or(0));

@@ -112,7 +112,7 @@ Facts constant(const Call&) {
 
 constexpr std::int64_t strided = 0, on_cpu = -1;  // c10::Layout::Strided, Tensor::get_device()
 
-// Where it is known to lie otherwise than in the order of its sizes.
+// Whether the tensor is known to lie in memory otherwise than in the order of its sizes.
 bool is_known_apart(const Call& call) {
   Layouts layouts(call.facts());
   const auto& layout = layouts.of(call.value("self")).layout;

@@ -224,7 +224,7 @@ class Bisection {
     return held == values.end() ? nullptr : member(*held->second, path);
   }
 
-  // As the runtime takes it.
+  // Returns the value in the form in which the runtime takes it.
   std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
     if (!value) return std::nullopt;
     if (value->is_none()) {  // the value of a path that isn't executed: any value will do

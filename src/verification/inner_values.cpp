@@ -41,7 +41,7 @@ std::uint64_t InnerValues::bytes() const {
   return bytes;
 }
 
-// As they are handed over: values around a block once for each of its executions.
+// The bytes that a reply holds: values around a block count once for each of its executions.
 std::uint64_t InnerValues::bytes_of(const std::vector<InnerRequest>& requested) const {
   std::uint64_t bytes = 0;
   for (const InnerRequest& one : requested)

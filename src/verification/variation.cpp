@@ -31,7 +31,7 @@ constexpr std::array extras = {
 
 constexpr std::int64_t least_numbers = 2;  // runs with other ints, floats and bools than the first
 
-// As the user knows it: names that were assumed stand for a dimension of an input.
+// Names a dimension as the user knows it: an assumed name stands for a dimension of an input.
 std::string spell_dimension(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
   const auto spell = [](std::size_t dim, const std::string& input) {
     return "dimension " + std::to_string(dim) + " of " + input;
@@ -154,7 +154,7 @@ class Varying {
 
   std::string place_of(const std::string& name) const { return spell_dimension(name, reference_, prepared_); }
 
-  // Where PyTorch refuses some values at sizes that it accepts, the values that were made may be at fault at other sizes, too.
+  // If PyTorch refuses some values at sizes that it accepts, a refusal at other sizes may be due to the made values, too.
   bool depends_on_values(const std::string& name, const Sizes& from, const std::string& reason) {
     if (!refuses_values(from)) return false;
     add_finding(
