@@ -137,10 +137,10 @@ RangedFile ranged_file(const std::string& name, std::uint64_t bytes, nb::object 
   });
   return {name, bytes, [held](std::span<const ByteRange> ranges) {
             const nb::gil_scoped_acquire acquire;
-            nb::list asked;
-            for (const ByteRange& range : ranges) asked.append(nb::make_tuple(range.offset, range.bytes));
+            nb::list requested;
+            for (const ByteRange& range : ranges) requested.append(nb::make_tuple(range.offset, range.bytes));
             std::vector<std::string> answers;
-            const nb::object given = (*held)(asked);
+            const nb::object given = (*held)(requested);
             if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) refuse_answer(given);
             for (const nb::handle each : given) {
               nb::bytes piece;

@@ -56,9 +56,9 @@ def holds_optionals_only(domain, name, parameter, versions):
 
 def constraints(domain, name, kernel, versions):
     """what the kernel takes less than ONNX allows: {parameter: types}"""
-    said = {}
+    found = {}
     for parameter, types in kernel.items():
-        taken = spelled(types)
+        supported = spelled(types)
         allowed = set()
         for schema in schemas_of(domain, name, versions):
             for constraint in schema.type_constraints:
@@ -69,9 +69,9 @@ def constraints(domain, name, kernel, versions):
                     allowed |= spelled(formal.types)
         if holds_optionals_only(domain, name, parameter, versions) and all(each.startswith("optional(") for each in types):
             continue  # follows from the value that it holds
-        if not allowed or not allowed <= taken:
-            said[parameter] = taken
-    return said
+        if not allowed or not allowed <= supported:
+            found[parameter] = supported
+    return found
 
 
 def positions(name, kernel):
@@ -120,9 +120,9 @@ def flow(types):
     return "{" + ", ".join(f"{key}: {listed(value)}" for key, value in types.items()) + "}"
 
 
-def listed(taken):
-    lacking = EVERY - taken
-    short = lacking if len(lacking) < len(taken) else taken
+def listed(supported):
+    lacking = EVERY - supported
+    short = lacking if len(lacking) < len(supported) else supported
     text = f"[{', '.join(in_order(short))}]"
     return f"{{not: {text}}}" if short is lacking else text
 
@@ -130,11 +130,11 @@ def listed(taken):
 def ranges(by_versions):
     """closed ranges that follow each other and say the same are one"""
     joined = []
-    for (first, last), said in sorted(by_versions.items()):
-        if joined and last < OPEN_END and joined[-1][0][1] + 1 == first and joined[-1][1] == said:
-            joined[-1] = ((joined[-1][0][0], last), said)
+    for (first, last), found in sorted(by_versions.items()):
+        if joined and last < OPEN_END and joined[-1][0][1] + 1 == first and joined[-1][1] == found:
+            joined[-1] = ((joined[-1][0][0], last), found)
         else:
-            joined.append(((first, last), said))
+            joined.append(((first, last), found))
     return joined
 
 
@@ -148,13 +148,13 @@ def entries(domain, name, kernels):
         else:
             by_versions[versions].append(positions(name, kernel))
     lines = {}
-    for versions, said in by_versions.items():
-        taken = merged(said) if domain != "com.microsoft" else merged_positions(said)
-        lines[versions] = [f", types: {flow(types)}" if types else "" for types in taken if all(types.values())]
+    for versions, found in by_versions.items():
+        supported = merged(found) if domain != "com.microsoft" else merged_positions(found)
+        lines[versions] = [f", types: {flow(types)}" if types else "" for types in supported if all(types.values())]
         if not lines[versions]:
             lines[versions] = [', unknown: "of its types this profile knows none"']
     return [f"{{versions: {first if last == OPEN_END else f'{first}-{last}'}{types}}}"
-            for (first, last), said in ranges(lines) for types in dict.fromkeys(said)]
+            for (first, last), found in ranges(lines) for types in dict.fromkeys(found)]
 
 
 def reachable(name, versions):
@@ -204,12 +204,12 @@ def main():
         "operators:",
     ]
     for domain, name in sorted(kernels):
-        said = entries(domain, name, kernels[domain, name])
-        if not said:
+        found = entries(domain, name, kernels[domain, name])
+        if not found:
             continue
-        lines.append(f"  {domain + '::' if domain else ''}{name}:" + (f" {said[0]}" if len(said) == 1 else ""))
-        if len(said) > 1:
-            lines += [f"    - {entry}" for entry in said]
+        lines.append(f"  {domain + '::' if domain else ''}{name}:" + (f" {found[0]}" if len(found) == 1 else ""))
+        if len(found) > 1:
+            lines += [f"    - {entry}" for entry in found]
     out.write_text("\n".join(lines) + "\n")
 
 

@@ -16,15 +16,15 @@ class Program:
         self.path = path
 
     @functools.cache
-    def said(self, *words):
+    def output(self, *words):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("COMPATCHECK_") and name != "FORCE_COLOR"}
         return subprocess.run([self.path, *words], check=True, capture_output=True, text=True, env=kept | {"COMPATCHECK_NO_CONFIG": "1"}).stdout
 
     def commands(self):
-        return re.findall(r"^  (\w+) .*$", self.said("--help").partition("\ncommands\n")[2].partition("\n\n")[0], re.M)
+        return re.findall(r"^  (\w+) .*$", self.output("--help").partition("\ncommands\n")[2].partition("\n\n")[0], re.M)
 
     def rules(self):
-        return sorted(set(re.findall(r"\bCC\d{3}\b", self.said("completion", "bash"))))
+        return sorted(set(re.findall(r"\bCC\d{3}\b", self.output("completion", "bash"))))
 
 
 def cell(text):
@@ -42,11 +42,11 @@ OPTION = re.compile(r"^  (-.*?)(?:  +|\n +)(\S.*)$", re.M)
 
 def variables(program, command):
     """Those of a command's options, in their order, as its manual page names them."""
-    return re.findall(r"\((COMPATCHECK_\w+)\)$", program.said("man", command), re.M)
+    return re.findall(r"\((COMPATCHECK_\w+)\)$", program.output("man", command), re.M)
 
 
 def command_section(program, command):
-    usage, _, rest = program.said(command, "--help").partition("\n\n")
+    usage, _, rest = program.output(command, "--help").partition("\n\n")
     summary, _, options = rest.partition("\n\noptions\n")
     text = f"## {command}\n\n```text\n{usage.removeprefix('usage: ')}\n```\n\n{cell(summary.strip())[:1].upper()}{cell(summary.strip())[1:]}.\n"
     found = OPTION.findall(options)
@@ -58,7 +58,7 @@ def command_section(program, command):
 
 
 def commands_page(program):
-    overview, _, codes = program.said("--help").partition("\nexit codes\n")
+    overview, _, codes = program.output("--help").partition("\nexit codes\n")
     names = program.commands()
     exits = re.findall(r"^ *(\d+)  (.*)$", codes, re.M)
     return "\n".join([
@@ -72,7 +72,7 @@ def commands_page(program):
 # --- Rules ------------------------------------------------------------------------------------------------------------
 
 def rules_page(program):
-    pages = {rule: program.said("explain", rule, "--format", "markdown").strip() for rule in program.rules()}
+    pages = {rule: program.output("explain", rule, "--format", "markdown").strip() for rule in program.rules()}
     heads = {rule: page.partition("\n")[0].removeprefix("# ") for rule, page in pages.items()}
     overview = [(f"[{rule}](#{anchor(heads[rule])})", *re.fullmatch(r"CC\d+ (\S+) \((\w+)\)", heads[rule]).groups(), cell(page.split("\n\n")[1]))
                 for rule, page in pages.items()]
@@ -149,7 +149,7 @@ class Schema:
 
 
 def json_page(program):
-    schemas = {name: program.said("schema", name) for name in ("check", "verify", "inspect", "diff")}
+    schemas = {name: program.output("schema", name) for name in ("check", "verify", "inspect", "diff")}
     sections = [Schema(name, json.loads(text)).section() for name, text in schemas.items()]
     return "\n".join(["# JSON reports\n", NOTE,
                       "The commands of this page print JSON with `--format json`. `compatcheck schema COMMAND` prints the JSON Schema. "

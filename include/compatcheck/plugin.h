@@ -228,7 +228,7 @@ class Emission : public Call {
     return made;
   }
   Value number_value(std::string_view argument, DType dtype) const {
-    return answered([&](auto* answer) {
+    return value_from([&](auto* answer) {
       return host_.number_value(call_, detail::text(argument), static_cast<compatcheck_dtype>(dtype), answer);
     });
   }
@@ -237,26 +237,26 @@ class Emission : public Call {
   }                                                                                                                 // int[], i64
   Value shape_of(std::string_view tensor) const { return value(read<compatcheck_value>(host_.shape_of, tensor)); }  // i64 vector
   Value size_of(std::string_view tensor, std::int64_t axis) const {  // i64 vector of one element
-    return answered([&](auto* answer) { return host_.size_of(call_, detail::text(tensor), axis, answer); });
+    return value_from([&](auto* answer) { return host_.size_of(call_, detail::text(tensor), axis, answer); });
   }
 
   // ---- Constants
   Value scalar(DType dtype, std::int64_t number) const {
-    return answered(
+    return value_from(
         [&](auto* answer) { return host_.integer_scalar(call_, static_cast<compatcheck_dtype>(dtype), number, answer); });
   }
   Value scalar(DType dtype, int number) const { return scalar(dtype, std::int64_t{number}); }
   Value scalar(DType dtype, double number) const {
-    return answered(
+    return value_from(
         [&](auto* answer) { return host_.floating_scalar(call_, static_cast<compatcheck_dtype>(dtype), number, answer); });
   }
   Value integers(const Ints& numbers) const {
-    return answered([&](auto* answer) { return host_.int_constant(call_, numbers.data(), numbers.size(), answer); });
+    return value_from([&](auto* answer) { return host_.int_constant(call_, numbers.data(), numbers.size(), answer); });
   }
   // Elements row-major; T is the dtype's own type.
   template <class T>
   Value constant(DType dtype, const Ints& dims, const std::vector<T>& elements) const {
-    return answered([&](auto* answer) {
+    return value_from([&](auto* answer) {
       return host_.constant(call_, static_cast<compatcheck_dtype>(dtype), dims.data(), dims.size(), elements.data(),
                             elements.size() * sizeof(T), answer);
     });
@@ -271,35 +271,35 @@ class Emission : public Call {
     std::vector<Passed> passed(attributes.size());
     std::vector<compatcheck_attribute> crossing;
     for (std::size_t i = 0; i < attributes.size(); ++i) crossing.push_back(pass(attributes[i], passed[i]));
-    const auto taken = ids(inputs);
+    const auto value_ids = ids(inputs);
     std::vector<compatcheck_value> made(outputs);
-    detail::check(host_.node(call_, detail::text(op), taken.data(), taken.size(), crossing.data(), crossing.size(),
+    detail::check(host_.node(call_, detail::text(op), value_ids.data(), value_ids.size(), crossing.data(), crossing.size(),
                              static_cast<compatcheck_dtype>(dtype), made.data(), outputs));
     Values results;
     for (const compatcheck_value id : made) results.push_back(value(id));
     return results;
   }
   Value cast(const Value& of, DType dtype) const {
-    return answered([&](auto* answer) { return host_.cast(call_, of.id, static_cast<compatcheck_dtype>(dtype), answer); });
+    return value_from([&](auto* answer) { return host_.cast(call_, of.id, static_cast<compatcheck_dtype>(dtype), answer); });
   }
   Value reshape(const Value& of, const Ints& dims) const { return placed(host_.reshape, of, dims); }  // dims as Reshape's
   Value transpose(const Value& of, const Ints& order) const { return placed(host_.transpose, of, order); }
   Value unsqueeze(const Value& of, const Ints& axes) const { return placed(host_.unsqueeze, of, axes); }
   Value squeeze(const Value& of, const Ints& axes) const { return placed(host_.squeeze, of, axes); }
   Value concat(const Values& parts, std::int64_t axis) const {
-    const auto taken = ids(parts);
-    return answered([&](auto* answer) { return host_.concat(call_, taken.data(), taken.size(), axis, answer); });
+    const auto value_ids = ids(parts);
+    return value_from([&](auto* answer) { return host_.concat(call_, value_ids.data(), value_ids.size(), axis, answer); });
   }
   Value gather(const Value& data, const Value& indices, std::int64_t axis) const {
-    return answered([&](auto* answer) { return host_.gather(call_, data.id, indices.id, axis, answer); });
+    return value_from([&](auto* answer) { return host_.gather(call_, data.id, indices.id, axis, answer); });
   }
 
   // ---- Results, cast to the dtype that the facts state
   void give(const Value& result) const { give(0, result); }
   void give(std::size_t output, const Value& result) const { detail::check(host_.give(call_, output, result.id)); }
   void give_list(std::size_t output, const Values& results) const {
-    const auto taken = ids(results);
-    detail::check(host_.give_list(call_, output, taken.data(), taken.size()));
+    const auto value_ids = ids(results);
+    detail::check(host_.give_list(call_, output, value_ids.data(), value_ids.size()));
   }
 
  private:
@@ -309,15 +309,15 @@ class Emission : public Call {
   };
 
   Value value(compatcheck_value id) const { return {id, id ? static_cast<DType>(host_.dtype_of(call_, id)) : DType::unknown}; }
-  template <class Ask>
-  Value answered(Ask&& ask) const {
+  template <class Request>
+  Value value_from(Request&& request) const {
     compatcheck_value id = 0;
-    detail::check(ask(&id));
+    detail::check(request(&id));
     return value(id);
   }
   template <class Function>
   Value placed(Function function, const Value& of, const Ints& places) const {
-    return answered([&](auto* answer) { return function(call_, of.id, places.data(), places.size(), answer); });
+    return value_from([&](auto* answer) { return function(call_, of.id, places.data(), places.size(), answer); });
   }
   static std::vector<compatcheck_value> ids(const Values& values) {
     std::vector<compatcheck_value> made;

@@ -37,27 +37,27 @@ def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: 
 
     `opset`: one, a list, or a range, of which one opset is enough for the exit code. An .onnx file is held against `targets`.
     """
-    asked = _core.CheckOptions()
+    settings = _core.CheckOptions()
     graph = options.get("graph", False)
     if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx"):
-        fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), asked)
+        fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), settings)
         with shown(options.get("progress", False)) as progress:
-            return Report(_core.check_onnx(model, asked, progress), graph=graph)
-    read = loaded("check", model, options, asked)
-    fill("check", {"graph": True}, asked)  # which the page of to_html() draws
+            return Report(_core.check_onnx(model, settings, progress), graph=graph)
+    read = loaded("check", model, options, settings)
+    fill("check", {"graph": True}, settings)  # which the page of to_html() draws
     opsets = opsets_of(opset)
     with shown(options.get("progress", False)) as progress:
-        reports = [Report(text, graph=graph) for text in _core.check(read, opsets, isinstance(opset, range), asked, progress)]
+        reports = [Report(text, graph=graph) for text in _core.check(read, opsets, isinstance(opset, range), settings, progress)]
     return reports[0] if isinstance(opset, int) else Reports(reports)
 
 
 def convert(model: AnyModel, /, output: Union[Path, None] = None, opset: int = 17, **options: Unpack[ConvertOptions]) -> Report:
     """Writes the ONNX model to a file, or without one into `onnx` of the report. Raises NotConvertible where it can't."""
-    asked = _core.ConvertOptions()
-    read = loaded("convert", model, options, asked)
-    fill("convert", {"opset": opset}, asked)
+    settings = _core.ConvertOptions()
+    read = loaded("convert", model, options, settings)
+    fill("convert", {"opset": opset}, settings)
     with shown(options.get("progress", False)) as progress:
-        text, written, onnx = _core.convert(read, output, asked, progress)
+        text, written, onnx = _core.convert(read, output, settings, progress)
     report = Report(text, written=written, onnx=onnx)
     if report.written is None:
         raise NotConvertible(report)
@@ -68,12 +68,12 @@ def verify(
     model: AnyModel, /, onnx: Union[Path, None] = None, opset: int = 17, **options: Unpack[VerifyOptions]
 ) -> Verification:
     """Runs PyTorch and ONNX Runtime on the same inputs: of this ONNX file, or of the model that `convert` would write."""
-    asked, conversion = verify_options(options), _core.ConvertOptions()
-    read = loaded("verify", model, {name: value for name, value in options.items() if name != "fail_on"}, asked, conversion)
+    settings, conversion = verify_options(options), _core.ConvertOptions()
+    read = loaded("verify", model, {name: value for name, value in options.items() if name != "fail_on"}, settings, conversion)
     fill("verify", {"opset": opset}, conversion)
-    fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, asked)
+    fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)
     with shown(options.get("progress", False)) as progress:
-        return Verification(_core.verify(read, onnx, asked, progress))
+        return Verification(_core.verify(read, onnx, settings, progress))
 
 
 class Operator(Record):
@@ -91,8 +91,8 @@ class Operator(Record):
 
 def ops(*operators: str, opset: int = 17, **options: Unpack[ReferenceOptions]) -> list[Operator]:
     """The mapping tables: these operators, with or without "aten::", or all."""
-    asked = _reference("ops", {**options, "opset": opset, "format": "json"})
-    return [Operator(each) for each in json.loads(_core.describe_operators(operators, asked))["operators"]]
+    settings = _reference("ops", {**options, "opset": opset, "format": "json"})
+    return [Operator(each) for each in json.loads(_core.describe_operators(operators, settings))["operators"]]
 
 
 def explain(
@@ -109,6 +109,6 @@ def explain(
 
 
 def _reference(call: str, options: Mapping[str, object]) -> _core.ReferenceOptions:
-    asked = _core.ReferenceOptions()
-    fill(call, options, asked)
-    return asked
+    settings = _core.ReferenceOptions()
+    fill(call, options, settings)
+    return settings

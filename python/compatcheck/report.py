@@ -122,8 +122,8 @@ class Report(ReportFields, _Rendered):
         return [self._text]
 
     def __repr__(self) -> str:
-        said = {"yes": "convertible", "no": "not convertible", "needs_input": "needs input"}[self.verdict]
-        return f"<Report {self.model.path}, opset {self.opset}: {said}, {len(self.findings)} findings>"
+        words = {"yes": "convertible", "no": "not convertible", "needs_input": "needs input"}[self.verdict]
+        return f"<Report {self.model.path}, opset {self.opset}: {words}, {len(self.findings)} findings>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._text, self._graph, self._written, self.onnx)

@@ -153,32 +153,32 @@ class SizesBakedIn {
       else if (node.is("aten::arange") || node.is("aten::eye"))
         take(fact);
     }
-    std::set<std::string> told;
-    if (reshape) told = stands(node, index, named);
+    std::set<std::string> explained;
+    if (reshape) explained = stands(node, index, named);
     if (reshape && fits_whatever_names_are(prepared_.facts.of(node.inputs().front()), numbers)) return;
     for (const Named& size : names_) {
       if (size.traced == 0 || std::ranges::find(numbers, size.traced) == numbers.end()) continue;
       if (named.contains(size.name) || own.contains(size.traced)) continue;  // the number is another size's
-      if (!told.contains(size.name)) note(size, node, index);
+      if (!explained.contains(size.name)) note(size, node, index);
     }
   }
 
   // Returns the named sizes that a reshape fixes to the numbers of the trace. Where all sizes are numbers, another size
   // doesn't fit, and needs no note.
   std::set<std::string> stands(const ir::Node& node, std::uint32_t index, const std::set<std::string>& named) {
-    std::set<std::string> told;
+    std::set<std::string> explained;
     const symbolic::Call call(node, prepared_.facts);
     const auto* tensor = prepared_.facts.of(node.inputs().front()).tensor();
-    if (!tensor || !tensor->shape || !node.schema()) return told;
+    if (!tensor || !tensor->shape || !node.schema()) return explained;
     symbolic::Shape shape = *tensor->shape;
     if (node.is("aten::unflatten")) {
       const auto dim = call.integer("dim");
       const auto place = dim ? symbolic::wrap_dim(*dim, shape.size()) : std::nullopt;
-      if (!place || shape.empty()) return told;
+      if (!place || shape.empty()) return explained;
       shape = {shape[*place]};
     }
     const auto* list = prepared_.facts.of(node.inputs().back()).list();
-    if (!list || !list->items) return told;
+    if (!list || !list->items) return explained;
     std::vector<Dim> sizes;
     for (const Fact& item : *list->items)
       sizes.push_back(item.number() && item.number()->integer ? *item.number()->integer : Dim::unknown());
@@ -200,9 +200,9 @@ class SizesBakedIn {
         found.origin = place.whole ? "was " + was : multiple;
         add_site(found, node, index, names, place.surely);
       }
-      told.insert(names.begin(), names.end());
+      explained.insert(names.begin(), names.end());
     }
-    return told;
+    return explained;
   }
 
   // Notes dimensions of size 1 that are repeated as often as a named size was.

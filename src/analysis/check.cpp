@@ -17,10 +17,10 @@
 #include "analysis/model_state.h"
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
+#include "analysis/required_input.h"
 #include "analysis/run.h"
 #include "analysis/state_advice.h"
 #include "analysis/targets.h"
-#include "analysis/wanted_input.h"
 #include "conversion/assess.h"
 #include "files/naming.h"
 #include "files/sha256.h"
@@ -93,15 +93,15 @@ struct Whole {
 Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options,
                  const ir::Watch& watch) {
   Whole whole;
-  ConvertOptions asked;
-  asked.opset = opset;
-  asked.inline_functions = options.inline_functions;
-  asked.export_type = options.export_type;
-  asked.complex_io = options.complex_io;
-  asked.quantized_io = options.quantized_io;
-  asked.prefer = options.prefer;
+  ConvertOptions convert_options;
+  convert_options.opset = opset;
+  convert_options.inline_functions = options.inline_functions;
+  convert_options.export_type = options.export_type;
+  convert_options.complex_io = options.complex_io;
+  convert_options.quantized_io = options.quantized_io;
+  convert_options.prefer = options.prefer;
   try {
-    whole.model = analysis::onnx_model(state, prepared, asked, watch);
+    whole.model = analysis::onnx_model(state, prepared, convert_options, watch);
     onnx::check(onnx::to_proto(*whole.model), *whole.model);
   } catch (const TableError&) {
     throw;
@@ -122,11 +122,11 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
                  analysis::StateAdvice& advice) {
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
-  analysis::settle_questions(assessment);
+  analysis::settle_needs_input(assessment);
   if (!assessment.convertible()) analysis::leave_lists_to_inputs(assessment, context, prepared.write_causes);
   analysis::refuse_what_no_option_states(assessment, prepared.graph, prepared.state.size());
-  sizes.ask_for_members(assessment, opset);
-  sizes.ask_for_values(assessment, opset);
+  sizes.suggest_members(assessment, opset);
+  sizes.suggest_values(assessment, opset);
   analysis::advise_constants(assessment, prepared.facts);
   sizes.suggest_constants(assessment, opset);
   Report report = report_of(info, state.program ? state.program->libtorch_version : "");
@@ -188,7 +188,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
   if (was_training(state)) of_model.push_back(saved_in_training());
   std::vector<Report>& reports = checked.reports;
   for (const int opset : opsets) {
-    process::tell(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});
+    process::report_progress(options.run, {.stage = "check", .done = reports.size(), .total = opsets.size()});
     watch.look();
     const logging::Timed timed(state.path + ": opset " + std::to_string(opset));
     reports.push_back(report_at(opset, info, prepared, context, assessor, of_model, options, state, targets, sizes, advice));

@@ -178,7 +178,7 @@ void withdraw_around(conversion::Assessment& assessment) {
 
 }  // namespace
 
-void settle_questions(conversion::Assessment& assessment) {
+void settle_needs_input(conversion::Assessment& assessment) {
   using conversion::Status;
   withdraw_around(assessment);
   std::set<std::int64_t> fail;

@@ -26,7 +26,7 @@ const conversion::Outcome* first_of_group(const std::vector<const conversion::Ou
 
 // Calls that are left to inputs fail again, if others of their group fail whatever the inputs are. Calls that no row can map are
 // left to the inputs that decide whether they run.
-void settle_questions(conversion::Assessment& assessment);
+void settle_needs_input(conversion::Assessment& assessment);
 // Whether the container stays in the graph whatever is stated of the inputs.
 bool fails_for_every_input(const conversion::Outcome& outcome);
 // Whether it stays because of its keys: only those of a dictionary among the inputs may help.

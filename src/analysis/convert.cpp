@@ -22,10 +22,10 @@
 namespace compatcheck {
 namespace {
 
-onnx::ExternalData external_data(ExternalData asked) {
-  return asked == ExternalData::always  ? onnx::ExternalData::always
-         : asked == ExternalData::never ? onnx::ExternalData::never
-                                        : onnx::ExternalData::automatic;
+onnx::ExternalData external_data(ExternalData option) {
+  return option == ExternalData::always  ? onnx::ExternalData::always
+         : option == ExternalData::never ? onnx::ExternalData::never
+                                         : onnx::ExternalData::automatic;
 }
 
 // Names of dimensions as inputs and outputs have them.
@@ -130,7 +130,7 @@ WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOpt
   const onnx::Model model = analysis::onnx_model(state, prepared, options, watch, &stands);
   const auto progress = [&](std::uint64_t done, std::uint64_t total) {
     if (options.run.cancel && *options.run.cancel) throw Cancelled("cancelled");
-    process::tell(options.run, {.stage = "write", .done = done, .total = total});
+    process::report_progress(options.run, {.stage = "write", .done = done, .total = total});
   };
   const logging::Timed timed("writing the model");
   const int weights = state.file ? state.file->descriptor() : -1;

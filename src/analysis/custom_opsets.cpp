@@ -42,7 +42,7 @@ std::map<std::string, int, std::less<>> custom_opsets(const std::vector<std::str
                                                       const ir::Graph& graph, ExportType type) {
   const std::set<std::string> known = given.empty() ? std::set<std::string>() : known_domains(table, graph, type);
   auto versions = table.domains();
-  std::map<std::string, int, std::less<>> said;
+  std::map<std::string, int, std::less<>> version_of;
   for (const std::string& text : given) {
     const auto refuse = [&](const std::string& why) { throw UsageError("CheckOptions::custom_opsets " + text + ": " + why); };
     const auto equals = text.rfind('=');
@@ -56,7 +56,7 @@ std::map<std::string, int, std::less<>> custom_opsets(const std::vector<std::str
     if (number.ec != std::errc() || number.ptr != end || version < 1) refuse("the version is a number from 1");
     if (const auto newest = onnx::newest_version(domain); newest && version > *newest)
       refuse("ONNX has that domain up to version " + std::to_string(*newest));
-    if (const auto [at, added] = said.emplace(domain, version); !added && at->second != version)
+    if (const auto [at, added] = version_of.emplace(domain, version); !added && at->second != version)
       refuse("the domain has version " + std::to_string(at->second) + " already");
     if (!known.contains(domain)) {
       const std::vector<std::string_view> names(known.begin(), known.end());

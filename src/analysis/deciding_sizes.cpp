@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "analysis/wanted_input.h"
+#include "analysis/required_input.h"
 #include "compatcheck/error.h"
 #include "inference/infer.h"
 #include "ir/value_name.h"
@@ -95,8 +95,8 @@ bool DecidingSizes::is_large() const {
   return nodes > most_nodes;
 }
 
-void DecidingSizes::append_option(std::string& options, const std::string& said) {
-  options += (options.empty() ? "--input " : " --input ") + said;
+void DecidingSizes::append_option(std::string& options, const std::string& stated) {
+  options += (options.empty() ? "--input " : " --input ") + stated;
 }
 
 DecidingSizes::Call DecidingSizes::call_of(const ir::Node& node) { return {node.op(), node.location(), node.module()}; }
@@ -125,29 +125,29 @@ void DecidingSizes::add_input(Try& made, const std::string& input, const std::st
 
 void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark) {
   if (inputs.empty()) return;
-  std::vector<std::string> asked = options_.inputs;
+  std::vector<std::string> tried_options = options_.inputs;
   Try made;
-  for (const auto& [name, said] : inputs) {
-    asked.push_back(said);
-    add_input(made, name, said);
+  for (const auto& [name, stated] : inputs) {
+    tried_options.push_back(stated);
+    add_input(made, name, stated);
   }
   made.option += remark;
-  if (const Try* tried = try_options(std::move(made), asked)) tries_.push_back(tried);
+  if (const Try* tried = try_options(std::move(made), tried_options)) tries_.push_back(tried);
 }
 
 void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers) {
-  std::vector<std::string> asked;
+  std::vector<std::string> tried_options;
   Try made;
-  for (const NamedSizes::Said& said : given_.with(numbers)) {
-    asked.push_back(said.text);
-    if (!said.changed) continue;
-    add_input(made, said.input, said.text);
+  for (const NamedSizes::Stated& stated : given_.with(numbers)) {
+    tried_options.push_back(stated.text);
+    if (!stated.changed) continue;
+    add_input(made, stated.input, stated.text);
   }
   std::string names;
   for (const auto& [name, number] : numbers) names += (names.empty() ? "'" : ", '") + name + "'";
   made.option += (numbers.size() == 1 ? " with your number for " : " with your numbers for ") + names;
   made.of_given = true;
-  const Try* tried = try_options(std::move(made), asked);
+  const Try* tried = try_options(std::move(made), tried_options);
   if (!tried) return;
   tries_.push_back(tried);
   if (std::ranges::all_of(tried->failing, [](const auto& at) { return at.second.empty(); })) given_settled_ = true;
@@ -179,12 +179,12 @@ const DecidingSizes::Try* DecidingSizes::try_options(Try made, const std::vector
 
 // Holds a prepared model of its own, which is freed before the next try.
 std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vector<std::string>& inputs) const {
-  CheckOptions asked = options_;
-  asked.inputs = inputs;
-  asked.dims.clear();
+  CheckOptions tried_options = options_;
+  tried_options.inputs = inputs;
+  tried_options.dims.clear();
   try {
-    const Prepared prepared = prepare(model_, asked, watch_of_tries_);
-    const conversion::Context context = context_of(model_, prepared, watch_of_tries_, asked.export_type);
+    const Prepared prepared = prepare(model_, tried_options, watch_of_tries_);
+    const conversion::Context context = context_of(model_, prepared, watch_of_tries_, tried_options.export_type);
     conversion::Assessor assessor(prepared.graph, context);
     for (const int opset : opsets_) {
       const conversion::Assessment assessment = assessor.assess(opset);
@@ -213,9 +213,9 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
     std::set<std::string> all_made_up;
     for (const AssumedInput& input : prepared_.assumed) {
       std::set<std::string> numbers;
-      std::string said = has_names(input) ? with_numbers(input, chosen, numbers) : input.option;
-      if (said == input.option) continue;
-      inputs.emplace_back(input.tensor.name, std::move(said));
+      std::string stated = has_names(input) ? with_numbers(input, chosen, numbers) : input.option;
+      if (stated == input.option) continue;
+      inputs.emplace_back(input.tensor.name, std::move(stated));
       all_made_up.insert(numbers.begin(), numbers.end());
       made_up.push_back(std::move(numbers));
     }
@@ -247,7 +247,7 @@ std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) co
   return std::nullopt;
 }
 
-void DecidingSizes::ask(Outcome& outcome, const Try& settled_by) {
+void DecidingSizes::suggest(Outcome& outcome, const Try& settled_by) {
   if (settled_by.of_given && outcome.available_from) {  // the names can stay at that opset
     if (outcome.hint.empty()) outcome.hint = settled_by.option;
     return;
@@ -272,14 +272,14 @@ const DecidingSizes::Try* DecidingSizes::settling(const std::vector<Outcome*>& o
 }
 
 // Calls that ask for the same input are in one group: their advice is one.
-std::vector<DecidingSizes::Asked> DecidingSizes::choose_tries(conversion::Assessment& assessment, int opset,
+std::vector<DecidingSizes::Group> DecidingSizes::choose_tries(conversion::Assessment& assessment, int opset,
                                                               const Calls& before) const {
-  std::vector<Asked> groups;
+  std::vector<Group> groups;
   for (Outcome& outcome : assessment.outcomes) {
     const Try* settled_by = fails_at(outcome) ? settling({&outcome}, opset, before) : nullptr;
     if (!settled_by) continue;
-    Asked group{{settled_by->inputs.begin(), settled_by->inputs.end()}, {&outcome}, {settled_by}};
-    std::erase_if(groups, [&](Asked& other) {
+    Group group{{settled_by->inputs.begin(), settled_by->inputs.end()}, {&outcome}, {settled_by}};
+    std::erase_if(groups, [&](Group& other) {
       if (std::ranges::none_of(other.inputs, [&](std::uint32_t input) { return group.inputs.contains(input); })) return false;
       group.inputs.merge(other.inputs);
       group.outcomes.insert(group.outcomes.begin(), other.outcomes.begin(), other.outcomes.end());
@@ -295,9 +295,9 @@ void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opse
   if (!std::ranges::any_of(assessment.outcomes, fails_at) || !has_named_inputs() || is_large()) return;
   try_all(assessment);
   const Calls before = calls_with(assessment, false);
-  for (const Asked& group : choose_tries(assessment, opset, before)) {
+  for (const Group& group : choose_tries(assessment, opset, before)) {
     const Try* for_all = settling(group.outcomes, opset, before);
-    for (std::size_t i = 0; i < group.outcomes.size(); ++i) ask(*group.outcomes[i], for_all ? *for_all : *group.tries[i]);
+    for (std::size_t i = 0; i < group.outcomes.size(); ++i) suggest(*group.outcomes[i], for_all ? *for_all : *group.tries[i]);
   }
 }
 
@@ -315,10 +315,10 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
     for (std::size_t i = 0; i < (ir::is(type, ir::TypeKind::tuple) ? type->elements.size() : 1); ++i)
       members.push_back(name + "." + std::to_string(i));
   }
-  CheckOptions asked = options_;
-  asked.dims.clear();  // the names may be numbers in this try
+  CheckOptions tried_options = options_;
+  tried_options.dims.clear();  // the names may be numbers in this try
   try {
-    for (const AssumedInput& assumed : prepare(model_, asked, watch_of_tries_, members).assumed)
+    for (const AssumedInput& assumed : prepare(model_, tried_options, watch_of_tries_, members).assumed)
       if (std::ranges::find(members, assumed.tensor.name) != members.end() && !assumed.option.empty())
         options.push_back(assumed.option);
   } catch (const ModelError&) {  // without the list the graph may exceed a limit
@@ -340,10 +340,10 @@ DecidingSizes::MemberOption DecidingSizes::option_of_member(const ir::Value& lis
     at = end + 1;
   }
   const auto try_members = [&](const std::string& member) {
-    std::vector<std::string> asked = options_without({name});
-    asked.push_back(member);
-    asked.push_back(name + ".1" + member.substr((name + ".0").size()));
-    return try_options({}, asked);
+    std::vector<std::string> tried_options = options_without({name});
+    tried_options.push_back(member);
+    tried_options.push_back(name + ".1" + member.substr((name + ".0").size()));
+    return try_options({}, tried_options);
   };
   const auto fails = [&](const Try* tried) { return !tried || tried->failing.at(opset).contains(call); };
   MemberOption option{.text = named, .tried = is_large() ? nullptr : try_members(named)};
@@ -361,7 +361,7 @@ bool DecidingSizes::has_open_members(const ir::Value& input) const {
   return !list->element || !symbolic::lacks_scale(*list->element);  // no tried option states a scale
 }
 
-void DecidingSizes::ask_for_members(conversion::Assessment& assessment, int opset) {
+void DecidingSizes::suggest_members(conversion::Assessment& assessment, int opset) {
   for (Outcome& outcome : assessment.outcomes) {
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
@@ -383,7 +383,7 @@ void DecidingSizes::leave_to_members(conversion::Assessment& assessment, int ops
       if (options.empty()) break;
       const MemberOption option = option_of_member(*input, options.front(), call_of(*outcome.node), opset);
       if (option.tried && option.tried->settles(call_of(*outcome.node), opset, before))
-        ask(outcome,
+        suggest(outcome,
             {.option = option.text, .inputs = {static_cast<std::uint32_t>(input->index())}, .failing = {}, .converting = {}});
     }
   }

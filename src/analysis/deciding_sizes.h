@@ -39,17 +39,17 @@ class DecidingSizes {
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
 
   // For a list whose members are needed: the option that names one, derived from how the model reads it.
-  void ask_for_members(conversion::Assessment& assessment, int opset);
+  void suggest_members(conversion::Assessment& assessment, int opset);
 
   // For numbers, lists of numbers and Optionals that are needed: the options that decide the call. The call is refused where only
   // a value could decide it.
-  void ask_for_values(conversion::Assessment& assessment, int opset);
+  void suggest_values(conversion::Assessment& assessment, int opset);
 
   // For calls that fail, whatever the sizes are, and convert if numbers or lists of numbers among the inputs are constants:
   // Outcome::option says so. The verdict stays.
   void suggest_constants(conversion::Assessment& assessment, int opset);
 
-  static void append_option(std::string& options, const std::string& said);
+  static void append_option(std::string& options, const std::string& stated);
 
  private:
   const std::vector<std::string>& options_of_members(const ir::Value& input);
@@ -63,10 +63,10 @@ class DecidingSizes {
 
     // `before`: what failed without the try.
     bool breaks_nothing(int opset, const Calls& before) const;
-    // A call that is gone counts if nothing else fails for it.
+    // Whether the call no longer fails with the try. A call that the try removes counts only if the try breaks no other call.
     bool settles(const Call& call, int opset, const Calls& before) const;
   };
-  struct Asked {  // one input, or several that tries state together
+  struct Group {  // one input, or several that tries state together
     std::set<std::uint32_t> inputs;
     std::vector<conversion::Outcome*> outcomes;
     std::vector<const Try*> tries;  // one for each outcome
@@ -85,8 +85,8 @@ class DecidingSizes {
   };
   static Call call_of(const ir::Node& node);
   static Calls calls_with(const conversion::Assessment& assessment, bool converting);
-  static void ask(conversion::Outcome& outcome, const Try& settled_by);
-  std::vector<Asked> choose_tries(conversion::Assessment& assessment, int opset, const Calls& before) const;
+  static void suggest(conversion::Outcome& outcome, const Try& settled_by);
+  std::vector<Group> choose_tries(conversion::Assessment& assessment, int opset, const Calls& before) const;
   const Try* settling(const std::vector<conversion::Outcome*>& outcomes, int opset, const Calls& before) const;
   void try_all(const conversion::Assessment& assessment);
   // (name, text of --input); the remark follows the options.

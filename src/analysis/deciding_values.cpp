@@ -1,14 +1,12 @@
 // Options that state numbers, lists of numbers and Optionals among the inputs, where trials show that they decide a call.
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "analysis/container_advice.h"
 #include "analysis/deciding_sizes.h"
 #include "analysis/example_inputs.h"
 #include "analysis/given_inputs.h"
 #include "analysis/input_spec.h"
-#include "analysis/wanted_input.h"
+#include "analysis/required_input.h"
 #include "ir/value_name.h"
 #include "symbolic/condition.h"
 
@@ -25,10 +23,6 @@ std::string number_option(const ir::TypeRef& type) {
   if (ir::is(type, ir::TypeKind::integer)) return "i64:scalar";
   if (ir::is(type, ir::TypeKind::floating)) return "f64:scalar";
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
-}
-
-bool has_number_members(const ir::TypeRef& type) {
-  return ir::is(type, ir::TypeKind::list) && !number_option(type->elements.front()).empty();
 }
 
 // How many members of a list the graph reads at least, at known places or by taking it apart.
@@ -50,16 +44,6 @@ std::string made_up_number(const ir::TypeRef& type, int place, int variant) {
   if (ir::is(type, ir::TypeKind::boolean)) return variant == 0 ? "true" : "false";
   const std::string integer = std::to_string(variant == 0 ? place : (3 * place + 2) % 7);
   return ir::is(type, ir::TypeKind::floating) ? integer + ".5" : integer;
-}
-
-// The text of a number as --input states it; empty for another value.
-std::string number_text(const ir::Constant& value) {
-  if (const auto* flag = value.get<bool>()) return *flag ? "true" : "false";
-  if (const auto* integer = value.get<std::int64_t>()) return std::to_string(*integer);
-  const auto* floating = value.get<double>();
-  if (!floating) return {};
-  std::array<char, 32> text{};
-  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), *floating).ptr);
 }
 
 // A list of numbers: any number of them, so many, and known ones. `read`: how many the model reads at least.
@@ -88,7 +72,7 @@ void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, int 
               " with your own value if the list has one member");
 }
 
-bool asks_for(const Outcome& outcome, std::size_t input) {
+bool needs_only(const Outcome& outcome, std::size_t input) {
   return outcome.status == Status::needs_input && outcome.wants.size() == 1 && outcome.wants.front() == input;
 }
 
@@ -142,7 +126,7 @@ bool DecidingSizes::is_stated(const std::string& input) { return is_stated_by_op
 std::optional<DecidingSizes::Constants> DecidingSizes::constants_of(const ir::Value& input, int variant) {
   const ir::TypeRef& type = ir::without_optional(input.type());
   const symbolic::Fact& fact = prepared_.facts.of(&input);
-  const bool list = has_number_members(type);
+  const bool list = ir::is_list_of_numbers(type);
   if ((!list && number_option(type).empty()) || symbolic::is_constant(fact) || fact.is_none()) return std::nullopt;
   const std::string name = ir::input_name(input);
   const ir::Constant* example = example_of(name);
@@ -167,12 +151,12 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
   if (!fresh || is_large()) return known->second;
   const std::string name = ir::input_name(input);
   const std::vector<std::string> others = options_without({name});
-  const auto add = [&](const std::vector<std::string>& said, const std::string& option) {
-    std::vector<std::string> asked = others;
-    asked.insert(asked.end(), said.begin(), said.end());
+  const auto add = [&](const std::vector<std::string>& own_options, const std::string& option) {
+    std::vector<std::string> tried_options = others;
+    tried_options.insert(tried_options.end(), own_options.begin(), own_options.end());
     Try made;
     made.option = option;
-    if (const Try* tried = try_options(std::move(made), asked)) known->second.push_back(tried);
+    if (const Try* tried = try_options(std::move(made), tried_options)) known->second.push_back(tried);
   };
   if (const auto constants = constants_of(input, 0); constants && constants->exact) {  // an example states the rest
     add(constants->options, spelled(constants->options));
@@ -201,7 +185,7 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
   return known->second;
 }
 
-void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset) {
+void DecidingSizes::suggest_values(conversion::Assessment& assessment, int opset) {
   for (Outcome& outcome : assessment.outcomes) {
     if (outcome.status != Status::needs_input || outcome.wants.size() != 1 || !outcome.option.empty()) continue;
     const ir::Value& input = *prepared_.graph.inputs()[outcome.wants.front()];
@@ -212,7 +196,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
     for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
       for (const Try* each : tries)
         if (each->breaks_nothing(opset, before) && std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
-              return (&other == &outcome || (all && asks_for(other, input.index()))) &&
+              return (&other == &outcome || (all && needs_only(other, input.index()))) &&
                      each->failing.at(opset).contains(call_of(*other.node));
             }))
           if (std::ranges::find(helpful, each->option) == helpful.end()) helpful.push_back(each->option);
@@ -241,20 +225,20 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
   for (const ir::Value* input : inputs) names.push_back(ir::input_name(*input));
   bool exact = true, lists = false, open_lists = false, stated = false;
   for (int variant = 0; variant < variants && (variant == 0 || !exact); ++variant) {
-    std::vector<std::string> asked = options_without(names), shown;
+    std::vector<std::string> tried_options = options_without(names), shown;
     for (const ir::Value* input : inputs) {
       const auto constants = constants_of(*input, variant);
       if (!constants) return;
-      const bool list = has_number_members(ir::without_optional(input->type()));
+      const bool list = ir::is_list_of_numbers(ir::without_optional(input->type()));
       exact = exact && constants->exact;
       lists = lists || list;
       open_lists = open_lists || (list && !constants->exact);
       stated = stated || is_stated_by_option(ir::input_name(*input));
-      asked.insert(asked.end(), constants->options.begin(), constants->options.end());
+      tried_options.insert(tried_options.end(), constants->options.begin(), constants->options.end());
       const auto last = list && !constants->exact ? constants->options.begin() + 1 : constants->options.end();
       shown.insert(shown.end(), constants->options.begin(), last);
     }
-    const Try* tried = try_options({}, asked);
+    const Try* tried = try_options({}, tried_options);
     if (!tried) return;
     suggested.tries.push_back(tried);
     if (variant == 0) suggested.option = spelled(shown);

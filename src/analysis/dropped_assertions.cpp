@@ -85,9 +85,9 @@ std::vector<Finding> collect(const Model::State& model, const Prepared& prepared
   std::vector<Finding> findings;
   for (const ir::Node* raise : passes::assertions(asserting.graph)) {
     const std::string exception = exception_of(*raise);
-    Finding wanted = finding_of_exception(*raise, exception);
-    auto finding = std::ranges::find(findings, wanted.message, &Finding::message);
-    if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
+    Finding made = finding_of_exception(*raise, exception);
+    auto finding = std::ranges::find(findings, made.message, &Finding::message);
+    if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(made));
     ++finding->nodes;
     finding->sites.push_back(site_of(*raise, end));
     finding->sites.back().args = "raise";

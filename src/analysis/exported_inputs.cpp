@@ -156,11 +156,11 @@ class StatedInputs {
     if (given == dim.to_string()) return;
     const std::string what = option + ": " + place + " is " + dim.to_string() + " in the program";
     const auto names = symbolic::names_in(dim);
-    const auto wanted = number_in(given);
-    if (!is_number(given) || !wanted || names.size() != 1)
+    const auto stated = number_in(given);
+    if (!is_number(given) || !stated || names.size() != 1)
       throw UsageError(what + "; only its symbol can be renamed: CheckOptions::dims " + (names.empty() ? "SYMBOL" : names[0]) +
                        "=NAME");
-    const auto solved = symbolic::solve(dim, *wanted);
+    const auto solved = symbolic::solve(dim, *stated);
     if (!solved)
       throw UsageError(what + "; no " + names[0] + " up to " + std::to_string(symbolic::most_solved) + " gives " + given);
     replace(names[0], std::to_string(*solved), option);

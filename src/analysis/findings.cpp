@@ -8,10 +8,10 @@
 
 #include "analysis/advice.h"
 #include "analysis/container_advice.h"
+#include "analysis/required_input.h"
 #include "analysis/rules.h"
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
-#include "analysis/wanted_input.h"
 #include "conversion/foreign.h"
 #include "ir/value_name.h"
 
@@ -168,7 +168,7 @@ class FindingCollector {
     std::string options = outcome.option;
     if (options.empty())
       for (const std::uint32_t input : outcome.wants)
-        options += (options.empty() ? "" : "; ") + wanted_input(graph_, input, context_.facts).option;
+        options += (options.empty() ? "" : "; ") + required_input(graph_, input, context_.facts).option;
     finding.help +=
         (finding.help.empty() ? "" : "; or ") + std::string("state sizes with which the call doesn't run: ") + options;
   }
@@ -229,7 +229,7 @@ class FindingCollector {
   // The calls that need one model input.
   struct Wanting {
     Finding finding;
-    WantedInput wanted;
+    RequiredInput required;
     std::vector<std::pair<std::string, std::string>> reasons;  // operator, reason; each once
     std::optional<int> settled_from = 0;                       // the opset at which none of its calls needs the input
   };
@@ -242,13 +242,13 @@ class FindingCollector {
       Wanting& wanting = entry->second;
       Finding& finding = wanting.finding;
       if (fresh) {
-        wanting.wanted = wanted_input(graph_, input, context_.facts);
+        wanting.required = required_input(graph_, input, context_.facts);
         finding.id = "CC006";
         finding.severity = Severity::error;
         finding.op = node.op();
         finding.overload = node.overload();
         finding.input = ir::input_name(*graph_.inputs()[input]);
-        finding.help = wanting.wanted.option;
+        finding.help = wanting.required.option;
       }
       if (!outcome.option.empty() && tried_.insert(input).second)
         finding.help = outcome.option;  // an option that a trial confirmed replaces a derived one
@@ -268,8 +268,9 @@ class FindingCollector {
 
   static Finding finding_of(Wanting wanting) {
     Finding finding = std::move(wanting.finding);
-    finding.message = wanting.wanted.only_scale ? "the ONNX model needs " + wanting.wanted.what + ", which the file doesn't hold"
-                                                : "the verdict depends on " + wanting.wanted.what + ": " + spell(wanting.reasons);
+    finding.message = wanting.required.only_scale
+                          ? "the ONNX model needs " + wanting.required.what + ", which the file doesn't hold"
+                          : "the verdict depends on " + wanting.required.what + ": " + spell(wanting.reasons);
     finding.available_from = wanting.settled_from;
     if (finding.available_from) finding.help += ", or --opset " + std::to_string(*finding.available_from);
     return finding;

@@ -1,8 +1,6 @@
 #include "analysis/given_inputs.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "analysis/example_inputs.h"
 #include "analysis/input_spec.h"
@@ -33,11 +31,7 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
 std::optional<std::string> stated_value(const symbolic::Fact& fact) {
   if (fact.is_none()) return "none";
   const auto value = fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
-  if (!value) return std::nullopt;
-  if (const auto* flag = value->get<bool>()) return *flag ? "true" : "false";
-  if (const auto* integer = value->get<std::int64_t>()) return std::to_string(*integer);
-  std::array<char, 32> text{};
-  return std::string(text.data(), std::to_chars(text.data(), text.data() + text.size(), *value->get<double>()).ptr);
+  return value ? std::optional(number_text(*value)) : std::nullopt;
 }
 
 std::vector<std::string> values_in(const std::vector<conversion::InputFact>& facts) {
@@ -69,10 +63,10 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
     ExampleFacts examples = example_inputs(options.inputs_from, graph);
     by_example = std::move(examples.names);
     for (auto& example : examples.facts) {
-      const bool spoken_for = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
+      const bool stated = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
         return covers(other.name, example.name) || covers(example.name, other.name);
       });
-      if (!spoken_for) given.facts.push_back(std::move(example));
+      if (!stated) given.facts.push_back(std::move(example));
     }
   }
   given.values = values_in(given.facts);

@@ -12,6 +12,7 @@
 #include "compatcheck/error.h"
 #include "conversion/type_facts.h"
 #include "ir/dtype.h"
+#include "ir/number_text.h"
 #include "ir/quantizer_text.h"
 #include "ir/value_name.h"
 #include "passes/passes.h"
@@ -242,6 +243,13 @@ std::string for_each_member(const ir::TypeRef& type) {
          : keys       ? " for each KEY"
          : list       ? " and one such option for each member of the list"
                       : "";
+}
+
+std::string number_text(const ir::Constant& value) {
+  if (const auto* flag = value.get<bool>()) return *flag ? "true" : "false";
+  if (const auto* integer = value.get<std::int64_t>()) return std::to_string(*integer);
+  const auto* floating = value.get<double>();
+  return floating ? ir::shortest(*floating) : std::string();
 }
 
 bool is_number(std::string_view size) { return !size.empty() && size.find_first_not_of("0123456789") == size.npos; }

@@ -34,6 +34,9 @@ std::vector<std::string> member_options(const std::string& name, const ir::TypeR
 // " for each KEY", where such options stand for several.
 std::string for_each_member(const ir::TypeRef& type);
 
+// The text of a number as --input states it; empty for another value.
+std::string number_text(const ir::Constant& value);
+
 bool is_number(std::string_view size);                         // digits only
 bool is_name(std::string_view size);                           // letters, digits and underscores; the first isn't a digit
 std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a name and for numbers beyond 64 bits

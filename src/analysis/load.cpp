@@ -30,7 +30,9 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .cancelled = analysis::cancelled_of(options.run)};
 }
 
-void report_stage(const RunOptions& run, std::string_view stage) { process::tell(run, {.stage = stage, .done = 0, .total = 0}); }
+void report_stage(const RunOptions& run, std::string_view stage) {
+  process::report_progress(run, {.stage = stage, .done = 0, .total = 0});
+}
 
 // The file's own record of its inputs is finer than the graph's types.
 void apply_recorded_inputs(std::span<ir::Value* const> inputs, const std::vector<ir::RecordedInput>& recorded) {
@@ -42,14 +44,14 @@ void apply_recorded_inputs(std::span<ir::Value* const> inputs, const std::vector
 
 // libtorch numbers names ("x.1"); users and --input know the parameter ("x").
 void name_inputs_plainly(std::span<ir::Value* const> inputs) {
-  std::set<std::string> taken;
+  std::set<std::string> names;
   for (ir::Value* input : inputs) {
     const auto dot = input->name().rfind('.');
     const bool numbered =
         dot != std::string::npos && dot > 0 && input->name().find_first_not_of("0123456789", dot + 1) == std::string::npos;
     std::string plain = numbered ? input->name().substr(0, dot) : input->name();
     if (plain.find_first_not_of("0123456789") == std::string::npos) plain = "input_" + std::to_string(input->index());
-    if (taken.insert(plain).second) input->set_name(plain);
+    if (names.insert(plain).second) input->set_name(plain);
   }
 }
 

@@ -37,10 +37,10 @@ std::vector<Finding> collect_lost_writes(const Prepared& prepared) {
   std::vector<Finding> findings;
   for (const ir::LostWrite& write : prepared.lost_writes) {
     if (is_state(prepared, write.name)) continue;
-    Finding wanted = finding_of_write(write);
+    Finding made = finding_of_write(write);
     auto finding = std::ranges::find_if(
-        findings, [&](const Finding& other) { return other.op == wanted.op && other.message == wanted.message; });
-    if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(wanted));
+        findings, [&](const Finding& other) { return other.op == made.op && other.message == made.message; });
+    if (finding == findings.end()) finding = findings.insert(findings.end(), std::move(made));
     Site site = site_of(write.location, end);
     site.module = write.module;
     site.args = write.op;

@@ -32,18 +32,18 @@ void NamedSizes::add_names(const StatedSizes& spec, const ir::TypeRef& type) {
   }
 }
 
-std::vector<NamedSizes::Said> NamedSizes::with(const std::map<std::string, std::int64_t>& numbers) const {
-  std::vector<Said> all;
+std::vector<NamedSizes::Stated> NamedSizes::with(const std::map<std::string, std::int64_t>& numbers) const {
+  std::vector<Stated> all;
   for (std::size_t i = 0; i < stated_.size(); ++i) {
     const StatedSizes& spec = stated_[i];
-    Said said{.input = spec.input, .text = spec.lead};
+    Stated with_sizes{.input = spec.input, .text = spec.lead};
     for (std::size_t dim = 0; dim < spec.dims.size(); ++dim) {
       const auto number = numbers.find(spec.dims[dim]);
-      said.changed = said.changed || number != numbers.end();
-      said.text += (dim ? "," : "") + (number == numbers.end() ? spec.dims[dim] : std::to_string(number->second));
+      with_sizes.changed = with_sizes.changed || number != numbers.end();
+      with_sizes.text += (dim ? "," : "") + (number == numbers.end() ? spec.dims[dim] : std::to_string(number->second));
     }
-    if (!said.changed) said.text = texts_[i];
-    all.push_back(std::move(said));
+    if (!with_sizes.changed) with_sizes.text = texts_[i];
+    all.push_back(std::move(with_sizes));
   }
   return all;
 }

@@ -19,7 +19,7 @@ class NamedSizes {
     bool batch = false;                // first dimension of an input
     std::vector<std::int64_t> likely;  // numbers to try: first those of the trace
   };
-  struct Said {
+  struct Stated {
     std::string input, text;  // "x", "x=f32:batch,3,16"
     bool changed = false;
   };
@@ -28,7 +28,7 @@ class NamedSizes {
   NamedSizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
 
   const std::vector<Name>& names() const { return names_; }  // each once, in the order of the options
-  std::vector<Said> with(const std::map<std::string, std::int64_t>& numbers) const;
+  std::vector<Stated> with(const std::map<std::string, std::int64_t>& numbers) const;
 
  private:
   void add_names(const StatedSizes& spec, const ir::TypeRef& type);

@@ -59,10 +59,10 @@ void fetch_weights(const files::InputFile& file, const std::vector<const onnx::T
 
 onnx::Model lowered(const ir::Graph& graph, const conversion::Context& context, const ConvertOptions& options,
                     std::vector<conversion::Stand>* stands) {
-  conversion::LowerOptions asked{options.opset, options.input_names, options.output_names};
-  if (options.export_type == ExportType::raw) return conversion::raw_model(graph, context, asked);
-  if (options.export_type != ExportType::onnx) asked.foreign = conversion::Assessor(graph, context).kept(options.opset);
-  return conversion::lower(graph, context, asked, stands);
+  conversion::LowerOptions lower_options{options.opset, options.input_names, options.output_names};
+  if (options.export_type == ExportType::raw) return conversion::raw_model(graph, context, lower_options);
+  if (options.export_type != ExportType::onnx) lower_options.foreign = conversion::Assessor(graph, context).kept(options.opset);
+  return conversion::lower(graph, context, lower_options, stands);
 }
 
 }  // namespace

@@ -142,8 +142,8 @@ bool leaves_open(const Model::State& model, const std::vector<conversion::InputF
     const ir::TypeRef& type = input->type();
     const bool holds_tensors = !type || ir::is(type, tensor) || ir::is(type, optional) || ir::is(type, list) ||
                                ir::is(type, tuple) || ir::is(type, dict);
-    const bool said = type && type->tensor.dtype && type->tensor.sizes;
-    return !input->unused() && holds_tensors && !said &&
+    const bool typed = type && type->tensor.dtype && type->tensor.sizes;
+    return !input->unused() && holds_tensors && !typed &&
            std::ranges::find(given, input->name(), &conversion::InputFact::name) == given.end();
   };
   return std::ranges::any_of(model.graph.inputs(), is_open);
@@ -182,8 +182,9 @@ std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const 
     const auto* after =
         tensor_or_member(prepared.facts.of(prepared.graph.outputs()[prepared.graph.outputs().size() - states + i]));
     const std::string& name = prepared.state[i].input;
-    const bool told = std::ranges::find(given, name, &conversion::InputFact::name) != given.end();
-    if (told || !before || !after || !before->shape || (after->shape && before->shape->size() != after->shape->size())) continue;
+    const bool given_names = std::ranges::find(given, name, &conversion::InputFact::name) != given.end();
+    if (given_names || !before || !after || !before->shape || (after->shape && before->shape->size() != after->shape->size()))
+      continue;
     symbolic::TensorFact tensor = *before;
     bool changes = false;
     for (std::size_t dim = 0; dim < tensor.shape->size(); ++dim) {
@@ -202,13 +203,13 @@ std::vector<conversion::InputFact> named_growth(const Prepared& prepared, const 
 }
 
 // Throws if an option states more of a kept value than the sizes of a tensor.
-void check_told(const passes::StateAttribute& state, const std::vector<std::string>& told) {
-  const auto is_told = [&](const auto& names) { return std::ranges::any_of(told, names); };
+void check_stated(const passes::StateAttribute& state, const std::vector<std::string>& given_names) {
+  const auto is_stated = [&](const auto& names) { return std::ranges::any_of(given_names, names); };
   const auto* list = state.initial.get<ir::ListConstant>();
   const auto refuse = [&](const std::string& why) { throw UsageError("CheckOptions::inputs " + state.input + ": " + why); };
   const bool tensors = state.initial.get<ir::TensorView>() || (list && ir::is(list->element, ir::TypeKind::tensor));
-  const bool whole = is_told([&](const std::string& name) { return name == state.input; });
-  const bool member = list && is_told([&](const std::string& name) { return name.starts_with(state.input + "."); });
+  const bool whole = is_stated([&](const std::string& name) { return name == state.input; });
+  const bool member = list && is_stated([&](const std::string& name) { return name.starts_with(state.input + "."); });
   if (!tensors && (whole || member))
     refuse(list ? "it is a list of numbers that the model keeps between calls, and no option can state it"
                 : "it is a number that the model keeps between calls, which has no size");
@@ -232,24 +233,24 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   ir::Graph graph = model.graph.clone();
   std::vector<std::string> options_of;
   for (const std::string& text : options.inputs) options_of.push_back(text.substr(0, text.find('=')));
-  for (const passes::StateAttribute& state : model.state) check_told(state, options_of);
+  for (const passes::StateAttribute& state : model.state) check_stated(state, options_of);
   auto given = given_inputs(options, graph, model.defaults);
   for (auto& fact : exported_facts(model, options))
     if (std::ranges::find(given.facts, fact.name, &conversion::InputFact::name) == given.facts.end())
       given.facts.push_back(std::move(fact));
   std::vector<std::string> names;
   for (const conversion::InputFact& fact : given.facts) names.push_back(fact.name);
-  for (const passes::StateAttribute& state : model.state) check_told(state, names);
+  for (const passes::StateAttribute& state : model.state) check_stated(state, names);
   const std::vector<conversion::InputFact> stated = given.facts;
   given.facts.insert(given.facts.end(), growth.begin(), growth.end());
-  std::vector<std::string> told = members;
-  for (const auto& fact : given.facts) told.push_back(fact.name);
-  for (const passes::StateAttribute& state : model.state) told.push_back(state.input);  // a list stays whole
+  std::vector<std::string> given_names = members;
+  for (const auto& fact : given.facts) given_names.push_back(fact.name);
+  for (const passes::StateAttribute& state : model.state) given_names.push_back(state.input);  // a list stays whole
   const auto part = [&](ir::Graph& whole) {
     take_values(whole, given.left_out);
     take_values(whole, given.numbers);
     take_lists(whole, given.facts);
-    return passes::part_inputs(whole, told) > 0;
+    return passes::part_inputs(whole, given_names) > 0;
   };
   std::optional<Preparation> asserting;
   if (has_asserting_graph(model) && leaves_open(model, given.facts)) try {

@@ -27,13 +27,13 @@ bool StateAdvice::keeps_attributes() const {
 void StateAdvice::make_trial() {
   made_ = true;
   if (options_.state != StateMode::refuse || !model_.program || !keeps_attributes()) return;
-  CheckOptions asked = options_;
-  asked.state = StateMode::inputs_outputs;
+  CheckOptions tried_options = options_;
+  tried_options.state = StateMode::inputs_outputs;
   try {
-    const Model::State& stateful = state_of(model_, asked.state, watch_);
+    const Model::State& stateful = state_of(model_, tried_options.state, watch_);
     if (stateful.state.empty()) return;
-    tried_ = std::make_unique<Tried>(Tried{.prepared = prepare(stateful, asked, watch_)});
-    tried_->context.emplace(context_of(stateful, tried_->prepared, watch_, asked.export_type));
+    tried_ = std::make_unique<Tried>(Tried{.prepared = prepare(stateful, tried_options, watch_)});
+    tried_->context.emplace(context_of(stateful, tried_->prepared, watch_, tried_options.export_type));
     tried_->assessor.emplace(tried_->prepared.graph, *tried_->context);
   } catch (const Error&) {
     watch_.look();

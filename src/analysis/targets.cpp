@@ -71,13 +71,13 @@ Targets::Targets(const Model::State& state, const Prepared& prepared, conversion
 Targets::Made Targets::make(const conversion::Assessment& assessment, int opset) {
   const bool converts = assessment.convertible();
   Made made;
-  ConvertOptions asked;
-  asked.opset = opset;
-  asked.inline_functions = options_.inline_functions;
-  asked.complex_io = options_.complex_io;
-  asked.quantized_io = options_.quantized_io;
-  asked.prefer = options_.prefer;
-  asked.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
+  ConvertOptions convert_options;
+  convert_options.opset = opset;
+  convert_options.inline_functions = options_.inline_functions;
+  convert_options.complex_io = options_.complex_io;
+  convert_options.quantized_io = options_.quantized_io;
+  convert_options.prefer = options_.prefer;
+  convert_options.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
   try {
     if (!converts && !fallthrough_) {
       fallthrough_context_.emplace(context_of(state_, prepared_, watch_, ExportType::onnx_fallthrough));
@@ -87,7 +87,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
       made.fault = "some nodes become neither ONNX operators nor PyTorch's operators";
       return made;
     }
-    made.model = onnx_model(state_, prepared_, asked, watch_);
+    made.model = onnx_model(state_, prepared_, convert_options, watch_);
     onnx::infer_shapes(*made.model);  // limits speak of ranks and sizes
     if (!converts)
       made.kept = kept_of(assessment, fallthrough_->kept(opset));
@@ -108,7 +108,7 @@ void Targets::remember(int opset, const std::vector<Look>& looks, bool converts)
   for (const Look& look : looks) {
     Seen& seen = all.emplace_back();
     seen.in_range = converts && look.out_of_range.empty();
-    seen.taken = converts && look.taken();
+    seen.all_supported = converts && look.all_supported();
     for (const Looked& one : look.nodes)
       if (one.verdict.support != Support::yes) seen.blocked.insert(one.node->origin);
   }
@@ -136,13 +136,13 @@ const std::vector<Targets::Seen>& Targets::at(int opset) {
 
 std::optional<int> Targets::lowest(std::size_t target) {
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
-    if (at(opset)[target].taken) return opset;
+    if (at(opset)[target].all_supported) return opset;
   return std::nullopt;
 }
 
 std::optional<int> Targets::lowest_of_all() {
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
-    if (std::ranges::all_of(at(opset), &Seen::taken)) return opset;
+    if (std::ranges::all_of(at(opset), &Seen::all_supported)) return opset;
   return std::nullopt;
 }
 
@@ -193,7 +193,7 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
     ways.push_back("--opset " + std::to_string(*finding.available_from));
   else if (const auto other = lower(opset, target, origins))
     ways.push_back("--opset " + std::to_string(*other));
-  if (node.body_taken)
+  if (node.body_supported)
     ways.push_back("replace the ONNX function " + node.name +
                    " by its body (onnx.inliner): the engine supports all nodes of the body");
   if (const std::string settled = settling(node.verdict.settled_by); !settled.empty())

@@ -31,9 +31,9 @@ class Targets {
   using Origins = std::set<const ir::Node*>;
   // A target's support of the model at one opset.
   struct Seen {
-    bool in_range = false;  // the model converts, and the engine supports models of its kind
-    bool taken = false;     // the engine supports all nodes
-    Origins blocked;        // calls with unsupported nodes
+    bool in_range = false;       // the model converts, and the engine supports models of its kind
+    bool all_supported = false;  // the engine supports all nodes
+    Origins blocked;             // calls with unsupported nodes
   };
   struct Made {
     std::optional<onnx::Model> model;

@@ -20,7 +20,7 @@ using symbolic::Dim;
 using symbolic::Shape;
 
 // Smaller sizes are near other small numbers by chance.
-constexpr std::int64_t least_telling = 8;
+constexpr std::int64_t least_distinctive = 8;
 constexpr std::int64_t most_enlarged = 8;
 constexpr double reciprocal_rounding = 1e-6;
 
@@ -87,7 +87,7 @@ class Reading {
     if (call_.has("start") && !call_.is_none("start") && call_.integer("start") != 0) return;
     const auto end = call_.integer(argument);
     if (end == was) add_part(*end, "", *size);
-    if (!end || *was < least_telling) return;
+    if (!end || *was < least_distinctive) return;
     if (*end == *was - 1) add_part(*end, "1 less than ", *size);
     if (*end * 2 == *was) add_part(*end, "half of ", *size);
   }

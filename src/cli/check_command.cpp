@@ -215,7 +215,7 @@ void check_engines(const Options& options) {
 }  // namespace
 
 // Elsewhere it would be a gate that lets everything pass.
-bool asks_for_engines(const Options& options) {
+bool lists_engines(const Options& options) {
   return std::ranges::any_of(options.given, [](const GivenOption& given) {
     return given.name == "--target" && given.value == "list" && given.source == on_command_line;
   });
@@ -227,7 +227,7 @@ int list_engines(const Options& options) {
 }
 
 int run_check(const Options& given) {
-  if (asks_for_engines(given)) return list_engines(given);
+  if (lists_engines(given)) return list_engines(given);
   check_options(given);
   check_engines(given);
   const Options options = with_graph(with_stdout(given));

@@ -93,7 +93,7 @@ void CheckedModels::add(std::size_t model, std::vector<Report> reports) {
 }
 
 void CheckedModels::take(std::vector<Report> reports) {
-  ++taken_;
+  ++models_;
   unread_ += reports.front().error.has_value();
   if (reports.front().error)
     write_message(*reports.front().error);
@@ -123,7 +123,7 @@ void CheckedModels::release(std::vector<Report>& reports) {
 void CheckedModels::write_baseline() const {
   const auto& file = options_.prune_baseline ? options_.baseline : options_.write_baseline;
   if (file.empty()) return;
-  if (taken_ > 0 && unread_ == taken_) return write_message(file.string() + " isn't written: no model could be checked");
+  if (models_ > 0 && unread_ == models_) return write_message(file.string() + " isn't written: no model could be checked");
   write_file(file, to_json(policy_.baseline_of_run()));
 }
 

@@ -36,7 +36,7 @@ class CheckedModels {
   // report.
   std::deque<std::vector<Report>> held_;
   int exit_code_ = exit_passed;
-  std::size_t taken_ = 0, unread_ = 0;  // models; unread: that couldn't be checked
+  std::size_t models_ = 0, unread_ = 0;  // models; unread: that couldn't be checked
 };
 
 // The model's reports, or a report of the failure.

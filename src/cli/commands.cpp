@@ -66,17 +66,17 @@ int dispatch(std::vector<std::string> arguments) {
   if (arguments[0] == "--version") return print("compatcheck " COMPATCHECK_VERSION "\n");
   if (arguments[0] == "help") arguments.size() > 1 ? arguments = {arguments[1], "--help"} : arguments = {"--help"};
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  const bool asks_help =
+  const bool wants_help =
       std::any_of(arguments.begin(), separator, [](const std::string& word) { return word == "--help" || word == "-h"; });
   const std::size_t at = first_word(arguments);
-  if (at == arguments.size() && asks_help) return print(help());
+  if (at == arguments.size() && wants_help) return print(help());
   const std::string word = at < arguments.size() ? arguments[at] : "";
   const Command* command = find_command(word);
   if (command)
     arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
   else
     command = find_command("check");
-  if (asks_help) return print(help(*command));
+  if (wants_help) return print(help(*command));
   const Options options = parse_arguments(*command, arguments);
   start_log(options);
   for (const auto& warning : misspelt_variables()) write_message(warning);

@@ -37,7 +37,7 @@ int run_schema(const Options& options);
 int run_man(const Options& options);
 
 // --target list.
-bool asks_for_engines(const Options& options);
+bool lists_engines(const Options& options);
 int list_engines(const Options& options);
 
 // Returns the text that --print-config prints.

@@ -30,9 +30,9 @@ void write_bytes(std::span<const std::byte> bytes) {
     throw UsageError(std::string("stdout can't be written: ") + std::strerror(errno));
 }
 
-Report written(const Model& model, const Options& options, const ConvertOptions& asked) {
-  if (options.output != "-") return convert(model, options.output, asked);
-  return convert(model, WriteBytes(write_bytes), asked);
+Report written(const Model& model, const Options& options, const ConvertOptions& settings) {
+  if (options.output != "-") return convert(model, options.output, settings);
+  return convert(model, WriteBytes(write_bytes), settings);
 }
 
 // A model that isn't written leaves its report, on stdout where no model goes there.
@@ -52,12 +52,12 @@ int convert_model(const Options& options) {
     throw UsageError("--output -: stdout is a terminal, which can't show a model; send it to a file or a pipe");
   ProgressLine progress(options.progress);
   const Model model = read_model(options.load, options.positional.front());
-  ConvertOptions asked = convert_options(options);
-  asked.accept = [&](Report& report) { return accept(report, options); };
-  asked.run.progress = [&](const Progress& at) {
+  ConvertOptions settings = convert_options(options);
+  settings.accept = [&](Report& report) { return accept(report, options); };
+  settings.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };
-  const Report report = written(model, options, asked);
+  const Report report = written(model, options, settings);
   progress.clear();
   for (const auto& warning : report.model.warnings) write_message(options.positional.front() + ": warning: " + warning);
   if (!report.written) {

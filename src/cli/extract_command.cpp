@@ -23,13 +23,13 @@ int run_extract(const Options& options) {
   if (options.extract.from.empty() && options.extract.to.empty() && options.extract.add_outputs.empty())
     throw UsageError("no part is named: --from and --to name values or modules, --add-outputs values that become outputs");
   ProgressLine progress(options.progress);
-  ExtractOptions asked = options.extract;
-  asked.external_data = options.convert.external_data;
-  asked.timeout_seconds = options.load.timeout_seconds;
-  asked.run.progress = [&](const Progress& at) {
+  ExtractOptions settings = options.extract;
+  settings.external_data = options.convert.external_data;
+  settings.timeout_seconds = options.load.timeout_seconds;
+  settings.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };
-  const Extraction made = extract(model, options.output, asked);
+  const Extraction made = extract(model, options.output, settings);
   progress.clear();
   for (const auto& warning : made.warnings) write_message(model + ": warning: " + warning);
   if (!options.quiet)

@@ -58,20 +58,20 @@ bool is_given(const Options& options, std::string_view name) {
 }
 
 ConvertOptions convert_options(const Options& options) {
-  ConvertOptions asked = options.convert;
-  asked.opset = options.opset.value_or(default_opset);
-  asked.inputs = options.check.inputs;
-  asked.inputs_from = options.check.inputs_from;
-  asked.dims = options.check.dims;
-  asked.custom_opsets = options.check.custom_opsets;
-  asked.export_type = options.check.export_type;
-  asked.state = options.check.state;
-  asked.complex_io = options.check.complex_io;
-  asked.quantized_io = options.check.quantized_io;
-  asked.prefer = options.check.prefer;
-  asked.fail_on = options.check.fail_on;
-  asked.timeout_seconds = options.check.timeout_seconds;
-  return asked;
+  ConvertOptions made = options.convert;
+  made.opset = options.opset.value_or(default_opset);
+  made.inputs = options.check.inputs;
+  made.inputs_from = options.check.inputs_from;
+  made.dims = options.check.dims;
+  made.custom_opsets = options.check.custom_opsets;
+  made.export_type = options.check.export_type;
+  made.state = options.check.state;
+  made.complex_io = options.check.complex_io;
+  made.quantized_io = options.check.quantized_io;
+  made.prefer = options.check.prefer;
+  made.fail_on = options.check.fail_on;
+  made.timeout_seconds = options.check.timeout_seconds;
+  return made;
 }
 
 Opsets parse_opsets(const std::string& text) {

@@ -78,7 +78,7 @@ class LongPage {
       lines_ += lines;
     }
   }
-  bool is_wanted() const { return all_lines_ && lines_ > most_drawn; }
+  bool is_needed() const { return all_lines_ && lines_ > most_drawn; }
 
   std::string page(const std::vector<std::string>& files) {
     std::vector<std::string> rows;
@@ -169,21 +169,21 @@ Format format_of_output(const Options& options) {
 int run_render(const Options& options) {
   if (options.positional.empty())
     throw UsageError("which report? usage: compatcheck render REPORT.json... --format FORMAT (--help lists the options)");
-  Options asked = options;
-  asked.format = format_of_output(options);
-  asked = with_stdout(std::move(asked));
+  Options settings = options;
+  settings.format = format_of_output(options);
+  settings = with_stdout(std::move(settings));
   const std::vector<std::string> files = report_files(options.positional);
-  check_report_files(asked, files, "the report to render");
-  if (asked.format == Format::html && asked.reports.empty())
-    if (LongPage page(files); page.is_wanted()) {
+  check_report_files(settings, files, "the report to render");
+  if (settings.format == Format::html && settings.reports.empty())
+    if (LongPage page(files); page.is_needed()) {
       const std::string text = page.page(files);
-      asked.output.empty() ? write_stdout(text) : write_file(asked.output, text);
+      settings.output.empty() ? write_stdout(text) : write_file(settings.output, text);
       return exit_passed;
     }
   Merged merged;
   for (const auto& file : files)
     for (Report& report : read_saved(file)) merged.add(std::move(report), display_name(file));
-  write_reports(merged.reports, asked, merged.reports.size() > 1);
+  write_reports(merged.reports, settings, merged.reports.size() > 1);
   return exit_passed;
 }
 

@@ -63,12 +63,12 @@ void append_step_summary(std::span<const Report> reports, const RenderOptions& p
 }  // namespace
 
 Options with_stdout(Options options) {
-  bool taken = options.output == "-" || (options.output.empty() && is_given(options, "--format"));
+  bool stdout_in_use = options.output == "-" || (options.output.empty() && is_given(options, "--format"));
   if (options.output == "-") options.output.clear();
   std::optional<Format> format;
   for (const auto& report : options.reports) {
     if (report.file != "-") continue;
-    if (std::exchange(taken, true)) throw UsageError("--report: two reports go to stdout");
+    if (std::exchange(stdout_in_use, true)) throw UsageError("--report: two reports go to stdout");
     format = report.format;
   }
   if (!format) return options;

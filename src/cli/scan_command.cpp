@@ -65,7 +65,7 @@ std::vector<std::string> handed_over(const Options& options) {
 }  // namespace
 
 int run_scan(const Options& options) {
-  if (asks_for_engines(options)) return list_engines(options);
+  if (lists_engines(options)) return list_engines(options);
   if (options.positional.empty())
     throw UsageError("no models are named; usage: compatcheck scan URI... -o URI (--help lists the options)");
   if (options.output.empty()) throw UsageError("scan needs a folder for its results: -o URI");

@@ -31,16 +31,17 @@ int verify_model(const Options& given) {
   must_be_format_of_verify(options.format, "-");
   check_report_files(options, options.positional, "the model");
   ProgressLine progress(options.progress);
-  VerifyOptions asked = options.verify;
-  asked.convert = convert_options(options);
-  asked.convert.run.progress = [&](const Progress& at) {
+  VerifyOptions settings = options.verify;
+  settings.convert = convert_options(options);
+  settings.convert.run.progress = [&](const Progress& at) {
     if (at.stage == "bisect")
       progress.show("bisect, run " + std::to_string(at.done + 1));
     else if (at.total > 0)
       progress.show(std::string(at.stage) + " " + std::to_string(at.done) + "/" + std::to_string(at.total));
   };
   const Model model = read_model(options.load, options.positional.front());
-  const Verification made = options.positional.size() == 2 ? verify(model, options.positional[1], asked) : verify(model, asked);
+  const Verification made =
+      options.positional.size() == 2 ? verify(model, options.positional[1], settings) : verify(model, settings);
   progress.clear();
   for (const ReportFile& report : options.reports)
     write_file(report.file, with_flags(render(made, report.format, {.verbosity = options.verbosity})));

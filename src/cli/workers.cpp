@@ -20,6 +20,7 @@
 
 #include "cli/terminal.h"
 #include "compatcheck/error.h"
+#include "process/time_bound.h"
 #include "process/unfinished.h"
 
 namespace compatcheck::cli {
@@ -151,7 +152,7 @@ class Workers {
   void give(Worker& worker) {
     worker.item = next_++;
     worker.until = Clock::time_point::max();
-    if (options_.seconds > 0 && options_.seconds < longest_seconds)
+    if (options_.seconds > 0 && options_.seconds < process::longest_seconds)
       worker.until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
     const Number number = *worker.item;
     send_all(worker.socket, &number, sizeof number);  // a dead process is noticed when its socket is read
@@ -229,7 +230,6 @@ class Workers {
   }
 
   static constexpr useconds_t leave_microseconds = 20'000;
-  static constexpr double longest_seconds = 1e9;  // beyond this the clock's number would overflow
 
   std::size_t items_, next_ = 0;
   int error_ = 0;  // reason why the last process couldn't be started

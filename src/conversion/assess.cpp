@@ -104,17 +104,17 @@ Outcome Assessor::onnx_outcome_at(const ir::Node& node, int opset, const Earlier
   else if (!open.wants.empty())
     outcome.status = Status::needs_input;
   else {  // no input would settle it
-    const bool row_tells = open.blame && open.blame != &node && blamed != earlier.end();
-    const auto changed = row_tells ? changed_rank(*open.blame, context_.facts) : std::nullopt;
-    const std::string why = changed     ? ": " + changed->reason
-                            : row_tells ? ": nothing says what " + open.blame->op() + " gives"
-                                        : "";
+    const bool row_is_blamed = open.blame && open.blame != &node && blamed != earlier.end();
+    const auto changed = row_is_blamed ? changed_rank(*open.blame, context_.facts) : std::nullopt;
+    const std::string why = changed         ? ": " + changed->reason
+                            : row_is_blamed ? ": nothing says what " + open.blame->op() + " gives"
+                                            : "";
     refuse_without_row(outcome, open.message + why);
     if (changed)
       outcome.hint = changed->hint;
-    else if (row_tells && context_.table.find_structural(open.blame->op()))
+    else if (row_is_blamed && context_.table.find_structural(open.blame->op()))
       outcome.hint = type_to_state(*open.blame, context_);
-    else if (row_tells)
+    else if (row_is_blamed)
       outcome.hint =
           "say in the row of " + open.blame->op() + " how its results follow from its arguments: `facts: same`, for example";
     else if (outcome.row)

@@ -4,8 +4,7 @@
 #include <stdexcept>
 
 #include "compatcheck/error.h"
-#include "conversion/branches.h"
-#include "conversion/changed_rank.h"
+#include "conversion/control_demands.h"
 #include "conversion/defect.h"
 #include "conversion/fact_rules.h"
 #include "conversion/foreign.h"
@@ -14,13 +13,12 @@
 #include "conversion/raw.h"
 #include "conversion/row_check.h"
 #include "conversion/structural.h"
+#include "conversion/trial_operands.h"
 #include "ir/exported_ops.h"
-#include "ir/value_name.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
 #include "symbolic/condition.h"
 #include "symbolic/quantizer.h"
-#include "symbolic/shapes.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -40,7 +38,8 @@ void refuse_misfit(Outcome& outcome, std::string reason) {
   refuse(outcome, nullptr, std::move(reason));
 }
 
-// The walk over containers asks for a key of a dictionary in the list of its keys, and PyTorch has no such call for bools.
+// Whether the node is a lookup of a bool key. The walk over containers looks for a key in the list of a dictionary's keys, and
+// PyTorch has no such call for bools.
 bool looks_for_bool(const ir::Node& node) {
   return node.is("aten::__contains__") && !node.schema() && ir::is(node.input(0)->type(), ir::TypeKind::list) &&
          ir::is(node.input(0)->type()->elements.front(), ir::TypeKind::boolean);
@@ -87,7 +86,7 @@ void state_stale(Outcome& outcome, const Lookup& found, const Context& context, 
 }
 
 // `names`: joined by commas.
-void state_unspoken(Outcome& outcome, const std::string& names) {
+void state_unmapped(Outcome& outcome, const std::string& names) {
   const auto comma = names.find(',');
   const bool several = comma != std::string::npos;
   outcome.reason = "the row doesn't use argument" + std::string(several ? "s " : " ") + names;
@@ -107,12 +106,12 @@ bool knows_tensors(const symbolic::Call& call) {
 void refuse_unwritten(Outcome& outcome, const Row& row, const symbolic::Call& call, bool by_user) {
   refuse(outcome, &row, "no C++ handler writes the nodes of this operator's row");
   if (!by_user) return;
-  const std::string argument = handlers::is_plain(row) ? handlers::unspoken_argument(row, call) : std::string();
+  const std::string argument = handlers::is_plain(row) ? handlers::unmapped_arguments(row, call) : std::string();
   if (argument.empty())
     outcome.reason = "the row lists several ONNX operators, but no C++ handler writes their nodes",
     outcome.hint = "write the nodes as ONNX text: `inline` instead of `to`";
   else
-    state_unspoken(outcome, argument);
+    state_unmapped(outcome, argument);
 }
 
 // Registered by libtorch, a known library, or one that --op-library loaded. For other operators, the schemas in force may
@@ -174,264 +173,11 @@ void state_missing(Outcome& outcome, const Lookup& found, const Context& context
   outcome.reason = "no row maps this operator at opset " + std::to_string(opset);
 }
 
-constexpr std::int64_t most_computed = 64;  // elements
-constexpr int most_calls_behind = 64;       // length of a chain of calls that computes a constant; each uses stack
-
-// A tensor of few elements that are known at conversion.
-bool is_small_constant(const symbolic::Fact& fact) {
-  const auto* tensor = fact.tensor();
-  return tensor && tensor->shape && symbolic::is_constant(fact) &&
-         symbolic::product(*tensor->shape).number().value_or(most_computed + 1) <= most_computed;
-}
-
-// Values on trial: constants as they are, small ones also as operators make them of others, all else by its facts.
-class TrialOperands {
- public:
-  // `open`: of an unknown dtype, too.
-  TrialOperands(const Context& context, Lookups& lookups, onnx::Builder& builder, bool open = false)
-      : context_(context), lookups_(lookups), builder_(builder), open_(open) {}
-
-  const handlers::Operand& of(const ir::Value* value) {
-    if (const auto known = operands_.find(value); known != operands_.end()) return known->second;
-    return operands_.emplace(value, made_of(value)).first->second;
-  }
-
-  // Null if facts don't determine the value: the node that makes it is judged, or it is never set.
-  const handlers::Operand* if_known(const ir::Value* value) {
-    try {
-      const handlers::Operand& operand = of(value);
-      return std::holds_alternative<handlers::Unresolved>(operand.value) ? nullptr : &operand;
-    } catch (const handlers::Wanting&) {
-      return nullptr;
-    }
-  }
-
- private:
-  handlers::Operand made_of(const ir::Value* value) {
-    if (const ir::Constant* constant = ir::constant_of(value)) return handlers::operand_of(*constant, context_.program, builder_);
-    if (passes::is_undefined(value)) return {handlers::Uninitialized{}};
-    if (value->producer() && value->producer()->is("prim::ListConstruct")) {  // a list of objects, unknown to the facts
-      handlers::List list;
-      for (const ir::Value* item : value->producer()->inputs()) list.items.push_back(of(item));
-      return {std::move(list)};
-    }
-    if (calls_behind_ < most_calls_behind && is_small_constant(context_.facts.of(value)))
-      if (auto constant = computed_constant(*value)) return *std::move(constant);
-    const auto fresh = [this](ir::DType dtype, bool sequence) {
-      return onnx::Value{
-          builder_.model().add_value({.kind = sequence ? onnx::ValueInfo::Kind::sequence : onnx::ValueInfo::Kind::tensor,
-                                      .dtype = dtype,
-                                      .shape = {},
-                                      .name = {}}),
-          dtype, sequence};
-    };
-    try {
-      return handlers::operand_of(context_.facts.of(value), value->type(), fresh);
-    } catch (const handlers::Wanting& wanting) {
-      if (!open_ || !wanting.verdict.wants.empty()) throw;
-      return open_operand(*value, context_, builder_);
-    }
-  }
-
-  // As conversion makes it, if a constant comes of that. Nodes that it leaves are dead.
-  std::optional<handlers::Operand> computed_constant(const ir::Value& value) {
-    const ir::Node* maker = value.producer();
-    if (!maker || !maker->schema()) return std::nullopt;
-    const Lookup& found = lookups_.find(*maker, builder_.model().opset);
-    if (found.status != Lookup::Status::rows) return std::nullopt;
-    builder_.narrow(lookups_.range(*maker, builder_.model().opset));
-    const symbolic::Call call(*maker, context_.facts);
-    const Row* row = applying_row(found, call, context_);
-    if (!row || row->kind != Row::Kind::mapped || row->random) return std::nullopt;
-    if (auto known = known_results(call, *row, builder_)) return std::move((*known)[value.index()]);
-    const RowEmitter emitter(call, *row, *found.op, context_, builder_.model().opset);
-    if (!emitter.exists() || emitter.by_plugin()) return std::nullopt;
-    const Inside inside(*this);
-    try {
-      handlers::Emission emission(call, row, context_.table.facts(call.op(), maker->overload(), context_.schemas), builder_,
-                                  [this](const ir::Value* input) -> const handlers::Operand& { return of(input); });
-      telling_defects(*maker, builder_.model().opset, [&] {
-        try {
-          emitter.emit(emission);
-        } catch (const std::length_error& error) {
-          throw onnx::Refusal{error.what()};
-        }
-      });
-      const auto& made = emission.results()[value.index()];
-      if (made && made->tensor() && builder_.constant_of(*made->tensor())) return made;
-    } catch (const onnx::Refusal&) {
-    } catch (const handlers::Wanting&) {
-    } catch (const symbolic::Impossible&) {
-    } catch (const DefectOfCall&) {
-      if (!found.user) throw;  // the trial of that call shows a user the effect of the row
-    }
-    return std::nullopt;
-  }
-
-  // While another call is emitted than the one on trial.
-  class Inside {
-   public:
-    explicit Inside(TrialOperands& operands) : operands_(operands), meaning_(operands.builder_.meaning()) {
-      ++operands_.calls_behind_;
-    }
-    Inside(const Inside&) = delete;
-    Inside& operator=(const Inside&) = delete;
-    ~Inside() {
-      --operands_.calls_behind_;
-      operands_.builder_.carry_meaning(meaning_);
-    }
-
-   private:
-    TrialOperands& operands_;
-    std::span<const std::string> meaning_;
-  };
-
-  const Context& context_;
-  Lookups& lookups_;
-  onnx::Builder& builder_;
-  bool open_;
-  int calls_behind_ = 0;
-  std::unordered_map<const ir::Value*, handlers::Operand> operands_;
-};
-
 // Why no value has facts; empty if one may.
 std::string without_facts(const symbolic::Call& call) {
   for (const ir::Value* output : call.node().outputs())
     if (const std::string& reason = call.facts().of(output).impossible; !reason.empty()) return reason;
   return {};
-}
-
-constexpr int most_branches_within = 8;
-
-// As ONNX Runtime states them before opset 11: of a result of If the size that either branch states.
-std::optional<std::vector<onnx::Dimension>> sizes_below_11(const ir::Value* value, const symbolic::FactTable& facts,
-                                                           int within = 0) {
-  auto sizes = shape_of(facts.of(value));
-  const ir::Node* maker = value->producer();
-  if (!sizes || !maker || !maker->is("prim::If") || within == most_branches_within) return sizes;
-  for (const ir::Block* block : maker->blocks()) {
-    const auto inner = sizes_below_11(block->outputs()[value->index()], facts, within + 1);
-    for (std::size_t i = 0; inner && i < std::min(sizes->size(), inner->size()); ++i)
-      if (!(*sizes)[i].size) (*sizes)[i].size = (*inner)[i].size;
-  }
-  return sizes;
-}
-
-bool has_other_sizes(const ir::Value* a, const ir::Value* b, const symbolic::FactTable& facts) {
-  const auto first = sizes_below_11(a, facts), second = sizes_below_11(b, facts);
-  if (!first || !second) return false;
-  // A number of one branch counts for both, whatever the other's size is.
-  return !std::ranges::equal(*first, *second, [](const auto& one, const auto& other) { return one.size == other.size; });
-}
-
-bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor()->shape; }
-
-// A loop's first iteration is given nothing in its place.
-bool begins_undefined(const ir::Value* value) {
-  const ir::Node* loop = value->producer() ? nullptr : value->block()->owner();
-  return loop && loop->is("prim::Loop") && value->index() > 0 && passes::is_undefined(loop->input(value->index() + 1));
-}
-
-// Whether an If passes on such a value: ONNX Runtime assumes that it has the sizes of the other branch.
-bool hands_on_undefined(const ir::Value* value) {
-  const ir::Node* branch = value->producer();
-  return branch && branch->is("prim::If") && std::ranges::any_of(branch->blocks(), [&](const ir::Block* way) {
-           const ir::Value* inner = way->outputs()[value->index()];
-           return begins_undefined(inner) || hands_on_undefined(inner);
-         });
-}
-
-bool states_sizes(const symbolic::Fact& fact) {
-  return has_shape(fact) && !fact.tensor()->shape->empty() &&
-         std::ranges::all_of(*fact.tensor()->shape, [](const symbolic::Dim& size) { return size.is_number(); });
-}
-
-// Before opset 11 the sizes of what leaves an If are the same whichever branch runs.
-void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
-  const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    // An output that no branch set is never read: it gets the other's sizes.
-    const symbolic::Fact& leaving = facts.of(node.output(i));
-    const bool unset = has_shape(leaving) && !(has_shape(facts.of(first[i])) && has_shape(facts.of(second[i])));
-    const bool open = states_sizes(leaving) && (hands_on_undefined(first[i]) || hands_on_undefined(second[i]));
-    if (open || has_other_sizes(first[i], second[i], facts) || (unset && !stand_in_sizes(leaving)))
-      throw onnx::Refusal{"If gives the same sizes from both branches before opset 11", "use opset 11"};
-  }
-}
-
-// Readers of ONNX files take 100 nested messages: each branch or loop within another is three.
-void demand_depth(const ir::Node& node) {
-  constexpr int most = 30;
-  int depth = 0;
-  for (const ir::Block* block = node.owner(); block; block = block->parent()) ++depth;
-  if (depth > most)
-    throw onnx::Refusal{"more than " + std::to_string(most) +
-                            " branches and loops stand within each other, and ONNX files that hold such can't be read",
-                        "use fewer, such as a tensor that is indexed instead of a chain of elif"};
-}
-
-// An ONNX value has one dtype, whichever branch or iteration it comes from.
-void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
-  const auto known = [&](const ir::Value* value) { return facts.of(value).tensor() && facts.of(value).tensor()->dtype; };
-  const auto dtype_of = [&](const ir::Value* value) {
-    return known(value) ? std::string(ir::name(*facts.of(value).tensor()->dtype)) : std::string("another dtype");
-  };
-  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    const ir::Value* output = node.output(i);
-    const symbolic::Fact& fact = facts.of(output);
-    if (output->unused() || !fact.tensor() || fact.tensor()->dtype || !fact.wants.empty() || fact.blame != &node) continue;
-    if (node.is("prim::Loop")) {
-      const ir::Value* before = node.input(i + 2);
-      if (!known(before)) continue;
-      throw onnx::Refusal{"the loop changes the dtype of " + variable({before, output}) + ", which is " + dtype_of(before) +
-                              " before it, and ONNX's Loop can't",
-                          "convert it to one dtype before the loop, for example with .to(torch.float32)"};
-    }
-    const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
-    if (!known(one) || !known(other)) continue;  // unknown because of another value
-    throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
-                            dtype_of(other) + ", and ONNX's If gives one dtype",
-                        "convert it to one dtype in both branches, for example with .to(torch.float32)"};
-  }
-}
-
-// Returns the result of the loop that carries the value, if the value is None before the loop; null otherwise.
-const ir::Value* none_at_first(const ir::Value* value, const symbolic::FactTable& facts) {
-  const ir::Node* loop = value->producer() || !value->block() ? nullptr : value->block()->owner();
-  const bool carried = loop && loop->is("prim::Loop") && value->index() > 0;
-  return carried && facts.of(loop->input(value->index() + 1)).is_none() ? loop->output(value->index() - 1) : nullptr;
-}
-
-// Inside a model no operator accepts a value that is None only sometimes. Passes make a bool and a value of those they follow.
-void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
-  const bool loop = node.is("prim::Loop");
-  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    const ir::Value* output = node.output(i);
-    if (output->unused() || !ir::is(output->type(), ir::TypeKind::optional)) continue;
-    const ir::Value* one = loop ? node.input(i + 2) : node.blocks()[0]->outputs()[i];
-    const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
-    const ir::Value *of_one = none_at_first(one, facts), *of_other = none_at_first(other, facts);
-    if (facts.of(one).is_none() == facts.of(other).is_none() && !of_one == !of_other) continue;
-    const ir::Value* carried = of_one ? of_one : of_other ? of_other : output;
-    throw onnx::Refusal{"only the running model knows whether " + variable({carried, output, one, other}) +
-                            " is None, and such a value can't be followed through this code",
-                        "use a value in each case, for example an empty tensor, and a bool that says whether it counts"};
-  }
-}
-
-// Nor does ONNX Runtime run an If before opset 13 of whose results it doesn't know the rank.
-void demand_ranks(const ir::Node& node, const symbolic::FactTable& facts) {
-  for (const ir::Value* output : node.outputs()) {
-    const symbolic::Fact& fact = facts.of(output);
-    if (output->unused() || !fact.tensor() || fact.tensor()->shape) continue;
-    if (!fact.wants.empty() || (fact.blame && fact.blame != &node))
-      throw handlers::Wanting{{.truth = Truth::unknown,
-                               .message = "the rank of what leaves an If isn't known",
-                               .wants = fact.wants,
-                               .blame = fact.blame}};
-    throw onnx::Refusal{"ONNX Runtime doesn't support an If whose branches give tensors of different ranks before opset 13",
-                        "use opset 13"};
-  }
 }
 
 }  // namespace
@@ -659,11 +405,11 @@ void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symboli
 }
 
 Attempt Attempter::attempt(const ir::Node& node, int opset) {
-  return telling_defects(node, opset, [&] { return attempt_call(node, opset); });
+  return reporting_defects(node, opset, [&] { return attempt_call(node, opset); });
 }
 
 Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
-  return telling_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
+  return reporting_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
 }
 
 Attempt Attempter::attempt_call(const ir::Node& node, int opset) {

@@ -148,7 +148,7 @@ RowEmitter::RowEmitter(const symbolic::Call& call, const mapping::Row& row, cons
     handler_ = context.handlers.find_complex(own);
     if (!handler_) handler_ = context.handlers.find_complex(rows.name);
     if (speaks_for_itself(row, rows, context)) handler_ = nullptr;
-    plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
+    plain_ = handlers::is_plain(row) && node.schema() && handlers::unmapped_arguments(row, call).empty();
     return;
   }
   if (symbolic::has_complex(call)) form_ = &context.table.complex_form(rows);
@@ -166,7 +166,7 @@ RowEmitter::RowEmitter(const symbolic::Call& call, const mapping::Row& row, cons
     if (handler && of_base && mapping::split_overload(of_base->name).first != own) handler_ = handler;
   }
   if (speaks_for_itself(row, rows, context)) handler_ = nullptr;
-  plain_ = handlers::is_plain(row) && node.schema() && handlers::unspoken_argument(row, call).empty();
+  plain_ = handlers::is_plain(row) && node.schema() && handlers::unmapped_arguments(row, call).empty();
   if (numbers && !handler_ && !plain_ && !row.body) handler_ = context.handlers.find(rows.name);
   // A plugin's, but for what shares no more than the name with the operator on tensors.
   if (numbers && handler_) return;

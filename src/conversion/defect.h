@@ -22,7 +22,7 @@ DefectOfCall defect_at(const ir::Node& node, std::optional<int> opset, const std
 
 // Exceptions that aren't derived from std::exception (Refusal, Wanting, Impossible) pass.
 template <class Work>
-auto telling_defects(const ir::Node& node, std::optional<int> opset, Work&& work) -> decltype(work()) {
+auto reporting_defects(const ir::Node& node, std::optional<int> opset, Work&& work) -> decltype(work()) {
   try {
     return work();
   } catch (const DefectOfCall&) {  // the defect is in a call in one of the node's blocks

@@ -69,8 +69,8 @@ class FactTrials {
   void restore();  // undoes suppose()
   // Calls `look` while the facts in the loop's body are those of its first iteration, with the loop's initial values. Does
   // nothing for loops that are nested too deep.
-  void first_trip(const ir::Node& loop, const std::function<void()>& look);
-  bool in_first_trip() const;
+  void first_iteration(const ir::Node& loop, const std::function<void()>& look);
+  bool in_first_iteration() const;
   const symbolic::FactTable& facts() const;
   symbolic::FactTable take();  // nothing may be stated afterwards
   std::size_t work() const;    // total cost: number and size of the stated facts

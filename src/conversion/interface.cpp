@@ -20,6 +20,7 @@ using handlers::Number;
 using handlers::Operand;
 using onnx::Value;
 using symbolic::Fact;
+using symbolic::ListFact;
 
 onnx::Dimension dimension(const symbolic::Dim& dim) {
   if (const auto number = dim.number()) return {*number, {}};

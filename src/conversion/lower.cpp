@@ -91,13 +91,13 @@ class Lowering {
     if (!options_.output_names.empty() && options_.output_names.size() != given.size())
       throw UsageError("ConvertOptions::output_names has " + std::to_string(options_.output_names.size()) +
                        " names, and the number of the ONNX model's outputs is " + std::to_string(given.size()));
-    std::set<onnx::ValueId> taken(model_.graph.inputs.begin(), model_.graph.inputs.end());
+    std::set<onnx::ValueId> declared(model_.graph.inputs.begin(), model_.graph.inputs.end());
     std::set<std::string> names;  // a dictionary's key may equal an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);
     for (std::size_t i = 0; i < given.size(); ++i) {
       Value value = given[i].value;
       // A value has one name, and an input or a constant can't be an output directly.
-      if (!taken.insert(value.id).second || builder_.constant_of(value)) {
+      if (!declared.insert(value.id).second || builder_.constant_of(value)) {
         const bool untyped = builder_.is_untyped(value);
         value = builder_.again(value);
         model_.values[value.id].untyped = untyped;
@@ -191,7 +191,7 @@ class Lowering {
   }
 
   void node(const ir::Node& node) {
-    telling_defects(node, options_.opset, [&] { explained(describe(node), [&] { lower(node); }); });
+    reporting_defects(node, options_.opset, [&] { explained(describe(node), [&] { lower(node); }); });
   }
 
   void lower(const ir::Node& node) {

@@ -68,10 +68,10 @@ class Raw {
   }
 
  private:
-  static void demand_count(const char* option, std::size_t given, std::size_t wanted, const char* what) {
-    if (given && given != wanted)
-      throw UsageError(std::string(option) + " has " + std::to_string(given) + " names, the graph has " + std::to_string(wanted) +
-                       " " + what);
+  static void demand_count(const char* option, std::size_t given, std::size_t expected, const char* what) {
+    if (given && given != expected)
+      throw UsageError(std::string(option) + " has " + std::to_string(given) + " names, the graph has " +
+                       std::to_string(expected) + " " + what);
   }
 
   // The type as far as it is known, under the graph's own name.

@@ -12,7 +12,7 @@
 namespace compatcheck::conversion {
 namespace {
 
-const std::string& asked() {
+const std::string& setting() {
   static const std::string value = [] {
     const char* given = std::getenv("COMPATCHECK_CHECK_ROWS");
     return std::string(given ? given : "");
@@ -30,7 +30,7 @@ std::string text_of(const mapping::Place& place) {
   return place.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
 }
 
-bool collects() { return asked().find('/') != std::string::npos; }
+bool collects() { return setting().find('/') != std::string::npos; }
 
 // Several processes add to one file: each line is written at once.
 void add_line(const std::string& line) {
@@ -38,7 +38,7 @@ void add_line(const std::string& line) {
   static std::set<std::string> added;
   const std::lock_guard lock(mutex);
   if (!added.insert(line).second) return;
-  std::ofstream(asked(), std::ios::app) << line + "\n" << std::flush;
+  std::ofstream(setting(), std::ios::app) << line + "\n" << std::flush;
 }
 
 std::string arguments_of(const symbolic::Call& call) {
@@ -53,7 +53,7 @@ std::string arguments_of(const symbolic::Call& call) {
 
 void check_row(const symbolic::Call& call, const mapping::Row& row, std::span<const onnx::Emitted> emitted, bool known,
                const mapping::Table& table, int opset) {
-  if ((!always && asked().empty()) || table.is_users(row.place)) return;
+  if ((!always && setting().empty()) || table.is_users(row.place)) return;
   const char* without_nodes = known ? "Constant" : "Identity";
   if (emitted.empty() && collects() && std::ranges::find(row.to, without_nodes) != row.to.end())
     add_line(text_of(row.place) + " " + without_nodes);

@@ -201,10 +201,10 @@ std::size_t settle_dimensions(ir::Graph& graph, const symbolic::FactTable& facts
   std::size_t settled = 0;
   for (ir::Node* node : passes::all_nodes(graph, watch)) {
     Dispatch dispatch(node, facts, schemas);
-    const std::size_t wanted = dispatch.find();
-    if (wanted == 0 || copies + wanted > most_copies) continue;
+    const std::size_t needed = dispatch.find();
+    if (needed == 0 || copies + needed > most_copies) continue;
     dispatch.settle();
-    copies += wanted;
+    copies += needed;
     ++settled;
   }
   return settled;

@@ -34,8 +34,8 @@ Verdict wanting(const ir::Node& node, std::string message, const symbolic::FactT
   const auto model_inputs = node.graph()->inputs();
   for (const ir::Value* input : node.inputs()) {
     const auto& source = facts.of(input);
-    for (const std::uint32_t wanted : source.wants)
-      if (ir::may_hold_tensors(model_inputs[wanted]->type())) verdict.wants.push_back(wanted);
+    for (const std::uint32_t index : source.wants)
+      if (ir::may_hold_tensors(model_inputs[index]->type())) verdict.wants.push_back(index);
     if (!verdict.blame) verdict.blame = source.blame;
   }
   std::ranges::sort(verdict.wants);

@@ -84,27 +84,27 @@ class Test {
 
  private:
   Fit must_be(const std::string& needed, bool holds) const {
-    return holds ? Fit{} : no(subject_.name + " must be " + needed + ", but is " + said());
+    return holds ? Fit{} : no(subject_.name + " must be " + needed + ", but is " + values_text());
   }
-  Fit unsaid() const {
+  Fit not_known() const {
     const bool computed = subject_.operand && !subject_.operand->constant && !subject_.operand->folds;
     return open(subject_.name + " isn't known", computed ? SettledBy::values : SettledBy::nothing);
   }
-  std::string said() const {
+  std::string values_text() const {
     return subject_.values->size() == 1 ? spell(subject_.values->front()) : "[" + spell(*subject_.values, ", ") + "]";
   }
 
   Fit any_of(const std::vector<Literal>& literals) const {
     if (literals.size() == 1 && std::holds_alternative<std::monostate>(literals.front()))
       return no(subject_.name + " must be left out");
-    if (!subject_.values) return unsaid();
+    if (!subject_.values) return not_known();
     const bool holds = subject_.values->size() == 1 &&
                        std::ranges::any_of(literals, [&](const Literal& one) { return same(one, subject_.values->front()); });
     return must_be(spell(literals, " or "), holds);
   }
 
   Fit equals(const std::vector<Literal>& literals) const {
-    if (!subject_.values) return unsaid();
+    if (!subject_.values) return not_known();
     return must_be("[" + spell(literals, ", ") + "]", std::ranges::equal(*subject_.values, literals, same));
   }
 
@@ -117,7 +117,7 @@ class Test {
   }
 
   Fit in_range(const Predicate& predicate) const {
-    if (!subject_.values) return unsaid();
+    if (!subject_.values) return not_known();
     const std::string needed = predicate.min && predicate.max ? "from " + spell(*predicate.min) + " to " + spell(*predicate.max)
                                : predicate.min                ? "at least " + spell(*predicate.min)
                                                               : "at most " + spell(*predicate.max);
@@ -126,7 +126,7 @@ class Test {
   }
 
   Fit each(const Predicate& predicate) const {
-    if (!subject_.values) return unsaid();
+    if (!subject_.values) return not_known();
     Fit total;
     for (const Literal& value : *subject_.values)
       combine(total, Test({.name = "each of " + subject_.name, .values = {{value}}})(predicate));
@@ -134,7 +134,7 @@ class Test {
   }
 
   Fit length(const Predicate& predicate) const {
-    if (!subject_.values) return unsaid();
+    if (!subject_.values) return not_known();
     return Test(number_subject("the length of " + subject_.name, static_cast<double>(subject_.values->size())))(predicate);
   }
 
@@ -170,10 +170,10 @@ class Test {
     const auto rank = static_cast<std::int64_t>(shape()->size());
     const std::int64_t dim = size.dim < 0 ? size.dim + rank : size.dim;
     if (dim < 0 || dim >= rank) return no(subject_.name + " has no dimension " + std::to_string(size.dim));
-    const onnx::Dimension& said = (*shape())[static_cast<std::size_t>(dim)];
-    if (!said.size && size.known && !said.name.empty()) return no(name + " must be fixed, but is " + said.name);
-    if (!said.size) return open(name + " isn't known", if_operand());
-    return size.value ? Test(number_subject(name, static_cast<double>(*said.size)))(*size.value) : Fit{};
+    const onnx::Dimension& stated = (*shape())[static_cast<std::size_t>(dim)];
+    if (!stated.size && size.known && !stated.name.empty()) return no(name + " must be fixed, but is " + stated.name);
+    if (!stated.size) return open(name + " isn't known", if_operand());
+    return size.value ? Test(number_subject(name, static_cast<double>(*stated.size)))(*size.value) : Fit{};
   }
 
   Fit elements(const Predicate& predicate) const {
@@ -191,7 +191,7 @@ class Test {
     const Fit fit = (*this)(predicate);
     if (fit.support == Support::unknown) return fit;
     if (fit.support == Support::no) return {};
-    return no(subject_.name + " can't be " + (subject_.values ? said() : "so"));
+    return no(subject_.name + " can't be " + (subject_.values ? values_text() : "so"));
   }
 
   const Subject& subject_;

@@ -119,31 +119,31 @@ Verdict Judge::judge(const Node& node, int opset, int depth) const {
   if (is_initializer(node)) return {};
   const std::string read = what_is_read(node, profile_.reads);
   if (read.empty()) return as_read(node, node, opset, depth);
-  Verdict said = as_read(with_others(node, profile_.reads), node, opset, depth);
-  if (said.support != Support::yes) return said;
-  said.note += (said.note.empty() ? "" : "; ") + read;
-  said.rule = "CC104";
-  return said;
+  Verdict judged = as_read(with_others(node, profile_.reads), node, opset, depth);
+  if (judged.support != Support::yes) return judged;
+  judged.note += (judged.note.empty() ? "" : "; ") + read;
+  judged.rule = "CC104";
+  return judged;
 }
 
 Verdict Judge::as_read(const Node& node, const Node& original, int opset, int depth) const {
   const OperatorEntries* entries = profile_.find(node.name());
-  Verdict said;
+  Verdict judged;
   if (entries)
-    said = by_entries(*entries, node, opset);
+    judged = by_entries(*entries, node, opset);
   else if (contains(profile_.own, node.name()))
     return {};
   else if (profile_.unlisted == Support::no)
-    said = verdict(Support::no, "CC101", "the engine doesn't support " + node.name());
+    judged = verdict(Support::no, "CC101", "the engine doesn't support " + node.name());
   else
-    said = verdict(Support::unknown, "CC105", "the engine's profile doesn't list " + node.name());
-  if (said.support == Support::yes) return said;
+    judged = verdict(Support::unknown, "CC105", "the engine's profile doesn't list " + node.name());
+  if (judged.support == Support::yes) return judged;
   if (const auto other = entries ? cast(node, profile_.casts) : std::nullopt)
-    if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(said)) said = again;
-  if (said.support == Support::yes) return said;
-  if (auto body = by_body(original, opset, depth); body && (!entries || progress(*body) > progress(said)))
+    if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(judged)) judged = again;
+  if (judged.support == Support::yes) return judged;
+  if (auto body = by_body(original, opset, depth); body && (!entries || progress(*body) > progress(judged)))
     return *std::move(body);
-  return said;
+  return judged;
 }
 
 // A function that the model carries is no operator of its own; ONNX's functions are its bodies where the profile says so.
@@ -183,10 +183,11 @@ bool Judge::takes_body(const Node& node, int opset) const {
 
 Verdict Judge::by_entries(const OperatorEntries& entries, const Node& node, int opset) const {
   if (profile_.match == Match::since) return by_translator(entries, node);
-  const int asked = profile_.match == Match::model ? opset : node.version;
+  const int counted = profile_.match == Match::model ? opset : node.version;
   std::optional<Verdict> best;
   for (const Entry& entry : entries.entries) {
-    if (!entry.versions.empty() && !std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(asked); })) continue;
+    if (!entry.versions.empty() && !std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(counted); }))
+      continue;
     Verdict one = by_entry(entry, node);
     if (one.support == Support::yes) return one;
     if (!best || progress(one) > progress(*best)) best = std::move(one);
@@ -210,13 +211,13 @@ Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
   if (entry.support == Support::no && entry.when.empty() && entry.types.empty())
     return verdict(Support::no, "CC101",
                    "the engine doesn't support " + node.name() + (entry.words.empty() ? "" : ": " + entry.words));
-  Verdict said = types_fit(entry, node);
-  if (said.support == Support::no) return said;
+  Verdict judged = types_fit(entry, node);
+  if (judged.support == Support::no) return judged;
   if (const Fit fit = fits(entry.when, node); fit.support != Support::yes) {
-    if (said.support == Support::yes || fit.support == Support::no)
-      said = verdict(fit.support, "CC104", node.name() + ": " + fit.message, fit.settled_by);
+    if (judged.support == Support::yes || fit.support == Support::no)
+      judged = verdict(fit.support, "CC104", node.name() + ": " + fit.message, fit.settled_by);
   }
-  if (said.support != Support::yes) return said;
+  if (judged.support != Support::yes) return judged;
   if (entry.support != Support::yes)
     return verdict(entry.support, entry.words.empty() ? "CC105" : "CC104",
                    entry.words.empty() ? "the profile doesn't say whether the engine supports " + node.name()
@@ -275,9 +276,9 @@ Verdict Judge::by_translator(const OperatorEntries& entries, const Node& node) c
     }
   }
   if (!chosen) version = highest, chosen = newest;
-  Verdict said = by_entry(*chosen, node);
+  Verdict judged = by_entry(*chosen, node);
   const Verdict gap = node.schema ? across(node, version) : Verdict{};
-  return progress(gap) < progress(said) ? gap : said;
+  return progress(gap) < progress(judged) ? gap : judged;
 }
 
 // For an operator that the translator was written for at another version: whether the node uses anything in which the two

@@ -34,7 +34,7 @@ void for_each_proto(const ::onnx::GraphProto& graph, auto&& visit) {
 
 }  // namespace
 
-bool Look::taken() const {
+bool Look::all_supported() const {
   return out_of_range.empty() &&
          std::ranges::all_of(nodes, [](const Looked& one) { return one.verdict.support == Support::yes; });
 }
@@ -58,7 +58,7 @@ Look look_at(const onnx::Model& model, const Profile& profile, std::span<const m
     else
       one.verdict = judge(seen, model.opset);
     if (!one.foreign && look.out_of_range.empty() && one.verdict.support != Support::yes)
-      one.body_taken = judge.takes_body(seen, model.opset);
+      one.body_supported = judge.takes_body(seen, model.opset);
     supported.push_back(one.verdict.support == Support::yes);
     if (!judge.is_initializer(seen)) look.nodes.push_back(std::move(one));
   });
@@ -78,7 +78,7 @@ Look look_at(const ::onnx::ModelProto& model, const Profile& profile, std::span<
     Looked one{.name = seen.name(), .proto = &proto};
     one.verdict = look.out_of_range.empty() ? judge(seen, opset)
                                             : Verdict{.support = Support::no, .rule = "CC102", .message = look.out_of_range};
-    if (look.out_of_range.empty() && one.verdict.support != Support::yes) one.body_taken = judge.takes_body(seen, opset);
+    if (look.out_of_range.empty() && one.verdict.support != Support::yes) one.body_supported = judge.takes_body(seen, opset);
     supported.push_back(one.verdict.support == Support::yes);
     if (!judge.is_initializer(seen)) look.nodes.push_back(std::move(one));
   });

@@ -20,7 +20,7 @@ struct Looked {
   std::string name;  // "Conv", "com.microsoft::Gelu"
   Verdict verdict{};
   bool foreign = false;                      // not ONNX: an operator that the export type kept
-  bool body_taken = false;                   // if no or unknown: the engine supports the body of its ONNX function
+  bool body_supported = false;               // if no or unknown: the engine supports the body of its ONNX function
   const ::onnx::NodeProto* proto = nullptr;  // set instead of `node` if a file was examined
 };
 
@@ -29,7 +29,7 @@ struct Look {
   std::vector<Looked> nodes;  // includes bodies, in order
   int partitions = 0;
 
-  bool taken() const;  // whether all nodes are supported
+  bool all_supported() const;
 };
 
 // Calls that were written as PyTorch operators: no; unknown if it isn't known what they become.

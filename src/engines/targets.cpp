@@ -29,8 +29,8 @@ Profile from_file(const std::string& file) {
 }
 
 // "1.31" begins "1.31.1", not "1.310".
-bool begins(std::string_view version, std::string_view asked) {
-  return version.starts_with(asked) && (version.size() == asked.size() || version[asked.size()] == '.');
+bool begins(std::string_view version, std::string_view pattern) {
+  return version.starts_with(pattern) && (version.size() == pattern.size() || version[pattern.size()] == '.');
 }
 
 // "no such engine; did you mean `ort-cpu`? Known are …"
@@ -64,12 +64,12 @@ bool names_file(std::string_view target) {
   return target.find('/') != std::string_view::npos || target.ends_with(".yaml") || target.ends_with(".yml");
 }
 
-bool is_asked(std::string_view target, std::string_view asked) {
-  const auto at = target.find('@'), version = asked.find('@');
-  if (target == asked) return true;
-  if (target.substr(0, at) != asked.substr(0, version)) return false;
+bool matches_target(std::string_view target, std::string_view pattern) {
+  const auto at = target.find('@'), version = pattern.find('@');
+  if (target == pattern) return true;
+  if (target.substr(0, at) != pattern.substr(0, version)) return false;
   return version == std::string_view::npos ||
-         (at != std::string_view::npos && begins(target.substr(at + 1), asked.substr(version + 1)));
+         (at != std::string_view::npos && begins(target.substr(at + 1), pattern.substr(version + 1)));
 }
 
 Profile read_own_profile(const mapping::yaml::Source& source) {

@@ -15,9 +15,9 @@ namespace compatcheck::engines {
 // regular one. Throws UsageError for an engine or version that isn't shipped, TableError for what is wrong in a file.
 Profile profile_of(std::string_view target);
 bool names_file(std::string_view target);  // not an engine
-// Whether a profile's target, "ort-cpu@1.31.1", is the one that `asked` names: by its engine, with its version or how that
+// Whether a profile's target, "ort-cpu@1.31.1", is the one that `pattern` names: by its engine, with its version or how that
 // begins.
-bool is_asked(std::string_view target, std::string_view asked);
+bool matches_target(std::string_view target, std::string_view pattern);
 
 // Returns the profile of each target, in order; one that is named twice comes once. Throws UsageError for two of the same
 // engine@version, by which reports distinguish them.

@@ -27,7 +27,7 @@ std::uint64_t BlockCache::requests() const {
   return requests_;
 }
 
-std::vector<std::string> BlockCache::ask(std::span<const ByteRange> ranges) {
+std::vector<std::string> BlockCache::request(std::span<const ByteRange> ranges) {
   ++requests_;
   std::vector<std::string> answers = process::call(read_, ranges);
   if (answers.size() != ranges.size()) throw ModelError("its reader gave other ranges than it was asked for");
@@ -49,9 +49,9 @@ void BlockCache::fetch_blocks(std::span<const ByteRange> ranges) {
       if (!blocks_.contains(block)) missing.insert(block);
   }
   if (missing.empty()) return;
-  std::vector<ByteRange> asked;
+  std::vector<ByteRange> spans;
   std::uint64_t begin = *missing.begin(), end = begin;  // blocks
-  const auto close = [&] { asked.push_back({begin * block_bytes, std::min(end * block_bytes, size_) - begin * block_bytes}); };
+  const auto close = [&] { spans.push_back({begin * block_bytes, std::min(end * block_bytes, size_) - begin * block_bytes}); };
   for (const std::uint64_t block : missing) {
     if (block > end + joined_over) {
       close();
@@ -60,11 +60,11 @@ void BlockCache::fetch_blocks(std::span<const ByteRange> ranges) {
     end = block + 1;
   }
   close();
-  const auto answers = ask(asked);
-  for (std::size_t i = 0; i < asked.size(); ++i)
+  const auto answers = request(spans);
+  for (std::size_t i = 0; i < spans.size(); ++i)
     for (std::uint64_t at = 0; at < answers[i].size(); at += block_bytes) {
       const std::string_view piece = std::string_view(answers[i]).substr(at, block_bytes);
-      blocks_.try_emplace((asked[i].offset + at) / block_bytes, piece.begin(), piece.end());
+      blocks_.try_emplace((spans[i].offset + at) / block_bytes, piece.begin(), piece.end());
     }
 }
 
@@ -85,7 +85,7 @@ void BlockCache::read_into(std::uint64_t offset, std::span<std::uint8_t> into) {
   if (into.size() > kept_bytes && !has_all(offset, into.size())) {
     while (!into.empty()) {
       const ByteRange range{offset, std::min<std::uint64_t>(into.size(), piece_bytes)};
-      const auto answers = ask({&range, 1});
+      const auto answers = request({&range, 1});
       std::memcpy(into.data(), answers[0].data(), answers[0].size());
       into = into.subspan(answers[0].size());
       offset += range.bytes;

@@ -29,7 +29,7 @@ class BlockCache {
   using Block = std::vector<std::uint8_t>;
   void fetch_blocks(std::span<const ByteRange> ranges);
   bool has_all(std::uint64_t offset, std::uint64_t bytes) const;  // all blocks of this range are cached
-  std::vector<std::string> ask(std::span<const ByteRange> ranges);
+  std::vector<std::string> request(std::span<const ByteRange> ranges);
 
   std::uint64_t size_;
   ReadRanges read_;

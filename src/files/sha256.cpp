@@ -52,10 +52,10 @@ void Sha256::add(std::span<const std::uint8_t> bytes) {
       bytes = bytes.subspan(rest_.size());
       continue;
     }
-    const std::size_t taken = std::min(bytes.size(), rest_.size() - rest_bytes_);
-    std::memcpy(rest_.data() + rest_bytes_, bytes.data(), taken);
-    rest_bytes_ += taken;
-    bytes = bytes.subspan(taken);
+    const std::size_t filled = std::min(bytes.size(), rest_.size() - rest_bytes_);
+    std::memcpy(rest_.data() + rest_bytes_, bytes.data(), filled);
+    rest_bytes_ += filled;
+    bytes = bytes.subspan(filled);
     if (rest_bytes_ < rest_.size()) break;
     block(rest_.data());
     rest_bytes_ = 0;

@@ -9,14 +9,13 @@
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
 #include "process/log.h"
+#include "process/time_bound.h"
 
 namespace compatcheck::frontend {
 namespace {
 
 constexpr std::uint64_t megabyte = 1 << 20;
-// Beyond these nobody can tell a bound from none, and the sums of clocks and of sizes stay in range.
-constexpr double longest_seconds = 1e9;
-constexpr std::uint64_t most_megabytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_megabytes = std::uint64_t{1} << 40;  // more is no bound, and sums of sizes could overflow
 constexpr std::uint64_t retire_bytes = 1024 * megabyte;  // a helper in which models left more memory than this is replaced
 
 std::string signal_name(int number) {
@@ -24,17 +23,17 @@ std::string signal_name(int number) {
   return name ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
-std::string said(const HelperEnd& end) { return end.said.empty() ? std::string() : "; it said: " + end.said; }
+std::string output_of(const HelperEnd& end) { return end.printed.empty() ? std::string() : "; it said: " + end.printed; }
 
 std::string how_it_crashed(const HelperEnd& end) {
   switch (end.signal) {
-    case 0: return "the loader ended by itself (exit code " + std::to_string(end.exit_code) + ")" + said(end);
+    case 0: return "the loader ended by itself (exit code " + std::to_string(end.exit_code) + ")" + output_of(end);
     case SIGSEGV:
     case SIGBUS:
       return "the loader crashed (" + signal_name(end.signal) +
-             "): the code is probably nested too deeply or the file is damaged" + said(end);
+             "): the code is probably nested too deeply or the file is damaged" + output_of(end);
     case SIGKILL: return "the loader was killed (SIGKILL): the machine was probably out of memory";
-    default: return "the loader crashed (" + signal_name(end.signal) + ")" + said(end);
+    default: return "the loader crashed (" + signal_name(end.signal) + ")" + output_of(end);
   }
 }
 
@@ -52,7 +51,7 @@ bool is_supported(std::uint64_t abi) {
 }  // namespace
 
 HelperBounds Helper::bounds() const {
-  return {.seconds = std::min(longest_seconds, std::max(0.0, options_.timeout_seconds)),
+  return {.seconds = std::min(process::longest_seconds, std::max(0.0, options_.timeout_seconds)),
           .memory_bytes = std::min(most_megabytes, options_.memory_mb) * megabyte,
           .cancelled = options_.cancelled};
 }
@@ -60,10 +59,10 @@ HelperBounds Helper::bounds() const {
 void Helper::explain(const HelperEnd& end) const {
   switch (end.cause) {
     case HelperEnd::Cause::crashed:
-      if (end.said.find("std::bad_alloc") != std::string::npos)
+      if (end.printed.find("std::bad_alloc") != std::string::npos)
         throw ModelError("the loader ran out of the " + std::to_string(options_.memory_mb) +
                          " MB of memory that it may use (LoadOptions::memory_mb gives it more)");
-      if (is_crash(end.signal)) throw HelperCrash(how_it_crashed(end), signal_name(end.signal) + said(end));
+      if (is_crash(end.signal)) throw HelperCrash(how_it_crashed(end), signal_name(end.signal) + output_of(end));
       throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
       throw ModelError("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +
@@ -74,7 +73,7 @@ void Helper::explain(const HelperEnd& end) const {
     case HelperEnd::Cause::cancelled: throw Cancelled("cancelled");
     case HelperEnd::Cause::garbled: break;
   }
-  throw ModelError("the loader's answer is damaged" + said(end));
+  throw ModelError("the loader's answer is damaged" + output_of(end));
 }
 
 void Helper::check(const protocol::HelloReply& hello) const {
@@ -94,7 +93,7 @@ void Helper::start() {
   // Loading libtorch is no part of loading a model: the caller's bound holds from the first model on.
   HelperBounds starting = bounds();
   starting.memory_bytes = std::max(starting.memory_bytes, LoadOptions{}.memory_mb * megabyte);
-  const auto answer = process_->ask(protocol::encode(protocol::Request{protocol::HelloRequest{}}), -1, 0, starting);
+  const auto answer = process_->roundtrip(protocol::encode(protocol::Request{protocol::HelloRequest{}}), -1, 0, starting);
   if (const auto* end = std::get_if<HelperEnd>(&answer)) {
     process_.reset();
     if (end->cause != HelperEnd::Cause::crashed) explain(*end);
@@ -119,7 +118,7 @@ std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>&
   if (process_ && !process_->alive()) process_.reset();
   if (!process_) start();
   const bool was_fresh = std::exchange(fresh_, false);
-  const auto answer = process_->ask(request, attach ? file->descriptor() : -1, file ? file->size() : 0, bounds());
+  const auto answer = process_->roundtrip(request, attach ? file->descriptor() : -1, file ? file->size() : 0, bounds());
   if (const auto* end = std::get_if<HelperEnd>(&answer)) {
     process_.reset();
     if (end->cause == HelperEnd::Cause::crashed && !was_fresh) return std::nullopt;  // an earlier model may be to blame
@@ -134,7 +133,7 @@ std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>&
   return reply;
 }
 
-protocol::Reply Helper::ask(const protocol::Request& request, const files::InputFile* file, bool attach) {
+protocol::Reply Helper::roundtrip(const protocol::Request& request, const files::InputFile* file, bool attach) {
   const auto bytes = protocol::encode(request);
   auto reply = try_once(bytes, file, attach);
   if (!reply) reply = try_once(bytes, file, attach);

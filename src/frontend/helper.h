@@ -27,7 +27,7 @@ class Helper {
   // The reply, never an ErrorReply. Throws what the helper reports; ModelError for a request that ended it
   // (HelperCrash: by a crash), UsageError where no helper or libtorch serves. Messages don't name the file. `file` goes along if
   // `attach`.
-  protocol::Reply ask(const protocol::Request& request, const files::InputFile* file = nullptr, bool attach = false);
+  protocol::Reply roundtrip(const protocol::Request& request, const files::InputFile* file = nullptr, bool attach = false);
   const std::string& libtorch_version();
   void set_timeout(double seconds) { options_.timeout_seconds = seconds; }
 

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "process/time_bound.h"
 
 extern char** environ;
 
@@ -141,7 +142,7 @@ Memory memory_of(pid_t pid) {
 }
 
 void set_send_timeout(int socket, double seconds) {
-  const auto whole = static_cast<time_t>(std::clamp(seconds, 1.0, 1e9));
+  const auto whole = static_cast<time_t>(std::clamp(seconds, 1.0, process::longest_seconds));
   const timeval time{whole, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
@@ -217,12 +218,13 @@ HelperEnd HelperProcess::end(HelperEnd::Cause cause) {
   if (waited == pid_ && WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   pid_ = -1;
   running_.reset();
-  end.said = output_tail();
+  end.printed = output_tail();
   return end;
 }
 
-std::variant<std::vector<std::uint8_t>, HelperEnd> HelperProcess::ask(std::span<const std::uint8_t> request, int descriptor,
-                                                                      std::uint64_t mapped_bytes, const HelperBounds& bounds) {
+std::variant<std::vector<std::uint8_t>, HelperEnd> HelperProcess::roundtrip(std::span<const std::uint8_t> request, int descriptor,
+                                                                            std::uint64_t mapped_bytes,
+                                                                            const HelperBounds& bounds) {
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounds.seconds));
   std::optional<HelperEnd::Cause> stopped;
   const auto go_on = [&] {

@@ -29,7 +29,7 @@ struct HelperEnd {
   enum class Cause : std::uint8_t { crashed, timed_out, out_of_memory, cancelled, garbled } cause = Cause::crashed;
   int signal = 0;  // crashed: 0 if it exited by itself
   int exit_code = 0;
-  std::string said;  // the end of what it wrote to its standard streams
+  std::string printed;  // the end of what it wrote to its standard streams
 };
 
 class HelperProcess {
@@ -42,8 +42,8 @@ class HelperProcess {
 
   // Sends a request, with it perhaps an open file. After a HelperEnd the process is gone.
   // `mapped_bytes`: of the model file, which may lie in memory beyond the bound.
-  std::variant<std::vector<std::uint8_t>, HelperEnd> ask(std::span<const std::uint8_t> request, int descriptor,
-                                                         std::uint64_t mapped_bytes, const HelperBounds& bounds);
+  std::variant<std::vector<std::uint8_t>, HelperEnd> roundtrip(std::span<const std::uint8_t> request, int descriptor,
+                                                               std::uint64_t mapped_bytes, const HelperBounds& bounds);
 
   bool alive();                          // between requests it may have been killed
   std::uint64_t resident_bytes() const;  // anonymous memory; 0 if unknown

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::uint64_t longest_text = 64 << 20;  // some 500,000 nodes
 
-template <class Wanted>
-Wanted expect(protocol::Reply reply) {
-  if (auto* wanted = std::get_if<Wanted>(&reply)) return std::move(*wanted);
+template <class Expected>
+Expected expect(protocol::Reply reply) {
+  if (auto* expected = std::get_if<Expected>(&reply)) return std::move(*expected);
   throw InternalError("the TorchScript helper program answered another question");
 }
 
@@ -77,7 +77,7 @@ std::vector<Frontend::Run> Frontend::State::run(const files::InputFile& file, co
   request.arguments = encode(ir::Constant{std::move(arguments)});
   protocol::RunReply reply;
   try {
-    reply = expect<protocol::RunReply>(helper.ask(request, &file, true));
+    reply = expect<protocol::RunReply>(helper.roundtrip(request, &file, true));
   } catch (const HelperCrash& crash) {  // kernels that don't check sizes
     return std::vector<Run>(calls.size(), Run{std::nullopt, crash_text(crash), true, {}, {}});
   }
@@ -136,7 +136,7 @@ ir::Program Frontend::State::load_torchscript(const files::InputFile& file, cons
   const auto by_libtorch = [&] {
     const protocol::LoadRequest request{model(path, display_name)};
     if (file.is_ranged()) throw ModelError("is read by ranges; libtorch needs a file on this machine");
-    return decode_program(expect<protocol::LoadReply>(helper.ask(request, &file, attach)).program);
+    return decode_program(expect<protocol::LoadReply>(helper.roundtrip(request, &file, attach)).program);
   };
   if (options.frontend == FrontendKind::libtorch) return by_libtorch();
   const auto begun = std::chrono::steady_clock::now();
@@ -144,8 +144,8 @@ ir::Program Frontend::State::load_torchscript(const files::InputFile& file, cons
     return native::read_program(file, directory, {options.schemas, library_schemas()},
                                 {options.cancelled, options.timeout_seconds});
   } catch (const ModelError& refusal) {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-    if (options.frontend == FrontendKind::native || taken.count() >= options.timeout_seconds) throw;
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun;
+    if (options.frontend == FrontendKind::native || elapsed.count() >= options.timeout_seconds) throw;
     try {
       ir::Program program = by_libtorch();
       program.notes.push_back(
@@ -183,7 +183,7 @@ Loaded Frontend::State::load_exported(const files::InputFile& file, const files:
 std::vector<std::string> Frontend::State::library_schemas() {
   const protocol::SchemasRequest request{op_libraries()};
   if (request.op_libraries.empty()) return {};
-  return expect<protocol::SchemasReply>(helper.ask(request)).schemas;
+  return expect<protocol::SchemasReply>(helper.roundtrip(request)).schemas;
 }
 
 std::string identity_of(const files::InputFile& file, const std::filesystem::path& path) {
@@ -223,7 +223,7 @@ Frontend::Execution Frontend::compare_execution(const std::filesystem::path& pat
   return files::naming(path.string(), [&]() -> Execution {
     const files::InputFile file(path);
     const protocol::ExecutionRequest request{state_->model(path, path.string()), encode(graph), method, seed, inputs_after};
-    auto reply = expect<protocol::ExecutionReply>(state_->helper.ask(request, &file));
+    auto reply = expect<protocol::ExecutionReply>(state_->helper.roundtrip(request, &file));
     return {reply.agrees, std::move(reply.difference)};
   });
 }
@@ -233,7 +233,7 @@ std::vector<Frontend::ObservedTensor> Frontend::observe(const std::filesystem::p
   return files::naming(path.string(), [&] {
     const files::InputFile file(path);
     const protocol::ObserveRequest request{state_->model(path, path.string()), encode(graph), seed};
-    const auto reply = expect<protocol::ObserveReply>(state_->helper.ask(request, &file));
+    const auto reply = expect<protocol::ObserveReply>(state_->helper.roundtrip(request, &file));
     const auto values = values_in_order(graph);
     std::vector<ObservedTensor> tensors;
     for (const protocol::ObservedTensor& tensor : reply.tensors) {
@@ -253,8 +253,8 @@ std::vector<Frontend::Run> Frontend::run(const files::InputFile& file, const std
 }
 
 Frontend::Inner Frontend::inner_values(const files::InputFile& file, const std::string& display_name, const ir::Graph& graph,
-                                       const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted,
-                                       std::uint64_t most_bytes) {
+                                       const ir::Constants& arguments, std::uint64_t seed,
+                                       const std::vector<InnerRequest>& requests, std::uint64_t most_bytes) {
   return files::naming(display_name, [&] {
     const auto values = values_in_order(graph);
     const auto blocks = blocks_in_order(graph);
@@ -266,15 +266,15 @@ Frontend::Inner Frontend::inner_values(const files::InputFile& file, const std::
                                     seed,
                                     most_bytes,
                                     {}};
-    for (const Wanted& one : wanted) {
+    for (const InnerRequest& one : requests) {
       const auto block = std::find(blocks.begin(), blocks.end(), one.block);
       if (block == blocks.end()) throw InternalError("values are asked of a block that isn't the graph's");
-      request.wanted.push_back({static_cast<std::uint32_t>(block - blocks.begin()), one.first, one.end, {}});
-      for (const ir::Value* value : one.values) request.wanted.back().positions.push_back(positions.at(value));
+      request.blocks.push_back({static_cast<std::uint32_t>(block - blocks.begin()), one.first, one.end, {}});
+      for (const ir::Value* value : one.values) request.blocks.back().positions.push_back(positions.at(value));
     }
     protocol::ValuesReply reply;
     try {
-      reply = expect<protocol::ValuesReply>(state_->helper.ask(request, &file, true));
+      reply = expect<protocol::ValuesReply>(state_->helper.roundtrip(request, &file, true));
     } catch (const HelperCrash& crash) {
       throw ModelError(crash_text(crash));
     }
@@ -284,17 +284,17 @@ Frontend::Inner Frontend::inner_values(const files::InputFile& file, const std::
     inner.too_many = reply.too_many;
     for (std::size_t i = 0; i < blocks.size(); ++i) inner.executions.emplace(blocks[i], reply.executions[i]);
     for (std::size_t i = 0; i < values.size(); ++i) inner.bytes.emplace(values[i], reply.bytes[i]);
-    ir::Constant taken = decode_constant(reply.values);
-    auto* lists = taken.get<ir::ListConstant>();
-    if (!lists || lists->items.size() != wanted.size())
+    ir::Constant elapsed = decode_constant(reply.values);
+    auto* lists = elapsed.get<ir::ListConstant>();
+    if (!lists || lists->items.size() != requests.size())
       throw ModelError("the loader's answer is damaged: other values than those asked for");
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
       inner.values.emplace_back();
       auto* executions = lists->items[i].get<ir::ListConstant>();
       if (!executions) throw ModelError("the loader's answer is damaged: other values than those asked for");
       for (ir::Constant& execution : executions->items) {
         auto* held = execution.get<ir::TupleConstant>();
-        if (!held || held->items.size() != wanted[i].values.size())
+        if (!held || held->items.size() != requests[i].values.size())
           throw ModelError("the loader's answer is damaged: other values than those asked for");
         inner.values.back().push_back(std::move(held->items));
       }
@@ -304,7 +304,7 @@ Frontend::Inner Frontend::inner_values(const files::InputFile& file, const std::
 }
 
 std::vector<std::string> Frontend::registered_schemas() {
-  return expect<protocol::SchemasReply>(state_->helper.ask(protocol::SchemasRequest{})).schemas;
+  return expect<protocol::SchemasReply>(state_->helper.roundtrip(protocol::SchemasRequest{})).schemas;
 }
 
 std::vector<std::string> Frontend::library_schemas() { return state_->library_schemas(); }

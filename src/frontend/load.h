@@ -129,7 +129,7 @@ class Frontend {
 
   // Returns inner values of one call of a graph by the interpreter; the graph's constants may be in the file. For the block's
   // executions `first` to `end` it returns the requested values in or around the block, in that order: tensors carry their bytes.
-  struct Wanted {
+  struct InnerRequest {
     const ir::Block* block = nullptr;
     std::uint64_t first = 0, end = 0;
     std::vector<const ir::Value*> values;
@@ -142,7 +142,7 @@ class Frontend {
   };
   // Throws ModelError if the graph doesn't run.
   Inner inner_values(const files::InputFile& file, const std::string& display_name, const ir::Graph& graph,
-                     const ir::Constants& arguments, std::uint64_t seed, const std::vector<Wanted>& wanted,
+                     const ir::Constants& arguments, std::uint64_t seed, const std::vector<InnerRequest>& requests,
                      std::uint64_t most_bytes);
 
   // Every schema that this libtorch registers, one a line (test of src/schema).

@@ -37,8 +37,9 @@ std::string version_beside(const fs::path& lib) {
 }
 
 bool serves(const std::string& version) {
-  const std::string_view wanted = supported_libtorch();
-  return version.empty() || (version.starts_with(wanted) && version.size() > wanted.size() && version[wanted.size()] == '.');
+  const std::string_view supported = supported_libtorch();
+  return version.empty() ||
+         (version.starts_with(supported) && version.size() > supported.size() && version[supported.size()] == '.');
 }
 
 // The lib folder of a libtorch root, a lib folder, or a folder of Python packages.

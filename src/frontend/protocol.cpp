@@ -36,7 +36,7 @@ void transfer(Archive& archive, T& v) {
 }
 template <class Archive, is<ValuesRequest> T>
 void transfer(Archive& archive, T& r) {
-  all(archive, r.model, r.graph, r.arguments, r.seed, r.most_bytes, r.wanted);
+  all(archive, r.model, r.graph, r.arguments, r.seed, r.most_bytes, r.blocks);
 }
 template <class Archive, is<SchemasRequest> T>
 void transfer(Archive& archive, T& r) {

@@ -64,7 +64,7 @@ struct ValuesRequest {
   std::vector<std::uint8_t> arguments;  // a snapshot: a tuple
   std::uint64_t seed = 0;
   std::uint64_t most_bytes = 0;  // returns no values if the requested ones need more bytes
-  std::vector<BlockValues> wanted;
+  std::vector<BlockValues> blocks;
 };
 struct SchemasRequest {
   std::vector<std::string> op_libraries;  // libraries whose schemas are requested; none: all that libtorch registers
@@ -100,7 +100,7 @@ struct ValuesReply {
   std::vector<std::uint64_t> executions;  // for each block
   std::vector<std::uint64_t> bytes;       // bytes of each value's tensors, by position, summed over executions
   bool too_many = false;                  // the values need more than `most_bytes`
-  std::vector<std::uint8_t> values;       // a snapshot: a list; per block of `wanted` a list; per execution a tuple of values
+  std::vector<std::uint8_t> values;       // a snapshot: a list; per block of `blocks` a list; per execution a tuple of values
 };
 struct SchemasReply {
   std::vector<std::string> schemas;

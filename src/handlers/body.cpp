@@ -202,7 +202,7 @@ class PutIn {
     return build_.control(node.op_type(), inputs, arguments, dtypes, sequences);
   }
 
-  // A Loop's body has the inputs (trip, condition, carried…), a Scan's the carried and scanned values, an If's none.
+  // A Loop's body has the inputs (iteration, condition, carried…), a Scan's the carried and scanned values, an If's none.
   Values graph(const GraphProto& graph, const Values& inputs, Scope scope, const Bound& attributes, bool loop) {
     static const std::vector<onnx::Dimension> single;
     for (int i = 0; i < graph.input_size(); ++i) {

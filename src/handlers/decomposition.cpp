@@ -25,8 +25,9 @@ void cholesky(Emission& e) {
   const Value outside = upper ? greater(e, a.rows, a.columns) : less(e, a.rows, a.columns);
   const Value no_info = e.cast(zeros(e, a, Keep::none), DType::i64), zero = constant(e, a.value, 0);
   const Values states{where(e, outside, other, a.value), no_info};
-  const Values made = repeat(e, steps(e, a, a.row_count), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place_of_trip(e, trip), side = column(e, a.with(now[0]), k), pivot = e.build.gather(side, k, a.row_axis());
+  const Values made = repeat(e, steps(e, a, a.row_count), states, [&](const Value& iteration, const Values& now) -> Values {
+    const Value k = place_of_iteration(e, iteration), side = column(e, a.with(now[0]), k),
+                pivot = e.build.gather(side, k, a.row_axis());
     const Value positive = greater(e, pivot, zero);
     const Value found = divide(e, side, e.node("Sqrt", {where(e, positive, pivot, constant(e, pivot, 1))}));
     const Value rest = subtract(e, now[0], multiply(e, found, flipped(e, a, found)));
@@ -76,8 +77,8 @@ Reflected reflect(Emission& e, const Matrices& a) {
   Value tau = zeros(e, a, wide ? Keep::rows : Keep::columns);
   if (!wide) tau = flipped(e, a, tau);
   const Values states{a.value, tau, identity(e, a)};
-  const Values made = repeat(e, steps(e, a, a.fewer()), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place_of_trip(e, trip);
+  const Values made = repeat(e, steps(e, a, a.fewer()), states, [&](const Value& iteration, const Values& now) -> Values {
+    const Value k = place_of_iteration(e, iteration);
     const Reflector found = reflector(e, a.with(now[0]), k);
     const Value product = e.node("MatMul", {flipped(e, a, found.v), now[0]});
     const Value rest = subtract(e, now[0], multiply(e, multiply(e, found.v, found.tau), product));
@@ -116,8 +117,8 @@ Value product_of_reflections(Emission& e, const Matrices& a, const char* tau) {
   const Value factors = e.build.unsqueeze(e.tensor(tau, a.value.dtype), {rank});
   const Value count = e.build.squeeze(e.size_of(tau, rank - 1), {0});
   return repeat(e, count, {identity(e, a)},
-                [&](const Value& trip, const Values& now) -> Values {
-                  const Value k = place_of_trip(e, trip), side = column(e, a, k), zero = constant(e, side, 0);
+                [&](const Value& iteration, const Values& now) -> Values {
+                  const Value k = place_of_iteration(e, iteration), side = column(e, a, k), zero = constant(e, side, 0);
                   const Value below = where(e, greater(e, a.rows, k), side, zero);
                   const Value v = where(e, equal(e, a.rows, k), constant(e, side, 1), below);
                   return {reflected_columns(e, a.with(now[0]), v, e.build.gather(factors, k, a.row_axis()))};
@@ -160,9 +161,9 @@ void matrix_exponential(Emission& e) {
     sum = add(e, sum, multiply(e, power, count_of(factor)));
   }
   const Values made = while_any(
-      e, {sum}, [&](const Value& trip, const Values&) { return less(e, e.cast(trip, halvings.dtype), halvings); },
-      [&](const Value& trip, const Values& now) -> Values {
-        const Value more = less(e, e.cast(trip, halvings.dtype), halvings);
+      e, {sum}, [&](const Value& iteration, const Values&) { return less(e, e.cast(iteration, halvings.dtype), halvings); },
+      [&](const Value& iteration, const Values& now) -> Values {
+        const Value more = less(e, e.cast(iteration, halvings.dtype), halvings);
         return {where(e, more, e.node("MatMul", {now[0], now[0]}), now[0])};
       });
   e.give(made.front());

@@ -51,8 +51,8 @@ Factors decompose(Emission& e, const Matrices& a) {
   Value pivots = zeros(e, a, wide ? Keep::rows : Keep::columns);
   if (!wide) pivots = flipped(e, a, pivots);
   const Values states{a.value, identity(e, a), e.cast(pivots, DType::i64), e.cast(zeros(e, a, Keep::none), DType::i64)};
-  const Values made = repeat(e, steps(e, a, a.fewer()), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place_of_trip(e, trip), from = pivot_place(e, a.with(now[0]), k);
+  const Values made = repeat(e, steps(e, a, a.fewer()), states, [&](const Value& iteration, const Values& now) -> Values {
+    const Value k = place_of_iteration(e, iteration), from = pivot_place(e, a.with(now[0]), k);
     const Matrices moved = a.with(swapped(e, a.with(now[0]), k, from));
     const Value top = row(e, moved, k), pivot = column(e, a.with(top), k), side = column(e, moved, k);
     const Value divisor = where(e, equal(e, pivot, constant(e, pivot, 0)), constant(e, pivot, 1), pivot);
@@ -93,9 +93,9 @@ void lu_factor(Emission& e) {
 // Rows in the order in which pivots, [.., steps, 1], put them; or back.
 Value permuted(Emission& e, const Matrices& x, const Value& pivots, const Value& count, bool back) {
   return repeat(e, count, {x.value},
-                [&](const Value& trip, const Values& now) -> Values {
+                [&](const Value& iteration, const Values& now) -> Values {
                   const Value last = subtract(e, count, e.build.integer(1));
-                  const Value k = place_of_trip(e, back ? subtract(e, last, trip) : trip);
+                  const Value k = place_of_iteration(e, back ? subtract(e, last, iteration) : iteration);
                   const Value other = subtract(e, e.build.gather(pivots, k, x.row_axis()), e.build.integer(1));
                   return {swapped(e, x.with(now[0]), k, other)};
                 })
@@ -131,8 +131,8 @@ void lu_unpack(Emission& e) {
 Solution eliminate(Emission& e, const Matrices& a, const Matrices& b) {
   const Value start = add(e, b.value, zeros(e, a, Keep::rows));
   const Values states{a.value, start, e.cast(zeros(e, a, Keep::none), DType::i64)};
-  const Values made = repeat(e, steps(e, a, a.row_count), states, [&](const Value& trip, const Values& now) -> Values {
-    const Value k = place_of_trip(e, trip), from = pivot_place(e, a.with(now[0]), k), here = equal(e, a.rows, k);
+  const Values made = repeat(e, steps(e, a, a.row_count), states, [&](const Value& iteration, const Values& now) -> Values {
+    const Value k = place_of_iteration(e, iteration), from = pivot_place(e, a.with(now[0]), k), here = equal(e, a.rows, k);
     const Matrices moved = a.with(swapped(e, a.with(now[0]), k, from)), right = b.with(swapped(e, b.with(now[1]), k, from));
     const Value top = row(e, moved, k), pivot = column(e, a.with(top), k), factors = column(e, moved, k);
     const Value unit = divide(e, top, pivot), solved = divide(e, row(e, right, k), pivot);
@@ -237,8 +237,8 @@ struct Triangle {
 Value substitute(Emission& e, const Matrices& a, const Matrices& b, const Triangle& triangle) {
   const Value count = steps(e, a, a.row_count), last = subtract(e, count, e.build.integer(1));
   return repeat(e, count, {add(e, b.value, zeros(e, a, Keep::rows))},
-                [&](const Value& trip, const Values& now) -> Values {
-                  const Value k = place_of_trip(e, triangle.upper ? subtract(e, last, trip) : trip);
+                [&](const Value& iteration, const Values& now) -> Values {
+                  const Value k = place_of_iteration(e, triangle.upper ? subtract(e, last, iteration) : iteration);
                   const Value side = column(e, a, k);
                   Value solved = row(e, b.with(now[0]), k);
                   if (!triangle.unit) solved = divide(e, solved, e.build.gather(side, k, a.row_axis()));

@@ -46,7 +46,7 @@ void frequencies(Emission& e) {
 // ---- The call's dimensions
 
 // A dimension that is transformed, and how many points it has then.
-struct Asked {
+struct TransformedDim {
   std::int64_t axis = 0;
   Points points;
   bool resized = false;  // its size may have changed
@@ -87,13 +87,13 @@ Ints transform_axes(Emission& e, std::size_t sizes) {
 }
 
 // Whether the dimension has the given number of points, or, for the result of a real transform, half as many.
-bool has_size(const Emission& e, const Asked& asked, bool from_half) {
-  const symbolic::Dim& own = e.shape("self")[static_cast<std::size_t>(asked.axis)];
-  const symbolic::Dim& given = e.output_shape()[static_cast<std::size_t>(asked.axis)];
+bool has_size(const Emission& e, const TransformedDim& dim, bool from_half) {
+  const symbolic::Dim& own = e.shape("self")[static_cast<std::size_t>(dim.axis)];
+  const symbolic::Dim& given = e.output_shape()[static_cast<std::size_t>(dim.axis)];
   return provably_equal(own, from_half ? floor_div(given, 2) + Dim(1) : given);
 }
 
-std::vector<Asked> asked(Emission& e, bool from_half) {
+std::vector<TransformedDim> transformed_dims(Emission& e, bool from_half) {
   std::vector<Operand> sizes;
   for (const char* argument : {"n", "s", "last_dim_size"})
     if (e.given(argument)) {
@@ -103,14 +103,14 @@ std::vector<Asked> asked(Emission& e, bool from_half) {
       else
         sizes.push_back(given);
     }
-  std::vector<Asked> made;
+  std::vector<TransformedDim> made;
   const bool of_last = is_inner(e);  // the only size is that of the last dimension
   const Ints axes = transform_axes(e, of_last ? 0 : sizes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const bool last = i + 1 == axes.size();
     const std::size_t place = of_last ? 0 : i;
     const bool sized = place < sizes.size() && (!of_last || last);
-    Asked each{axes[i], sized ? points_of(e, sizes[place]) : Points{-1, {}}, sized};
+    TransformedDim each{axes[i], sized ? points_of(e, sizes[place]) : Points{-1, {}}, sized};
     if (each.points.known == -1) each = {axes[i], points_of(e, axes[i], last && from_half), false};
     if (each.points.known && *each.points.known < 1) throw Refusal{"a Fourier transform of no points"};
     if (each.resized && has_size(e, each, last && from_half)) each.resized = false;
@@ -145,11 +145,11 @@ Value resized(Emission& e, const Value& value, std::int64_t axis, const Points& 
   return size ? made : part(e, made, axis, 0, *to.known);
 }
 
-Complex resized(Emission& e, const Complex& value, const Asked& asked, bool half = false) {
-  if (!asked.resized) return value;
-  Points to = asked.points;
+Complex resized(Emission& e, const Complex& value, const TransformedDim& dim, bool half = false) {
+  if (!dim.resized) return value;
+  Points to = dim.points;
   if (half) to = half_of(e, to);
-  return {resized(e, value.real, asked.axis, to), resized(e, value.imag, asked.axis, to)};
+  return {resized(e, value.real, dim.axis, to), resized(e, value.imag, dim.axis, to)};
 }
 
 // ---- Transforms
@@ -169,8 +169,8 @@ void give_spectrum(Emission& e, Complex made) {
   e.give(made);
 }
 
-Transform transform_of(Emission& e, const Asked& asked, Direction direction) {
-  return {asked.axis, e.rank("self"), asked.points, direction, norm_argument(e, direction)};
+Transform transform_of(Emission& e, const TransformedDim& dim, Direction direction) {
+  return {dim.axis, e.rank("self"), dim.points, direction, norm_argument(e, direction)};
 }
 
 Direction direction_of(Emission& e, Direction usual) {
@@ -182,31 +182,32 @@ template <Direction usual>
 void complex_transform(Emission& e) {
   const Direction direction = direction_of(e, usual);
   Complex x = signal_of(e);
-  for (const Asked& each : asked(e, false)) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
+  for (const TransformedDim& each : transformed_dims(e, false))
+    x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
   give_spectrum(e, x);
 }
 
 template <Direction direction>
 void real_transform(Emission& e) {
   if (ir::is_complex(e.dtype("self"))) throw Refusal{"PyTorch refuses this call: 'self' must be real"};
-  auto all = asked(e, false);
-  const Asked last = all.back();
+  auto all = transformed_dims(e, false);
+  const TransformedDim last = all.back();
   all.pop_back();
   const Value x = resized(e, Complex{e.tensor("self", part_dtype_of_result(e)), {}}, last).real;
   const Transform transform = transform_of(e, last, direction);
   const bool whole = e.call.has("onesided") && !e.boolean("onesided");
   Complex made = whole ? transformed(e, {x, {}}, transform) : half_spectrum(e, x, transform);
-  for (const Asked& each : all) made = transformed(e, resized(e, made, each), transform_of(e, each, direction));
+  for (const TransformedDim& each : all) made = transformed(e, resized(e, made, each), transform_of(e, each, direction));
   give_spectrum(e, made);
 }
 
 template <Direction direction>
 void transform_to_real(Emission& e) {
   Complex x = signal_of(e);
-  auto all = asked(e, true);
-  const Asked last = all.back();
+  auto all = transformed_dims(e, true);
+  const TransformedDim last = all.back();
   all.pop_back();
-  for (const Asked& each : all) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
+  for (const TransformedDim& each : all) x = transformed(e, resized(e, x, each), transform_of(e, each, direction));
   e.give(from_half_spectrum(e, resized(e, x, last, true), transform_of(e, last, direction)));
 }
 

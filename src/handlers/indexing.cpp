@@ -62,17 +62,17 @@ void gather(Emission& e) {
   e.give(without_dims(e, "index", read));
 }
 
-Value taken(Emission& e, std::string_view positions) {
+Value items_at(Emission& e, std::string_view positions) {
   const Value flat = e.rank("self") == 1 ? e.tensor("self") : e.build.reshape(e.tensor("self"), {-1});
   const Value at = e.tensor(positions, DType::i64);
   return e.build.gather(flat, e.at_least(11) ? at : wrapped(e, at, e.build.squeeze(sizes_of(e, flat), {0})), 0);
 }
 
-void take(Emission& e) { e.give(taken(e, "index")); }
+void take(Emission& e) { e.give(items_at(e, "index")); }
 
 // Both are broadcast, except the dimension that is read.
 void take_along_dim(Emission& e) {
-  if (!e.given("dim")) return e.give(e.build.reshape(taken(e, "indices"), {-1}));
+  if (!e.given("dim")) return e.give(e.build.reshape(items_at(e, "indices"), {-1}));
   const std::int64_t axis = e.axis("dim");
   const Value self = e.tensor("self"), at = e.tensor("indices", DType::i64);
   const Shape &from = e.shape("self"), &index_shape = e.shape("indices"), &to = e.output_shape();

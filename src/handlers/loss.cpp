@@ -103,8 +103,8 @@ void binary_cross_entropy(Emission& e) {
 }
 
 void binary_cross_entropy_with_logits(Emission& e) {
-  const auto [given, wanted, shape] = pair_of(e);
-  const Value self = widened(e, given), target = widened(e, wanted), one = constant(e, self, 1);
+  const auto [given, labels, shape] = pair_of(e);
+  const Value self = widened(e, given), target = widened(e, labels), one = constant(e, self, 1);
   const auto step = [&](const Value& value) { return rounded(e, value, given.dtype); };
   // log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|))
   const Value log_sigmoid =

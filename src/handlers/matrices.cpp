@@ -61,7 +61,7 @@ Value flipped(Emission& e, const Matrices& x, const Value& vectors) {
   return e.build.transpose(vectors, permutation);
 }
 
-Value place_of_trip(Emission& e, const Value& trip) { return e.build.unsqueeze(trip, {0}); }
+Value place_of_iteration(Emission& e, const Value& iteration) { return e.build.unsqueeze(iteration, {0}); }
 
 Value row(Emission& e, const Matrices& x, const Value& place) { return e.build.gather(x.value, place, x.row_axis()); }
 Value column(Emission& e, const Matrices& x, const Value& place) { return e.build.gather(x.value, place, x.column_axis()); }

@@ -27,7 +27,7 @@ Matrices transposed(Emission& e, const Matrices& x);
 DType wider(DType dtype);  // f64 for f32: the dtype of a whole elimination
 
 // ---- One row or column, [.., 1, n] or [.., m, 1]; its position is an i64 vector of one, or marked in a mask of rows
-Value place_of_trip(Emission& e, const Value& trip);  // position of the loop's current row or column
+Value place_of_iteration(Emission& e, const Value& iteration);  // position of the loop's current row or column
 Value row(Emission& e, const Matrices& x, const Value& place);
 Value column(Emission& e, const Matrices& x, const Value& place);
 Value row_where(Emission& e, const Matrices& x, const Value& mask);

@@ -312,9 +312,9 @@ void spill(const Operand& given, const Operand& form, onnx::Builder& builder, Va
   if (form.is_none() && given.is_none()) return;
   if (std::holds_alternative<Known>(form.value) && std::holds_alternative<Known>(given.value)) return;
   const bool open = std::holds_alternative<Unresolved>(form.value);
-  const std::string kind = kind_of(open ? form : given), wanted = kind_of(form);
-  if (kind == wanted || std::holds_alternative<Unresolved>(given.value)) throw onnx::Refusal{"ONNX has no value for " + kind};
-  throw onnx::Refusal{"a value is " + kind + " on one path and " + wanted + " on another, but a value of ONNX has one type"};
+  const std::string kind = kind_of(open ? form : given), expected = kind_of(form);
+  if (kind == expected || std::holds_alternative<Unresolved>(given.value)) throw onnx::Refusal{"ONNX has no value for " + kind};
+  throw onnx::Refusal{"a value is " + kind + " on one path and " + expected + " on another, but a value of ONNX has one type"};
 }
 
 Operand refill(const Operand& form, const Values& values, std::size_t& at) {

@@ -35,9 +35,9 @@ Value pick(Emission& e, const Value& condition, double yes, const Value& no, con
   std::iota(places.begin(), places.end(), 0);
   const Value all = e.build.concat(
       {e.build.reshape(no, {-1}), e.build.constant(onnx::make_tensor(no.dtype, {1}, std::vector<double>{yes}))}, 0);
-  const Value taken = e.cast(e.build.reshape(condition, {-1}), DType::i64);
+  const Value selected = e.cast(e.build.reshape(condition, {-1}), DType::i64);
   const Value place = e.integers(places);
-  const Value from = e.node("Add", {place, e.node("Mul", {taken, e.node("Sub", {e.scalar(DType::i64, count), place})})});
+  const Value from = e.node("Add", {place, e.node("Mul", {selected, e.node("Sub", {e.scalar(DType::i64, count), place})})});
   Ints sizes;
   for (const Dim& dim : dims) sizes.push_back(*dim.number());
   return e.build.reshape(e.build.gather(all, from, 0), sizes);

@@ -247,7 +247,7 @@ Values one_node(Emission& e, const Values& inputs, const Arguments& attributes, 
 
 // A tensor that the call gives and the node wouldn't get.
 bool is_dropped(const mapping::Row& row, const symbolic::Call& call, const schema::Argument& argument) {
-  return row.inputs && is_operand(argument) && !call.is_none(argument.name) && !speaks_of(row, argument.name);
+  return row.inputs && is_operand(argument) && !call.is_none(argument.name) && !names_argument(row, argument.name);
 }
 
 }  // namespace
@@ -259,10 +259,10 @@ std::size_t given_inputs(const mapping::Row& row) {
   return count;
 }
 
-bool speaks_of(const mapping::Row& row, std::string_view argument) {
+bool names_argument(const mapping::Row& row, std::string_view argument) {
   const auto of_it = [&](const mapping::Condition& condition) {
-    const mapping::Predicate& asked = condition.predicate;
-    return condition.argument == argument && (asked.any_of || asked.equals || asked.none == true);
+    const mapping::Predicate& test = condition.predicate;
+    return condition.argument == argument && (test.any_of || test.equals || test.none == true);
   };
   return (row.inputs && std::ranges::find(*row.inputs, argument, &Binding::argument) != row.inputs->end()) ||
          std::ranges::any_of(row.attributes, [&](const auto& bound) { return bound.second.argument == argument; }) ||
@@ -276,20 +276,20 @@ bool is_operand(const schema::Argument& argument) {
 
 bool is_plain(const mapping::Row& row) { return row.kind == mapping::Row::Kind::mapped && (row.one_to_one() || row.body); }
 
-std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call) {
-  std::set<std::string_view> spoken;
+std::string unmapped_arguments(const mapping::Row& row, const symbolic::Call& call) {
+  std::set<std::string_view> named;
   if (row.inputs)
-    for (const auto& binding : *row.inputs) spoken.insert(binding.argument);
-  for (const auto& [attribute, binding] : row.attributes) spoken.insert(binding.argument);
+    for (const auto& binding : *row.inputs) named.insert(binding.argument);
+  for (const auto& [attribute, binding] : row.attributes) named.insert(binding.argument);
   for (const auto& conditions : row.when)
-    for (const auto& condition : conditions) spoken.insert(condition.argument);
-  std::vector<std::string> unspoken;
+    for (const auto& condition : conditions) named.insert(condition.argument);
+  std::vector<std::string> unmapped;
   for (const auto& argument : call.node().schema()->arguments)
     if (is_tensor(argument.type) ? is_dropped(row, call, argument)
-                                 : !spoken.contains(argument.name) && !is_ignored(argument.name) && !is_default(call, argument) &&
+                                 : !named.contains(argument.name) && !is_ignored(argument.name) && !is_default(call, argument) &&
                                        argument.name != "dtype")
-      unspoken.push_back(argument.name);
-  return mapping::joined(unspoken);
+      unmapped.push_back(argument.name);
+  return mapping::joined(unmapped);
 }
 
 void emit_row(Emission& e) {

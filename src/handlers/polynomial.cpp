@@ -56,15 +56,15 @@ Value unrolled(Emission& e, Value first, std::int64_t n, const Recurrence& step)
 
 // Steps for every element up to its own degree; degrees of -1 and 0 keep their values of `start`.
 Value looped(Emission& e, const Value& start, const Value& n, const Recurrence& step) {
-  const auto degree_of = [&](const Value& trip, double first) { return plus(e, e.cast(trip, start.dtype), first); };
+  const auto degree_of = [&](const Value& iteration, double first) { return plus(e, e.cast(iteration, start.dtype), first); };
   const Values states{filled_like(e, start, start.dtype, 1), start};
   return while_any(
              e, states,
-             [&](const Value& trip, const Values& now) {
-               return logical_and(e, less(e, degree_of(trip, 1), n), logical_not(e, is_nan(e, now[1])));
+             [&](const Value& iteration, const Values& now) {
+               return logical_and(e, less(e, degree_of(iteration, 1), n), logical_not(e, is_nan(e, now[1])));
              },
-             [&](const Value& trip, const Values& now) -> Values {
-               const Value k = degree_of(trip, 2);
+             [&](const Value& iteration, const Values& now) -> Values {
+               const Value k = degree_of(iteration, 2);
                const Multiple of_k = [&](double a, double b) {
                  const Value scaled = a == 1 ? k : times(e, k, a);
                  return b == 0 ? scaled : plus(e, scaled, b);

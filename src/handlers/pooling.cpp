@@ -181,9 +181,9 @@ MaxPooled max_pool(Emission& e, const Value& input, const Shape& spatial, const 
   }
   Arguments attributes{{"kernel_shape", windows.kernel}, {"strides", windows.stride}, {"pads", windows.pads()}};
   if (dilated) attributes.push_back({"dilations", windows.dilation});
-  const Value taken = e.cast(input, *dtype);
-  const Values made = e.nodes("MaxPool", {taken}, positions ? 2 : 1, attributes);
-  return {e.cast(made[0], input.dtype), positions ? within_image(e, made[1], taken, spatial) : Value{}};
+  const Value cast_input = e.cast(input, *dtype);
+  const Values made = e.nodes("MaxPool", {cast_input}, positions ? 2 : 1, attributes);
+  return {e.cast(made[0], input.dtype), positions ? within_image(e, made[1], cast_input, spatial) : Value{}};
 }
 
 namespace {

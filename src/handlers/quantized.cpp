@@ -229,17 +229,17 @@ Value within_bounds(Emission& e, const Value& steps, const Rounding& r) {
 
 Value rounded_by_operator(Emission& e, const Value& input, const Rounding& r) {
   const bool unsigned_ = r.least >= 0;
-  Value taken = input;
+  Value within = input;
   if (e.variant("clamped")) {
     const auto bound = [&](double number) {
       return e.node("Mul", {e.node("Sub", {e.scalar(DType::f32, number), r.zero_point}), r.scale});
     };
-    taken = e.node("Min", {e.node("Max", {taken, bound(r.least)}), bound(r.greatest)});
+    within = e.node("Min", {e.node("Max", {within, bound(r.least)}), bound(r.greatest)});
   }
   const Value zero = e.cast(r.zero_point, unsigned_ ? DType::u8 : DType::i8);
   Arguments attributes;
   if (r.axis) attributes.push_back({"axis", *r.axis});
-  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {taken, r.scale, zero}, attributes), r.scale, zero}, attributes,
+  return e.node("DequantizeLinear", {e.node("QuantizeLinear", {within, r.scale, zero}, attributes), r.scale, zero}, attributes,
                 DType::f32);
 }
 

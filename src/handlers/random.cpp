@@ -10,7 +10,7 @@ namespace compatcheck::handlers {
 namespace {
 
 // ONNX draws only floats; others are cast.
-DType drawn_dtype(DType wanted) { return wanted == DType::f64 ? DType::f64 : DType::f32; }
+DType drawn_dtype(DType result) { return result == DType::f64 ? DType::f64 : DType::f32; }
 
 // Draws numbers of the given sizes, or as many as `self` has. `op` is RandomUniform or RandomNormal.
 Value drawn(Emission& e, const std::string& op, const Arguments& parameters, DType dtype) {

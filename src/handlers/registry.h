@@ -57,6 +57,6 @@ void emit_row(Emission& emission);
 bool is_plain(const mapping::Row& row);  // the row is one ONNX operator
 // An argument that the row doesn't mention and that doesn't have its default in the call: emit_row would drop it. Empty if
 // there is none.
-std::string unspoken_argument(const mapping::Row& row, const symbolic::Call& call);
+std::string unmapped_arguments(const mapping::Row& row, const symbolic::Call& call);
 
 }  // namespace compatcheck::handlers

@@ -85,8 +85,8 @@ Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size
   dims.front() = -1;
   Value sum;
   for (std::size_t tap = 0; tap < weights.size(); ++tap) {
-    const Value wanted = e.node("Add", {e.cast(cell, DType::i64), e.integers({static_cast<std::int64_t>(tap) - 1})});
-    const Value position = minimum(e, maximum(e, wanted, e.integers({0})), last);
+    const Value unbounded = e.node("Add", {e.cast(cell, DType::i64), e.integers({static_cast<std::int64_t>(tap) - 1})});
+    const Value position = minimum(e, maximum(e, unbounded, e.integers({0})), last);
     const Value part = e.node("Mul", {e.build.gather(input, position, axis), e.build.reshape(weights[tap], dims)});
     sum = sum ? e.node("Add", {sum, part}) : part;
   }

@@ -14,6 +14,6 @@ bool is_operand(const schema::Argument& argument);
 // How many of `inputs` the node gets: those at the end that {none: argument} leaves out don't count.
 std::size_t given_inputs(const mapping::Row& row);
 // Whether the row names the argument in `inputs` or `attributes`, or tests its value in each alternative of `when`.
-bool speaks_of(const mapping::Row& row, std::string_view argument);
+bool names_argument(const mapping::Row& row, std::string_view argument);
 
 }  // namespace compatcheck::handlers

@@ -30,8 +30,8 @@ void masked_scatter(Emission& e) {
       e.call.rank("source") == 1 ? e.tensor("source", self.dtype) : e.build.reshape(e.tensor("source", self.dtype), {-1});
   // One element in front, so that places before the first true element read something.
   const Value padded = e.build.concat({e.build.reshape(e.scalar(self.dtype, 0), {1}), source}, 0);
-  const Value taken = reshape_to(e, e.build.gather(padded, counts, 0), nullptr, &to, [&] { return sizes_of(e, mask); });
-  e.give(e.node("Where", {mask, taken, self}));
+  const Value elements = reshape_to(e, e.build.gather(padded, counts, 0), nullptr, &to, [&] { return sizes_of(e, mask); });
+  e.give(e.node("Where", {mask, elements, self}));
 }
 
 // ---- x[indices] = values
@@ -59,12 +59,12 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
   const auto kept = plan.rank() - static_cast<std::int64_t>(plan.axes.size());
   const Value flat = e.build.reshape(places, {-1});
   const Dim count = symbolic::product(plan.common());
-  Shape shape{Dim(1)}, taken{count};
+  Shape shape{Dim(1)}, update_shape{count};
   for (const std::int64_t axis : plan.axes) shape.front() = shape.front() * (*plan.shape)[static_cast<std::size_t>(axis)];
   for (std::int64_t axis = 0; axis < plan.rank(); ++axis) {
     if (std::ranges::find(plan.axes, axis) != plan.axes.end()) continue;
     shape.push_back((*plan.shape)[static_cast<std::size_t>(axis)]);
-    taken.push_back(shape.back());
+    update_shape.push_back(shape.back());
   }
   const auto size_of = [&](std::int64_t axis) {
     const auto known = (*plan.shape)[static_cast<std::size_t>(axis)].number();
@@ -82,7 +82,7 @@ Value put_rows(Emission& e, const IndexPlan& plan, const Value& updates, bool ac
   rows.front() = Dim::unknown();
   Writing w{.data = data,
             .index = e.build.unsqueeze(flat, behind),
-            .source = reshape_to(e, updates, nullptr, &taken, sizes),
+            .source = reshape_to(e, updates, nullptr, &update_shape, sizes),
             .axis = 0,
             .shape = shape,
             .index_shape = rows,

@@ -52,10 +52,10 @@ Value sequence_at(Emission& e, std::size_t i) {
 // A new sequence of the members at these positions, an i64 vector.
 Value members_at(Emission& e, const Value& sequence, const Value& positions) {
   const Value none = empty_sequence(e, sequence.dtype);
-  return with_more(e, none, e.node("Size", {positions}), [&](const Value& trip) {
+  return with_more(e, none, e.node("Size", {positions}), [&](const Value& iteration) {
     const Value position = [&] {
       const auto reading = e.build.plumbing();
-      return e.build.gather(positions, trip, 0);
+      return e.build.gather(positions, iteration, 0);
     }();
     return e.node("SequenceAt", {sequence, position});
   });
@@ -163,8 +163,8 @@ void concatenate(Emission& e) {
   if (!a && !b) {
     const Value first = sequence_at(e, 0), second = sequence_at(e, 1);
     if (first.dtype != second.dtype) throw Refusal{"ONNX has no list of tensors of several dtypes", "use tensors of one dtype"};
-    const Value made = with_more(e, first, e.node("SequenceLength", {second}), [&](const Value& trip) {
-      return e.node("SequenceAt", {second, trip});
+    const Value made = with_more(e, first, e.node("SequenceLength", {second}), [&](const Value& iteration) {
+      return e.node("SequenceAt", {second, iteration});
     });
     return e.give_operand(0, {Sequence{made}});
   }

@@ -124,13 +124,14 @@ Value zeta_tail(Emission& e, const Exponent& x, const Value& w, const Value& b) 
 Value zeta_sum(Emission& e, const Exponent& x, const Value& q) {
   const Value power = x.known ? constant(e, q, -*x.known) : negated(e, x.value), zero = constant(e, q, 0);
   const Value first = e.cast(e.cast(e.node("Pow", {q, power}), e.output_dtype()), DType::f64);
-  const auto goes_on = [&](const Value& trip, const Value& a) {
-    return logical_or(e, less(e, trip, e.build.integer(9)), less(e, a, constant(e, a, std::nextafter(9.0, 10.0))));
+  const auto goes_on = [&](const Value& iteration, const Value& a) {
+    return logical_or(e, less(e, iteration, e.build.integer(9)), less(e, a, constant(e, a, std::nextafter(9.0, 10.0))));
   };
   const auto states = while_any(
-      e, {q, zero, first}, [&](const Value& trip, const Values& now) { return goes_on(trip, now[0]); },
-      [&](const Value& trip, const Values& now) -> Values {
-        const Value more = goes_on(trip, now[0]), a = where(e, more, plus(e, now[0], 1), now[0]), b = e.node("Pow", {a, power});
+      e, {q, zero, first}, [&](const Value& iteration, const Values& now) { return goes_on(iteration, now[0]); },
+      [&](const Value& iteration, const Values& now) -> Values {
+        const Value more = goes_on(iteration, now[0]), a = where(e, more, plus(e, now[0], 1), now[0]),
+                    b = e.node("Pow", {a, power});
         return {a, b, where(e, more, add(e, now[2], b), now[2])};
       });
   const Value &w = states[0], &b = states[1], &sum = states[2];

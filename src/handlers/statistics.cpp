@@ -240,13 +240,13 @@ Value covariance(Emission& e) {
     weights = e.build.reshape(weights, {-1});
     total = sum(weights, 0, false);
     middle = e.node("Div", {sum(e.node("Mul", {x, weights}), 1, true), total});
-    Value taken = e.scalar(dtype, correction);
+    Value subtracted = e.scalar(dtype, correction);
     if (e.given("aweights") && correction != 0)
-      taken = e.node(
+      subtracted = e.node(
           "Mul",
           {e.node("Div", {sum(e.node("Mul", {weights, e.build.reshape(e.tensor("aweights", dtype), {-1})}), 0, false), total}),
-           taken});
-    norm = e.node("Sub", {total, taken});
+           subtracted});
+    norm = e.node("Sub", {total, subtracted});
   } else {
     middle = e.node("Div", {sum(x, 1, true), count});
     norm = e.node("Sub", {count, e.scalar(dtype, correction)});

@@ -40,7 +40,7 @@ Runs runs_of(Emission& e, const Value& x, std::int64_t rank) {
   return {places, number, e.node("Sub", {fitting, places})};
 }
 
-bool asks_for(Emission& e, std::string_view argument) { return e.call.has(argument) && e.boolean(argument); }
+bool is_set(Emission& e, std::string_view argument) { return e.call.has(argument) && e.boolean(argument); }
 
 void give_or_nothing(Emission& e, std::size_t output, bool given, const Value& value) {
   if (e.output_used(output)) e.give(output, given ? value : no_elements(e, DType::i64));
@@ -63,12 +63,12 @@ void unique_by_order(Emission& e, bool all) {
   const Runs runs = runs_of(e, sorted.values, 1);
   e.give(0, e.build.gather(sorted.values, runs.places, 0));
   if (e.output_used(1)) {
-    const bool given = all || asks_for(e, "return_inverse");
+    const bool given = all || is_set(e, "return_inverse");
     give_or_nothing(
         e, 1, given,
         given ? like_self(e, e.node("ScatterElements", {sorted.indices, sorted.indices, runs.number}, {{"axis", 0}})) : Value{});
   }
-  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, all || asks_for(e, "return_counts"), runs.counts);
+  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, all || is_set(e, "return_counts"), runs.counts);
 }
 
 void unique(Emission& e) {
@@ -76,9 +76,9 @@ void unique(Emission& e) {
   const Value x = e.tensor("self");
   const auto made = e.nodes("Unique", {comparable(e, x)}, 4, {{"sorted", 1}});
   e.give(0, made[0]);
-  const bool inverse = asks_for(e, "return_inverse");
+  const bool inverse = is_set(e, "return_inverse");
   if (e.output_used(1)) give_or_nothing(e, 1, inverse, inverse ? like_self(e, made[2]) : Value{});
-  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, asks_for(e, "return_counts"), made[3]);
+  if (e.call.node().outputs().size() > 2) give_or_nothing(e, 2, is_set(e, "return_counts"), made[3]);
 }
 
 void unique_dim(Emission& e) {
@@ -101,9 +101,9 @@ void unique_consecutive(Emission& e) {
   const Runs runs = runs_of(e, rows, along ? rank : 1);
   const Value kept = e.build.gather(along ? x : rows, runs.places, axis);
   e.give(0, kept);
-  const bool inverse = asks_for(e, "return_inverse");
+  const bool inverse = is_set(e, "return_inverse");
   if (e.output_used(1)) give_or_nothing(e, 1, inverse, inverse && !along ? like_self(e, runs.number) : runs.number);
-  give_or_nothing(e, 2, asks_for(e, "return_counts"), runs.counts);
+  give_or_nothing(e, 2, is_set(e, "return_counts"), runs.counts);
 }
 
 }  // namespace

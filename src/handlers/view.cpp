@@ -123,23 +123,23 @@ void squeeze(Emission& e) {
 }
 
 // Vectors stand between the dimensions that are put in front of and behind them.
-template <std::int64_t wanted>
+template <std::int64_t least_rank>
 Value with_dimensions(Emission& e, const Value& value, std::int64_t rank) {
-  if (rank >= wanted) return value;
-  if (rank == 0) return e.build.reshape(value, Ints(static_cast<std::size_t>(wanted), 1));
-  if (rank == 1) return e.build.unsqueeze(value, wanted == 2 ? Ints{0} : Ints{0, 2});
+  if (rank >= least_rank) return value;
+  if (rank == 0) return e.build.reshape(value, Ints(static_cast<std::size_t>(least_rank), 1));
+  if (rank == 1) return e.build.unsqueeze(value, least_rank == 2 ? Ints{0} : Ints{0, 2});
   return e.build.unsqueeze(value, {2});
 }
 
-template <std::int64_t wanted>
+template <std::int64_t least_rank>
 void atleast(Emission& e) {
-  if (e.call.has("self")) return e.give(with_dimensions<wanted>(e, e.tensor("self"), e.rank("self")));
+  if (e.call.has("self")) return e.give(with_dimensions<least_rank>(e, e.tensor("self"), e.rank("self")));
   Values tensors = e.tensors("tensors");
   const auto facts = e.call.list("tensors");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto* tensor = (*facts)[i]->tensor();
     if (!tensor || !tensor->shape) e.want("tensors", "the rank");
-    tensors[i] = with_dimensions<wanted>(e, tensors[i], static_cast<std::int64_t>(tensor->shape->size()));
+    tensors[i] = with_dimensions<least_rank>(e, tensors[i], static_cast<std::int64_t>(tensor->shape->size()));
   }
   e.give_list(0, tensors);
 }

@@ -129,7 +129,7 @@ bool Refusals::refuses(const ir::Node& node, const FactTable& facts) const {
   }
 }
 
-void Refusals::ask(const ir::Node& node, const FactTable& facts) {
+void Refusals::state(const ir::Node& node, const FactTable& facts) {
   if (!node.schema()) return;
   try {
     if (const auto& rule = rules_.of(node)) rule(symbolic::Call(node, facts));
@@ -150,7 +150,7 @@ void Fitting::look_for_hints(const ir::Node& node, const Cone& cone, Candidate& 
     for (const ir::Use& use : node.output()->uses())
       if ((use.user->is("aten::eq") || use.user->is("aten::ne")) && rank &&
           known_number(facts.of(use.user->input(1 - use.operand))) == static_cast<std::int64_t>(*rank))
-        return add(Hint::Kind::question);
+        return add(Hint::Kind::rank_test);
     return;
   }
   // Below a branch its condition may have asked first.
@@ -196,7 +196,7 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
 bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
   const ir::Block& body = *loop.blocks()[0];
   bool fits = true;
-  if (!exhausted()) trials_.first_trip(loop, [&] { fits = walk(body, false, cone, candidate); });
+  if (!exhausted()) trials_.first_iteration(loop, [&] { fits = walk(body, false, cone, candidate); });
   return fits && walk(body, false, cone, candidate);
 }
 

@@ -16,10 +16,10 @@ namespace compatcheck::inference {
 // A reader that speaks for a rank. Places are in the order of the graph.
 struct Hint {
   enum class Kind : std::uint8_t {
-    operand,   // beside the input has the same rank
-    constant,  // an operand whose dimensions in front may be missing
-    question,  // the model tests for this rank
-    number,    // a number is made of its only element
+    operand,    // beside the input has the same rank
+    constant,   // an operand whose dimensions in front may be missing
+    rank_test,  // the model tests for this rank
+    number,     // a number is made of its only element
   };
   std::size_t place = 0;
   const ir::Node* reader = nullptr;
@@ -41,7 +41,7 @@ class Refusals {
 
   bool refuses(const ir::Node& node, const symbolic::FactTable& facts) const;
   // States facts and conditions once more, for who listens to their demands.
-  void ask(const ir::Node& node, const symbolic::FactTable& facts);
+  void state(const ir::Node& node, const symbolic::FactTable& facts);
 
  private:
   const Sources& sources_;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "inference/choices.h"
 #include "inference/fitting.h"
 #include "inference/leaves.h"
 #include "inference/sizes.h"
@@ -23,120 +24,8 @@ using symbolic::TensorFact;
 // The likely ones first.
 constexpr std::array dtypes = {DType::f32,  DType::i64, DType::boolean, DType::f64, DType::f16,
                                DType::bf16, DType::i32, DType::u8,      DType::i16, DType::i8};
-constexpr std::size_t highest_rank = 6;
 constexpr std::size_t most_partners = 4;
 constexpr int most_rounds = 12;  // limit for sizes: each round settles what the last one left
-
-// The least rank that is assumed if readers leave higher ranks open: a batch of what the reader accepts.
-constexpr std::size_t rank_of_batch = 2;
-
-// The rank of a batch of pictures.
-constexpr std::size_t pictures = 4;
-
-// Readers leave only one candidate; or nothing speaks against the likeliest one; or nothing speaks for any.
-enum class Strength : std::uint8_t { decisive, likely, guess };
-
-struct Choice {
-  std::size_t candidate = 0;
-  const ir::Node* reader = nullptr;
-  bool open = false;   // whether readers accept others as well
-  bool guess = false;  // whether it was chosen without evidence
-  bool batch = false;  // whether an assertion accepts one dimension less as well
-};
-
-bool is_left(const Candidate& candidate) { return !candidate.refused_by; }
-
-// Ignores refusals of readers that may not run, if no candidate remains otherwise.
-void forget_unsure(std::vector<Candidate>& candidates) {
-  if (std::ranges::any_of(candidates, is_left)) return;
-  for (Candidate& candidate : candidates)
-    if (!candidate.for_sure) candidate.refused_by = nullptr;
-}
-
-// Masks and flags, where a reader that works on bits or picks by a mask keeps floats out. Beside a number, bits are an integer's.
-bool speaks_of_truth(const ir::Node& reader) {
-  const std::string& op = reader.op();
-  if (op.starts_with("aten::masked_") || op.starts_with("aten::where")) return true;
-  return (op.starts_with("aten::bitwise_") || op.starts_with("aten::__")) &&
-         std::ranges::none_of(reader.inputs(),
-                              [](const ir::Value* input) { return ir::is(input->type(), ir::TypeKind::integer); });
-}
-
-// Those of a picture's dimensions, with or without a batch.
-bool reads_pictures(const ir::Node& reader) {
-  return reader.is("aten::pixel_shuffle") || reader.is("aten::pixel_unshuffle") || reader.is("aten::channel_shuffle");
-}
-
-// Pictures or volumes, always with a batch.
-bool reads_batches(const ir::Node& reader) { return reader.op().starts_with("aten::grid_sampler"); }
-
-// `mask`: a reader speaks of truth, though another one may decide first.
-std::optional<Choice> choose_dtype(const std::vector<Candidate>& candidates, Strength strength, bool mask) {
-  const auto left = std::ranges::count_if(candidates, is_left);
-  if (left == 0) return std::nullopt;
-  const bool all = static_cast<std::size_t>(left) == candidates.size();
-  if (all && strength == Strength::decisive) return std::nullopt;
-  std::size_t chosen = 0;
-  while (!is_left(candidates[chosen])) ++chosen;
-  const ir::Node* reader = chosen == 0 ? candidates[1].refused_by : candidates[0].refused_by;
-  constexpr std::size_t truth = 2;
-  if (chosen == 1 && is_left(candidates[truth]) && (mask || speaks_of_truth(*reader))) chosen = truth;
-  if (!reader)
-    for (const Candidate& candidate : candidates)
-      if (!reader) reader = candidate.refused_by;
-  return Choice{.candidate = chosen, .reader = all ? nullptr : reader};
-}
-
-// Returns the choice of the first hint. An operand of fewer dimensions may lead to the same rank: the highest is as its
-// neighbours are.
-std::optional<Choice> hinted(const std::vector<Candidate>& candidates, Hint::Kind kind) {
-  std::optional<Choice> choice;
-  std::size_t first = 0;
-  for (std::size_t rank = 0; rank < candidates.size(); ++rank)
-    for (const Hint& hint : candidates[rank].hints) {
-      if (!is_left(candidates[rank]) || hint.kind != kind || (choice && hint.place > first)) continue;
-      const bool open = kind == Hint::Kind::constant || kind == Hint::Kind::question;
-      choice = Choice{.candidate = rank, .reader = hint.reader, .open = open};
-      first = hint.place;
-    }
-  return choice;
-}
-
-bool is_assertion(const ir::Node* reader) { return reader && reader->is("prim::If"); }
-
-// Candidates are in the order of their ranks.
-std::optional<Choice> choose_rank(const std::vector<Candidate>& candidates, Strength strength) {
-  const auto left = std::ranges::count_if(candidates, is_left);
-  if (left == 0) return std::nullopt;
-  for (const Hint::Kind kind : {Hint::Kind::number, Hint::Kind::operand})
-    if (const auto choice = hinted(candidates, kind)) return choice;
-  std::size_t least = 0, most = highest_rank;
-  while (!is_left(candidates[least])) ++least;
-  while (!is_left(candidates[most])) --most;
-  const auto reader = [&](std::size_t rank) {
-    const ir::Node* above = rank < highest_rank ? candidates[rank + 1].refused_by : nullptr;
-    return above || rank == 0 ? above : candidates[rank - 1].refused_by;
-  };
-  if (left == 2 && least == pictures && reads_batches(*candidates[least - 1].refused_by))
-    return Choice{.candidate = least, .reader = candidates[least - 1].refused_by, .open = true};
-  if (left <= 2 && most < highest_rank)
-    return Choice{.candidate = most, .reader = reader(most), .batch = is_assertion(reader(most))};
-  if (most < highest_rank && least == pictures - 1 && is_left(candidates[pictures]))  // one or two dimensions more fit, too
-    return Choice{.candidate = pictures, .reader = reader(least), .open = true};
-  if (const auto choice = hinted(candidates, Hint::Kind::question)) return choice;
-  if (strength == Strength::decisive) return std::nullopt;
-  if (auto choice = hinted(candidates, Hint::Kind::constant)) {  // a weight of each member of a batch
-    const std::size_t batch = choice->candidate + 1;
-    if (batch <= pictures && is_left(candidates[batch])) choice->candidate = batch;
-    return choice;
-  }
-  if (least == 0 && strength != Strength::guess) return std::nullopt;
-  const bool of_pictures = least == pictures - 1 && reads_pictures(*candidates[least - 1].refused_by);
-  std::size_t rank = of_pictures ? pictures : std::max(least, rank_of_batch);
-  while (rank > least && !is_left(candidates[rank])) --rank;
-  const ir::Node* reader_of_least = least == 0 ? nullptr : candidates[least - 1].refused_by;
-  return Choice{.candidate = rank, .reader = reader_of_least, .open = true, .guess = true};
-}
 
 std::string in_dimension(std::size_t dim) { return " in dimension " + std::to_string(dim); }
 
@@ -223,8 +112,8 @@ class Inferring {
     for (const DType dtype : dtypes) candidates.push_back({.tensor = tensor_of(leaf)}), candidates.back().tensor.dtype = dtype;
     if (!fitting_.try_out(leaf, candidates, 1, alike)) return false;
     forget_unsure(candidates);
-    const bool mask = leaf.path.empty() &&
-                      std::ranges::any_of(leaf.input->uses(), [](const ir::Use& use) { return speaks_of_truth(*use.user); });
+    const bool mask =
+        leaf.path.empty() && std::ranges::any_of(leaf.input->uses(), [](const ir::Use& use) { return reads_masks(*use.user); });
     const auto choice = choose_dtype(candidates, strength, mask);
     if (!choice) return false;
     const TensorFact& chosen = candidates[choice->candidate].tensor;
@@ -302,14 +191,14 @@ class Inferring {
   void with_sizes(const Leaf& leaf, const TensorFact& tensor, Look look) {
     const Inferred before = inferred_;
     const bool found = found_;
-    const std::set<std::string> taken = taken_;
+    const std::set<std::string> names_before = names_;
     give(leaf, tensor);
     name_sizes({leaf});
     settle_sizes();
     look();
     inferred_ = before;
     found_ = found;
-    taken_ = taken;
+    names_ = names_before;
     state();
   }
 
@@ -372,7 +261,7 @@ class Inferring {
 
   std::string free_name(const Leaf& leaf, std::size_t dim) {
     std::string name = dimension_name(leaf.name, dim);
-    while (!taken_.insert(name).second) name += '_';
+    while (!names_.insert(name).second) name += '_';
     return name;
   }
 
@@ -399,7 +288,7 @@ class Inferring {
   }
 
   void name_sizes(const std::vector<Leaf>& leaves) {
-    for (const auto* input : graph_.inputs()) taken_.insert(input->name()), take_names(trials_.facts().of(input));
+    for (const auto* input : graph_.inputs()) names_.insert(input->name()), take_names(trials_.facts().of(input));
     for (const Leaf& leaf : leaves) {
       TensorFact tensor = tensor_of(leaf);
       if (!tensor.shape) continue;
@@ -419,7 +308,7 @@ class Inferring {
   void take_names(const Fact& fact) {
     if (const auto* tensor = fact.tensor(); tensor && tensor->shape)
       for (const Dim& size : *tensor->shape)
-        for (const auto& name : symbolic::names_in(size)) taken_.insert(name);
+        for (const auto& name : symbolic::names_in(size)) names_.insert(name);
     if (const auto* list = fact.list(); list && list->items)
       for (const Fact& item : *list->items) take_names(item);
   }
@@ -485,7 +374,7 @@ class Inferring {
   const Sources& sources_;
   Inferred& inferred_;
   Fitting fitting_;
-  std::set<std::string> taken_;
+  std::set<std::string> names_;
   bool found_ = false;
 };
 

@@ -126,14 +126,14 @@ std::optional<symbolic::SizeDemand> unpacked(const ir::Node& node, const symboli
 
 // `assert x.size(1) == 4`. `holds`: what is asked must be true, else false.
 std::optional<symbolic::SizeDemand> asserted(const ir::Node& branch, bool holds, const symbolic::FactTable& facts) {
-  const ir::Node* asked = branch.input(0)->producer();
-  while (asked && asked->is("aten::__not__")) {
+  const ir::Node* comparison = branch.input(0)->producer();
+  while (comparison && comparison->is("aten::__not__")) {
     holds = !holds;
-    asked = asked->input(0)->producer();
+    comparison = comparison->input(0)->producer();
   }
-  if (!asked || asked->inputs().size() != 2 || !asked->is(holds ? "aten::eq" : "aten::ne")) return std::nullopt;
+  if (!comparison || comparison->inputs().size() != 2 || !comparison->is(holds ? "aten::eq" : "aten::ne")) return std::nullopt;
   const auto size_of = [&](std::size_t input) {
-    const auto* number = facts.of(asked->input(input)).number();
+    const auto* number = facts.of(comparison->input(input)).number();
     return number && number->kind == symbolic::NumberFact::Kind::integer ? number->integer : std::nullopt;
   };
   const auto one = size_of(0), other = size_of(1);
@@ -141,7 +141,7 @@ std::optional<symbolic::SizeDemand> asserted(const ir::Node& branch, bool holds,
 }
 
 // The program compares sizes: what the branches demand of them would settle the branch.
-bool asks_for_sizes(const ir::Value* condition) {
+bool compares_sizes(const ir::Value* condition) {
   constexpr std::size_t most = 64;
   std::vector<const ir::Value*> behind{condition};
   for (std::size_t at = 0; at < behind.size() && behind.size() < most; ++at) {
@@ -177,16 +177,17 @@ class Listener {
       if (const auto demand = asserted(node, raises == node.blocks()[1], facts())) solver_.hear(*demand, node, for_sure);
     for (std::size_t i = 0; i < 2; ++i)
       if (node.blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)) &&
-          (known || raises || !asks_for_sizes(node.input(0))))
+          (known || raises || !compares_sizes(node.input(0))))
         block(*node.blocks()[i], for_sure && (known || raises));
   }
 
   void other(const ir::Node& node, bool for_sure) {
-    if (node.is("prim::Loop") && trials_.work() <= most_work) trials_.first_trip(node, [&] { block(*node.blocks()[0], false); });
+    if (node.is("prim::Loop") && trials_.work() <= most_work)
+      trials_.first_iteration(node, [&] { block(*node.blocks()[0], false); });
     for (const ir::Block* inner : node.blocks())
-      if (!trials_.in_first_trip()) block(*inner, false);
+      if (!trials_.in_first_iteration()) block(*inner, false);
     const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver_.hear(demand, node, for_sure); });
-    refusals_.ask(node, facts());
+    refusals_.state(node, facts());
     for (const auto& demand : {made_flat(node, facts()), unpacked(node, facts())})
       if (demand) solver_.hear(*demand, node, for_sure);
   }

@@ -243,7 +243,7 @@ std::string join_items(const Constants& items, const TypeRef& element, const Typ
 }
 
 // Whether a reader without `known` would read the list as it is.
-bool tells_itself(const Constant& value) {
+bool is_self_describing(const Constant& value) {
   if (const auto* list = value.get<ListConstant>()) {
     const TypeRef element = list->element ? list->element : simple_type(TypeKind::any);
     return equal(*common_type(list->items), *element);
@@ -284,7 +284,7 @@ struct Write {
   std::string operator()(const OpaqueConstant& v) const { return v.type_name; }
 
   std::string annotated(std::string body) const {
-    if (known || tells_itself(constant)) return body;
+    if (known || is_self_describing(constant)) return body;
     return "annotate(" + to_string(*type_of(constant)) + ", " + body + ')';
   }
 };

@@ -8,7 +8,7 @@ namespace compatcheck::ir {
 namespace {
 
 template <class Float>
-std::string shortest(Float value) {
+std::string as_float(Float value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   char buffer[32];
@@ -27,12 +27,17 @@ double round_to(double value, int fraction_bits, int least_exponent) {
 
 }  // namespace
 
-std::string spell(double value) { return shortest(value); }
-std::string spell(float value) { return shortest(value); }
+std::string spell(double value) { return as_float(value); }
+std::string spell(float value) { return as_float(value); }
 
 std::string spell(std::complex<double> value) {
   const std::string imaginary = spell(value.imag());
   return spell(value.real()) + (imaginary.starts_with('-') ? "" : "+") + imaginary + 'j';
+}
+
+std::string shortest(double value) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }
 
 std::string plainly(double value) {

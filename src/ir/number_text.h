@@ -7,10 +7,12 @@
 
 namespace compatcheck::ir {
 
-// The shortest that reads back equal, always telling itself from an int: "1.", "0.1", "1e-05", "-inf", "nan".
+// The shortest text that reads back equal and as a float, not an int: "1.", "0.1", "1e-05", "-inf", "nan".
 std::string spell(double value);
 std::string spell(float value);
 std::string spell(std::complex<double> value);  // "1.+2.j"
+// The shortest text that reads back equal, with no point for a whole number: "1", "0.1", "1e-05".
+std::string shortest(double value);
 // As people write it: "120", "0.5".
 std::string plainly(double value);
 

@@ -217,8 +217,8 @@ void Scanner::fail_at(std::size_t position, const std::string& message) const {
   const std::size_t column = position - begin;
   raise_({.reason = message,
           .position = position,
-          .told = printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) +
-                  '\n' + with_caret(std::string(text_.substr(begin, end - begin)), column)});
+          .whole = printable(file_) + ':' + std::to_string(line) + ':' + std::to_string(column + 1) + ": " + printable(message) +
+                   '\n' + with_caret(std::string(text_.substr(begin, end - begin)), column)});
   throw InternalError("a scanner's raise function returned");
 }
 

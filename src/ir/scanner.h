@@ -14,7 +14,7 @@ namespace compatcheck::ir {
 struct Fault {
   std::string reason;        // "expected ')' after the inputs, found 'x'"
   std::size_t position = 0;  // offset in the text
-  std::string told;          // "file:line:column: reason", the line and a caret
+  std::string whole;         // "file:line:column: reason", the line and a caret
 };
 
 // White space and `#` comments between tokens are skipped by everything but `raw` functions.

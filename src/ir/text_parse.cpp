@@ -72,7 +72,7 @@ struct Declared {
 class GraphReader {
  public:
   GraphReader(std::string_view text, std::string_view file)
-      : s_(text, file, [](const Fault& fault) { throw ModelError(fault.told); }) {}
+      : s_(text, file, [](const Fault& fault) { throw ModelError(fault.whole); }) {}
 
   Graph read() {
     skip_heading();

@@ -19,12 +19,12 @@ void for_each_value(const Block& block, Visit&& visit) {
 }
 
 // A number, or "x.3" for another value called "x" or "x.1".
-std::string other_name(const Value& value, const std::unordered_set<std::string>& taken, std::uint32_t& next) {
+std::string other_name(const Value& value, const std::unordered_set<std::string>& used, std::uint32_t& next) {
   const std::string& name = value.name();
   std::string stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
   if (stem.empty()) {
     std::string number = std::to_string(value.id());
-    while (taken.contains(number)) number = std::to_string(next++);
+    while (used.contains(number)) number = std::to_string(next++);
     return number;
   }
   if (stem.ends_with('.'))
@@ -32,21 +32,21 @@ std::string other_name(const Value& value, const std::unordered_set<std::string>
   else if (stem.size() < name.size())
     stem = name;  // "x1" is a name of its own
   for (int i = 1;; ++i)
-    if (std::string candidate = stem + '.' + std::to_string(i); !taken.contains(candidate)) return candidate;
+    if (std::string candidate = stem + '.' + std::to_string(i); !used.contains(candidate)) return candidate;
 }
 
 // Copying between graphs makes two values of one name; in the text each needs its own.
 Names names_of(const Graph& graph) {
   Names names;
-  std::unordered_set<std::string> taken;
+  std::unordered_set<std::string> used;
   for_each_value(*graph.top(), [&](const Value* value) {
-    if (!value->name().empty() && taken.insert(value->name()).second) names[value] = value->name();
+    if (!value->name().empty() && used.insert(value->name()).second) names[value] = value->name();
   });
   std::uint32_t next = graph.value_limit();
   for_each_value(*graph.top(), [&](const Value* value) {
     if (names.contains(value)) return;
-    std::string name = other_name(*value, taken, next);
-    taken.insert(name);
+    std::string name = other_name(*value, used, next);
+    used.insert(name);
     names[value] = std::move(name);
   });
   return names;

@@ -89,6 +89,10 @@ TypeRef named_type(std::string qualified_name);
 TypeRef module_type(std::string qualified_name);
 
 inline bool is(const TypeRef& type, TypeKind kind) { return type && type->kind == kind; }
+inline bool is_number(const TypeRef& type) {  // an int, float or bool
+  return is(type, TypeKind::integer) || is(type, TypeKind::floating) || is(type, TypeKind::boolean);
+}
+inline bool is_list_of_numbers(const TypeRef& type) { return is(type, TypeKind::list) && is_number(type->elements[0]); }
 bool is_tensor_list(const TypeRef& type);
 bool has_nameable_keys(const TypeRef& type);  // a dictionary whose keys are texts or ints: names of its members hold them
 // Returns the type that an Optional holds, or the type itself.

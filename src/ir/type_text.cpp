@@ -233,7 +233,7 @@ TypeRef type_of_word(std::string_view word) {
 TypeRef read_type(Scanner& s) { return TypeReader(s).read(); }
 
 TypeRef parse_type(std::string_view text) {
-  Scanner scanner(text, "<type>", [](const Fault& fault) { throw ModelError(fault.told); });
+  Scanner scanner(text, "<type>", [](const Fault& fault) { throw ModelError(fault.whole); });
   TypeRef type = read_type(scanner);
   if (!scanner.at_end()) scanner.fail_expected("the end of the type");
   return type;

@@ -4,20 +4,19 @@
 
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
+#include "process/time_bound.h"
 
 namespace compatcheck::ir {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double longest_seconds = 1e9;  // beyond this a duration overflows
-
 }  // namespace
 
 Watch::Watch(std::function<bool()> cancelled, double seconds) : state_(std::make_shared<State>()) {
   state_->cancelled = std::move(cancelled);
   state_->seconds = seconds;
-  if (seconds < longest_seconds)
+  if (seconds < process::longest_seconds)
     state_->end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 

@@ -127,13 +127,13 @@ struct Arguments {
   }
   void check_output(const mapping::Condition& condition) const {
     const auto index = static_cast<std::size_t>(std::stoul(condition.argument.substr(8)));
-    const Predicate& asked = condition.predicate;
-    const bool use = asked.used || (asked.negated && asked.negated->used);
+    const Predicate& test = condition.predicate;
+    const bool use = test.used || (test.negated && test.negated->used);
     std::string why = quote(rows.name) + " has no output " + std::to_string(index);
     for (const Schema* overload : overloads) {
       if (overload->variadic_returns) return;
       if (index >= overload->returns.size()) continue;
-      why = use ? std::string() : misfit(asked, *overload->returns[index].type);
+      why = use ? std::string() : misfit(test, *overload->returns[index].type);
       if (why.empty()) return;
       why = quote(condition.argument) + " " + why;
     }
@@ -148,10 +148,10 @@ struct Arguments {
     context.report(condition.place, "`tensors`: each " + why);
   }
   // Returns a required argument that the row never names; only tensors where `tensors`.
-  const schema::Argument* unspoken(const mapping::Row& row, const Schema& overload, bool tensors) const {
+  const schema::Argument* unmapped_argument(const mapping::Row& row, const Schema& overload, bool tensors) const {
     for (const schema::Argument& argument : overload.arguments) {
       if (argument.default_value || argument.written || argument.type->kind == TypeKind::optional ||
-          handlers::speaks_of(row, argument.name))
+          handlers::names_argument(row, argument.name))
         continue;
       if (handlers::is_operand(argument) || (!tensors && !is_opaque(argument.type->kind))) return &argument;
     }
@@ -165,14 +165,14 @@ struct Arguments {
            std::ranges::all_of(row.attributes, [&](const auto& bound) { return has(bound.second); });
   }
   // A tensor that every call gives and the row's node wouldn't get: no call of an overload that the row can mean could be right.
-  void check_spoken(const mapping::Row& row) const {
+  void check_all_mapped(const mapping::Row& row) const {
     if (row.kind != mapping::Row::Kind::mapped || !row.inputs || !(row.one_to_one() || row.body)) return;
     std::vector<const Schema*> meant;
     for (const Schema* overload : overloads)
       if (has_what_is_bound(row, *overload)) meant.push_back(overload);
-    if (std::ranges::any_of(meant, [&](const Schema* overload) { return !unspoken(row, *overload, false); })) return;
+    if (std::ranges::any_of(meant, [&](const Schema* overload) { return !unmapped_argument(row, *overload, false); })) return;
     for (const Schema* overload : meant)
-      if (const auto* dropped = unspoken(row, *overload, true))
+      if (const auto* dropped = unmapped_argument(row, *overload, true))
         return context.report(row.place,
                               "`inputs` leaves out the argument " + quote(dropped->name) + " of " + schema::to_string(*overload) +
                                   ": name it there, or say that it is dropped by {none: " + dropped->name + "} at the end");
@@ -224,7 +224,7 @@ void check_arguments(const Context& context, const OperatorRows& rows) {
       for (const auto& [attribute, binding] : row.attributes)
         if (!binding.argument.empty()) arguments.check_exists(row.place, binding.argument);
       arguments.check(row.when);
-      if (context.table.is_users(row.place)) arguments.check_spoken(row);
+      if (context.table.is_users(row.place)) arguments.check_all_mapped(row);
     }
 }
 

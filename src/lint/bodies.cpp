@@ -208,10 +208,10 @@ class BodyCheck {
     for (const onnx::Schema* schema : met)
       if (schema->deprecated)
         return refuse(quote(name) + " is deprecated from opset " + std::to_string(schema->since) + ", this entry holds " +
-                      said());
+                      range_text());
     return met;
   }
-  std::string said() const { return "from " + std::to_string(from_) + " to " + std::to_string(end_ - 1); }
+  std::string range_text() const { return "from " + std::to_string(from_) + " to " + std::to_string(end_ - 1); }
 
   // Attributes that became inputs are named as they were in `inline` alone, whose nodes are made anew at each opset.
   bool became_input(const onnx::Schema& schema, std::string_view attribute) const {
@@ -262,10 +262,10 @@ class BodyCheck {
     return true;
   }
 
-  static bool is_empty_list(const AttributeProto& attribute, AttributeType wanted) {
+  static bool is_empty_list(const AttributeProto& attribute, AttributeType expected) {
     return attribute.ref_attr_name().empty() && attribute.ints().empty() && attribute.floats().empty() &&
            attribute.strings().empty() &&
-           (wanted == AttributeType::integers || wanted == AttributeType::floats || wanted == AttributeType::strings) &&
+           (expected == AttributeType::integers || expected == AttributeType::floats || expected == AttributeType::strings) &&
            (attribute.type() == AttributeProto::INTS || attribute.type() == AttributeProto::FLOATS ||
             attribute.type() == AttributeProto::STRINGS);
   }

@@ -66,10 +66,10 @@ void check_users_row(const Context& context, const OperatorRows& shipped, int op
       repeats |= std::ranges::is_permutation(other.to, row.to);
     }
   }
-  const auto without = [](const std::vector<std::string>& names, const std::vector<std::string>& taken) {
+  const auto without = [](const std::vector<std::string>& names, const std::vector<std::string>& removed) {
     std::vector<std::string> left;
     std::ranges::copy_if(names, std::back_inserter(left),
-                         [&](const std::string& name) { return std::ranges::find(taken, name) == taken.end(); });
+                         [&](const std::string& name) { return std::ranges::find(removed, name) == removed.end(); });
     return left;
   };
   const std::string handler = "the C++ handler of " + quote(shipped.name) + " writes the nodes of this row, ";

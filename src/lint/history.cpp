@@ -16,9 +16,9 @@ bool unconditional(const Row& row) { return row.when.empty() && row.required.emp
 
 // Whatever fits all of `a` fits all of `b`, as far as their texts show.
 bool implies(const Conditions& a, const Conditions& b) {
-  return std::ranges::all_of(b, [&](const auto& wanted) {
+  return std::ranges::all_of(b, [&](const auto& demanded) {
     return std::ranges::any_of(a, [&](const auto& given) {
-      return given.argument == wanted.argument && mapping::equal(given.predicate, wanted.predicate);
+      return given.argument == demanded.argument && mapping::equal(given.predicate, demanded.predicate);
     });
   });
 }
@@ -31,7 +31,7 @@ bool shadows(const Row& earlier, const Row& later) {
   if (earlier.when.empty()) return true;
   const std::vector<Conditions> cases = later.when.empty() ? std::vector<Conditions>{{}} : later.when;
   return std::ranges::all_of(cases, [&](const Conditions& one) {
-    return std::ranges::any_of(earlier.when, [&](const Conditions& taken) { return implies(one, taken); });
+    return std::ranges::any_of(earlier.when, [&](const Conditions& conditions) { return implies(one, conditions); });
   });
 }
 

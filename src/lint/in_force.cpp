@@ -72,9 +72,9 @@ InForce in_force(std::span<const std::filesystem::path> mappings, std::span<cons
   std::vector<mapping::Defect> defects;
   InForce tables = read_over_shipped(mappings, plugins, defects);
   if (defects.empty()) return tables;
-  std::string told;
-  for (const auto& defect : defects) told += (told.empty() ? "" : "\n") + describe(tables.table, defect);
-  throw TableError(told);
+  std::string messages;
+  for (const auto& defect : defects) messages += (messages.empty() ? "" : "\n") + describe(tables.table, defect);
+  throw TableError(messages);
 }
 
 std::vector<mapping::Defect> notes_on(const InForce& tables) {

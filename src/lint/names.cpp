@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 4> without_schema = {"prim::ConstantChunk
 std::string_view namespace_of(std::string_view name) { return name.substr(0, name.find("::")); }
 
 // A namespace of which no schema is known belongs to somebody's own library.
-bool is_known_namespace(const schema::Registry& schemas, std::string_view wanted) {
-  return std::ranges::any_of(schemas.names(), [&](std::string_view name) { return namespace_of(name) == wanted; });
+bool is_known_namespace(const schema::Registry& schemas, std::string_view searched) {
+  return std::ranges::any_of(schemas.names(), [&](std::string_view name) { return namespace_of(name) == searched; });
 }
 
 std::vector<std::string_view> overload_names(std::span<const Schema* const> overloads) {

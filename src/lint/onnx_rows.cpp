@@ -74,24 +74,25 @@ struct Interval {
     }
     for (const onnx::Schema* schema : met)
       if (schema->deprecated)
-        return refuse(quote(op) + " is deprecated from opset " + std::to_string(schema->since) + ", this entry holds " + said());
+        return refuse(quote(op) + " is deprecated from opset " + std::to_string(schema->since) + ", this entry holds " +
+                      range_text());
     return met;
   }
   // Other domains count versions of their own; --custom-opset may still ask for another.
   std::vector<const onnx::Schema*> of_domain(std::string_view domain, const std::string& op,
                                              std::span<const onnx::Schema> versions) const {
     const auto stated = context.table.domains().find(domain);
-    const int asked = stated == context.table.domains().end() ? 1 : stated->second;
+    const int version = stated == context.table.domains().end() ? 1 : stated->second;
     const onnx::Schema* found = nullptr;
     for (const onnx::Schema& schema : versions)
-      if (schema.since <= asked) found = &schema;
+      if (schema.since <= version) found = &schema;
     if (found) return {found};
     context.report(row.place, quote(op) + " is in its domain from version " + std::to_string(versions.front().since) +
-                                  ", the file has " + std::to_string(asked) + "; state `domains: {" + std::string(domain) + ": " +
-                                  std::to_string(versions.front().since) + "}`");
+                                  ", the file has " + std::to_string(version) + "; state `domains: {" + std::string(domain) +
+                                  ": " + std::to_string(versions.front().since) + "}`");
     return {};
   }
-  std::string said() const { return "from " + std::to_string(from) + " to " + std::to_string(end - 1); }
+  std::string range_text() const { return "from " + std::to_string(from) + " to " + std::to_string(end - 1); }
 
   // In every version; with several operators, in any of one of them.
   void check_attribute(const std::string& name, const Binding& binding, const std::vector<const onnx::Schema*>& of) const {

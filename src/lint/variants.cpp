@@ -12,7 +12,7 @@ using mapping::Row;
 
 namespace {
 
-std::set<std::string_view> asked_for(const OperatorRows& rows) {
+std::set<std::string_view> variants_of(const OperatorRows& rows) {
   std::set<std::string_view> variants;
   for (const mapping::Entry& entry : rows.history)
     for (const Row& row : entry.rows)
@@ -37,16 +37,16 @@ void check_variants(const Context& context, const OperatorRows& rows) {
 void check_unused_variants(const Context& context) {
   if (!context.known.variants) return;
   for (const std::string_view handler : context.known.variants->names()) {
-    std::set<std::string_view> asked;
+    std::set<std::string_view> required;
     mapping::Place place{"mappings/operators", 1, 1};
     for (const OperatorRows* rows : context.table.operators()) {
       if (rows->name != handler && mapping::split_overload(rows->name).first != handler) continue;
       place = rows->place;
       const OperatorRows* stated = rows->alias.empty() ? rows : context.states(rows->alias);
-      if (stated) asked.merge(asked_for(*stated));
+      if (stated) required.merge(variants_of(*stated));
     }
     for (const std::string& variant : context.known.variants->variants(handler))
-      if (!asked.contains(variant))
+      if (!required.contains(variant))
         context.report(place, "no row asks for the variant " + quote(variant) + " of the handler of " + quote(handler));
   }
 }

@@ -144,7 +144,6 @@ bool equal(const std::vector<Row>& a, const std::vector<Row>& b);
 // "aten::add.Tensor" → "aten::add", "Tensor"; the overload is empty where none is named.
 std::pair<std::string_view, std::string_view> split_overload(std::string_view name);
 // A number as briefly as it can be read back.
-std::string spell(double number);
 std::string spell(const Literal& literal);  // as Python writes it
 // "Div, Erf, Add": operators as a row lists them.
 std::string joined(const std::vector<std::string>& names, std::string_view separator = ", ");

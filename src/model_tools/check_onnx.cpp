@@ -133,7 +133,7 @@ TargetSummary summary_of(const engines::Profile& profile, const Look& look) {
 
 std::string help_for(const Looked& node, const engines::Profile& profile) {
   std::string text;
-  if (node.body_taken)
+  if (node.body_supported)
     text = "replace the ONNX function " + node.name + " by its body (onnx.inliner): the engine supports all nodes of the body";
   if (!profile.fallback.empty() && node.verdict.support == Support::no)
     text += (text.empty() ? "" : "; otherwise ") + profile.fallback;
@@ -159,15 +159,15 @@ void find(const engines::Profile& profile, const Look& look, const std::string& 
   }
   std::map<std::tuple<std::string, std::string, std::string>, Finding> all;
   for (const Looked& one : look.nodes) {
-    const bool taken = one.verdict.support == Support::yes;
-    const std::string& message = taken ? one.verdict.note : one.verdict.message;
+    const bool fits = one.verdict.support == Support::yes;
+    const std::string& message = fits ? one.verdict.note : one.verdict.message;
     if (message.empty()) continue;
     auto [entry, fresh] = all.try_emplace({one.verdict.rule, one.name, message});
     Finding& finding = entry->second;
     if (fresh) {
       finding = finding_of(profile, one.verdict.rule, message);
       finding.op = one.name;
-      if (taken)
+      if (fits)
         finding.severity = Severity::note;
       else
         finding.help = help_for(one, profile);
@@ -190,7 +190,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
     throw ModelError("is an ONNX model, which needs no conversion; CheckOptions::targets ENGINE holds it against an engine");
   const auto profiles = engines::profiles_of(options.targets);
   const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
-  process::tell(options.run, {.stage = "check", .done = 0, .total = 1});
+  process::report_progress(options.run, {.stage = "check", .done = 0, .total = 1});
   logging::info("{}: reading it as ONNX", path.string());
   const auto file = std::make_shared<const files::InputFile>(path);
   auto skeleton = onnx_file::Skeleton::read(file, watch);

@@ -10,7 +10,7 @@ namespace {
 
 using onnx_file::GraphIndex;
 
-struct Wanted {
+struct Needed {
   std::string value, reader;
 };
 
@@ -22,27 +22,27 @@ Cut cut(const GraphIndex& graph, const std::vector<std::string>& from, const std
   const std::unordered_set<std::string> given(from.begin(), from.end());
   std::unordered_set<std::string> seen, met;
   std::vector<std::string> missing;
-  std::vector<Wanted> waiting;
+  std::vector<Needed> waiting;
   for (auto value = to.rbegin(); value != to.rend(); ++value) waiting.push_back({*value, ""});
   while (!waiting.empty()) {
-    const Wanted wanted = std::move(waiting.back());
+    const Needed needed = std::move(waiting.back());
     waiting.pop_back();
-    if (!seen.insert(wanted.value).second) continue;
-    if (given.contains(wanted.value)) {
-      met.insert(wanted.value);
-    } else if (const auto producer = graph.producer(wanted.value)) {
+    if (!seen.insert(needed.value).second) continue;
+    if (given.contains(needed.value)) {
+      met.insert(needed.value);
+    } else if (const auto producer = graph.producer(needed.value)) {
       if (found.nodes[*producer]) continue;
       found.nodes[*producer] = true;
       const auto& reads = graph.reads(*producer);
       const std::string reader = onnx_file::describe(graph.graph().node(static_cast<int>(*producer)), *producer);
       for (auto name = reads.rbegin(); name != reads.rend(); ++name) waiting.push_back({*name, reader});
-    } else if (graph.is_initializer(wanted.value)) {
-      found.initializers.insert(wanted.value);
-    } else if (graph.is_input(wanted.value)) {
-      missing.push_back(wanted.value + (wanted.reader.empty() ? "" : " (read by " + wanted.reader + ")"));
+    } else if (graph.is_initializer(needed.value)) {
+      found.initializers.insert(needed.value);
+    } else if (graph.is_input(needed.value)) {
+      missing.push_back(needed.value + (needed.reader.empty() ? "" : " (read by " + needed.reader + ")"));
     } else {
-      throw ModelError("isn't valid ONNX: " + (wanted.reader.empty() ? "its output" : "node " + wanted.reader + " reads") + " '" +
-                       wanted.value + "', which nothing gives");
+      throw ModelError("isn't valid ONNX: " + (needed.reader.empty() ? "its output" : "node " + needed.reader + " reads") + " '" +
+                       needed.value + "', which nothing gives");
     }
   }
   for (const auto& name : from)

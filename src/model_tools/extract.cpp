@@ -142,10 +142,10 @@ class Extract {
 
   void add_outputs() {
     const bool all = options_.add_outputs == Names{"all"};
-    const Names wanted = all ? given_by_kept() : options_.add_outputs;
+    const Names added = all ? given_by_kept() : options_.add_outputs;
     std::set<std::string> outputs(to_.begin(), to_.end());
     Names unknown;
-    for (const std::string& name : wanted) {
+    for (const std::string& name : added) {
       const auto producer = index_.producer(name);
       if (!producer && !index_.is_value(name)) unknown_name(index_, "ExtractOptions::add_outputs", name);
       if (!producer || !cut_.nodes[*producer])
@@ -222,9 +222,9 @@ class Extract {
     for (auto& node : *made.mutable_node())
       for (auto& output : *node.mutable_output()) {
         if (output.empty() || !cut_at.contains(output)) continue;
-        const std::string wanted = output + "_cut";
-        output = wanted;
-        for (int i = 1; index_.is_value(output); ++i) output = wanted + "_" + std::to_string(i);
+        const std::string stem = output + "_cut";
+        output = stem;
+        for (int i = 1; index_.is_value(output); ++i) output = stem + "_" + std::to_string(i);
       }
   }
 

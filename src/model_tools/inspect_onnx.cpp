@@ -159,17 +159,17 @@ class Walk {
       std::vector<std::string> names(node.output().begin(), node.output().end());
       names.push_back(node.name());
       if (filter_.on()) names_.insert(names_.end(), names.begin(), names.end());
-      const bool taken = filter_.takes(op, node.overload(), names) && nodes_too_;
+      const bool passes = filter_.takes(op, node.overload(), names) && nodes_too_;
       const std::size_t at = found_.node_list.size();
-      if (taken) count_listed();
-      if (taken) found_.node_list.push_back(describe(node, op, index, scope, types));
+      if (passes) count_listed();
+      if (passes) found_.node_list.push_back(describe(node, op, index, scope, types));
       const std::string inside =
           (scope.empty() ? "" : scope + "/") + (node.name().empty() ? op + "#" + std::to_string(index) : node.name());
       for (const auto& attribute : node.attribute()) {
-        AttributeContents told = this->attribute(attribute, inside);  // even if not listed: bodies are walked
-        if (!taken) continue;
+        AttributeContents contents = this->attribute(attribute, inside);  // even if not listed: bodies are walked
+        if (!passes) continue;
         count_listed();
-        found_.node_list[at].attributes.push_back(std::move(told));
+        found_.node_list[at].attributes.push_back(std::move(contents));
       }
       ++index;
     }

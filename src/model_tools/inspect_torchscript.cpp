@@ -73,19 +73,19 @@ std::string signature(const std::string& method, const ir::Function& function) {
 
 void add_program(const ir::Program& program, const Model::State& state, const InspectOptions& options, const ir::Watch& watch,
                  Inspection& found) {
-  TorchScriptContents& told = found.torchscript.emplace();
+  TorchScriptContents& contents = found.torchscript.emplace();
   found.producer = program.producer;
-  told.libtorch = program.libtorch_version;
-  told.traced = program.traced;
-  told.training = program.training;
-  told.parameter_count = state.parameters.count;
-  told.parameter_bytes = state.parameters.bytes;
-  for (const auto& note : program.notes) told.notes.push_back(note.message);
-  if (program.root < program.objects.size()) told.class_name = program.objects[program.root].class_name;
-  if (const auto root = program.classes.find(told.class_name); root != program.classes.end())
+  contents.libtorch = program.libtorch_version;
+  contents.traced = program.traced;
+  contents.training = program.training;
+  contents.parameter_count = state.parameters.count;
+  contents.parameter_bytes = state.parameters.bytes;
+  for (const auto& note : program.notes) contents.notes.push_back(note.message);
+  if (program.root < program.objects.size()) contents.class_name = program.objects[program.root].class_name;
+  if (const auto root = program.classes.find(contents.class_name); root != program.classes.end())
     for (const auto& [method, key] : root->second.methods)
       if (const auto function = program.functions.find(key); function != program.functions.end())
-        told.methods.push_back(signature(method, function->second));
+        contents.methods.push_back(signature(method, function->second));
   add_tensors(program, state.file.get(), options.weights, watch, found);
 }
 

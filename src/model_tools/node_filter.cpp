@@ -8,13 +8,13 @@ namespace compatcheck::model_tools {
 namespace {
 
 // "Conv" is an operator of any domain, "ai.onnx::Conv" one of that.
-bool is_operator(const std::string& wanted, const std::string& op, const std::string& overload) {
+bool is_operator(const std::string& pattern, const std::string& op, const std::string& overload) {
   const auto matches = [&](const std::string& name) {
-    if (name == wanted) return true;
+    if (name == pattern) return true;
     const auto colons = name.rfind("::");
-    return wanted.find("::") == wanted.npos && colons != name.npos && name.substr(colons + 2) == wanted;
+    return pattern.find("::") == pattern.npos && colons != name.npos && name.substr(colons + 2) == pattern;
   };
-  return matches(op) || (!overload.empty() && matches(op + "." + overload)) || "ai.onnx::" + op == wanted;
+  return matches(op) || (!overload.empty() && matches(op + "." + overload)) || "ai.onnx::" + op == pattern;
 }
 
 }  // namespace
@@ -23,12 +23,12 @@ NodeFilter::NodeFilter(const InspectOptions& options)
     : options_(options), operator_met_(options.operators.size()), node_met_(options.nodes.size()) {}
 
 bool NodeFilter::takes(const std::string& op, const std::string& overload, const std::vector<std::string>& names) {
-  bool taken = !on();
+  bool passes = !on();
   for (std::size_t i = 0; i < options_.operators.size(); ++i)
-    if (is_operator(options_.operators[i], op, overload)) taken = operator_met_[i] = true;
+    if (is_operator(options_.operators[i], op, overload)) passes = operator_met_[i] = true;
   for (std::size_t i = 0; i < options_.nodes.size(); ++i)
-    if (std::ranges::find(names, options_.nodes[i]) != names.end()) taken = node_met_[i] = true;
-  return taken;
+    if (std::ranges::find(names, options_.nodes[i]) != names.end()) passes = node_met_[i] = true;
+  return passes;
 }
 
 std::string NodeFilter::unmatched(const std::vector<std::string>& operators, const std::vector<std::string>& names) const {

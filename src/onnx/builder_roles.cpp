@@ -57,19 +57,19 @@ void Builder::mark_result(const Value& value) {
 }
 
 std::vector<Emitted> Builder::take_emitted() {
-  std::vector<Emitted> taken;
+  std::vector<Emitted> all;
   for (Added& added : emitted_) {
     const bool meant =
         added.role == Role::work || (added.role == Role::layout && std::ranges::find(meaning_, added.op) != meaning_.end());
     const bool plumbing = added.of_sizes || !meant;
-    if (!taken.empty() && taken.back().op == added.op && taken.back().plumbing == plumbing)
-      ++taken.back().count;
+    if (!all.empty() && all.back().op == added.op && all.back().plumbing == plumbing)
+      ++all.back().count;
     else
-      taken.push_back({.op = std::move(added.op), .plumbing = plumbing});
+      all.push_back({.op = std::move(added.op), .plumbing = plumbing});
   }
   emitted_.clear();
   sizes_.clear();
-  return taken;
+  return all;
 }
 
 }  // namespace compatcheck::onnx

@@ -133,15 +133,15 @@ void merge_in(Graph& graph, Substitution& to, const std::set<ValueId>& outputs) 
 
 class Names {
  public:
-  std::string unique(const std::string& wanted) {
-    std::string name = wanted;
-    for (int& count = counts_[wanted]; !taken_.insert(name).second;) name = wanted + "_" + std::to_string(++count);
+  std::string unique(const std::string& base) {
+    std::string name = base;
+    for (int& count = counts_[base]; !used_.insert(name).second;) name = base + "_" + std::to_string(++count);
     return name;
   }
-  bool take(const std::string& name) { return taken_.insert(name).second; }
+  bool take(const std::string& name) { return used_.insert(name).second; }
 
  private:
-  std::set<std::string> taken_;
+  std::set<std::string> used_;
   std::map<std::string, int> counts_;
 };
 

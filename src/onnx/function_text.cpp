@@ -30,7 +30,7 @@ TextFault fault_at(std::string_view text, std::size_t position, std::string mess
 }
 
 // "[ParseError at position (line: 1 column: 2)]\nError context: …\nmessage": what is wanted stands last.
-std::string told(const ::onnx::Common::Status& status) {
+std::string reason_in(const ::onnx::Common::Status& status) {
   const std::string& whole = status.ErrorMessage();
   std::string last = whole.substr(whole.rfind('\n') + 1);
   while (last.ends_with('.')) last.pop_back();
@@ -99,7 +99,7 @@ FunctionText::FunctionText(std::string text) : text_(std::move(text)) {
     starts_.push_back(parser.position());
     try {
       const auto status = parser.Parse(functions_.emplace_back());
-      if (!status.IsOK()) throw fault_at(text_, parser.position(), told(status));
+      if (!status.IsOK()) throw fault_at(text_, parser.position(), reason_in(status));
     } catch (const std::exception& error) {  // a number beyond what a number is
       throw fault_at(text_, parser.position(), std::string("can't be read: ") + error.what());
     }

@@ -41,8 +41,8 @@ std::string_view tensor_type(ir::DType dtype) {
 }
 
 bool Formal::accepts(ir::DType dtype) const {
-  const std::string_view wanted = tensor_type(dtype);
-  return !wanted.empty() && std::ranges::find(types, wanted) != types.end();
+  const std::string_view type_name = tensor_type(dtype);
+  return !type_name.empty() && std::ranges::find(types, type_name) != types.end();
 }
 
 const Attribute* Schema::attribute(std::string_view attribute) const {

@@ -75,8 +75,8 @@ ExternalPlace ExternalFiles::place(const ::onnx::TensorProto& tensor) {
   }
   if (!place.problem.empty()) return place;
   const auto elements = element_count(tensor);
-  const std::uint64_t wanted = elements ? bytes_of(tensor.data_type(), *elements) : 0;
-  const std::uint64_t length = place.length.value_or(wanted);
+  const std::uint64_t needed = elements ? bytes_of(tensor.data_type(), *elements) : 0;
+  const std::uint64_t length = place.length.value_or(needed);
   const Opened& opened = open(place.location);
   if (!opened.problem.empty())
     place.problem = opened.problem;
@@ -84,9 +84,9 @@ ExternalPlace ExternalFiles::place(const ::onnx::TensorProto& tensor) {
     place.problem = "its sizes are no sizes";
   else if (bits_of(tensor.data_type()) == 0)
     place.problem = "elements of dtype " + dtype_name(tensor.data_type()) + " can't lie in another file";
-  else if (length < wanted)
+  else if (length < needed)
     place.problem =
-        "length " + std::to_string(length) + " is less than the " + std::to_string(wanted) + " bytes that dtype and shape need";
+        "length " + std::to_string(length) + " is less than the " + std::to_string(needed) + " bytes that dtype and shape need";
   else if (place.offset > opened.file->size() || length > opened.file->size() - place.offset)
     place.problem = "is cut short: it has " + std::to_string(opened.file->size()) + " bytes, but " + std::to_string(length) +
                     " are needed from byte " + std::to_string(place.offset);
@@ -98,8 +98,8 @@ FarElements ExternalFiles::elements(const ::onnx::TensorProto& tensor) {
   if (!found.problem.empty())
     throw ModelError("external data of '" + tensor.name() + "', " + (found.location.empty() ? "" : found.location + ": ") +
                      found.problem);
-  const std::uint64_t wanted = bytes_of(tensor.data_type(), element_count(tensor).value());
-  return {.file = open(found.location).file, .field = raw_data, .parts = {{found.offset, wanted}}};
+  const std::uint64_t needed = bytes_of(tensor.data_type(), element_count(tensor).value());
+  return {.file = open(found.location).file, .field = raw_data, .parts = {{found.offset, needed}}};
 }
 
 }  // namespace compatcheck::onnx_file

@@ -42,7 +42,7 @@ class Scopes {
   static const Origin* find(const Scope& scope, const std::string& name);
   // By the name alone: of the model's graph, or of the only body that has it; null where several do, or none.
   const Origin* find(const std::string& name) const;
-  bool is_taken(const std::string& name) const { return anywhere_.contains(name); }
+  bool is_used(const std::string& name) const { return anywhere_.contains(name); }
 
  private:
   void add(const ::onnx::GraphProto& graph, const Scope* around, const ::onnx::NodeProto* owner);

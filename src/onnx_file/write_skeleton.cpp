@@ -164,7 +164,7 @@ class Writing {
     return [this](std::uint64_t bytes) {
       done_ += bytes;
       if (run_.cancel && *run_.cancel) throw Cancelled("cancelled");
-      process::tell(run_, {.stage = "write", .done = done_, .total = total_});
+      process::report_progress(run_, {.stage = "write", .done = done_, .total = total_});
     };
   }
 

@@ -12,7 +12,7 @@ namespace compatcheck::passes {
 namespace {
 
 constexpr std::size_t most_entries = 2'000'000;  // in all sets; a model whose values share memory has a few per node
-constexpr std::size_t locations_in_a_step = 32;  // of the watch: going through as many takes as long as any other step
+constexpr std::size_t locations_in_a_step = 32;  // visiting so many takes as long as another step of the watch
 
 // A list of tensors is written as a list (append), or tensor by tensor (_foreach_add_).
 bool writes_items(const ir::Node& node, std::size_t operand) {

@@ -52,7 +52,7 @@ ir::TypeRef class_of(const ir::ObjectConstant& object, const ir::Program& progra
   return found == program.classes.end() || found->second.is_module ? nullptr : ir::named_type(name);
 }
 
-// Where every later read of the same attribute can use it too: a long list isn't to be copied for each.
+// Puts the constant where every later read of the attribute can use it too, so that a long list isn't copied for each.
 ir::Value* constant_for(ir::Node* read, const ir::Constant& value, const ir::Program& program) {
   ir::Node* constant = read->graph()->create_constant(value);
   constant->copy_origin(*read);

@@ -22,10 +22,10 @@ struct Budget {
 // The cost of a copy, in nodes of usual size.
 inline std::size_t cost_of(const ir::Node& node) { return 1 + ir::footprint(node) / 1024; }
 
-// Takes `wanted` off, if it is there.
-inline bool spend(std::size_t& left, std::size_t wanted) {
-  if (wanted > left) return false;
-  left -= wanted;
+// Takes `amount` off, if it is there.
+inline bool spend(std::size_t& left, std::size_t amount) {
+  if (amount > left) return false;
+  left -= amount;
   return true;
 }
 

@@ -31,7 +31,8 @@ void ContainerWalk::load_attributes() {
   keep_snapshot();
 }
 
-void ContainerWalk::tell_kept_apart(ir::Node*) {
+// Leaves each holder whose lists and dictionaries aren't certainly distinct at the end. `safely` gives every step a node.
+void ContainerWalk::check_distinct_lists(ir::Node* /*end*/) {
   for (ir::Node* node : *graph_.top()) {
     if (!node->is("prim::CreateObject") || node->output()->type()->name != holder_of_distinct_lists) continue;
     const Abstract object = look(node->output());
@@ -94,8 +95,8 @@ bool ContainerWalk::is_nearly_constant(const AttributeKey& key) const {
     const Cell* cell = abstract.cell ? &heap_.at(*abstract.cell) : nullptr;
     if (cell && cell->made && cell->whole) return reached.push_back({cell->made, false});
     for (const ir::Value* column : cell ? cell->columns : std::vector<ir::Value*>()) reached.push_back({column, false});
-    for (const ir::Value* told : {abstract.present, abstract.code})
-      if (told) reached.push_back({told, false});
+    for (const ir::Value* marker : {abstract.present, abstract.code})
+      if (marker) reached.push_back({marker, false});
     for (const Abstract& item : cell ? cell->items : *abstract.parts) self(self, item);
     for (const ir::Value* present : cell ? cell->present : std::vector<ir::Value*>())
       if (present) reached.push_back({present, false});

@@ -34,7 +34,7 @@ void ContainerWalk::branch(ir::Node* node) {
   placements_ = join.walk_blocks();
   const bool ends = join.raises[0] && join.raises[1];
   for (std::size_t way = 0; way < Join::ways && !ends; ++way)
-    if (join.raises[1 - way]) note_answer(node->input(0), way == 0, node->owner());
+    if (join.raises[1 - way]) note_keys(node->input(0), way == 0, node->owner());
   std::map<std::size_t, Abstract> results;
   for (std::size_t i = 0; i < outputs; ++i)
     join.outputs.try_emplace({node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]}, node->output(i));

@@ -28,9 +28,9 @@ ContainerWalk::ChangedColumn ContainerWalk::changed_column(ir::Node* place, cons
   const bool pops = op == "aten::pop";
   ir::Node* node =
       node_before(place, op, inputs, pops ? std::span(&element_of(column->type()), 1) : std::span<const ir::TypeRef>());
-  ir::Value* taken = pops ? node->output() : nullptr;
+  ir::Value* popped = pops ? node->output() : nullptr;
   ir::Value* list = take_list_form(node, column, options_.registry);
-  return {list, taken};
+  return {list, popped};
 }
 
 // Returns the columns after the operator, and the values of the item that it takes out.
@@ -47,7 +47,7 @@ ContainerWalk::ChangedColumns ContainerWalk::changed_columns(ir::Node* node, con
     if (!leaves.empty()) operands.back() = leaves[i];
     const ChangedColumn made = changed_column(node, node->op(), operands);
     changed.columns.push_back(made.list);
-    if (made.taken) changed.taken.push_back(made.taken);
+    if (made.popped) changed.popped.push_back(made.popped);
   }
   return changed;
 }
@@ -85,8 +85,8 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
     now.version = before.version;
     if (before.layout) now.places = before.places;
   }
-  if (changed.taken.empty()) return wrote(node, id), true;
-  std::span<ir::Value* const> left = changed.taken;
+  if (changed.popped.empty()) return wrote(node, id), true;
+  std::span<ir::Value* const> left = changed.popped;
   give(node, item_from(*layout, left, heap_.elements(id), node));
   return true;
 }
@@ -198,9 +198,9 @@ bool ContainerWalk::read_columns(ir::Node* node, CellId id) {
     const std::array<ir::Value*, 2> inputs{list.columns[0], constant_before(node, {std::int64_t{0}})};
     ir::Value* stacked = computed(node, "aten::stack", inputs, ir::tensor_type());
     const ir::TypeRef& number = element_of(list.layout->type);
-    const auto* wanted = dtype->get<std::int64_t>();
-    if (wanted || ir::is(number, ir::TypeKind::floating))
-      stacked = cast(stacked, wanted ? *wanted : static_cast<std::int64_t>(ir::DType::f32), node);
+    const auto* stated = dtype->get<std::int64_t>();
+    if (stated || ir::is(number, ir::TypeKind::floating))
+      stacked = cast(stacked, stated ? *stated : static_cast<std::int64_t>(ir::DType::f32), node);
     known_[stacked] = Abstract::of(stacked);
     give(node, Abstract::of(stacked));
     return true;

@@ -21,7 +21,7 @@ std::int64_t dtype_of(const ir::TypeRef& number) {
 
 // ---- Layouts of items
 
-// None: such an item can't be kept in columns.
+// Returns nullopt for an item that can't be kept in columns.
 std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   using enum Layout::Kind;
   work();
@@ -163,10 +163,10 @@ Abstract ContainerWalk::item_from(const Layout& layout, std::span<ir::Value* con
                                   ir::Node* place) {
   using enum Layout::Kind;
   const auto take = [&] {
-    ir::Value* taken = leaves.front();
+    ir::Value* item = leaves.front();
     leaves = leaves.subspan(1);
-    known_[taken] = Abstract::of(taken);
-    return taken;
+    known_[item] = Abstract::of(item);
+    return item;
   };
   const auto made = [&](Cell cell) {
     const CellId id = add_cell(std::move(cell), layout.type, {site_of(place)});

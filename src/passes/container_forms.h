@@ -1,4 +1,4 @@
-// Questions that the walk over containers asks about types, nodes and values.
+// Properties of types, nodes and values that the walk over containers reads.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace compatcheck::passes {
 inline constexpr std::size_t most_ways = 16;  // most ways that one access may go
 
 std::optional<std::size_t> position(const ir::Value* index, std::size_t size);  // counted from the front; none if out of range
-// Equal to itself, so that a key that isn't found isn't there: tensors are compared element by element.
+// Whether a lookup of the constant can decide that a key is missing: it equals itself, unlike a tensor or NaN.
 bool is_key(const ir::Constant& constant);
 inline ir::Node* node_behind(ir::Node* node) { return node->next() ? node->next() : node->owner()->return_node(); }
 

@@ -17,7 +17,7 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
     const auto first = static_cast<CellId>(walk.heap_.size());
     walk.heap_.open();
     walk.settle_keys(node->input(0), way == 0);
-    walk.note_answer(node->input(0), way == 0, block);
+    walk.note_keys(node->input(0), way == 0, block);
     walk.walk(*block);
     after[way] = walk.standing(before);
     living[way] = walk.heap_.living_since(first);
@@ -103,7 +103,7 @@ bool ContainerWalk::Join::alike(const Abstract& a, const Abstract& b) {
   return !a.parts && !b.parts && a.cell.has_value() == b.cell.has_value();
 }
 
-// None one way and a tuple the other, for example. What has an identity isn't followed then.
+// Joins values of different forms, such as None and a tuple. A value that leads to a cell isn't followed then.
 Abstract ContainerWalk::Join::merge_values(const Abstract& a, const Abstract& b) {
   if (has_cells(a) || has_cells(b)) leave(a, b);
   if (a.parts && is_unknown_tuple(b)) return merge(&a, &keep(walk.as_parts(b, end_of(1))));
@@ -265,7 +265,7 @@ Cell ContainerWalk::Join::merge_tables(const Cell* a, const Cell* b, const ir::T
   return cell;
 }
 
-// Where the keys of both ways begin alike and then differ, only those of one way are there: the order is known.
+// Whether the order of the joined keys is known: both ways begin with the same keys, and have no other key in common.
 bool ContainerWalk::Join::has_one_order(const Cell& a, const Cell& b) {
   std::size_t alike = 0;
   while (alike < std::min(a.keys.size(), b.keys.size()) && ir::equal(a.keys[alike], b.keys[alike])) ++alike;

@@ -20,7 +20,7 @@ bool is_number_constant(const ir::Constant& constant) { return constant.get<std:
 
 // ---- Keys that may not be there
 
-// Where the program has asked whether a key is there, it is, or isn't.
+// Notes in a branch whether a key is in a dictionary, if the condition tests this.
 void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
   if (!keys_may_miss_) return;
   for (const CellId id : std::vector<CellId>(heap_.not_ended())) {
@@ -43,7 +43,7 @@ void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
   ir::Node* end = empty_branch(holds, node, site_of(node))->blocks()[1]->return_node();
   raise_before(end, options_.exception, "KeyError", {}, *node);
   settle_keys(holds, true);
-  note_answer(holds, true, node->owner());
+  note_keys(holds, true, node->owner());
   visit_next(node);
 }
 
@@ -86,19 +86,19 @@ void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dic
 // ---- Keys that only the running model knows
 
 // Whether the program knows here that the key is in the dictionary, which still has the keys that it had then.
-bool ContainerWalk::is_there(const Question& question, const ir::Node* node) const {
-  const Cell& cell = heap_.at(question.dict);
+bool ContainerWalk::is_there(const KeyTest& test, const ir::Node* node) const {
+  const Cell& cell = heap_.at(test.dict);
   return std::ranges::any_of(there_, [&](const auto& known) {
-    return known.first.dict == question.dict && known.first.key == question.key && encloses(known.second, *node) &&
+    return known.first.dict == test.dict && known.first.key == test.key && encloses(known.second, *node) &&
            same_keys(known.first.keys, cell.keys) && (!cell.is_table() || known.first.version == cell.version);
   });
 }
 
 // Notes the keys that are in a dictionary wherever `block` runs, as `condition` holds there, or doesn't.
-void ContainerWalk::note_answer(const ir::Value* condition, bool holds, const ir::Block* block) {
-  work(questions_.size() / 16);
-  for (const auto& [answer, question] : questions_)
-    if (holds ? answer == condition : negates(condition, answer)) there_.emplace_back(question, block);
+void ContainerWalk::note_keys(const ir::Value* condition, bool holds, const ir::Block* block) {
+  work(key_tests_.size() / 16);
+  for (const auto& [answer, test] : key_tests_)
+    if (holds ? answer == condition : negates(condition, answer)) there_.emplace_back(test, block);
 }
 
 // Whether a key that isn't known can be looked for: all keys are numbers, and none may be missing.
@@ -123,12 +123,12 @@ ir::Value* ContainerWalk::place_of_key(CellId dict, ir::Value* key, ir::Node* pl
   return computed(place, "aten::index", std::array{keys, key}, ir::simple_type(ir::TypeKind::integer));
 }
 
-ir::Value* ContainerWalk::ask_for(CellId dict, ir::Value* key, ir::Node* place) {
+ir::Value* ContainerWalk::is_key_of(CellId dict, ir::Value* key, ir::Node* place) {
   ir::Value* keys = list_of_keys(dict, place);
   ir::Value* answer = is_empty_list(keys)
                           ? constant_before(place, {false})
                           : computed(place, "aten::__contains__", std::array{keys, key}, ir::simple_type(ir::TypeKind::boolean));
-  questions_[answer] = {dict, key, heap_.at(dict).keys, heap_.at(dict).version};
+  key_tests_[answer] = {dict, key, heap_.at(dict).keys, heap_.at(dict).version};
   return answer;
 }
 
@@ -179,16 +179,16 @@ ir::Value* ContainerWalk::is_place(ir::Value* code, std::size_t place_in_list, i
 
 void ContainerWalk::read_open_key(ir::Node* node, CellId dict) {
   ir::Value* key = node->input(1);
-  if (node->is("aten::__contains__")) return give(node, Abstract::of(ask_for(dict, key, node)));
+  if (node->is("aten::__contains__")) return give(node, Abstract::of(is_key_of(dict, key, node)));
   if (node->is("aten::get")) return get_open_key(node, dict);
-  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  if (!is_there({dict, key, {}}, node)) return demand(is_key_of(dict, key, node), node);
   if (heap_.at(dict).is_table()) return read_value(node, dict);
   give(node, item_of(dict, key, node));
 }
 
 // d.get(key, x) → d[key] if key in d else x, which is visited next.
 void ContainerWalk::get_open_key(ir::Node* node, CellId dict) {
-  ir::Value* present = ask_for(dict, node->input(1), node);
+  ir::Value* present = is_key_of(dict, node->input(1), node);
   ir::Node* branch = node_before(node, "prim::If", {&present, 1}, {&node->output()->type(), 1});
   ir::Block *there = branch->add_block(), *missing = branch->add_block();
   ir::Value* item = computed(there->return_node(), "aten::__getitem__", std::array{node->input(0), node->input(1)},

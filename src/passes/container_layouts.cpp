@@ -36,8 +36,6 @@ const Layout* part_of(const Layout& layout, const ir::Constant& key) {
 
 }  // namespace
 
-bool is_list_of_numbers(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::list) && is_number(type->elements[0]); }
-
 bool needs_columns(const ir::TypeRef& list) { return ir::is(list, ir::TypeKind::list) && !is_column_item(list->elements[0]); }
 
 std::optional<Layout> Layout::of_type(const ir::TypeRef& type) {

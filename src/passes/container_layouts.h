@@ -45,7 +45,6 @@ struct Layout {
   bool has_names() const;  // whether an output can have it: its keys can be names, and it has no choices, tables or inner lists
 };
 
-bool is_list_of_numbers(const ir::TypeRef& type);
 // Whether ONNX has no list of such items: neither numbers nor tensors.
 bool needs_columns(const ir::TypeRef& list);
 

@@ -1,4 +1,4 @@
-// One iteration of a loop: what its body is given for what is carried.
+// One iteration of a loop that stays: the values with which its body begins.
 #include <algorithm>
 #include <memory>
 #include <utility>

@@ -24,7 +24,8 @@ void ContainerWalk::Loop::run() {
     plan_.carried[i - 2];
     entries_[i - 2] = std::move(entry);
   }
-  // A write asks who reads the container later: later iterations do. The walk takes their reads away, a copy keeps them in sight.
+  // Whether a write may change a container depends on its later reads, and later iterations read it. The walk removes these
+  // reads, so a copy of the loop keeps them.
   ir::Node* later_iterations = nullptr;
   if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) {
     const bool elsewhere = std::exchange(walk_.writes_under_names_, false);

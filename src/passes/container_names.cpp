@@ -75,7 +75,7 @@ static bool is_around(const ir::Node& owner, const ir::Node& node) {
 // `without`: a cell that doesn't count, though it may hold this one.
 bool ContainerWalk::is_live(CellId id, const ir::Node* after, std::optional<CellId> without) {
   const auto read_later = [&](const ir::Value* value, const ir::Node* user) {
-    if (user == after) return user == user->owner()->return_node();  // what a block returns lives on
+    if (user == after) return user == user->owner()->return_node();  // the block's results live on
     if (reads_contents_.contains(user)) return false;
     // An If or a Loop around the place has read its operands.
     if (!done_.contains(user) && !is_around(*user, *after)) return !exclude_each_other(after, user, value->block());

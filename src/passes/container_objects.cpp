@@ -12,9 +12,9 @@ void ContainerWalk::identity(ir::Node* node) {
   for (std::size_t one = 0; one < 2 && node->inputs().size() == 2; ++one) {
     if (!look(node->input(1 - one)).is_none()) continue;
     const Abstract other = look(node->input(one));
-    const bool asks_for_value = node->is("aten::__isnot__");
-    if (other.present) return give(node, Abstract::of(asks_for_value ? other.present : negated(other.present, node)));
-    if (other.followed()) return give(node, Abstract::of(constant_before(node, {asks_for_value})));
+    const bool is_not_none = node->is("aten::__isnot__");
+    if (other.present) return give(node, Abstract::of(is_not_none ? other.present : negated(other.present, node)));
+    if (other.followed()) return give(node, Abstract::of(constant_before(node, {is_not_none})));
   }
   visit_other(node);
 }

@@ -81,7 +81,7 @@ void ContainerWalk::list_construct(ir::Node* node) {
   know(node->output(), new_container(node, std::move(cell)));
 }
 
-// Whether the graph has a value of it: not of objects, and not of what is kept in columns or has keys that may be missing.
+// Whether one value of the graph can hold it. Objects, lists in columns and dictionaries with keys that may be missing have none.
 bool ContainerWalk::has_value(const Abstract& abstract) {
   work();
   const auto all = [&](const std::vector<Abstract>& items) {

@@ -68,8 +68,8 @@ bool ContainerWalk::has_one_name(CellId list, const ir::Block& block) {
          std::ranges::none_of(names_[list], returned);
 }
 
-// As `held_by`, but only with objects that something except the list leads to at the end of a block. Cells from `first_result` on
-// are results of the block's owner.
+// Like `held_by`, but only with objects that something except the list leads to at the end of a block. Cells from `first_result`
+// on are results of the block's owner.
 ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block,
                                                CellId first_result) {
   Held held = held_by(items);

@@ -70,7 +70,7 @@ void ContainerWalk::to_list(ir::Node* node) {
   give_columns(node, *layout, {computed(node, "aten::unbind", inputs, ir::list_of(ir::tensor_type()))}, {});
 }
 
-// As many parts as there are sizes.
+// There are as many parts as sizes.
 void ContainerWalk::split(ir::Node* node) {
   const Cell* sizes = node->inputs().size() > 1 ? known_list(look(node->input(1))) : nullptr;
   if (!sizes || is_left_out(node->output()) || sizes->items.size() > most_items ||
@@ -229,10 +229,10 @@ void ContainerWalk::copy(ir::Node* node) {
 void ContainerWalk::verdict(ir::Node* node) {
   const Cell* list = node->inputs().size() == 1 ? known_list(look(node->input(0))) : nullptr;
   if (!list) return visit_other(node);
-  const bool wanted = node->is("aten::any");
+  const bool decisive = node->is("aten::any");
   for (const Abstract& entry : list->items)
-    if (const bool* flag = entry.followed() ? nullptr : known<bool>(entry.value); flag && *flag == wanted)
-      return give(node, Abstract::of(constant_before(node, {wanted})));
+    if (const bool* flag = entry.followed() ? nullptr : known<bool>(entry.value); flag && *flag == decisive)
+      return give(node, Abstract::of(constant_before(node, {decisive})));
   visit_other(node);
 }
 
@@ -252,8 +252,8 @@ void ContainerWalk::contains(ir::Node* node) {
 }
 
 // The first that is equal, if all before it are known to differ.
-std::optional<std::size_t> ContainerWalk::find(const std::vector<Abstract>& items, ir::Value* wanted) {
-  const auto constant = as_constant(look(wanted));
+std::optional<std::size_t> ContainerWalk::find(const std::vector<Abstract>& items, ir::Value* searched) {
+  const auto constant = as_constant(look(searched));
   for (std::size_t i = 0; i < items.size() && constant; ++i) {
     const auto item = as_constant(items[i]);
     const auto equal = item ? values_equal(*item, *constant) : std::nullopt;

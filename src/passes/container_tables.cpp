@@ -63,7 +63,7 @@ void ContainerWalk::read_table(ir::Node* node, CellId dict) {
   visit_instead(node, labelled(node, "aten::len", {&keys, 1}, output_types(*node), site_of(node)));
 }
 
-// The value of a key that is there.
+// Reads the value of a key that the table certainly has.
 void ContainerWalk::read_value(ir::Node* node, CellId table) {
   const std::array<ir::Value*, 2> inputs{name_of(values_of(heap_.at(table)), node), place_of_key(table, node->input(1), node)};
   visit_instead(node, labelled(node, "aten::__getitem__", inputs, output_types(*node), site_of(node)));
@@ -87,7 +87,7 @@ void ContainerWalk::write_table(ir::Node* node, CellId dict) {
 void ContainerWalk::set_in_table(ir::Node* node, CellId dict) {
   const Site site = site_of(node);
   ir::Value *keys = name_of(keys_of(heap_.at(dict)), node), *values = name_of(values_of(heap_.at(dict)), node);
-  ir::Value *key = node->input(1), *value = node->input(2), *there = ask_for(dict, key, node);
+  ir::Value *key = node->input(1), *value = node->input(2), *there = is_key_of(dict, key, node);
   ir::Node* branch = labelled(node, "prim::If", {&there, 1}, {}, site);
   ir::Node *old = branch->add_block()->return_node(), *fresh = branch->add_block()->return_node();
   const bool sets = node->is("aten::_set_item");
@@ -108,12 +108,12 @@ void ContainerWalk::take_from_table(ir::Node* node, CellId dict) {
   const Site site = site_of(node);
   ir::Value *keys = name_of(keys_of(heap_.at(dict)), node), *values = name_of(values_of(heap_.at(dict)), node);
   ir::Value* key = node->input(1);
-  if (!is_there({dict, key, {}}, node)) return demand(ask_for(dict, key, node), node);
+  if (!is_there({dict, key, {}}, node)) return demand(is_key_of(dict, key, node), node);
   ir::Value* place = place_of_key(dict, key, node);
   heap_.change(dict).version = ++versions_;
-  ir::Node* taken = labelled(node, "aten::pop", std::array{values, place}, {&heap_.origin(dict).type->elements[1], 1}, site);
+  ir::Node* popped = labelled(node, "aten::pop", std::array{values, place}, {&heap_.origin(dict).type->elements[1], 1}, site);
   labelled(node, "aten::Delete", std::array{keys, place}, {}, site);
-  visit_instead(node, taken);
+  visit_instead(node, popped);
 }
 
 // A list of the keys, the values, or both; or a copy.

@@ -28,7 +28,7 @@ void ContainerWalk::run() {
   load_attributes();
   for (ir::Value* input : graph_.inputs()) look(input);  // before a loop or a branch makes another name of it
   walk(*graph_.top());
-  safely(graph_.top()->return_node(), &ContainerWalk::tell_kept_apart);
+  safely(graph_.top()->return_node(), &ContainerWalk::check_distinct_lists);
   safely(graph_.top()->return_node(), &ContainerWalk::put_outputs);
 }
 

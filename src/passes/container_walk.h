@@ -162,7 +162,7 @@ class ContainerWalk {
   void copy(ir::Node* node);
   void verdict(ir::Node* node);
   void contains(ir::Node* node);
-  std::optional<std::size_t> find(const std::vector<Abstract>& items, ir::Value* wanted);
+  std::optional<std::size_t> find(const std::vector<Abstract>& items, ir::Value* searched);
   void index(ir::Node* node);
   void sorted(ir::Node* node);
   void dict_view(ir::Node* node);
@@ -264,11 +264,11 @@ class ContainerWalk {
   // ---- container_column_operators.cpp
   struct ChangedColumn {
     ir::Value* list = nullptr;
-    ir::Value* taken = nullptr;  // the item that pop returns
+    ir::Value* popped = nullptr;  // the item that pop returns
   };
   struct ChangedColumns {
     std::vector<ir::Value*> columns{};
-    std::vector<ir::Value*> taken{};
+    std::vector<ir::Value*> popped{};
   };
   ir::Value* from_front(ir::Value* index, ir::Value* list, ir::Node* place);
   ChangedColumn changed_column(ir::Node* place, const std::string& op, const std::vector<ir::Value*>& inputs);
@@ -303,7 +303,7 @@ class ContainerWalk {
   void expand(ir::Node* node, const Abstract& choice);
 
   // ---- container_keys.cpp
-  struct Question {
+  struct KeyTest {
     CellId dict;
     const ir::Value* key;
     std::vector<ir::Constant> keys;
@@ -313,13 +313,13 @@ class ContainerWalk {
   void demand(ir::Value* holds, ir::Node* node);
   void write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present);
   void values_that_may_be_there(ir::Node* node, const Abstract& dict);
-  bool is_there(const Question& question, const ir::Node* node) const;
-  void note_answer(const ir::Value* condition, bool holds, const ir::Block* block);
+  bool is_there(const KeyTest& test, const ir::Node* node) const;
+  void note_keys(const ir::Value* condition, bool holds, const ir::Block* block);
   bool takes_open_key(CellId dict, const ir::Value* key) const;
-  Unfollowed why_without_key(CellId dict) const;  // that is known
+  Unfollowed why_without_key(CellId dict) const;  // the reason if a key isn't known
   ir::Value* list_of_keys(CellId dict, ir::Node* place);
   ir::Value* place_of_key(CellId dict, ir::Value* key, ir::Node* place);
-  ir::Value* ask_for(CellId dict, ir::Value* key, ir::Node* place);
+  ir::Value* is_key_of(CellId dict, ir::Value* key, ir::Node* place);
   Abstract item_of(CellId dict, ir::Value* key, ir::Node* place);
   Abstract item_at(ir::Value* code, const Abstract& container, ir::Node* place);
   std::vector<Abstract> with_item_at(ir::Value* code, CellId container, const Abstract& item, ir::Node* place);
@@ -357,7 +357,7 @@ class ContainerWalk {
 
   // ---- container_attributes.cpp
   void load_attributes();
-  void tell_kept_apart(ir::Node* end);
+  void check_distinct_lists(ir::Node* end);
   void keep_snapshot();
   bool is_as_before(const Abstract& before, const Abstract& now) const;
 
@@ -392,11 +392,11 @@ class ContainerWalk {
   std::vector<Cell> snapshot_;              // all cells when the call began
   std::set<AttributeKey> read_before_write_;
   std::vector<ir::LostWrite> lost_writes_;
-  ir::Node* second_call_ = nullptr;                           // stands before its nodes
-  bool keys_may_miss_ = false;                                // a key may be missing from some dictionary
-  std::map<const ir::Value*, Question> questions_;            // bools that say whether a key is in a dictionary
-  std::vector<std::pair<Question, const ir::Block*>> there_;  // keys known to be present within a block
-  bool writes_under_names_ = false;                           // something that other names may mean has been written
+  ir::Node* second_call_ = nullptr;                          // stands before its nodes
+  bool keys_may_miss_ = false;                               // a key may be missing from some dictionary
+  std::map<const ir::Value*, KeyTest> key_tests_;            // bools that say whether a key is in a dictionary
+  std::vector<std::pair<KeyTest, const ir::Block*>> there_;  // keys known to be present within a block
+  bool writes_under_names_ = false;                          // something that other names may mean has been written
   bool lacks_names_ = false;
   std::set<Site> failed_;
   std::size_t changes_ = 0;

@@ -24,7 +24,7 @@ bool holds_written_tensor(const ir::Value* value, const Aliases& aliases) {
   return false;
 }
 
-// Those of which the file holds one list or dictionary in two places.
+// Returns the attributes that share a list or dictionary of the file, or hold one twice.
 std::set<AttributeKey> attributes_of_one_list(const std::map<AttributeKey, std::string>& keys, const ir::Program& program) {
   std::map<ir::ContainerIdentity, AttributeKey> holders;
   std::set<AttributeKey> shared;

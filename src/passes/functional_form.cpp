@@ -15,7 +15,7 @@ bool among(std::string_view op, std::span<const std::string_view> operators) {
 }
 
 // Functional forms return bool for every dtype; in place they keep the tensor's dtype.
-constexpr auto answers_bool = std::to_array<std::string_view>(
+constexpr auto returns_bool = std::to_array<std::string_view>(
     {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::equal_", "aten::not_equal_",
      "aten::less_", "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_", "aten::logical_or_",
      "aten::logical_xor_", "aten::logical_not_"});
@@ -202,7 +202,7 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
   }
   const bool out = write->schema()->is_out();
   if (!out && among(write->op(), replaces_all)) return replace_all(write, current, registry);
-  const bool boolean = among(write->op(), answers_bool);
+  const bool boolean = among(write->op(), returns_bool);
   const schema::Schema* schema = functional_schema(*write, registry);
   if (out) {
     write->erase_input(write->inputs().size() - 1);

@@ -160,8 +160,8 @@ class Heap {
   // Not created in a block that was closed. What such a cell was lives on in a cell that joins both blocks.
   const std::vector<CellId>& not_ended() const { return not_ended_; }
 
-  // Which objects of the running program a cell may be: its own, or those of the cells that it is joined of. Two cells that share
-  // one may be the same list under two names.
+  // The objects of the running program that a cell may be: its own, or those of the cells that were joined to it. Two cells that
+  // share one may be the same list under two names.
   const Identities& identities(CellId id) const { return identities_[id]; }
   void set_identities(CellId id, Identities identities);
   Identity new_identity() { return next_identity_++; }

@@ -330,22 +330,22 @@ class Inliner {
   std::vector<ir::Value*> complete(const Call& call, ir::Node* node) {
     std::vector<ir::Value*> arguments(call.arguments.begin(), call.arguments.end());
     const auto& parameters = call.function->parameters;
-    const std::size_t wanted = call.function->graph.inputs().size();
-    for (std::size_t i = arguments.size(); i < wanted; ++i) {
+    const std::size_t expected = call.function->graph.inputs().size();
+    for (std::size_t i = arguments.size(); i < expected; ++i) {
       if (i >= parameters.size() || !parameters[i].default_value)
         throw ModelError("a call of " + call.function->name + " leaves out argument " + std::to_string(i + 1));
       ir::Node* constant = graph_.create_constant(*parameters[i].default_value);
       constant->insert_before(node);
       arguments.push_back(constant->output());
     }
-    if (arguments.size() > wanted) throw ModelError("a call of " + call.function->name + " has too many arguments");
+    if (arguments.size() > expected) throw ModelError("a call of " + call.function->name + " has too many arguments");
     return arguments;
   }
 
   void mark_origin(ir::Node* first, const ir::Node* end, const ir::LocationRef& caller, const std::string& module) {
     std::unordered_map<const ir::Location*, ir::LocationRef> called;
     // A trace records the whole stack of each node, which says more than where the archive's own code calls.
-    const bool tells = has_source(caller);
+    const bool has_own = has_source(caller);
     auto mark = [&](ir::Node* node) {
       watch_.step();
       node->set_module(module);
@@ -355,7 +355,7 @@ class Inliner {
       ir::LocationRef& location = called[node->location().get()];
       if (!location && node->location()) {
         const bool whole_stack = node->location()->caller != nullptr;
-        location = whole_stack && !tells ? node->location() : called_from(node->location(), caller);
+        location = whole_stack && !has_own ? node->location() : called_from(node->location(), caller);
       }
       node->set_location(location ? location : caller);
     };

@@ -45,7 +45,8 @@ const ir::Block* KeyCourse::block_with(const ir::Node& branch, const ir::Constan
   return implies(key_of(*condition), key, branch) ? branch.blocks()[negated ? 1 : 0] : nullptr;
 }
 
-// Where one key is there the other is, too: the same blocks set both, and `place` doesn't stand between. None is ever removed.
+// Whether the dictionary has `other` at `place` if it has `one`: the same blocks set both, and `place` doesn't stand between. No
+// key is ever removed.
 bool KeyCourse::implies(const ir::Constant& one, const ir::Constant& other, const ir::Node& place) const {
   if (ir::equal(one, other)) return true;
   if (begins_with(one) && !begins_with(other)) return false;

@@ -15,7 +15,7 @@ class Lifetimes {
  public:
   explicit Lifetimes(const ir::Graph& graph) : order_(graph) {}
 
-  // Where the value comes into being; inputs of the graph do before everything.
+  // The place where the value is made; inputs of the graph are made before everything.
   std::ptrdiff_t made(const ir::Value* value) const;
   std::ptrdiff_t place(const ir::Node* node) const { return static_cast<std::ptrdiff_t>(*order_.of(node)); }
   // The end of what `use` may still read of `value`: of a value from outside a loop, the loop's end.

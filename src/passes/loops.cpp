@@ -21,18 +21,18 @@ constexpr std::int64_t short_loop = 32;  // unrolled whatever it does
 ir::Block& body_of(const ir::Node* loop) { return *loop->blocks()[0]; }
 
 bool never_runs(const ir::Node* loop) {
-  const auto* trips = known<std::int64_t>(loop->input(0));
+  const auto* iterations = known<std::int64_t>(loop->input(0));
   const auto* start = known<bool>(loop->input(1));
-  return (trips && *trips <= 0) || (start && !*start);
+  return (iterations && *iterations <= 0) || (start && !*start);
 }
 
 // How often the body runs, where that is sure.
-std::optional<std::int64_t> trip_count(const ir::Node* loop) {
-  const auto* trips = known<std::int64_t>(loop->input(0));
+std::optional<std::int64_t> iterations_of(const ir::Node* loop) {
+  const auto* iterations = known<std::int64_t>(loop->input(0));
   const auto* start = known<bool>(loop->input(1));
   const auto* again = known<bool>(body_of(loop).outputs()[0]);
-  if (!trips || !start || !again || !*start) return std::nullopt;
-  return *again ? *trips : 1;
+  if (!iterations || !start || !again || !*start) return std::nullopt;
+  return *again ? *iterations : 1;
 }
 
 // At least 1.
@@ -66,17 +66,17 @@ bool fills_container(const ir::Block& body) {
   return fills;
 }
 
-bool worth_unrolling(const ir::Node* loop, std::int64_t trips) {
-  return trips <= short_loop || index_picks_items(body_of(loop)) || fills_container(body_of(loop));
+bool worth_unrolling(const ir::Node* loop, std::int64_t iterations) {
+  return iterations <= short_loop || index_picks_items(body_of(loop)) || fills_container(body_of(loop));
 }
 
-void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
+void unroll(ir::Node* loop, std::int64_t iterations, const CopiedBody& copied) {
   ir::Graph& graph = *loop->graph();
   const std::vector<ir::Value*> first(loop->inputs().begin() + 2, loop->inputs().end());
   std::vector<ir::Value*> carried = first;
   const bool indexed = !body_of(loop).inputs()[0]->unused();
-  for (std::int64_t trip = 0; trip < trips; ++trip) {
-    std::vector<ir::Value*> inputs{indexed ? constant_before(loop, {trip}) : loop->input(0)};
+  for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
+    std::vector<ir::Value*> inputs{indexed ? constant_before(loop, {iteration}) : loop->input(0)};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
     ir::Node* before = loop->previous();
     const auto outputs = graph.copy_block_contents(body_of(loop), inputs, loop->owner(), loop);
@@ -89,7 +89,7 @@ void unroll(ir::Node* loop, std::int64_t trips, const CopiedBody& copied) {
 
 // The number of iterations of a loop that counts from a constant up to another one, such as `i = 0; while i < 3: …; i += 1`, or a
 // `for` loop with `continue` in its body, which TorchScript turns into such a loop.
-std::optional<std::int64_t> counted_trips(const ir::Node* loop) {
+std::optional<std::int64_t> iterations_by_counter(const ir::Node* loop) {
   const ir::Block& body = body_of(loop);
   const ir::Node* again = body.outputs()[0]->producer();
   const bool* start = known<bool>(loop->input(1));
@@ -109,9 +109,9 @@ std::optional<std::int64_t> counted_trips(const ir::Node* loop) {
 }
 
 // Runs a loop on what is known before it, as far as its condition follows from that.
-class KnownTrips {
+class KnownIterations {
  public:
-  explicit KnownTrips(const ir::Node* loop) : loop_(loop), body_(body_of(loop)) {}
+  explicit KnownIterations(const ir::Node* loop) : loop_(loop), body_(body_of(loop)) {}
 
   // Nothing where the condition isn't known after some iteration.
   std::optional<std::int64_t> count() {
@@ -121,15 +121,15 @@ class KnownTrips {
     for (std::size_t i = 0; i + 2 < loop_->inputs().size(); ++i)
       if (const ir::Constant* first = ir::constant_of(loop_->input(i + 2))) values_[body_.inputs()[i + 1]] = *first;
     if (writes_list(body_)) return std::nullopt;  // the list's contents in later iterations aren't known
-    for (std::int64_t trip = 0; trip < *most; ++trip) {
+    for (std::int64_t iteration = 0; iteration < *most; ++iteration) {
       if (steps_left_ == 0) return std::nullopt;
       --steps_left_;
-      values_[body_.inputs()[0]] = {trip};
+      values_[body_.inputs()[0]] = {iteration};
       if (!run(body_)) return std::nullopt;
       const ir::Constant* again = value_of(body_.outputs()[0]);
       const bool* goes_on = again ? again->get<bool>() : nullptr;
       if (!goes_on) return std::nullopt;
-      if (!*goes_on) return trip + 1;
+      if (!*goes_on) return iteration + 1;
       std::vector<std::optional<ir::Constant>> carried;
       for (const ir::Value* value : body_.outputs().subspan(1)) carried.push_back(copy_of(value));
       for (std::size_t i = 0; i < carried.size(); ++i) set(body_.inputs()[i + 1], std::move(carried[i]));
@@ -200,12 +200,12 @@ class KnownTrips {
 };
 
 // Gives loops with a known number of iterations this number and a condition that is always true.
-std::size_t count_trips(ir::Node* loop) {
-  auto trips = counted_trips(loop);
-  if (!trips) trips = KnownTrips(loop).count();
+std::size_t settle_iterations(ir::Node* loop) {
+  auto iterations = iterations_by_counter(loop);
+  if (!iterations) iterations = KnownIterations(loop).count();
   const auto* most = known<std::int64_t>(loop->input(0));
-  if (!trips || !most) return 0;
-  loop->replace_input(0, constant_before(loop, {std::min(*trips, *most)}));
+  if (!iterations || !most) return 0;
+  loop->replace_input(0, constant_before(loop, {std::min(*iterations, *most)}));
   body_of(loop).return_node()->replace_input(0, constant_before(loop, {true}));
   return 1;
 }
@@ -278,9 +278,9 @@ bool only_grows(const ir::Node& loop, std::size_t i) {
 }  // namespace
 
 bool runs_at_least_once(const ir::Node& loop) {
-  const auto* trips = known<std::int64_t>(loop.input(0));
+  const auto* iterations = known<std::int64_t>(loop.input(0));
   const auto* start = known<bool>(loop.input(1));
-  if (trips && *trips > 0 && start && *start) return true;
+  if (iterations && *iterations > 0 && start && *start) return true;
   for (std::size_t i = 0; i < loop.outputs().size(); ++i)
     if (is_empty_list(loop.input(i + 2)) && only_grows(loop, i))
       for (const ir::Use& use : loop.output(i)->uses())
@@ -292,7 +292,7 @@ std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
   for (ir::Node* node : all_nodes(graph, watch)) {
     if (!node->is("prim::Loop") || node->inputs().empty()) continue;
-    changed += drop_unchanged(node) + count_trips(node);
+    changed += drop_unchanged(node) + settle_iterations(node);
     if (runs_at_least_once(*node)) changed += settle_results(node);
     if (!never_runs(node)) continue;
     for (std::size_t i = 0; i < node->outputs().size(); ++i) replace(node->output(i), node->input(i + 2));
@@ -312,11 +312,11 @@ std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watc
 }
 
 bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied) {
-  const auto trips = trip_count(loop);
-  if (!trips || *trips < 0 || !worth_unrolling(loop, *trips)) return false;
-  const std::size_t cost = cost_of_copy(body_of(loop)), copies = static_cast<std::size_t>(*trips);
+  const auto iterations = iterations_of(loop);
+  if (!iterations || *iterations < 0 || !worth_unrolling(loop, *iterations)) return false;
+  const std::size_t cost = cost_of_copy(body_of(loop)), copies = static_cast<std::size_t>(*iterations);
   if (copies > budget.unrolled / cost || !spend(budget.unrolled, copies * cost)) return false;
-  unroll(loop, *trips, copied);
+  unroll(loop, *iterations, copied);
   return true;
 }
 

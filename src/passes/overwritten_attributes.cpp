@@ -50,7 +50,7 @@ bool is_fixed(const ir::Value* value, int depth = 0) {
   return std::ranges::all_of(maker->inputs(), [&](const ir::Value* input) { return is_fixed(input, depth + 1); });
 }
 
-// Nothing if the place in it isn't the same in every call.
+// Returns the attribute that the node writes; nullopt if the place in it may change from call to call.
 std::optional<ObjectAttribute> attribute_of(const ir::Node& write) {
   const ir::Value* target = write.input(0);
   while (target->producer() && is_fixed_view(*target->producer())) target = target->producer()->input(0);

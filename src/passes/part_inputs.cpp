@@ -21,9 +21,9 @@ void add_once(Keys& keys, std::string key) {
 }
 
 // Returns the keys in "name.key" and "name.key.more".
-Keys told_keys(const std::string& name, const std::vector<std::string>& told) {
+Keys stated_keys(const std::string& name, const std::vector<std::string>& stated) {
   Keys keys;
-  for (const std::string_view text : told)
+  for (const std::string_view text : stated)
     if (text.starts_with(name + ".")) {
       const std::string_view rest = text.substr(name.size() + 1), part = rest.substr(0, rest.find('.'));
       add_once(keys, ir::key_of_name(part).value_or(std::string(part)));
@@ -60,7 +60,7 @@ bool add_reads(const ir::Order& order, const ir::Value* value, Keys& keys) {
 }
 
 // The model reads a list only at constant places 0 … n-1, n at least 2: one input for each. Empty otherwise: its length may vary.
-Keys asked_places(const ir::Value* list) {
+Keys constant_places(const ir::Value* list) {
   std::set<std::int64_t> places;
   for (const ir::Use& use : list->uses()) {
     const auto* place = use.user->is("aten::__getitem__") && use.operand == 0 ? known<std::int64_t>(use.user->input(1)) : nullptr;
@@ -89,8 +89,8 @@ bool holds_containers(const ir::TypeRef& tuple) {
 }
 
 // The members' names; empty: the input stays whole.
-Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vector<std::string>& told) {
-  Keys keys = told_keys(input->name(), told);
+Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vector<std::string>& stated) {
+  Keys keys = stated_keys(input->name(), stated);
   const ir::TypeRef& type = ir::without_optional(input->type());
   if (ir::is(type, ir::TypeKind::dict)) {
     if (!ir::has_nameable_keys(type) || (keys.empty() && type != input->type())) return {};
@@ -105,8 +105,8 @@ Keys members_of(const ir::Graph& graph, const ir::Value* input, const std::vecto
     return keys;
   }
   if (!ir::is(type, ir::TypeKind::list)) return {};
-  if (keys.empty() && ir::is_tensor_list(input->type()) && std::ranges::find(told, input->name()) == told.end())
-    return asked_places(input);
+  if (keys.empty() && ir::is_tensor_list(input->type()) && std::ranges::find(stated, input->name()) == stated.end())
+    return constant_places(input);
   if (keys.empty()) return {};
   for (std::string& key : read_members(graph, input).value_or(Keys())) add_once(keys, std::move(key));
   std::size_t count = 0;  // places before a named one are members, too
@@ -182,12 +182,12 @@ ir::Node* made_of_members(ir::Graph& graph, const ir::Value* input, const Keys& 
   return whole;
 }
 
-std::size_t part_once(ir::Graph& graph, const std::vector<std::string>& told) {
+std::size_t part_once(ir::Graph& graph, const std::vector<std::string>& stated) {
   const std::vector<ir::Value*> inputs(graph.inputs().begin(), graph.inputs().end());
   std::vector<Keys> members;
   std::size_t parted = 0;
   for (const ir::Value* input : inputs) {
-    members.push_back(members_of(graph, input, told));
+    members.push_back(members_of(graph, input, stated));
     parted += !members.back().empty();
   }
   if (parted == 0) return 0;
@@ -208,7 +208,7 @@ std::optional<std::vector<std::string>> read_members_of(const ir::Graph& graph, 
   Keys keys;
   for (const ir::Value* input : parted.inputs()) {
     if (input->name() == name) return read_members(parted, input);
-    for (std::string& key : told_keys(name, {input->name()})) add_once(keys, std::move(key));
+    for (std::string& key : stated_keys(name, {input->name()})) add_once(keys, std::move(key));
   }
   return keys.empty() ? std::nullopt : std::optional(std::move(keys));
 }
@@ -220,9 +220,9 @@ std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, con
 }
 
 // Members may be lists and dictionaries themselves.
-std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told) {
+std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& stated) {
   std::size_t parted = 0;
-  while (const std::size_t more = part_once(graph, told)) parted += more;
+  while (const std::size_t more = part_once(graph, stated)) parted += more;
   return parted;
 }
 

@@ -23,11 +23,11 @@ namespace compatcheck::passes {
 std::size_t inline_calls(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
 
 // Dictionaries and lists that the model is given become their members, each an input of its own: "batch.mask", "images.0". The
-// members are those named by `told` ("images.0", or "images.0.boxes" for a member's member) and the others that the model
+// members are those named by `stated` ("images.0", or "images.0.boxes" for a member's member) and the others that the model
 // reads. Without names, a dictionary of which the model reads only fixed keys and a list of tensors of which it reads only the
 // first ones are split into these, and a tuple that holds lists or dictionaries is split into all its members. An input that
-// `told` names itself stays whole.
-std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& told);
+// `stated` names itself stays whole.
+std::size_t part_inputs(ir::Graph& graph, const std::vector<std::string>& stated);
 
 // Does the same as read_members() for a member that is a dictionary or list: "pair.1".
 std::optional<std::vector<std::string>> read_members_of(const ir::Graph& graph, const std::string& name);
@@ -101,7 +101,7 @@ std::size_t forward_attributes(ir::Graph& graph, const ir::Watch& watch = {});
 std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& program, const schema::Registry& registry,
                                         const ir::Watch& watch = {});
 
-// So do dictionaries of which each call reads only keys that it has set before.
+// The same for dictionaries of which each call reads only keys that it has set before.
 std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch = {});
 
 // In a graph that writes, aten::reshape of a contiguous tensor becomes aten::view.

@@ -44,7 +44,7 @@ std::optional<Number> parsed_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-// As Python prints it; what isn't a number, a flag, None or a list of numbers is a string.
+// Reads a value as Python prints it. Anything but a number, a bool, None or a list of numbers is a string.
 Constant parsed_value(std::string_view text, int depth = 0) {
   if (text == "None") return {};
   if (text == "True" || text == "False") return {text == "True"};
@@ -129,7 +129,7 @@ bool takes_value(const TypeRef& type) {
   return type->kind == TypeKind::tensor;
 }
 
-// As the schema's type wants it: whole numbers where a float is wanted are floats.
+// Converts a constant to the schema's type: an int becomes a float where the type is a float.
 Constant converted(Constant constant, const TypeRef& type) {
   if (type->kind == TypeKind::optional) return converted(std::move(constant), type->elements.front());
   if (type->kind == TypeKind::floating && constant.get<std::int64_t>())

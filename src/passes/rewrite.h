@@ -68,11 +68,6 @@ inline bool is_attribute_access(const ir::Node& node) { return node.is("prim::Ge
 
 inline bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
-inline bool is_number(const ir::TypeRef& type) {
-  using enum ir::TypeKind;
-  return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean);
-}
-
 // The integer, bool or string that the value is known to be; null if it isn't known.
 template <class T>
 const T* known(const ir::Value* value) {

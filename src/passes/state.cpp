@@ -47,11 +47,11 @@ class State {
     std::vector<StateAttribute> made;
     for (const Key& key : written) find_obstacles(key);
     spread_obstacles(written);
-    std::set<std::string> taken;
-    for (const ir::Value* input : graph_.inputs()) taken.insert(input->name());
+    std::set<std::string> names;
+    for (const ir::Value* input : graph_.inputs()) names.insert(input->name());
     for (const Key& key : written)
       if (cells_.at(key).obstacle.empty())
-        add(key, made, taken);
+        add(key, made, names);
       else
         leave(cells_.at(key));
     MadeState result;
@@ -118,7 +118,7 @@ class State {
 
   // ---- The graph's inputs
 
-  void add(const Key& key, std::vector<StateAttribute>& made, std::set<std::string>& taken) {
+  void add(const Key& key, std::vector<StateAttribute>& made, std::set<std::string>& names) {
     const Accessed& cell = cells_.at(key);
     for (const Key& other : order_)  // another name of the same tensor
       if (cell.sets.empty() && cells_.at(other).sets.empty() && same_view(*cell.stored, *cells_.at(other).stored)) {
@@ -128,7 +128,7 @@ class State {
     StateAttribute attribute{.path = cell.path, .initial = *cell.stored, .input = cell.path, .output = cell.path + ".next"};
     // "xs.0" is a member of an input xs, as well.
     const auto clashes = [&](const std::string& name) {
-      return std::ranges::any_of(taken, [&](const std::string& other) {
+      return std::ranges::any_of(names, [&](const std::string& other) {
         return other == name || name.starts_with(other + ".") || other.starts_with(name + ".");
       });
     };

@@ -14,7 +14,7 @@ enum class Unfollowed : std::int64_t {
   of_items,   // only the running model knows how many items there are, and there are no lists for what an item is made of
   of_keys,    // only the running model knows a key, and not all keys are numbers
   of_names,   // only the running model knows whether a write reaches what another name or list holds
-  of_holder,  // what holds it stays
+  of_holder,  // the container or object that holds it stays
 };
 
 struct UnfollowedMark {

@@ -309,7 +309,7 @@ bool leaves_gaps(const ir::Node& unfold) {
   return dim && size && step && *size >= 1 && *step >= *size;
 }
 
-// Where the part with this number lies can be said.
+// Whether it is known where the part with this number lies.
 bool is_known_part(const ir::Node& part) {
   const ir::Node& split = split_of(part);
   if (split.inputs().size() < 2) return split.is("aten::unbind");

@@ -71,11 +71,11 @@ void WritePlan::block_what_grows(const ir::Graph& graph) {
     if (const Family family = family_written(write); family && ++writes_to[family] == 1) families.push_back(family);
   std::size_t made_again = 0;
   for (const Family family : families) {
-    const std::size_t wanted = views[family] * writes_to[family];
-    if (made_again + wanted > most_made_again)
+    const std::size_t copies = views[family] * writes_to[family];
+    if (made_again + copies > most_made_again)
       block(family, "writes memory of which too many views would be made again");
     else
-      made_again += wanted;
+      made_again += copies;
   }
 }
 

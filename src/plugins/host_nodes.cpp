@@ -226,12 +226,12 @@ compatcheck_status on_axes(compatcheck_call* call, compatcheck_value value, cons
                            compatcheck_value* answer) {
   return valued(call, answer, [&](compatcheck_call& of, Emission& e) {
     const onnx::Ints axes(first, first + count);
-    const onnx::Value taken = present(of, value);
-    auto rank = rank_of(of, taken);
+    const onnx::Value operand = present(of, value);
+    auto rank = rank_of(of, operand);
     if (rank && adds) *rank += count;
     demand_axes(axes, rank);
     if (rank && !adds) *rank -= count;
-    return of_rank(of, (e.build.*member)(taken, axes), rank);
+    return of_rank(of, (e.build.*member)(operand, axes), rank);
   });
 }
 

@@ -8,8 +8,8 @@ using handlers::Emission;
 
 // A read of one argument, by a member of Emission.
 template <class Answer, class Read>
-compatcheck_status read(compatcheck_call* call, Answer* answer, Read&& ask) {
-  return guarded(call, [&](compatcheck_call& of, Emission& e) { *answer = static_cast<Answer>(ask(of, e)); });
+compatcheck_status read(compatcheck_call* call, Answer* answer, Read&& read_value) {
+  return guarded(call, [&](compatcheck_call& of, Emission& e) { *answer = static_cast<Answer>(read_value(of, e)); });
 }
 
 template <class Kept, class List, class Element>

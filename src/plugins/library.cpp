@@ -9,8 +9,8 @@ namespace {
 constexpr const char* symbol = "compatcheck_plugin";
 
 std::string last_error() {
-  const char* told = dlerror();
-  return told ? told : "dlopen failed";
+  const char* message = dlerror();
+  return message ? message : "dlopen failed";
 }
 
 // Why it can't be used with this program; empty if it can.

@@ -8,7 +8,7 @@
 namespace compatcheck::plugins {
 namespace {
 
-std::string said(compatcheck_text text) { return text.data ? std::string(text.data, text.size) : std::string(); }
+std::string string_of(compatcheck_text text) { return text.data ? std::string(text.data, text.size) : std::string(); }
 
 std::string at_opsets(const onnx::OpsetRange& opsets) {
   return opsets.from == opsets.to ? "opset " + std::to_string(opsets.from)
@@ -32,9 +32,10 @@ compatcheck_status guarded_registration(compatcheck_registry* registry, Work&& w
 std::string add_named(std::vector<Named>& all, const char* what, compatcheck_text name, FunctionRef function,
                       const compatcheck_function& given) {
   if (!name.size) return std::string(what) + " without a name";
-  if (!given.call) return std::string(what) + " of " + said(name) + ": no function";
-  if (std::ranges::find(all, said(name), &Named::name) != all.end()) return std::string(what) + " of " + said(name) + " twice";
-  all.push_back({said(name), std::move(function)});
+  if (!given.call) return std::string(what) + " of " + string_of(name) + ": no function";
+  if (std::ranges::find(all, string_of(name), &Named::name) != all.end())
+    return std::string(what) + " of " + string_of(name) + " twice";
+  all.push_back({string_of(name), std::move(function)});
   return {};
 }
 
@@ -44,14 +45,14 @@ compatcheck_status add_handler(compatcheck_registry* registry, const compatcheck
   return guarded_registration(registry, [&]() -> std::string {
     if (!handler || handler->size < sizeof(compatcheck_handler)) return "a handler's description is too short";
     auto function = std::make_shared<const Function>(registry->library, handler->function);
-    Handler made{.op = said(handler->op),
+    Handler made{.op = string_of(handler->op),
                  .opsets = {handler->from, handler->to},
                  .emits = {},
-                 .facts = said(handler->facts),
-                 .schema = said(handler->schema),
+                 .facts = string_of(handler->facts),
+                 .schema = string_of(handler->schema),
                  .function = std::move(function)};
     if (handler->emits_count && !handler->emits) return "the handler for " + made.op + " names no operators that it emits";
-    for (std::size_t i = 0; i < handler->emits_count; ++i) made.emits.push_back(said(handler->emits[i]));
+    for (std::size_t i = 0; i < handler->emits_count; ++i) made.emits.push_back(string_of(handler->emits[i]));
     const std::string what = "the handler for " + made.op;
     if (made.op.find("::") == std::string::npos) return what + ": an operator's name is namespace::name";
     if (!handler->function.call) return what + ": no function";
@@ -83,13 +84,13 @@ compatcheck_status add_condition(compatcheck_registry* registry, compatcheck_tex
 
 compatcheck_status add_rows(compatcheck_registry* registry, compatcheck_text yaml) {
   return guarded_registration(registry, [&] {
-    registry->made.rows.push_back(said(yaml));
+    registry->made.rows.push_back(string_of(yaml));
     return std::string();
   });
 }
 
 void reject(compatcheck_registry* registry, compatcheck_text reason) {
-  guarded_registration(registry, [&] { return reason.size ? said(reason) : "it gives no reason"; });
+  guarded_registration(registry, [&] { return reason.size ? string_of(reason) : "it gives no reason"; });
 }
 
 Plugin load(const std::filesystem::path& file) {

@@ -18,8 +18,8 @@ bool is_model(const std::string& pattern, const std::string& path) {
   return matches(pattern, path) || matches(pattern, plain.string());
 }
 
-bool is_target(const std::string& wanted, const std::string& target) {
-  return wanted.empty() || engines::is_asked(target, wanted);
+bool is_target(const std::string& allowed, const std::string& target) {
+  return allowed.empty() || engines::matches_target(target, allowed);
 }
 
 // Beyond the set that begins at `at`: its `]` is none of the first letter's, nor of a class's, as in []a] and [[:alpha:]].
@@ -48,14 +48,14 @@ bool closes_sets(const std::string& pattern) {
   return true;
 }
 
-bool speaks_of(const AllowEntry& entry, const Report& report) {
+bool applies_to(const AllowEntry& entry, const Report& report) {
   if (report.error || (entry.opset && *entry.opset != report.opset)) return false;
   if (!entry.model.empty() && !is_model(entry.model, report.model.path)) return false;
   return entry.target.empty() ||
          std::ranges::any_of(report.targets, [&](const auto& each) { return is_target(entry.target, each.target); });
 }
 
-bool speaks_of(const AllowEntry& entry, const Finding& finding) {
+bool applies_to(const AllowEntry& entry, const Finding& finding) {
   if (!matches(entry.rule, finding.id) || (!entry.target.empty() && !is_target(entry.target, finding.target.value_or(""))))
     return false;
   return matches(entry.op, finding.op) || (!finding.overload.empty() && matches(entry.op, finding.op + "." + finding.overload));

@@ -12,8 +12,8 @@ bool matches(const std::string& pattern, const std::string& text);
 // Whether each `[` that begins a set has its `]`. Else it would be a letter, which nobody means.
 bool closes_sets(const std::string& pattern);
 // Whether findings of this report, or of this engine of it, are meant at all.
-bool speaks_of(const AllowEntry& entry, const Report& report);
+bool applies_to(const AllowEntry& entry, const Report& report);
 // Whether this finding is meant, whatever its modules.
-bool speaks_of(const AllowEntry& entry, const Finding& finding);
+bool applies_to(const AllowEntry& entry, const Finding& finding);
 
 }  // namespace compatcheck::policy

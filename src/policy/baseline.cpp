@@ -50,8 +50,8 @@ Json json_in(std::string_view text) {
 }
 
 std::vector<Baseline::Entry> entries_in(const JsonPlace& json) {
-  const auto said = json.json().is_object() ? json.maybe("kind") : std::nullopt;
-  if (!said || said->json() != kind)
+  const auto stated = json.json().is_object() ? json.maybe("kind") : std::nullopt;
+  if (!stated || stated->json() != kind)
     throw UsageError("no baseline of compatcheck: expected a key \"kind\" with \"" + std::string(kind) + "\"");
   if (json.at("version").count() != 1)
     json.at("version").fail("1, the version of baselines that this version of compatcheck reads");

@@ -131,9 +131,9 @@ void check_may_be_lowered(const Source& source, const Node& node, const RuleSett
 
 void read_rules(const Source& source, const Node& node, Configuration& configuration) {
   if (!node.is_map()) fail(source, node, "`rules` maps rules to severities: {CC004: off}");
-  for (const auto& [rule, said] : node.pairs) {
+  for (const auto& [rule, content] : node.pairs) {
     RuleSetting made{rule_pattern(source, rule), {}, place(source, rule)};
-    const std::string word = scalar(source, said, "a severity");
+    const std::string word = scalar(source, content, "a severity");
     if (word == "error")
       made.severity = Severity::error;
     else if (word == "warning")
@@ -141,8 +141,8 @@ void read_rules(const Source& source, const Node& node, Configuration& configura
     else if (word == "note")
       made.severity = Severity::note;
     else if (word != "off")
-      fail(source, said, word + " is no severity: error, warning, note or off" + mapping::did_you_mean(word, severity_words));
-    check_may_be_lowered(source, said, made);
+      fail(source, content, word + " is no severity: error, warning, note or off" + mapping::did_you_mean(word, severity_words));
+    check_may_be_lowered(source, content, made);
     configuration.rules.push_back(std::move(made));
   }
 }

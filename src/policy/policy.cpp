@@ -134,7 +134,7 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
   std::vector<Finding> parts;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const AllowEntry& entry = entries[i];
-    if (!policy::speaks_of(entry, report) || !policy::speaks_of(entry, finding)) continue;
+    if (!policy::applies_to(entry, report) || !policy::applies_to(entry, finding)) continue;
     const bool over = entry.expires && *entry.expires < options.today;
     Parted parted = part(over ? finding : std::move(finding), entry.module);
     if (parted.inside) uses[i].used = true;
@@ -162,18 +162,18 @@ std::vector<Finding> Policy::State::allowed_parts(Finding finding, const Report&
 void Policy::State::find_shadows(const Report& report, const std::vector<Finding>& parts) {
   const auto& entries = options.configuration.allow;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (uses[i].used || uses[i].in_shadow || !policy::speaks_of(entries[i], report) ||
-        !policy::speaks_of(entries[i], parts.front()))
+    if (uses[i].used || uses[i].in_shadow || !policy::applies_to(entries[i], report) ||
+        !policy::applies_to(entries[i], parts.front()))
       continue;
     uses[i].in_shadow = std::ranges::any_of(
-        parts, [&](const Finding& taken) { return taken.suppressed && part(taken, entries[i].module).inside; });
+        parts, [&](const Finding& accepted) { return accepted.suppressed && part(accepted, entries[i].module).inside; });
   }
 }
 
 void Policy::State::allow(Report& report) {
   const auto& entries = options.configuration.allow;
   for (std::size_t i = 0; i < entries.size(); ++i)
-    uses[i].judged |= (!options.partial || names_one_model(entries[i])) && policy::speaks_of(entries[i], report);
+    uses[i].judged |= (!options.partial || names_one_model(entries[i])) && policy::applies_to(entries[i], report);
   std::vector<Finding> findings;
   std::set<std::size_t> expired;
   for (auto& finding : report.findings)

@@ -23,7 +23,7 @@ decltype(auto) call(const Function& function, Arguments&&... arguments) {
   }
 }
 
-inline void tell(const RunOptions& run, const Progress& progress) {
+inline void report_progress(const RunOptions& run, const Progress& progress) {
   if (run.progress) call(run.progress, progress);
 }
 

@@ -69,9 +69,9 @@ class Reader {
   }
   std::span<const std::uint8_t> raw(std::size_t size) {
     if (size > bytes_.size()) throw CutShort();
-    const auto taken = bytes_.first(size);
+    const auto piece = bytes_.first(size);
     bytes_ = bytes_.subspan(size);
-    return taken;
+    return piece;
   }
   std::span<const std::uint8_t> blob() { return raw(count()); }
   std::string_view text() {

@@ -155,12 +155,12 @@ class Run {
 
   Json invocation() const {
     Json made = {{"executionSuccessful", !failed_}, {"exitCode", exit_code_}};
-    Json told = notifications_;
+    Json made_notifications = notifications_;
     if (left_out_)
-      told.push_back(
+      made_notifications.push_back(
           {{"level", "warning"},
            {"message", {{"text", count(static_cast<long long>(left_out_), "result") + " left out: a file holds no more"}}}});
-    if (!told.empty()) made["toolExecutionNotifications"] = std::move(told);
+    if (!made_notifications.empty()) made["toolExecutionNotifications"] = std::move(made_notifications);
     return made;
   }
 

@@ -51,14 +51,14 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
 std::vector<SourceBlock> blocks(const std::vector<std::string>& lines, const std::set<int>& named) {
   std::vector<SourceBlock> list;
   const int end = static_cast<int>(lines.size());
-  int taken = 0;  // lines up to here are in a block
+  int last_line = 0;  // lines up to here are in a block
   for (const int line : named) {
     if (line > end) break;
     const int first = std::max(1, line - around), last = line > end - around ? end : line + around;
-    if (list.empty() || first > taken + 1) list.push_back({first, {}});
-    for (int at = std::max(first, taken + 1); at <= last; ++at)
+    if (list.empty() || first > last_line + 1) list.push_back({first, {}});
+    for (int at = std::max(first, last_line + 1); at <= last; ++at)
       list.back().lines.push_back(fit(lines[static_cast<std::size_t>(at - 1)], widest));
-    taken = std::max(taken, last);
+    last_line = std::max(last_line, last);
   }
   return list;
 }

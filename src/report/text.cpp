@@ -1,10 +1,10 @@
 // The page of one report.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
+#include "ir/number_text.h"
 #include "mapping/row.h"
 #include "report/assumed.h"
 #include "report/enumerator_names.h"
@@ -143,14 +143,9 @@ std::string state_lines(const Report& report, const Style& style) {
   return lines;
 }
 
-std::string spelled_scale(double number) {
-  char text[64];
-  return {text, std::to_chars(text, text + sizeof text, number).ptr};
-}
-
 std::string spelled_quantization(const Quantization& held) {
   if (!held.axis)
-    return "scale " + spelled_scale(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
+    return "scale " + ir::shortest(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
   return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
 }
 

@@ -19,9 +19,9 @@ std::string site_lines(const Site& site, const std::string& more, std::size_t ro
   const std::size_t end = site.file.empty() ? 0 : site.file.size() + (site.line ? 1 + std::to_string(site.line).size() : 0);
   const std::string head = whole.substr(0, end);
   std::string rest = whole.substr(end);
-  const std::size_t taken = columns(head) + columns(more);
-  if (taken + std::min(columns(rest), least_rest) <= room)
-    return indent + style(Color::dim, head + fit(rest, room - taken) + more) + "\n";
+  const std::size_t used = columns(head) + columns(more);
+  if (used + std::min(columns(rest), least_rest) <= room)
+    return indent + style(Color::dim, head + fit(rest, room - used) + more) + "\n";
   rest.erase(0, rest.starts_with(" · ") ? std::string_view(" · ").size() : rest.starts_with(" ") ? 1 : 0);
   return indent + style(Color::dim, head) + "\n" + indent + "  " +
          style(Color::dim, fit(rest, std::max<std::size_t>(room - columns(more), 22) - 2) + more) + "\n";

@@ -53,9 +53,9 @@ struct Mark {
   const char* meaning;
   Color color;
 };
-constexpr Mark unasked{"·", "not asked", Color::dim};
+constexpr Mark skipped{"·", "not asked", Color::dim};
 constexpr std::array marks{Mark{"■", "converts", Color::green}, Mark{"×", "doesn't", Color::red},
-                           Mark{"?", "needs input", Color::magenta}, unasked};
+                           Mark{"?", "needs input", Color::magenta}, skipped};
 
 const Mark& mark_of(const Report& report) {
   return report.verdict == Verdict::yes ? marks[0] : report.verdict == Verdict::no ? marks[1] : marks[2];
@@ -69,7 +69,7 @@ std::string ladder(const Model& model, const RenderOptions& options, const Style
   std::string line = "  opset " + std::to_string(lowest_opset) + " ";
   for (int opset = lowest_opset; opset <= highest_opset; ++opset) {
     const auto cell = cells.find(opset);
-    const Mark& mark = cell == cells.end() ? unasked : *cell->second;
+    const Mark& mark = cell == cells.end() ? skipped : *cell->second;
     line += style(mark.color, mark.letter);
     met[mark.letter] = true;
   }

@@ -130,9 +130,9 @@ std::string first_bad_lines(const Verification& verification, const Style& style
 }
 
 std::string verification_exit_line(const Verification& verification) {
-  const std::string asked =
+  const std::string setting =
       verification.fail_on == VerifyFailOn::error ? "" : " (--fail-on " + verify_word(verification.fail_on) + ")";
-  return "exit " + std::to_string(verification.exit_code) + asked + "\n";
+  return "exit " + std::to_string(verification.exit_code) + setting + "\n";
 }
 
 Json first_bad(const FirstBad& bad) {

@@ -118,8 +118,8 @@ class Fit {
 
 // Graphs pass every argument; text written by hand may leave out trailing ones that have defaults.
 bool count_fits(const ir::Node& node, const Schema& schema, bool short_too) {
-  const std::size_t given = node.inputs().size(), wanted = schema.arguments.size();
-  if (given >= wanted) return given == wanted || schema.variadic_arguments;
+  const std::size_t given = node.inputs().size(), expected = schema.arguments.size();
+  if (given >= expected) return given == expected || schema.variadic_arguments;
   return short_too && std::all_of(schema.arguments.begin() + static_cast<std::ptrdiff_t>(given), schema.arguments.end(),
                                   [](const Argument& a) { return a.default_value.has_value(); });
 }

@@ -45,8 +45,8 @@ struct Schema {
 
 // A text that is no schema.
 struct ParseError : TableError {
-  ParseError(const std::string& told, std::string why, std::size_t where)
-      : TableError(told), reason(std::move(why)), position(where) {}
+  ParseError(const std::string& message, std::string why, std::size_t where)
+      : TableError(message), reason(std::move(why)), position(where) {}
   std::string reason;
   std::size_t position;  // offset in the text
 };

@@ -19,7 +19,7 @@ constexpr int max_depth = 100;  // everybody who walks a type recurses
 class SchemaReader {
  public:
   explicit SchemaReader(std::string_view text)
-      : s_(text, "schema", [](const ir::Fault& fault) { throw ParseError(fault.told, fault.reason, fault.position); }) {}
+      : s_(text, "schema", [](const ir::Fault& fault) { throw ParseError(fault.whole, fault.reason, fault.position); }) {}
 
   Schema read() {
     Schema schema;

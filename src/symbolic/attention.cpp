@@ -39,9 +39,9 @@ Facts attention(const Call& call) { return {tensor_fact(call.dtype_of("query"), 
 // (result, weights averaged over heads or not); without need_weights nothing is stated of them.
 Facts native_multi_head(const Call& call) {
   const TensorFact &query = tensor_of(call, "query"), &key = tensor_of(call, "key");
-  const auto wanted = call.boolean("need_weights"), averaged = call.boolean("average_attn_weights");
+  const auto with_weights = call.boolean("need_weights"), averaged = call.boolean("average_attn_weights");
   Facts facts{like(query), tensor_fact(std::nullopt, std::nullopt)};
-  if (!wanted || !*wanted || !averaged) return facts;
+  if (!with_weights || !*with_weights || !averaged) return facts;
   Shape weights{size_at(query, 0), size_at(query, 1), size_at(key, 1)};
   if (!*averaged) weights.insert(weights.begin() + 1, call.dim("num_head").value_or(Dim::unknown()));
   facts[1] = tensor_fact(query.dtype, std::move(weights));
@@ -61,12 +61,12 @@ bool heads_fit(const Call& call, const Shape& query, const Shape& key, const Sha
 
 // Sizes of 1 stretch.
 bool mask_fits(const Shape& mask, const Shape& query, const Dim& keys) {
-  Shape wanted = query;
-  wanted.back() = keys;
-  if (mask.size() > wanted.size()) return false;
+  Shape scores = query;
+  scores.back() = keys;
+  if (mask.size() > scores.size()) return false;
   for (std::size_t i = 0; i < mask.size(); ++i) {
     const Dim& size = mask[mask.size() - 1 - i];
-    if (size.number() != 1 && !provably_equal(size, wanted[wanted.size() - 1 - i])) return false;
+    if (size.number() != 1 && !provably_equal(size, scores[scores.size() - 1 - i])) return false;
   }
   return true;
 }

@@ -44,11 +44,11 @@ std::string spell(const std::vector<Literal>& literals, const char* separator) {
 
 Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
 
-Truth equals_integer(const std::optional<Dim>& value, std::int64_t wanted) {
+Truth equals_integer(const std::optional<Dim>& value, std::int64_t expected) {
   if (!value) return Truth::unknown;
-  if (value->is_number()) return truth(*value->number() == wanted);
-  const bool apart = provably_different(*value, Dim(wanted)) ||
-                     (wanted < std::numeric_limits<std::int64_t>::max() && provably_at_least(*value, wanted + 1));
+  if (value->is_number()) return truth(*value->number() == expected);
+  const bool apart = provably_different(*value, Dim(expected)) ||
+                     (expected < std::numeric_limits<std::int64_t>::max() && provably_at_least(*value, expected + 1));
   return apart ? Truth::no : Truth::unknown;
 }
 
@@ -59,11 +59,11 @@ Truth equals_number(const NumberFact& number, const Literal& literal) {
   const auto* integer = std::get_if<std::int64_t>(&literal);
   const auto* floating = std::get_if<double>(&literal);
   if (!integer && !floating) return Truth::no;  // None or a string
-  const double wanted = integer ? static_cast<double>(*integer) : *floating;
-  if (number.kind == NumberFact::Kind::floating) return number.floating ? truth(*number.floating == wanted) : Truth::unknown;
+  const double expected = integer ? static_cast<double>(*integer) : *floating;
+  if (number.kind == NumberFact::Kind::floating) return number.floating ? truth(*number.floating == expected) : Truth::unknown;
   if (integer) return equals_integer(number.integer, *integer);
-  if (wanted != std::floor(wanted) || std::abs(wanted) > 9e15) return Truth::no;
-  return equals_integer(number.integer, static_cast<std::int64_t>(wanted));
+  if (expected != std::floor(expected) || std::abs(expected) > 9e15) return Truth::no;
+  return equals_integer(number.integer, static_cast<std::int64_t>(expected));
 }
 
 Truth equals(const Fact& fact, const Literal& literal) {
@@ -74,8 +74,8 @@ Truth equals(const Fact& fact, const Literal& literal) {
   if (const auto* number = fact.number()) return equals_number(*number, literal);
   if (const auto* constant = std::get_if<ConstantFact>(&fact.value)) {
     const auto* text = constant->value.get<std::string>();
-    const auto* wanted = std::get_if<std::string>(&literal);
-    return truth(text && wanted && *text == *wanted);
+    const auto* expected = std::get_if<std::string>(&literal);
+    return truth(text && expected && *text == *expected);
   }
   if (const auto* tensor = fact.tensor(); tensor && tensor->contents && tensor->contents->size() == 1)
     return equals_number({.kind = NumberFact::Kind::integer, .integer = tensor->contents->front()}, literal);
@@ -156,17 +156,17 @@ class Test {
     return known(result, needed);
   }
 
-  Verdict is_none(bool wanted) const {
-    if (std::holds_alternative<std::monostate>(fact_.value)) return known(Truth::unknown, wanted ? "None" : "given");
-    return known(truth(fact_.is_none() == wanted), wanted ? "None" : "given");
+  Verdict is_none(bool expected) const {
+    if (std::holds_alternative<std::monostate>(fact_.value)) return known(Truth::unknown, expected ? "None" : "given");
+    return known(truth(fact_.is_none() == expected), expected ? "None" : "given");
   }
 
-  Verdict is_constant(bool wanted) const {
+  Verdict is_constant(bool expected) const {
     const bool constant = symbolic::is_constant(fact_);
-    if (constant == wanted) return yes();
-    if (wanted && !fact_.wants.empty())
+    if (constant == expected) return yes();
+    if (expected && !fact_.wants.empty())
       return not_known(fact_, what_ + " must be known when converting, and depends on the inputs");
-    return no(what_ + (wanted ? " must be known when converting, but is computed" : " must be computed, but is a constant"));
+    return no(what_ + (expected ? " must be known when converting, but is computed" : " must be computed, but is a constant"));
   }
 
   Verdict in_range(const Predicate& predicate) const {
@@ -277,8 +277,8 @@ Verdict output_holds(const mapping::Condition& condition, const Call& call) {
   const Predicate& predicate = condition.predicate;
   const bool by_use = predicate.used || (predicate.negated && predicate.negated->used);
   if (!by_use) return Test(call.facts().of(output), name)(predicate);
-  const bool wanted = predicate.used ? *predicate.used : !*predicate.negated->used;
-  return wanted != output->unused() ? yes() : no(name + (wanted ? " is not used" : " is used"));
+  const bool expected = predicate.used ? *predicate.used : !*predicate.negated->used;
+  return expected != output->unused() ? yes() : no(name + (expected ? " is not used" : " is used"));
 }
 
 // A tensor, a list of them, None, or an argument of which nothing is known.

@@ -22,8 +22,8 @@ Verdict sizes_known(const Fact& fact, std::string_view name, std::size_t first, 
   return {.truth = Truth::yes};
 }
 
-void Demands::state(bool holds, std::string_view what, std::string_view wanted, const std::string& found) {
-  if (!holds && !broken_) broken_ = std::string(what) + " must be " + std::string(wanted) + ", but is " + found;
+void Demands::state(bool holds, std::string_view what, std::string_view expected, const std::string& found) {
+  if (!holds && !broken_) broken_ = std::string(what) + " must be " + std::string(expected) + ", but is " + found;
 }
 
 void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view what) {
@@ -36,9 +36,9 @@ void Demands::at_most(const Dim& size, const Dim& bound, std::string_view what) 
   if (provably_at_least(size - bound, 1)) state(false, what, "at most " + bound.to_string(), size.to_string());
 }
 
-void Demands::equal(const Dim& size, const Dim& wanted, std::string_view what) {
-  demand(size, wanted);
-  if (provably_different(size, wanted)) state(false, what, wanted.to_string(), size.to_string());
+void Demands::equal(const Dim& size, const Dim& expected, std::string_view what) {
+  demand(size, expected);
+  if (provably_different(size, expected)) state(false, what, expected.to_string(), size.to_string());
 }
 
 void Demands::multiple(const Dim& size, const Dim& of, std::string_view what) {
@@ -55,9 +55,9 @@ void Demands::broken(std::string_view what) {
 void Demands::rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most) {
   const auto known = call.rank(argument);
   if (!known) return;
-  const std::string wanted =
+  const std::string expected =
       std::to_string(least) + (least == most ? "" : (most == least + 1 ? " or " : " to ") + std::to_string(most));
-  state(*known >= least && *known <= most, "the rank of " + std::string(argument), wanted, std::to_string(*known));
+  state(*known >= least && *known <= most, "the rank of " + std::string(argument), expected, std::to_string(*known));
 }
 
 void Demands::length(const Call& call, std::string_view argument, std::size_t count) {
@@ -101,9 +101,9 @@ Verdict Demands::verdict() const {
   return broken_ ? Verdict{.truth = Truth::no, .message = *broken_} : Verdict{.truth = Truth::yes};
 }
 
-void demand_equal(const Dim& size, const Dim& wanted, std::string_view what) {
+void demand_equal(const Dim& size, const Dim& expected, std::string_view what) {
   Demands demands;
-  demands.equal(size, wanted, what);
+  demands.equal(size, expected, what);
   demands.hold();
 }
 

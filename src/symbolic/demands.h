@@ -21,9 +21,9 @@ class Demands {
  public:
   void at_least(const Dim& size, std::int64_t bound, std::string_view what);  // "WHAT must be at least 1, but is 0"
   void at_most(const Dim& size, const Dim& bound, std::string_view what);
-  void equal(const Dim& size, const Dim& wanted, std::string_view what);  // "WHAT must be 8, but is 4"
-  void multiple(const Dim& size, const Dim& of, std::string_view what);   // "WHAT must be a multiple of 3, but is 4"
-  void broken(std::string_view what);                                     // "WHAT"
+  void equal(const Dim& size, const Dim& expected, std::string_view what);  // "WHAT must be 8, but is 4"
+  void multiple(const Dim& size, const Dim& of, std::string_view what);     // "WHAT must be a multiple of 3, but is 4"
+  void broken(std::string_view what);                                       // "WHAT"
   // Demands a rank of a tensor argument, if the rank is known.
   void rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
   // A list of `count` members, or of one that stands for all.
@@ -37,13 +37,13 @@ class Demands {
   void hold() const;        // throws Impossible if one is broken: for functions that state facts
 
  private:
-  void state(bool holds, std::string_view what, std::string_view wanted, const std::string& found);
+  void state(bool holds, std::string_view what, std::string_view expected, const std::string& found);
   std::optional<std::string> broken_;
   std::optional<std::pair<ir::DType, std::string>> dtype_;  // dtype of the first tensor, and its name
 };
 
 // One of them, for functions that state facts: throw Impossible.
-void demand_equal(const Dim& size, const Dim& wanted, std::string_view what);
+void demand_equal(const Dim& size, const Dim& expected, std::string_view what);
 void demand_rank(const Call& call, std::string_view argument, std::size_t least, std::size_t most);
 void demand_broadcast(const std::optional<Shape>& from, const Shape& to, std::string_view what);  // holds if `from` is unknown
 void demand_no_bools(const Call& call, std::initializer_list<const char*> arguments);

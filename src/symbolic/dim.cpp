@@ -284,7 +284,7 @@ bool provably_different(const Dim& a, const Dim& b) {
 
 namespace {
 
-// Where nothing is subtracted but a number, a sum is least with every name at its least.
+// If only a number is subtracted, a sum is least when every name is.
 bool terms_at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
   std::int64_t least = 0;
   for (const auto& [atoms, coefficient] : terms) {

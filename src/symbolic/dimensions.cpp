@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 13> dim_names = {"dim",       "dims",    
                                                         "axis",      "axis0",   "axis1",    "source", "destination",
                                                         "start_dim", "end_dim", "dimension"};
 
-// Those that count the dimensions of a result that has one more.
+// Operators whose `dim` counts the dimensions of the result, which has one more.
 constexpr std::array<std::string_view, 6> add_one = {"aten::unsqueeze", "aten::unsqueeze_", "aten::unsqueeze_copy",
                                                      "aten::stack",     "aten::_stack",     "aten::diag_embed"};
 
@@ -25,7 +25,7 @@ bool counts(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::integer);
 }
 
-// Those that broadcast one operand to the other, but count the dimensions of the first.
+// Operators that broadcast their operands, but whose `dim` counts the dimensions of the first.
 constexpr std::array<std::string_view, 3> of_first = {"aten::trapezoid", "aten::trapz", "aten::cumulative_trapezoid"};
 
 bool among(const auto& names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }

@@ -201,7 +201,7 @@ std::optional<std::pair<double, double>> limits_of(DType dtype) {
   }
 }
 
-// As c10::checked_convert has it: a negative integer wraps to an unsigned one.
+// Follows c10::checked_convert: a negative integer wraps to an unsigned one.
 bool overflows(const NumberFact& number, DType dtype) {
   const auto limits = limits_of(dtype);
   if (!limits || number.kind == NumberFact::Kind::boolean) return false;

@@ -7,8 +7,8 @@
 
 namespace compatcheck::symbolic {
 
-// As provably_at_least, which takes named sizes to be 1 at least; here they may be 0. For what decides on the way that a model
-// takes, and for nodes that are left out where there is something to work on.
+// Like provably_at_least, which assumes that named sizes are at least 1; here they may be 0. For conditions that decide which
+// path a model takes, and for nodes that are left out if there are elements.
 bool provably_at_least_if_empty(const Dim& a, std::int64_t bound);
 bool never_one(const Dim& size);
 // One of the two; unknown where it isn't proved to be the larger or smaller one.

@@ -80,7 +80,7 @@ Fact fact_of(const ir::Constant& constant);
 Fact fact_of(const ir::Constant& constant, const ir::Program& program);
 // A part of an ObjectFact; "nothing known" if it has none of that name.
 const Fact& part_of(const Fact& object, std::string_view name);
-// Those of both.
+// Returns the wants of both, each once; not more than a bound.
 std::vector<std::uint32_t> merge_wants(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b);
 // Returns the fact that holds for both: at the joins of If and Loop.
 Fact join(const Fact& a, const Fact& b);

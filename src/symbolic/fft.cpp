@@ -47,15 +47,15 @@ enum class Spectrum : std::uint8_t { complex, to_half, from_half };
 std::optional<Shape> spectrum(const Call& call, Spectrum kind) {
   if (!self_of(call).shape) return std::nullopt;
   Shape shape = *self_of(call).shape;
-  const auto asked = transformed(call, shape);
-  if (!asked) return std::nullopt;
-  for (std::size_t i = 0; i < asked->dims.size(); ++i) {
-    Dim& size = shape[asked->dims[i]];
-    const bool last = i + 1 == asked->dims.size(), given = asked->sizes[i].number() != -1;
+  const auto transform = transformed(call, shape);
+  if (!transform) return std::nullopt;
+  for (std::size_t i = 0; i < transform->dims.size(); ++i) {
+    Dim& size = shape[transform->dims[i]];
+    const bool last = i + 1 == transform->dims.size(), given = transform->sizes[i].number() != -1;
     if (last && kind == Spectrum::from_half)
-      size = given ? asked->sizes[i] : Dim(2) * (size - Dim(1));
+      size = given ? transform->sizes[i] : Dim(2) * (size - Dim(1));
     else if (given)
-      size = asked->sizes[i];
+      size = transform->sizes[i];
     if (last && kind == Spectrum::to_half) size = floor_div(size, 2) + Dim(1);
   }
   return shape;

@@ -100,7 +100,7 @@ bool takes(IndexKind kind, ir::DType dtype) {
   return true;
 }
 
-std::string_view wanted(IndexKind kind) {
+std::string_view requirement_of(IndexKind kind) {
   switch (kind) {
     case IndexKind::indices: return "indices must be whole numbers, but are ";
     case IndexKind::masks: return "a mask must be bool, but is ";
@@ -129,7 +129,7 @@ Verdict indices_have_dtypes(const Call& call) {
   for (const IndexArgument& argument : index_arguments(call)) {
     const auto* tensor = call.facts().of(argument.value).tensor();
     if (tensor && tensor->dtype && !takes(argument.kind, *tensor->dtype))
-      return {.truth = Truth::no, .message = std::string(wanted(argument.kind)) + std::string(ir::name(*tensor->dtype))};
+      return {.truth = Truth::no, .message = std::string(requirement_of(argument.kind)) + std::string(ir::name(*tensor->dtype))};
   }
   return {.truth = Truth::yes};
 }

@@ -19,7 +19,7 @@ struct IndexArgument {
   std::optional<Dim> below{};  // upper bound of indices (exclusive), if known
 };
 
-// Those of a call, members of lists too.
+// The index arguments of a call, members of lists too.
 std::vector<IndexArgument> index_arguments(const Call& call);
 
 // PyTorch takes no floats there, and numbers for no mask.

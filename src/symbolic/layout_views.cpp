@@ -167,7 +167,7 @@ View unsqueeze_view(const Call& call, const Viewed& self) {
 }
 
 View squeeze_view(const Call& call, const Viewed& self) {
-  std::vector<bool> asked(self.sizes.size(), !call.has("dim"));
+  std::vector<bool> chosen(self.sizes.size(), !call.has("dim"));
   if (call.has("dim")) {
     auto dims = call.ints("dim");
     if (const auto one = call.integer("dim"); one && !dims) dims = {*one};
@@ -175,13 +175,13 @@ View squeeze_view(const Call& call, const Viewed& self) {
     for (const std::int64_t dim : *dims) {
       const auto index = wrap_dim(dim, self.sizes.size());
       if (!index) return std::nullopt;
-      if (*index < asked.size()) asked[*index] = true;
+      if (*index < chosen.size()) chosen[*index] = true;
     }
   }
   Viewed view{.sizes = {}, .strides = {}, .offset = self.offset};
   for (std::size_t i = 0; i < self.sizes.size(); ++i) {
-    if (asked[i] && self.sizes[i].number() == 1) continue;
-    if (asked[i] && !never_one(self.sizes[i])) return std::nullopt;
+    if (chosen[i] && self.sizes[i].number() == 1) continue;
+    if (chosen[i] && !never_one(self.sizes[i])) return std::nullopt;
     view.sizes.push_back(self.sizes[i]);
     view.strides.push_back(self.strides[i]);
   }
@@ -252,7 +252,7 @@ bool takes_view(std::string_view op) { return rule_of(op) != nullptr; }
 
 View view_of(const Call& call, const Viewed& self) { return rule_of(call.op())(call, self); }
 
-// Where each part begins follows from the sizes of those before it.
+// The sizes of the parts before it decide where a part begins.
 View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
   const auto dim = dim_below(split, "dim", self.sizes.size());
   if (!dim) return std::nullopt;

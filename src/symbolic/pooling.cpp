@@ -107,28 +107,28 @@ Verdict adaptive_output_divides(const Call& call) {
   if (!dims || !given) return open(call.fact("output_size"), "output_size isn't known");
   if (!tensor.shape || tensor.shape->size() < *dims)
     return open(self, "the sizes of self aren't known, and must be multiples of output_size");
-  const auto wanted = sizes_of(given, *dims);
-  const bool whole = std::ranges::all_of(wanted, [](const Dim& size) { return size.number() == 1; });
+  const auto output_sizes = sizes_of(given, *dims);
+  const bool whole = std::ranges::all_of(output_sizes, [](const Dim& size) { return size.number() == 1; });
   Verdict verdict{.truth = Truth::yes};
   for (std::size_t i = 0; i < *dims; ++i) {
     const Dim& size = (*tensor.shape)[tensor.shape->size() - *dims + i];
     const std::string name = "dimension " + std::to_string(tensor.shape->size() - *dims + i) + " of self";
-    const auto output = wanted[i].number();
+    const auto output = output_sizes[i].number();
     if (output == 0) return {.truth = Truth::no, .message = "output_size can't be 0"};
-    if (whole || provably_equal(size, wanted[i])) continue;
-    const bool divides = modulo(size, wanted[i]).number() == 0;
+    if (whole || provably_equal(size, output_sizes[i])) continue;
+    const bool divides = modulo(size, output_sizes[i]).number() == 0;
     if (divides && size.number().value_or(0) != 0) continue;
-    const Fact& source = wanted[i].is_number() ? self : call.fact("output_size");
+    const Fact& source = output_sizes[i].is_number() ? self : call.fact("output_size");
     const bool can_be_stated =
-        !divides && (size.is_unknown() || wanted[i].is_unknown()) && (!source.wants.empty() || source.blame);
-    const std::string must = name + " must be a multiple of output_size " + wanted[i].to_string() + ", but is ";
+        !divides && (size.is_unknown() || output_sizes[i].is_unknown()) && (!source.wants.empty() || source.blame);
+    const std::string must = name + " must be a multiple of output_size " + output_sizes[i].to_string() + ", but is ";
     if (!can_be_stated) return {.truth = Truth::no, .message = must + size.to_string()};
     if (verdict.truth == Truth::yes) verdict = open(source, must + "unknown");
   }
   return verdict;
 }
 
-// So that windows can be placed while converting.
+// Whether the pooled sizes are known, so that windows can be placed while converting.
 Verdict pooled_sizes_known(const Call& call) {
   const auto dims = pooled_dims(call), rank = call.rank("self");
   return sizes_known(call.fact("self"), "self", rank && dims ? *rank - std::min(*dims, *rank) : 0, rank.value_or(0));

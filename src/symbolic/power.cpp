@@ -30,7 +30,7 @@ Facts ldexp(const Call& call) {
   return {tensor_fact(promotion.result(), shape)};
 }
 
-// As pow(self, 2): bool becomes an integer.
+// A square is pow(self, 2): bool becomes an integer.
 Facts square(const Call& call) {
   const TensorFact& self = self_of(call);
   return {tensor_fact(self.dtype == DType::boolean ? std::optional(DType::i64) : self.dtype, self.shape)};

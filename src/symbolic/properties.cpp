@@ -15,15 +15,15 @@ using ir::DType;
 Fact dtype_fact(std::optional<DType> dtype) {
   return integer_fact(dtype ? Dim(static_cast<std::int64_t>(*dtype)) : Dim::unknown());
 }
-std::optional<DType> asked_dtype(const Call& call) {
+std::optional<DType> dtype_of_argument(const Call& call) {
   return call.input(0).tensor() ? call.input(0).tensor()->dtype : std::nullopt;
 }
 
-Facts dtype(const Call& call) { return {dtype_fact(asked_dtype(call))}; }
+Facts dtype(const Call& call) { return {dtype_fact(dtype_of_argument(call))}; }
 
 template <bool (*is)(DType)>
 Facts dtype_is(const Call& call) {
-  const auto known = asked_dtype(call);
+  const auto known = dtype_of_argument(call);
   return {boolean_fact(known ? std::optional(is(*known)) : std::nullopt)};
 }
 
@@ -32,7 +32,7 @@ bool is_signed(DType dtype) {
 }
 
 Facts element_size(const Call& call) {
-  const auto known = asked_dtype(call);
+  const auto known = dtype_of_argument(call);
   return {integer_fact(known ? Dim(static_cast<std::int64_t>(ir::element_bytes(*known))) : Dim::unknown())};
 }
 
@@ -84,7 +84,7 @@ Facts is_instance(const Call& call) {
   const auto* types = attribute ? attribute->get<ir::ListConstant>() : nullptr;
   const std::string_view own = type_word(call.input(0));
   if (!types || own.empty()) return {boolean_fact(std::nullopt)};
-  bool told_apart = true;
+  bool distinct = true;
   for (const ir::Constant& type : types->items) {
     const auto* opaque = type.get<ir::OpaqueConstant>();
     const auto* text = type.get<std::string>();
@@ -95,9 +95,9 @@ Facts is_instance(const Call& call) {
     constexpr std::string_view words[] = {"Tensor", "NoneType", "int", "float", "bool", "str", "complex", "Device"};
     const bool container =
         name.starts_with("List[") || name.starts_with("Dict[") || name.starts_with("Tuple[") || name.ends_with("[]");
-    told_apart = told_apart && (container || std::find(std::begin(words), std::end(words), name) != std::end(words));
+    distinct = distinct && (container || std::find(std::begin(words), std::end(words), name) != std::end(words));
   }
-  return {boolean_fact(told_apart ? std::optional(false) : std::nullopt)};
+  return {boolean_fact(distinct ? std::optional(false) : std::nullopt)};
 }
 
 // Tensors of ONNX: on the CPU as loaded, strided, in order, without gradients.
@@ -112,7 +112,7 @@ Facts constant(const Call&) {
 
 constexpr std::int64_t strided = 0, on_cpu = -1;  // c10::Layout::Strided, Tensor::get_device()
 
-// Where it is known to lie otherwise than in the order of its sizes.
+// Whether the tensor is known to lie in memory otherwise than in the order of its sizes.
 bool is_known_apart(const Call& call) {
   Layouts layouts(call.facts());
   const auto& layout = layouts.of(call.value("self")).layout;

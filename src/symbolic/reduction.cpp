@@ -42,7 +42,7 @@ Facts values_and_indices(const Call& call) {
 
 namespace {
 
-// Nothing has no greatest element.
+// A tensor without elements has no greatest one.
 Verdict has_extremes(const Call& call) {
   Demands demands;
   const auto sizes = call.has("other") ? std::nullopt : sizes_to_reduce(call);

@@ -18,7 +18,7 @@ using FactFunction = std::function<std::vector<Fact>(const Call&)>;
 enum class Truth : std::uint8_t { no, yes, unknown };
 struct Verdict {
   Truth truth = Truth::unknown;
-  std::string message{};               // what failed or is missing: "output size 7 doesn't divide 30"
+  std::string message{};               // the reason: "output size 7 doesn't divide 30"
   std::vector<std::uint32_t> wants{};  // unknown: the model inputs that would settle it
   const ir::Node* blame = nullptr;     // unknown: the node without facts that decides (Fact::blame)
 };

@@ -90,10 +90,10 @@ Facts slice_list(const Call& call) {
   if (!items || !step || *step == 0 || (!whole_start && !start) || (!whole_end && !end)) {
     return {items && items->empty() ? call.input(0) : list_of(item_of_any(call, 0))};
   }
-  Facts taken;
+  Facts parts;
   for (const std::int64_t i : ir::slice_places(static_cast<std::int64_t>(items->size()), start, end, *step))
-    taken.push_back((*items)[static_cast<std::size_t>(i)]);
-  return {list_fact(std::move(taken))};
+    parts.push_back((*items)[static_cast<std::size_t>(i)]);
+  return {list_fact(std::move(parts))};
 }
 
 Facts concatenate(const Call& call) {
@@ -176,18 +176,18 @@ Facts tolist(const Call& call) {
 }
 
 // The equality of two lists of ints, as far as it is proved.
-Facts compared(const Call& call, bool wanted) {
+Facts compared(const Call& call, bool on_equal) {
   const auto &a = items_of(call, 0), &b = items_of(call, 1);
   if (!a || !b) return {};
-  if (a->size() != b->size()) return {boolean_fact(!wanted)};
+  if (a->size() != b->size()) return {boolean_fact(!on_equal)};
   bool all_equal = true;
   for (std::size_t i = 0; i < a->size(); ++i) {
     const auto *x = (*a)[i].number(), *y = (*b)[i].number();
     if (!x || !y || !x->integer || !y->integer) return {};
-    if (provably_different(*x->integer, *y->integer)) return {boolean_fact(!wanted)};
+    if (provably_different(*x->integer, *y->integer)) return {boolean_fact(!on_equal)};
     all_equal &= provably_equal(*x->integer, *y->integer);
   }
-  return {all_equal ? boolean_fact(wanted) : Fact{}};
+  return {all_equal ? boolean_fact(on_equal) : Fact{}};
 }
 Facts lists_equal(const Call& call) { return compared(call, true); }
 Facts lists_differ(const Call& call) { return compared(call, false); }
@@ -195,14 +195,14 @@ Facts lists_differ(const Call& call) { return compared(call, false); }
 // Whether an int is in a list of them.
 Facts contains(const Call& call) {
   const auto& items = items_of(call, 0);
-  const auto* wanted = call.input(1).number();
-  if (!items || !wanted || !wanted->integer) return {};
+  const auto* searched = call.input(1).number();
+  if (!items || !searched || !searched->integer) return {};
   bool none = true;
   for (const Fact& item : *items) {
     const auto* number = item.number();
     const bool known = number && number->integer;
-    if (known && provably_equal(*number->integer, *wanted->integer)) return {boolean_fact(true)};
-    none &= known && provably_different(*number->integer, *wanted->integer);
+    if (known && provably_equal(*number->integer, *searched->integer)) return {boolean_fact(true)};
+    none &= known && provably_different(*number->integer, *searched->integer);
   }
   return {none ? boolean_fact(false) : Fact{}};
 }

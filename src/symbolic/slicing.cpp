@@ -44,12 +44,12 @@ std::optional<std::vector<Dim>> sliced_contents(const Call& call, const std::vec
   const auto size = static_cast<std::int64_t>(contents.size());
   const std::int64_t start = call.integer("start").value_or(0);
   const std::int64_t first = std::clamp<std::int64_t>(start < 0 ? start + size : start, 0, size);
-  std::vector<Dim> taken;
-  for (std::int64_t at = first; std::ssize(taken) < length; at += std::min(step, size)) {
+  std::vector<Dim> kept;
+  for (std::int64_t at = first; std::ssize(kept) < length; at += std::min(step, size)) {
     if (at >= size) return std::nullopt;
-    taken.push_back(contents[static_cast<std::size_t>(at)]);
+    kept.push_back(contents[static_cast<std::size_t>(at)]);
   }
-  return taken;
+  return kept;
 }
 
 Facts slice(const Call& call) {
@@ -122,8 +122,8 @@ void demand_part(const Call& call, const std::optional<Shape>& part) {
 
 template <Facts (*part)(const Call&)>
 Facts replaced(const Call& call) {
-  const Fact taken = part(call).front();
-  demand_part(call, taken.tensor() ? taken.tensor()->shape : std::nullopt);
+  const Fact kept = part(call).front();
+  demand_part(call, kept.tensor() ? kept.tensor()->shape : std::nullopt);
   return {like(self_of(call))};
 }
 

@@ -7,9 +7,9 @@ namespace {
 
 using ir::DType;
 
-Fact when(const std::optional<bool>& asked, std::optional<Shape> shape) {
-  if (!asked) return tensor_fact(DType::i64, std::nullopt);
-  return tensor_fact(DType::i64, *asked ? std::move(shape) : std::optional(Shape{0}));
+Fact when(const std::optional<bool>& returned, std::optional<Shape> shape) {
+  if (!returned) return tensor_fact(DType::i64, std::nullopt);
+  return tensor_fact(DType::i64, *returned ? std::move(shape) : std::optional(Shape{0}));
 }
 
 Facts unique(const Call& call) {

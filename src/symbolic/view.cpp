@@ -141,16 +141,16 @@ Facts unsqueeze(const Call& call) {
 
 // Drops the sizes of 1 among `dims`; a named size may be 1 as well, then the rank isn't known.
 std::optional<Shape> squeezed(const Shape& shape, const std::optional<std::vector<std::int64_t>>& dims) {
-  std::vector<bool> asked(shape.size(), !dims);
+  std::vector<bool> chosen(shape.size(), !dims);
   if (dims)
     for (const std::int64_t dim : *dims) {
       const auto index = wrap_dim(dim, shape.size());
       if (!index) return std::nullopt;
-      if (*index < asked.size()) asked[*index] = true;
+      if (*index < chosen.size()) chosen[*index] = true;
     }
   Shape result;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (!asked[i]) {
+    if (!chosen[i]) {
       result.push_back(shape[i]);
       continue;
     }
@@ -357,11 +357,11 @@ Verdict elements_fit(const Call& call) {
   Shape stated = *sizes;
   std::erase_if(stated, [](const Dim& size) { return size.number() == -1; });
   const bool all = stated.size() == sizes->size();
-  const Dim wanted = product(stated), found = product(*self);
-  if (all && (provably_at_least(wanted - found, 1) || provably_at_least(found - wanted, 1)))
-    demands.broken("the new shape has " + wanted.to_string() + " elements, but self has " + found.to_string());
+  const Dim elements = product(stated), found = product(*self);
+  if (all && (provably_at_least(elements - found, 1) || provably_at_least(found - elements, 1)))
+    demands.broken("the new shape has " + elements.to_string() + " elements, but self has " + found.to_string());
   if (stated.size() > numbers.size())
-    demand({.size = found, .other = wanted, .relation = all ? SizeDemand::Relation::equal : SizeDemand::Relation::multiple});
+    demand({.size = found, .other = elements, .relation = all ? SizeDemand::Relation::equal : SizeDemand::Relation::multiple});
   return demands.verdict();
 }
 

@@ -68,7 +68,7 @@ class Bisection {
     std::optional<Segment> segment;
     std::optional<Session> session;
     std::string failure;                   // reason why the runtime rejects it
-    std::vector<const ir::Value*> wanted;  // TorchScript's values that it reads and computes; empty: it can't be judged
+    std::vector<const ir::Value*> needed;  // TorchScript's values that it reads and computes; empty: it can't be judged
     std::vector<Part> pieces;              // one part for each item, if the items don't run together
 
     bool is_one() const { return end - first == 1; }
@@ -106,7 +106,7 @@ class Bisection {
     if (values_.holds_all()) return std::numeric_limits<std::uint64_t>::max();
     open(part, items, sources);
     std::uint64_t bytes = 0;
-    for (const ir::Value* value : part.wanted) bytes += values_.bytes_of(value);
+    for (const ir::Value* value : part.needed) bytes += values_.bytes_of(value);
     return std::max<std::uint64_t>(1, in_.memory / std::max<std::uint64_t>(1, bytes));
   }
 
@@ -154,21 +154,21 @@ class Bisection {
 
   void open(Part& part, const std::vector<Item>& items, const Sources& sources) const {
     if (std::exchange(part.opened, true)) return;
-    std::set<const ir::Value*> wanted, read;
+    std::set<const ir::Value*> needed, read;
     if (open_nodes(part, items, sources, read)) {
-      wanted = std::move(read);
+      needed = std::move(read);
       for (std::size_t i = part.first; i < part.end; ++i) {
-        wanted.insert(items[i].value);
+        needed.insert(items[i].value);
         for (const Leaf& leaf : items[i].leaves)
-          wanted.insert(sources.at(leaf.name).first);  // an alias is compared with the value that it stands for
-        if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) wanted.insert(by->input);
+          needed.insert(sources.at(leaf.name).first);  // an alias is compared with the value that it stands for
+        if (const auto by = indexed_by(items[i].value, in_.prepared.facts)) needed.insert(by->input);
       }
     } else if (!part.is_one()) {
       split(part, items, sources);
-      for (const Part& piece : part.pieces) wanted.insert(piece.wanted.begin(), piece.wanted.end());
+      for (const Part& piece : part.pieces) needed.insert(piece.needed.begin(), piece.needed.end());
     }
-    std::erase_if(wanted, [](const ir::Value* value) { return ir::constant_of(value) != nullptr; });
-    part.wanted.assign(wanted.begin(), wanted.end());
+    std::erase_if(needed, [](const ir::Value* value) { return ir::constant_of(value) != nullptr; });
+    part.needed.assign(needed.begin(), needed.end());
   }
 
   // False: they need a value that nothing stands for.
@@ -200,7 +200,7 @@ class Bisection {
       piece.first = i;
       piece.end = i + 1;
       open(piece, items, sources);
-      if (piece.wanted.empty()) part.pieces.pop_back();
+      if (piece.needed.empty()) part.pieces.pop_back();
     }
   }
 
@@ -210,9 +210,9 @@ class Bisection {
   std::optional<BadValue> look(Part& part, const std::vector<Item>& items, const Sources& sources, const ir::Block& block,
                                std::uint64_t first, std::uint64_t end) {
     open(part, items, sources);
-    if (part.wanted.empty()) return std::nullopt;
+    if (part.needed.empty()) return std::nullopt;
     std::uint64_t execution = first;
-    const InnerValues::Executions executions = values_.of(block, first, end, part.wanted);
+    const InnerValues::Executions executions = values_.of(block, first, end, part.needed);
     for (const Values& values : executions.each())
       if (auto bad = judge(part, items, sources, values, execution++)) return bad;
     return std::nullopt;
@@ -224,7 +224,7 @@ class Bisection {
     return held == values.end() ? nullptr : member(*held->second, path);
   }
 
-  // As the runtime takes it.
+  // Returns the value in the form in which the runtime takes it.
   std::optional<ir::Constant> fed(const std::string& name, const ir::Constant* value) const {
     if (!value) return std::nullopt;
     if (value->is_none()) {  // the value of a path that isn't executed: any value will do

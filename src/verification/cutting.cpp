@@ -28,13 +28,13 @@ void add_weight_input(const ::onnx::TensorProto& weight, ::onnx::ValueInfoProto&
 
 std::string name_of(const ::onnx::NodeProto& node) { return node.name().empty() ? node.op_type() : node.name(); }
 
-Taken::Taken(const std::filesystem::path& file, const ir::Watch& watch)
+CutModel::CutModel(const std::filesystem::path& file, const ir::Watch& watch)
     : skeleton(Skeleton::read(std::make_shared<const files::InputFile>(file), watch)),
       scopes(skeleton.model.graph()),
       externals(file.parent_path()),
       types(skeleton.model) {}
 
-std::uint64_t Taken::weight_bytes(const onnx_file::Origin& weight) const {
+std::uint64_t CutModel::weight_bytes(const onnx_file::Origin& weight) const {
   if (!weight.initializer) return weight.sparse_initializer->ByteSizeLong();
   if (const FarElements* far = skeleton.far(*weight.initializer)) return far->bytes();
   return onnx_file::is_external(*weight.initializer) ? externals.elements(*weight.initializer).bytes()
@@ -42,7 +42,7 @@ std::uint64_t Taken::weight_bytes(const onnx_file::Origin& weight) const {
 }
 
 std::optional<Segment> Cutting::run() {
-  for (const std::string& value : request_.wanted) {
+  for (const std::string& value : request_.requested) {
     const Origin* origin = model_.scopes.find(value);
     if (!origin || !origin->node) return std::nullopt;
     take(*origin);
@@ -57,7 +57,7 @@ std::optional<Segment> Cutting::run() {
 }
 
 void Cutting::take(const Origin& origin) {
-  if (taken_.insert(origin.node).second) waiting_.push_back(&origin);
+  if (nodes_.insert(origin.node).second) waiting_.push_back(&origin);
 }
 
 bool Cutting::reach(const Scope& scope, const std::string& name) {
@@ -72,7 +72,7 @@ bool Cutting::reach(const Scope& scope, const std::string& name) {
 
 void Cutting::add_nodes(const ::onnx::GraphProto& graph, ::onnx::ModelProto& model, Segment& made) const {
   for (const auto& node : graph.node()) {
-    if (!taken_.contains(&node)) {
+    if (!nodes_.contains(&node)) {
       onnx_file::for_each_body(node, [&](const ::onnx::GraphProto& body) { add_nodes(body, model, made); });
       continue;
     }
@@ -85,7 +85,7 @@ void Cutting::add_nodes(const ::onnx::GraphProto& graph, ::onnx::ModelProto& mod
 
 std::string Cutting::computed(const std::string& name) const {
   std::string other = name + ".computed";
-  while (model_.scopes.is_taken(other)) other += "_";
+  while (model_.scopes.is_used(other)) other += "_";
   return other;
 }
 
@@ -143,7 +143,7 @@ Segment Cutting::made() const {
   }
   add_weights(model);
   std::set<std::string> given;
-  for (const std::string& name : request_.wanted) {
+  for (const std::string& name : request_.requested) {
     made.results.push_back(read_.contains(name) ? computed(name) : name);
     if (!given.insert(name).second) continue;
     auto& output = *graph.add_output();

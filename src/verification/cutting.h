@@ -24,8 +24,8 @@ namespace compatcheck::verification {
 // Returns the operator for a node without a name.
 std::string name_of(const ::onnx::NodeProto& node);
 
-struct Taken {
-  Taken(const std::filesystem::path& file, const ir::Watch& watch);
+struct CutModel {
+  CutModel(const std::filesystem::path& file, const ir::Watch& watch);
   std::uint64_t weight_bytes(const onnx_file::Origin& weight) const;
 
   onnx_file::Skeleton skeleton;
@@ -38,7 +38,7 @@ struct Taken {
 // Collects the nodes from the wanted values back to the cut, in the order of the file.
 class Cutting {
  public:
-  Cutting(const Taken& model, const OnnxGraph::Request& request) : model_(model), request_(request) {}
+  Cutting(const CutModel& model, const OnnxGraph::Request& request) : model_(model), request_(request) {}
   std::optional<Segment> run();
 
  private:
@@ -54,9 +54,9 @@ class Cutting {
   void declare(const std::string& name, const ::onnx::GraphProto& graph, ::onnx::ValueInfoProto& value) const;
   std::string written(::onnx::ModelProto model) const;
 
-  const Taken& model_;
+  const CutModel& model_;
   const OnnxGraph::Request& request_;
-  std::set<const ::onnx::NodeProto*> taken_;
+  std::set<const ::onnx::NodeProto*> nodes_;
   std::vector<const Origin*> waiting_;
   std::map<std::string, const ::onnx::GraphProto*> read_;  // values read from outside, and the graph that each belongs to
   std::map<std::string, const Origin*> weights_;

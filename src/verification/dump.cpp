@@ -167,8 +167,8 @@ class HeldValues {
  public:
   HeldValues(const NamedValues& inputs, std::uint64_t most_bytes) : inputs_(inputs), most_bytes_(most_bytes) {}
 
-  OnnxGraph::Request request(std::vector<std::string> wanted) const {
-    return {std::move(wanted), names_, dtypes_, sequences_, {}};
+  OnnxGraph::Request request(std::vector<std::string> requested) const {
+    return {std::move(requested), names_, dtypes_, sequences_, {}};
   }
 
   const ir::Constant& value(const std::string& name) const {
@@ -232,9 +232,9 @@ std::uint64_t dump(const fs::path& folder, const OnnxGraph& onnx, const Runtime&
   for (std::size_t at = 0; at < values.size();) {
     watch.look();
     const std::size_t end = std::min(values.size(), at + together);
-    std::vector<std::string> wanted;
-    for (std::size_t i = at; i < end; ++i) wanted.push_back(values[i].name);
-    const auto part = onnx.segment(held.request(std::move(wanted)));
+    std::vector<std::string> requested;
+    for (std::size_t i = at; i < end; ++i) requested.push_back(values[i].name);
+    const auto part = onnx.segment(held.request(std::move(requested)));
     if (!part) throw ModelError("a part of the ONNX model can't run on its own");
     ir::Constants results;
     {

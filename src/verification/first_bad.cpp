@@ -108,10 +108,10 @@ void pair_outputs(std::vector<NamedStand>& stands, const std::vector<std::string
   }
 }
 
-std::uint32_t number_of(const ir::Node* wanted, const ir::Graph& graph) {
+std::uint32_t number_of(const ir::Node* searched, const ir::Graph& graph) {
   std::uint32_t number = 0, found = 0;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-    if (node == wanted) found = number;
+    if (node == searched) found = number;
     ++number;
   });
   return found;
@@ -138,11 +138,11 @@ FirstBad described(const BadValue& bad, const ir::Node& node, const ir::Graph& g
 
 // Writes the whole model if no part of it fails by itself.
 void write_whole(const Mismatch& mismatch, const OnnxGraph& onnx, Verification& made) {
-  std::vector<std::string> wanted;
+  std::vector<std::string> requested;
   NamedValues outputs;
   for (const auto& [name, value] : mismatch.outputs)
-    if (onnx.is_made(name)) wanted.push_back(name), outputs.emplace_back(name, value);
-  const auto whole = wanted.empty() ? std::nullopt : onnx.segment({wanted, {}, {}, {}, {}});
+    if (onnx.is_made(name)) requested.push_back(name), outputs.emplace_back(name, value);
+  const auto whole = requested.empty() ? std::nullopt : onnx.segment({requested, {}, {}, {}, {}});
   std::string& note = made.bisection->note;
   if (!note.empty()) note += "; ";
   if (!whole) return void(note += "no failing case was written: the model's outputs aren't tensors that it makes");
@@ -180,7 +180,7 @@ void explain(const Mismatch& mismatch, Verification& made) {
   pair_outputs(known.stands, known.outputs, mismatch.outputs, onnx);
   const std::size_t all = known.stands.size(), others = by_name ? keep_common(known.stands, known, onnx) : 0;
   const auto progress = [&](std::uint64_t runs) {
-    process::tell(mismatch.options.convert.run, {.stage = "bisect", .done = runs, .total = 0});
+    process::report_progress(mismatch.options.convert.run, {.stage = "bisect", .done = runs, .total = 0});
   };
   const BisectInput input{.model = mismatch.model,
                           .prepared = mismatch.prepared,

@@ -16,7 +16,7 @@ inline constexpr const char* without_int = "use x.shape[…] or x.size(…) as i
 
 struct Frozen {
   std::vector<Site> sites;  // the operator that fails at other sizes
-  std::string help;         // what fixes the size: a constant of the trace, a tensor of the file, a static input
+  std::string help;         // names the cause: a constant of the trace, a tensor of the file, a static input
 };
 
 // A node as the interpreter names it where it fails: operator, file and line.

@@ -26,8 +26,8 @@ class InnerValues {
     std::vector<Values> each_;
   };
 
-  // `wanted`: all values that may be requested.
-  InnerValues(const BisectInput& input, const std::unordered_set<const ir::Value*>& wanted);
+  // `requested`: all values that may be requested.
+  InnerValues(const BisectInput& input, const std::unordered_set<const ir::Value*>& requested);
 
   bool holds_all() const { return !survey_.too_many; }
   std::uint64_t executions_of(const ir::Block& block) const { return survey_.executions.at(&block); }
@@ -39,14 +39,15 @@ class InnerValues {
   Executions of(const ir::Block& block, std::uint64_t first, std::uint64_t end, const std::vector<const ir::Value*>& values);
 
  private:
-  using Wanted = frontend::Frontend::Wanted;
+  using InnerRequest = frontend::Frontend::InnerRequest;
 
-  void collect(const ir::Block& block, const std::unordered_set<const ir::Value*>& wanted, std::vector<const ir::Value*> values);
-  std::uint64_t bytes_of(const std::vector<Wanted>& wanted) const;
-  frontend::Frontend::Inner ask(const std::vector<Wanted>& wanted, std::uint64_t most_bytes);
+  void collect(const ir::Block& block, const std::unordered_set<const ir::Value*>& requested,
+               std::vector<const ir::Value*> values);
+  std::uint64_t bytes_of(const std::vector<InnerRequest>& requested) const;
+  frontend::Frontend::Inner observe(const std::vector<InnerRequest>& requested, std::uint64_t most_bytes);
 
   const BisectInput& in_;
-  std::vector<Wanted> all_;                                   // one entry for each block
+  std::vector<InnerRequest> all_;                             // one entry for each block
   std::unordered_map<const ir::Block*, std::size_t> places_;  // index of each block in all_
   frontend::Frontend::Inner survey_;
   std::uint64_t runs_ = 0;

@@ -31,7 +31,7 @@ enum class Integers : std::uint8_t { below_ten, below_two, permuted, rising, one
 constexpr std::array ranges = {Integers::below_ten, Integers::below_two, Integers::permuted,
                                Integers::rising,    Integers::ones,      Integers::zeros};
 
-// Where a model doesn't tell the rank of an input.
+// Sizes for an input whose rank the model doesn't state.
 const Dims& guessed_dims(int attempt) {
   static const std::array<Dims, 6> all = {Dims{2, 3, 32, 32}, {2, 8}, {2, 8, 16}, {8}, {4, 4}, {}};
   return all[static_cast<std::size_t>(attempt) % all.size()];

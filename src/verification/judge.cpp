@@ -94,20 +94,21 @@ bool Judge::is_random(const Expected& expected) {
   const auto first = leaves_of(expected.result), second = leaves_of(*expected.again);
   own_.assign(first.size(), 0);
   if (first.size() != second.size()) {
-    tell_random("the number of its values changes from " + std::to_string(first.size()) + " to " + std::to_string(second.size()));
+    report_random("the number of its values changes from " + std::to_string(first.size()) + " to " +
+                  std::to_string(second.size()));
     return true;
   }
   for (std::size_t i = 0; i < first.size(); ++i) {
     const auto comparison = compare(first[i], second[i], tolerance(first[i].dtype));
     own_[i] = comparison.max_abs;
     if (comparison.passed()) continue;
-    tell_random(describe(comparison));
+    report_random(describe(comparison));
     return true;
   }
   return false;
 }
 
-void Judge::tell_random(const std::string& difference) {
+void Judge::report_random(const std::string& difference) {
   add_finding(made_, "CC008", Severity::error,
               "PyTorch's own result differs from call to call (" + difference + "), so nothing can be compared",
               "save the model in eval mode, or verify the part without random operators; if the code changes a list in a loop "
@@ -126,7 +127,7 @@ bool Judge::judge(const std::vector<Pair>& pairs, const Expected& expected, cons
   }
   if (all) return true;
   blame(pairs, plain);
-  tell_noise();
+  report_noise();
   return false;
 }
 
@@ -144,7 +145,7 @@ OutputVerification& Judge::output_of(const Pair& pair) {
   return output;
 }
 
-void Judge::tell_nones() {
+void Judge::report_nones() {
   // A list that has a value in another run is there by its members.
   const auto has_members = [&](const OutputVerification& output) {
     return output.dtype.empty() && std::ranges::any_of(made_.outputs, [&](const OutputVerification& other) {
@@ -255,7 +256,7 @@ void Judge::blame(const std::vector<Pair>& pairs, const Plain& plain) {
                       short_number(*difference) + ": they cause most of the difference");
 }
 
-void Judge::tell_noise() {
+void Judge::report_noise() {
   if (!noise_) return;
   double noise = 0, difference = 0;
   for (const Noise& each : *noise_) noise = std::max(noise, each.largest);

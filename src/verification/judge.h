@@ -39,10 +39,10 @@ class Judge {
   bool judge(const std::vector<Pair>& pairs, const Expected& expected, const Plain& plain);
 
   // A note of each output that was None in every run.
-  void tell_nones();
+  void report_nones();
 
  private:
-  void tell_random(const std::string& difference);
+  void report_random(const std::string& difference);
   OutputVerification& output_of(const Pair& pair);
   // `leaf`: the index among the outputs of this run that aren't None.
   bool judge_output(std::size_t index, std::size_t leaf, const Pair& pair, const Expected& expected, std::size_t outputs);
@@ -53,7 +53,7 @@ class Judge {
   bool passes(const Comparison& comparison) const;
   bool reaches_cosine(const Comparison& comparison) const;
   void blame(const std::vector<Pair>& pairs, const Plain& plain);
-  void tell_noise();
+  void report_noise();
 
   const VerifyOptions& options_;
   const analysis::Prepared& prepared_;

@@ -17,7 +17,7 @@ using onnx_file::Scopes;
 
 struct OnnxGraph::State {
   std::string path;
-  Taken model;
+  CutModel model;
 
   const Origin* maker(const std::string& value) const {
     const Origin* origin = model.scopes.find(value);
@@ -27,7 +27,7 @@ struct OnnxGraph::State {
 
 OnnxGraph::OnnxGraph(const std::filesystem::path& file, const ir::Watch& watch)
     : state_(files::naming(file.string(), [&] {
-        return std::unique_ptr<State>(new State{file.string(), Taken(file, watch)});
+        return std::unique_ptr<State>(new State{file.string(), CutModel(file, watch)});
       })) {}
 
 OnnxGraph::~OnnxGraph() = default;

@@ -72,10 +72,10 @@ class OnnxGraph {
   std::optional<ir::DType> dtype_of(const std::string& value) const;
   std::uint64_t weight_bytes_of(const std::string& value) const;  // weights that the value's node reads
 
-  // The subgraph that makes `wanted` (values that nodes of one graph or body make). Values in `cut` become inputs where they are
-  // read, of the dtype that inference finds, or that of `dtypes`. nullopt if it reads a body's input that isn't cut.
+  // The subgraph that makes `requested` (values that nodes of one graph or body make). Values in `cut` become inputs where they
+  // are read, of the dtype that inference finds, or that of `dtypes`. nullopt if it reads a body's input that isn't cut.
   struct Request {
-    std::vector<std::string> wanted;
+    std::vector<std::string> requested;
     const std::set<std::string>& cut;
     const std::map<std::string, ir::DType>& dtypes;
     const std::set<std::string>& sequences;                  // values of `cut` that are lists of tensors

@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace compatcheck::verification::ort {
+
+using Api = const void* const*;  // the table
 
 // Opaque to users of the C API.
 struct Status;
@@ -24,7 +27,7 @@ struct Allocator;
 inline constexpr std::uint32_t api_version = 10;
 
 struct ApiBase {
-  const void* const* (*get_api)(std::uint32_t version);
+  Api (*get_api)(std::uint32_t version);
   const char* (*version)();
 };
 
@@ -33,7 +36,7 @@ struct Function;
 template <class Result, class... Arguments>
 struct Function<Result(Arguments...)> {
   std::size_t place;
-  Result call(const void* const* api, Arguments... arguments) const {
+  Result call(Api api, Arguments... arguments) const {
     return reinterpret_cast<Result (*)(Arguments...)>(const_cast<void*>(api[place]))(arguments...);
   }
 };
@@ -42,7 +45,7 @@ enum class LogLevel : int { fatal = 4 };
 enum class Optimization : int { none = 0, all = 99 };
 enum class ValueKind : int { unknown = 0, tensor = 1, sequence = 2, map = 3, optional = 6 };
 
-// Those that return a Status* return null where all is well.
+// Functions that return a Status* return null on success.
 inline constexpr Function<const char*(const Status*)> error_message{2};
 inline constexpr Function<Status*(LogLevel, const char* id, Env**)> create_env{3};
 inline constexpr Function<Status*(const Env*)> disable_telemetry{6};
@@ -92,5 +95,24 @@ inline constexpr Function<void(RunOptions*)> release_run_options{97};
 inline constexpr Function<void(TypeInfo*)> release_type{98};
 inline constexpr Function<void(TensorInfo*)> release_tensor_info{99};
 inline constexpr Function<void(SessionOptions*)> release_options{100};
+
+// Owns an object of the runtime, which it releases at the end.
+template <class Object>
+class Held {
+ public:
+  Held(Api api, Function<void(Object*)> release) : api_(api), release_(release) {}
+  Held(Held&& other) noexcept : api_(other.api_), release_(other.release_), object_(std::exchange(other.object_, nullptr)) {}
+  Held& operator=(Held&&) = delete;
+  ~Held() {
+    if (object_) release_.call(api_, object_);
+  }
+  Object** out() { return &object_; }
+  Object* get() const { return object_; }
+
+ private:
+  Api api_;
+  Function<void(Object*)> release_;
+  Object* object_ = nullptr;
+};
 
 }  // namespace compatcheck::verification::ort

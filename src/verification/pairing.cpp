@@ -25,13 +25,13 @@ class DimNames {
     std::string made;
     for (const char c : name) made += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
     if (made.empty() || std::isdigit(static_cast<unsigned char>(made.front()))) made = "d" + made;
-    while (!taken_.insert(made).second) made += "_";
+    while (!used_.insert(made).second) made += "_";
     return names_[name] = made;
   }
 
  private:
   std::map<std::string, std::string> names_;
-  std::set<std::string> taken_;
+  std::set<std::string> used_;
 };
 
 bool fits_number(const OnnxGraph::Given& given, const ir::TypeRef& type, std::size_t rank) {

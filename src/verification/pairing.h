@@ -46,8 +46,8 @@ std::vector<std::string> members_in_order(const std::vector<std::string>& of_fil
 // Inputs that the file's metadata lists (analysis::complex_metadata) as the complex tensors that they stand for.
 void unpair(std::vector<OnnxGraph::Given>& inputs, const std::string& metadata);
 
-// Where the options fix a size to which the file gives a name, the name stands in the option and the number among `dims`: both
-// conversions then are of the same dynamic dimensions.
+// If the options fix a size to which the file gives a name, writes the name into the option and the number among `dims`, so that
+// both conversions have the same dynamic dimensions.
 void keep_names(std::vector<std::string>& inputs, std::vector<std::string>& dims, const std::vector<std::string>& of_file,
                 const Model::State& model);
 

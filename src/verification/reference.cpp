@@ -101,10 +101,10 @@ std::string refused_call(const analysis::Prepared& prepared, const mapping::Tabl
 
 // The interpreter's message, "%y = aten::add at model.py:3: sizes differ", with the user's own line instead of torch's;
 // unchanged if nodes of several lines may be meant.
-std::string at_own_line(const std::string& said, const ir::Graph& graph) {
-  const auto equals = said.starts_with("%") ? said.find(" = ") : said.npos;
-  const std::string reason = equals == said.npos ? said : said.substr(equals + 3);
-  const std::string name = equals == said.npos ? "" : said.substr(1, std::min(equals, said.find(',')) - 1);
+std::string at_own_line(const std::string& message, const ir::Graph& graph) {
+  const auto equals = message.starts_with("%") ? message.find(" = ") : message.npos;
+  const std::string reason = equals == message.npos ? message : message.substr(equals + 3);
+  const std::string name = equals == message.npos ? "" : message.substr(1, std::min(equals, message.find(',')) - 1);
   std::set<std::string> own_lines;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     const std::string place = interpreter_place(*node);
@@ -353,11 +353,11 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   for (const MadeCall* call : sequence)
     if (std::string why = exported_ ? exported_->refusal(*call) : ""; !why.empty()) return why;
   if (exported_ && nudge) return "the weights of an exported program can't be changed";
-  const auto ask = [&](std::uint64_t seed) {
+  const auto generate = [&](std::uint64_t seed) {
     if (exported_) return exported_->run(frontend_, calls, seed);
     return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
   };
-  auto runs = ask(options_.seed);
+  auto runs = generate(options_.seed);
   crashes_ = runs[0].crashed ? crashes_ + 1 : 0;
   if (!runs[0].result && names_gpu(runs[0].failure)) {
     expected.on_cpu = run_on_cpu(sequence, runs);
@@ -383,7 +383,7 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   }
   if (in_one && runs[1].result) expected.again = with_state(runs[1]);
   if (!twice || in_one || expected.on_cpu) return {};
-  auto others = ask(options_.seed + calls.size());
+  auto others = generate(options_.seed + calls.size());
   if (others[own].result) expected.again = with_state(others[own]);
   return {};
 }
@@ -411,11 +411,11 @@ ir::Constant Reference::with_state(frontend::Frontend::Run& run) {
 // With the operator that fails and its place, where the prepared graph, run operator by operator, fails as well.
 std::string Reference::located(std::string reason, const MadeCall& call) {
   if (decisions_.branches && decisions_.asserts) return reason;  // without its assertions it may run on and on
-  std::vector<const ir::Value*> wanted;
+  std::vector<const ir::Value*> requested;
   for (const ir::Value* output : prepared_.graph.outputs())
-    if (!ir::constant_of(output)) wanted.push_back(output);
+    if (!ir::constant_of(output)) requested.push_back(output);
   try {
-    values(wanted, call);
+    values(requested, call);
   } catch (const ModelError& error) {
     constexpr std::string_view lead = "the graph doesn't run: ";
     const std::string text = error.what();
@@ -456,15 +456,15 @@ std::optional<ir::Constant> Reference::nudged_result(const Expected& expected, N
 // each call gives. False if it doesn't run.
 bool Reference::run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<frontend::Frontend::Run>& runs) {
   const auto outputs = prepared_.graph.outputs();
-  const std::vector<const ir::Value*> wanted(outputs.begin(), outputs.end());
-  if (std::ranges::any_of(wanted, [](const ir::Value* output) { return ir::constant_of(output) != nullptr; })) return false;
+  const std::vector<const ir::Value*> requested(outputs.begin(), outputs.end());
+  if (std::ranges::any_of(requested, [](const ir::Value* output) { return ir::constant_of(output) != nullptr; })) return false;
   try {
     ir::Constants held = runs[0].before;
     for (std::size_t i = 0; i < sequence.size(); ++i) {
       runs[i].before = held;
       for (std::size_t state = 0; state < state_.size(); ++state)
         set_leaf(*sequence[i], prepared_.state[state].input, held[state]);
-      auto results = values(wanted, *sequence[i]);
+      auto results = values(requested, *sequence[i]);
       if (!results) return false;
       held.assign(results->end() - std::ssize(state_), results->end());
       results->resize(results->size() - state_.size());
@@ -478,9 +478,9 @@ bool Reference::run_on_cpu(const std::vector<MadeCall*>& sequence, std::vector<f
   return true;
 }
 
-std::optional<ir::Constants> Reference::values(const std::vector<const ir::Value*>& wanted, const MadeCall& call) {
+std::optional<ir::Constants> Reference::values(const std::vector<const ir::Value*>& requested, const MadeCall& call) {
   auto inner = frontend_.inner_values(*model_.file, model_.path, prepared_.graph, prepared_arguments(call), options_.seed,
-                                      {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = wanted}},
+                                      {{.block = prepared_.graph.top(), .first = 0, .end = 1, .values = requested}},
                                       std::numeric_limits<std::uint64_t>::max());
   return inner.values.front().empty() ? std::nullopt : std::optional(std::move(inner.values.front().front()));
 }

@@ -3,64 +3,26 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <future>
 #include <span>
 #include <utility>
 
 #include "compatcheck/error.h"
-#include "frontend/surroundings.h"
 #include "ir/number_text.h"
 #include "onnx/model.h"
 #include "process/log.h"
 #include "verification/ort_api.h"
+#include "verification/runtime_library.h"
 
 namespace compatcheck::verification {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<fs::path> library_in(const fs::path& place) {
-  std::error_code ignored;
-  if (fs::is_regular_file(place, ignored)) return place;
-  for (const fs::path& folder : {place, place / "capi", place / "lib"}) {
-    std::vector<fs::path> found;
-    for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
-      if (at->path().filename().string().starts_with("libonnxruntime.so")) found.push_back(at->path());
-    if (!found.empty()) return *std::min_element(found.begin(), found.end());
-  }
-  return std::nullopt;
-}
-
-fs::path find_library(const fs::path& named) {
-  const auto must = [](const fs::path& place, const std::string& by) {
-    if (const auto found = library_in(place)) return *found;
-    throw UsageError(by + " names " + place.string() +
-                     ", where there is no libonnxruntime.so; name another file, or leave it out to use the installed onnxruntime "
-                     "package");
-  };
-  const std::string variable = frontend::variable("COMPATCHECK_ORT_LIBRARY");
-  if (!named.empty() && named != variable) return must(named, "VerifyOptions::ort_library");
-  if (!variable.empty()) return must(variable, "COMPATCHECK_ORT_LIBRARY");
-  std::vector<fs::path> places;
-  if (const fs::path self = frontend::executable_folder(); !self.empty())
-    places = {self / "onnxruntime", self.parent_path() / "lib"};
-  for (const fs::path& packages : frontend::python_packages()) places.push_back(packages / "onnxruntime");
-  for (const fs::path& built : frontend::split_path(COMPATCHECK_ORT_PLACES)) places.push_back(built);
-  std::string looked;
-  for (const fs::path& place : places) {
-    if (const auto found = library_in(place)) return *found;
-    looked += "\n  " + place.string();
-  }
-  throw UsageError("ONNX Runtime is not there; looked for libonnxruntime.so in" + looked +
-                   "\n  pip install onnxruntime, or name it with VerifyOptions::ort_library FILE or COMPATCHECK_ORT_LIBRARY");
-}
-
-using Api = const void* const*;
+using ort::Api;
+using ort::Held;
 
 // The runtime's messages are of several lines, and most end with an empty one.
 std::string in_one_line(const std::string& message) {
@@ -81,25 +43,6 @@ void check(Api api, ort::Status* status) {
   ort::release_status.call(api, status);
   throw ModelError("ONNX Runtime: " + message);
 }
-
-// An object of the runtime's, released at the end.
-template <class Object>
-class Held {
- public:
-  Held(Api api, ort::Function<void(Object*)> release) : api_(api), release_(release) {}
-  Held(Held&& other) noexcept : api_(other.api_), release_(other.release_), object_(std::exchange(other.object_, nullptr)) {}
-  Held& operator=(Held&&) = delete;
-  ~Held() {
-    if (object_) release_.call(api_, object_);
-  }
-  Object** out() { return &object_; }
-  Object* get() const { return object_; }
-
- private:
-  Api api_;
-  ort::Function<void(Object*)> release_;
-  Object* object_ = nullptr;
-};
 
 }  // namespace
 
@@ -383,40 +326,6 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 const std::vector<std::string>& Session::inputs() const { return state_->inputs; }
 const std::vector<std::string>& Session::outputs() const { return state_->outputs; }
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr double longest_seconds = 1e9;  // beyond this a duration overflows
-constexpr std::chrono::milliseconds between_looks{50};
-
-struct Ended {
-  bool late = false;          // it was stopped because its time was up
-  std::exception_ptr failed;  // from the caller's function
-};
-
-// Runs `work` in a thread of its own, so that the caller's function is called by the caller's thread.
-Ended run_within(const RunBounds& bounds, const std::function<void()>& work, const std::function<void()>& stop) {
-  const std::chrono::duration<double> longest(std::clamp(bounds.seconds, 0.0, longest_seconds));
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(longest);
-  Ended how;
-  std::future<void> running = std::async(std::launch::async, work);
-  while (running.wait_for(between_looks) != std::future_status::ready) {
-    if (how.late || how.failed) continue;
-    try {
-      if (bounds.cancelled && bounds.cancelled()) throw Cancelled("cancelled");
-    } catch (...) {  // the thread must end before it leaves
-      how.failed = std::current_exception();
-    }
-    how.late = !how.failed && Clock::now() >= end;
-    if (how.late || how.failed) stop();
-  }
-  running.get();
-  return how;
-}
-
-}  // namespace
 
 ir::Constants Session::run(const ir::Constants& values) const {
   const State& state = *state_;

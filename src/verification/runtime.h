@@ -2,8 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "ir/constant.h"
+#include "verification/bounded_run.h"
 
 namespace compatcheck::verification {
 
@@ -19,12 +18,6 @@ enum class Optimize : bool { no, yes };
 struct SessionOptions {
   Optimize optimize = Optimize::yes;  // the runtime's own rewriting of the graph
   int threads = 1;                    // one: sums come out the same
-};
-
-// Limits each run of a session. A run ends at the next node: a kernel is never interrupted.
-struct RunBounds {
-  double seconds = std::numeric_limits<double>::infinity();
-  std::function<bool()> cancelled{};  // may be empty; called by the thread that runs the session
 };
 
 class Runtime;

@@ -28,7 +28,7 @@ class SizePlan {
   // finally, bounded in number, those from numbers in the model itself.
   std::vector<Sizes> first() const;
 
-  // Those that the user doesn't fix.
+  // The named dimensions that the user doesn't fix.
   const std::vector<std::string>& varied() const { return varied_; }
 
   // Other sizes of these dimensions than `from` has, the likely ones first. `turn`: how far away, from 1.

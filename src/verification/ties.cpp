@@ -74,14 +74,14 @@ bool is_tie(const IndexedBy& by, const ir::TensorView& input, const ir::TensorVi
       std::set<std::int64_t> seen;
       for (std::uint64_t i = 0; i < each; ++i) {
         const std::uint64_t place = (outer * each + i) * rows.inner + inner;
-        const std::int64_t wanted = index_at(expected, place), got = index_at(found, place);
+        const std::int64_t right = index_at(expected, place), got = index_at(found, place);
         if (by.distinct && !seen.insert(got).second) return false;
-        if (wanted == got) continue;
-        if (got < 0 || wanted < 0 || static_cast<std::uint64_t>(std::max(got, wanted)) >= rows.length) return false;
+        if (right == got) continue;
+        if (got < 0 || right < 0 || static_cast<std::uint64_t>(std::max(got, right)) >= rows.length) return false;
         const auto element = [&](std::int64_t index) {
           return element_of(input, (outer * rows.length + static_cast<std::uint64_t>(index)) * rows.inner + inner);
         };
-        if (!near(element(wanted), element(got), tolerance)) return false;
+        if (!near(element(right), element(got), tolerance)) return false;
       }
     }
   return true;

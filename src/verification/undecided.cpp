@@ -32,15 +32,15 @@ std::string chose_among_equals(Reference& reference, const Model::State& model, 
                                const analysis::Prepared& prepared, const Expected& expected) {
   const auto choosers = choosers_of(reference, prepared);
   if (choosers.empty()) return {};
-  std::vector<frontend::Frontend::Wanted> wanted;
+  std::vector<frontend::Frontend::InnerRequest> requests;
   for (const auto& [node, dim] : choosers)
-    wanted.push_back({.block = node->owner(), .first = 0, .end = most_executions, .values = {node->input(0)}});
+    requests.push_back({.block = node->owner(), .first = 0, .end = most_executions, .values = {node->input(0)}});
   std::vector<const MadeCall*> calls = {&expected.call};
   for (const Expected& next : expected.later) calls.push_back(&next.call);
   try {
     for (const MadeCall* call : calls) {
       const auto inner = reference.frontend().inner_values(
-          *model.file, model.path, prepared.graph, reference.prepared_arguments(*call), options.seed, wanted, options.memory);
+          *model.file, model.path, prepared.graph, reference.prepared_arguments(*call), options.seed, requests, options.memory);
       for (std::size_t i = 0; i < inner.values.size() && !inner.too_many; ++i)
         for (const ir::Constants& values : inner.values[i])
           if (const auto* view = values.front().get<ir::TensorView>(); view && has_equals(*view, choosers[i].second))

@@ -44,9 +44,9 @@ bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan
 Sketch sketch_of(const ir::TensorView& tensor) {
   const auto count = static_cast<std::uint64_t>(tensor.elements());
   Sketch sketch{.dtype = tensor.dtype, .sizes = tensor.sizes, .elements = {}, .bytes = count * ir::element_bytes(tensor.dtype)};
-  const std::uint64_t taken = std::min(count, sketched);
-  for (std::uint64_t i = 0; i < taken; ++i) {
-    const double element = element_of(tensor, i * count / taken);
+  const std::uint64_t count_sampled = std::min(count, sketched);
+  for (std::uint64_t i = 0; i < count_sampled; ++i) {
+    const double element = element_of(tensor, i * count / count_sampled);
     sketch.elements.push_back(element);
     if (std::isfinite(element)) sketch.largest = std::max(sketch.largest, std::abs(element));
   }
@@ -131,20 +131,20 @@ void ValuePairs::sketch_values() {
 }
 
 // Sketches some of the file's values and returns the bytes that they used. Values that fail together are tried one by one.
-std::uint64_t ValuePairs::sketch_names(const std::vector<std::string>& wanted) {
+std::uint64_t ValuePairs::sketch_names(const std::vector<std::string>& requested) {
   if (failures_left_ <= 0) return 0;
   try {
     std::uint64_t bytes = 0;
-    for (const auto& [name, tensor] : run(wanted, {})) {
+    for (const auto& [name, tensor] : run(requested, {})) {
       of_file_.emplace(name, sketch_of(tensor));
       bytes += tensor.storage->bytes;
     }
     return bytes;
   } catch (const ModelError&) {
-    if (wanted.size() == 1) return --failures_left_, 0;
+    if (requested.size() == 1) return --failures_left_, 0;
   }
-  const auto middle = wanted.begin() + std::ssize(wanted) / 2;
-  return sketch_names({wanted.begin(), middle}) + sketch_names({middle, wanted.end()});
+  const auto middle = requested.begin() + std::ssize(requested) / 2;
+  return sketch_names({requested.begin(), middle}) + sketch_names({middle, requested.end()});
 }
 
 void ValuePairs::sketch_file() {
@@ -170,12 +170,12 @@ void ValuePairs::pair() {
           other && likely[value].size() < most_partners && may_agree(of_values_.at(value), *other))
         likely[value].push_back(name);
   for (const auto& portion : portions_of_values()) {
-    std::set<std::string> wanted;
-    for (const ir::Value* value : portion) wanted.insert(likely[value].begin(), likely[value].end());
-    if (wanted.empty()) continue;
+    std::set<std::string> requested;
+    for (const ir::Value* value : portion) requested.insert(likely[value].begin(), likely[value].end());
+    if (requested.empty()) continue;
     const auto executions = inner_.of(*in_.prepared.graph.top(), 0, 1, portion);
     const auto bytes_of = [&](const std::string& name) { return of_file_.at(name).bytes; };
-    for (const std::vector<std::string>& names : portions(wanted, in_.memory / 2, bytes_of)) {
+    for (const std::vector<std::string>& names : portions(requested, in_.memory / 2, bytes_of)) {
       in_.watch.look();
       const Tensors file = run(names, {});
       for (const auto& held : executions.each())

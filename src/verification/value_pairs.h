@@ -58,7 +58,7 @@ class ValuePairs {
  private:
   void sketch_values();
   void sketch_file();
-  std::uint64_t sketch_names(const std::vector<std::string>& wanted);
+  std::uint64_t sketch_names(const std::vector<std::string>& requested);
   void pair();
   void pair_if_alike(const ir::Value* value, const InnerValues::Values& held, const std::string& name, const Tensors& file);
   std::vector<std::vector<const ir::Value*>> portions_of_values() const;  // groups that each fit into memory

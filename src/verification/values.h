@@ -25,8 +25,8 @@ enum class Way : std::uint8_t {
 
 // The bounds of whole numbers.
 struct IntegerRange {
-  std::int64_t least = 0;             // that any way may use; the usual ones aren't negative
-  std::optional<std::int64_t> below;  // what they index
+  std::int64_t least = 0;             // the least that any way may use; the usual ones aren't negative
+  std::optional<std::int64_t> below;  // the size of the dimension that they index
 };
 
 // Floats are multiples of 1/64, but for `usual` ones: their sums don't depend on the order of additions. `turn`: of what is

@@ -31,7 +31,7 @@ constexpr std::array extras = {
 
 constexpr std::int64_t least_numbers = 2;  // runs with other ints, floats and bools than the first
 
-// As the user knows it: names that were assumed stand for a dimension of an input.
+// Names a dimension as the user knows it: an assumed name stands for a dimension of an input.
 std::string spell_dimension(const std::string& name, const Reference& reference, const analysis::Prepared& prepared) {
   const auto spell = [](std::size_t dim, const std::string& input) {
     return "dimension " + std::to_string(dim) + " of " + input;
@@ -45,7 +45,7 @@ std::string spell_dimension(const std::string& name, const Reference& reference,
   return reference.is_of_list(name) ? name : "the dimension '" + name + "'";
 }
 
-void tell_frozen(Verification& made, std::string message, Frozen frozen) {
+void report_frozen(Verification& made, std::string message, Frozen frozen) {
   Finding& finding = add_finding(made, "CC205", Severity::error, std::move(message), std::move(frozen.help));
   finding.nodes = static_cast<int>(frozen.sites.size());
   finding.sites = std::move(frozen.sites);
@@ -69,9 +69,9 @@ class Varying {
     if (!goes_on || (!names.empty() && !vary(from, names))) return;
     // Other numbers at the first sizes: what differs there is no fault of a size.
     const bool numbers = reference_.has_open_numbers();
-    const std::int64_t wanted =
+    const std::int64_t needed =
         numbers ? std::max<std::int64_t>(options_.runs, std::ssize(made_.runs) + least_numbers) : options_.runs;
-    while (!reference_.has_examples() && std::ssize(made_.runs) < wanted) {
+    while (!reference_.has_examples() && std::ssize(made_.runs) < needed) {
       std::string reason;
       const Sizes& sizes = numbers ? ran_.front() : ran_[made_.runs.size() % ran_.size()];
       auto expected = reference_.at({sizes}, ++runs_, reason, numbers);
@@ -105,7 +105,7 @@ class Varying {
     const Outcome together = change(from, names, 1, reason);
     if (together == Outcome::differs) return false;
     if (names.size() == 1) {
-      if (together == Outcome::refused) tell_frozen(names.front(), from, reason);
+      if (together == Outcome::refused) report_frozen(names.front(), from, reason);
       return true;
     }
     Names alone;
@@ -116,9 +116,9 @@ class Varying {
       if (by_itself == Outcome::ran)
         alone.push_back(name);
       else if (together == Outcome::ran)
-        tell_tied(name, from, why);
+        report_tied(name, from, why);
       else
-        tell_frozen(name, from, why);
+        report_frozen(name, from, why);
     }
     if (together == Outcome::ran) return true;
     if (alone.size() > 1 && alone.size() < names.size()) return change(from, alone, 1, reason) != Outcome::differs;
@@ -154,7 +154,7 @@ class Varying {
 
   std::string place_of(const std::string& name) const { return spell_dimension(name, reference_, prepared_); }
 
-  // Where PyTorch refuses some values at sizes that it accepts, the values that were made may be at fault at other sizes, too.
+  // If PyTorch refuses some values at sizes that it accepts, a refusal at other sizes may be due to the made values, too.
   bool depends_on_values(const std::string& name, const Sizes& from, const std::string& reason) {
     if (!refuses_values(from)) return false;
     add_finding(
@@ -171,7 +171,7 @@ class Varying {
     return *refuses_values_;
   }
 
-  void tell_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
+  void report_frozen(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name)) {  // the file promises nothing
       add_finding(
           made_, "CC205", Severity::note,
@@ -181,10 +181,10 @@ class Varying {
     }
     if (depends_on_values(name, from, reason)) return;
     dimension(name).reason = place_of(name) + " can't change: " + reason;
-    verification::tell_frozen(made_, dimension(name).reason, explain_frozen(reason, name, from.at(name), prepared_));
+    verification::report_frozen(made_, dimension(name).reason, explain_frozen(reason, name, from.at(name), prepared_));
   }
 
-  void tell_tied(const std::string& name, const Sizes& from, const std::string& reason) {
+  void report_tied(const std::string& name, const Sizes& from, const std::string& reason) {
     if (reference_.is_of_list(name) || depends_on_values(name, from, reason)) return;
     if (is_stated(name))
       if (const auto fixed = reference_.fixed_tie(name, from, reference_.plan().changed(from, {name}, 2))) {
@@ -192,7 +192,7 @@ class Varying {
         each.variation = Variation::none;
         each.sizes = {from.at(name)};
         each.reason = place_of(name) + " can't change, because " + fixed->text + ": " + reason;
-        verification::tell_frozen(made_, each.reason, explain_frozen(reason, name, from.at(name), prepared_, fixed));
+        verification::report_frozen(made_, each.reason, explain_frozen(reason, name, from.at(name), prepared_, fixed));
         return;
       }
     const std::string tie = reference_.demands().tie_of(name);
@@ -222,9 +222,9 @@ void vary(Reference& reference, const VerifyOptions& options, Expected first, co
   Varying(reference, options, prepared, made, compare).run(std::move(first));
 }
 
-void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made) {
+void report_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made) {
   for (const auto& [name, fixed, traced, reason] : reference.misfits())
-    tell_frozen(
+    report_frozen(
         made,
         spell_dimension(name, reference, prepared) + " can't be " + std::to_string(fixed) + ": PyTorch itself fails: " + reason,
         explain_frozen(reason, name, traced, prepared));

@@ -16,6 +16,6 @@ void vary(Reference& reference, const VerifyOptions& options, Expected first, co
           Verification& made, const std::function<bool(const Expected&)>& compare);
 
 // Errors of the sizes that the user fixed and that the model doesn't take.
-void tell_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made);
+void report_misfits(const Reference& reference, const analysis::Prepared& prepared, Verification& made);
 
 }  // namespace compatcheck::verification

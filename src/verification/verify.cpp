@@ -5,7 +5,6 @@
 
 #include "analysis/baked_in.h"
 #include "analysis/boundary.h"
-#include "analysis/exported_inputs.h"
 #include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "analysis/run.h"
@@ -14,6 +13,7 @@
 #include "verification/baked_in.h"
 #include "verification/conclusion.h"
 #include "verification/dump.h"
+#include "verification/feed.h"
 #include "verification/first_bad.h"
 #include "verification/judge.h"
 #include "verification/match.h"
@@ -22,6 +22,7 @@
 #include "verification/quantized.h"
 #include "verification/reference.h"
 #include "verification/runtime.h"
+#include "verification/stated_by_file.h"
 #include "verification/temporary.h"
 #include "verification/undecided.h"
 #include "verification/variation.h"
@@ -81,7 +82,7 @@ class Verifying {
     report_progress();
     std::optional<Expected> runs = reference_.first();
     if (!runs) {
-      verification::tell_misfits(reference_, prepared_, made_);
+      verification::report_misfits(reference_, prepared_, made_);
       return finish();
     }
     Expected first = *std::move(runs);
@@ -94,7 +95,7 @@ class Verifying {
       return compare_unless_open(expected);
     });
     settle_ties();
-    judge_.tell_nones();
+    judge_.report_nones();
     verification::report_baked_in(analysis::collect_baked_in(model_, prepared_), options_, made_);
     return finish();
   }
@@ -108,30 +109,13 @@ class Verifying {
 
   void report_progress() const {
     const auto done = static_cast<std::uint64_t>(made_.runs.size());
-    process::tell(options_.convert.run,
-                  {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
-  }
-
-  static const ir::Constant* leaf(const MadeCall& call, const std::string& name) {
-    const auto found = std::ranges::find(call.leaves, name, &std::pair<std::string, ir::Constant>::first);
-    return found == call.leaves.end() ? nullptr : &found->second;
-  }
-
-  // Lists are one value here and their members there: a sequence that is given member by member, or "sizes.1" of a list.
-  static std::optional<ir::Constant> by_members(const MadeCall& call, const std::string& name) {
-    ir::ListConstant whole{ir::tensor_type(), {}};
-    while (const auto* member = leaf(call, name + "." + std::to_string(whole.items.size()))) whole.items.push_back(*member);
-    if (!whole.items.empty()) return ir::Constant{std::move(whole)};
-    const auto dot = name.rfind('.');
-    const auto* value = dot == name.npos ? nullptr : leaf(call, name.substr(0, dot));
-    const auto* list = value ? value->get<ir::ListConstant>() : nullptr;
-    for (std::size_t i = 0; list && i < list->items.size(); ++i)
-      if (name.substr(dot + 1) == std::to_string(i)) return list->items[i];
-    return std::nullopt;
+    process::report_progress(
+        options_.convert.run,
+        {.stage = "verify", .done = done, .total = std::max(done, static_cast<std::uint64_t>(options_.runs))});
   }
 
   ir::Constants feed(const MadeCall& call) const {
-    ir::Constants values = leaves(call);
+    ir::Constants values = verification::feed(call, inputs_, {given_, options_.convert.inputs, model_});
     for (ir::Constant& value : values)
       value = verification::as_given(verification::in_pairs(std::move(value)), options_.convert.quantized_io);
     return values;
@@ -141,43 +125,6 @@ class Verifying {
   ir::Constants with_floats(ir::Constants outputs) const {
     verification::dequantize(outputs, verification::leaves_of(prepared_.graph), prepared_.facts);
     return outputs;
-  }
-
-  ir::Constants leaves(const MadeCall& call) const {
-    if (!given_.empty())
-      if (const std::string other = verification::other_members(inputs_, call, options_.convert.inputs, model_); !other.empty())
-        throw UsageError(other);
-    ir::Constants values;
-    std::vector<std::size_t> others;
-    for (const std::string& input : inputs_) {
-      auto found = named(call, input);
-      if (!found) others.push_back(values.size());
-      values.push_back(found ? *std::move(found) : ir::Constant());
-    }
-    if (others.empty()) return values;
-    std::vector<const ir::Constant*> rest;  // remaining values, in order
-    for (const auto& [name, value] : call.leaves)
-      if (!is_taken(name)) rest.push_back(&value);
-    if (rest.size() != others.size()) refuse(inputs_[others.front()]);
-    for (std::size_t i = 0; i < rest.size(); ++i) values[others[i]] = *rest[i];
-    return values;
-  }
-
-  static std::optional<ir::Constant> named(const MadeCall& call, const std::string& input) {
-    if (const auto* found = leaf(call, input)) return *found;
-    return by_members(call, input);
-  }
-
-  [[noreturn]] void refuse(const std::string& input) const {
-    const std::string how = verification::how_to_state(given_, options_.convert.inputs, model_);
-    throw UsageError(how.empty() ? "the TorchScript model is given no value for the ONNX model's input '" + input + "'" : how);
-  }
-
-  // By an input of its name, or of a member or the list that it is a member of.
-  bool is_taken(const std::string& leaf) const {
-    return std::ranges::any_of(inputs_, [&](const std::string& input) {
-      return input == leaf || input.starts_with(leaf + ".") || leaf.starts_with(input + ".");
-    });
   }
 
   verification::NamedValues named_inputs(const MadeCall& call) const {
@@ -419,55 +366,6 @@ void must_run(const Model& model, const VerifyOptions& options) {
     throw UsageError(model.path() + ": a graph as text has no weights and can't be run: verify takes a model file");
 }
 
-VerifyOptions with_stated_inputs(const Model::State& model, VerifyOptions options) {
-  const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
-  const CheckOptions stated = analysis::with_exported_inputs(analysis::state_of(model, options.convert.state, watch),
-                                                             analysis::check_options(options.convert));
-  options.convert.inputs = stated.inputs;
-  options.convert.dims = stated.dims;
-  return options;
-}
-
-bool states_inputs(const VerifyOptions& options) {
-  return !options.convert.inputs.empty() || !options.convert.inputs_from.empty();
-}
-
-struct OfFile {
-  VerifyOptions options;
-  std::vector<std::string> members;
-};
-
-// With the inputs and the state of an ONNX file of the model, where the user states none.
-OfFile as_file_states(const Model::State& model, const std::filesystem::path& onnx, VerifyOptions options) {
-  const ir::Watch watch = analysis::watch_of(options.convert.run, options.convert.timeout_seconds);
-  const verification::OnnxGraph file(onnx, watch);
-  if (file.metadata(analysis::state_metadata)) options.convert.state = StateMode::inputs_outputs;
-  auto given = file.inputs();
-  if (const auto complex = file.metadata(analysis::complex_metadata)) {
-    options.convert.complex_io = ComplexIo::pairs;
-    verification::unpair(given, *complex);
-  }
-  if (const auto quantized = file.metadata(analysis::quantized_metadata)) {
-    const bool integers = file.metadata(analysis::quantized_io_metadata) == "int";
-    options.convert.quantized_io = integers ? QuantizedIo::integers : QuantizedIo::floats;
-    verification::requantize(given, *quantized);
-  }
-  const auto inputs = verification::with_values(analysis::with_fixed_sizes(model, verification::input_specs(given, model)),
-                                                file.metadata(analysis::values_metadata).value_or(""), model);
-  if (!states_inputs(options))
-    options.convert.inputs = inputs;
-  else if (options.bisect || !options.repro.empty())
-    verification::keep_names(options.convert.inputs, options.convert.dims, inputs, model);
-  if (options.convert.inputs_from.empty() && !model.exported)
-    for (std::string& other : verification::other_inputs(inputs, options.convert.inputs, model))
-      options.convert.inputs.push_back(std::move(other));
-  if (options.convert.inputs_from.empty() && verification::open_dictionary(options.convert.inputs, model))
-    if (const std::string how = verification::how_to_state(given, options.convert.inputs, model); !how.empty())
-      throw UsageError(how);
-  auto members = verification::members_in_order(inputs, analysis::check_options(options.convert), model);
-  return {std::move(options), std::move(members)};
-}
-
 Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on) {
   Verification made;
   made.model = model.path();
@@ -483,7 +381,7 @@ Verification unconverted(const Model& model, Report report, VerifyFailOn fail_on
 Verification verify(const Model& model, const VerifyOptions& given) {
   return analysis::guarded(model.path(), [&] {
     must_run(model, given);
-    const VerifyOptions options = with_stated_inputs(model.state(), given);
+    const VerifyOptions options = verification::with_stated_inputs(model.state(), given);
     const verification::TemporaryFolder folder;
     const auto onnx = folder.path() / "model.onnx";
     Report report = convert(model, onnx, options.convert);
@@ -497,9 +395,9 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
     must_run(model, options);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(onnx, ignored)) throw ModelError(onnx.string() + ": there is no such file");
-    const OfFile of_file = as_file_states(model.state(), onnx, options);
+    const verification::StatedByFile stated = verification::stated_by_file(model.state(), onnx, options);
     Verification made = files::naming(model.path(), [&] {
-      return Verifying(model.state(), of_file.options, of_file.members).run_given(onnx, !states_inputs(options));
+      return Verifying(model.state(), stated.options, stated.members).run_given(onnx, !verification::states_inputs(options));
     });
     made.onnx = onnx.string();
     made.opset.reset();

@@ -128,9 +128,9 @@ Read ranged(const fs::path& path) {
   auto stream = std::make_shared<std::ifstream>(path, std::ios::binary);
   auto ranges = std::make_shared<std::vector<ByteRange>>();
   return {RangedFile(path.string(), fs::file_size(path),
-                     [stream, ranges](std::span<const ByteRange> asked) {
+                     [stream, ranges](std::span<const ByteRange> requested) {
                        std::vector<std::string> answers;
-                       for (const ByteRange& range : asked) {
+                       for (const ByteRange& range : requested) {
                          std::string bytes(range.bytes, '\0');
                          stream->seekg(static_cast<std::streamoff>(range.offset));
                          stream->read(bytes.data(), static_cast<std::streamsize>(range.bytes));

@@ -37,9 +37,9 @@ std::string defects_of(const std::string& rows, const lint::InForce& in_force) {
   std::ranges::move(
       lint::check_users(table, {.schemas = in_force.schemas, .conditions = {}, .fact_words = words, .handlers = {}}),
       std::back_inserter(defects));
-  std::string told;
-  for (const auto& defect : defects) told += lint::describe(table, defect) + "\n";
-  return told;
+  std::string messages;
+  for (const auto& defect : defects) messages += lint::describe(table, defect) + "\n";
+  return messages;
 }
 
 TEST(Scaffold, EveryOneIsARowThatLintTakes) {

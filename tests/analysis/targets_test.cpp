@@ -82,7 +82,7 @@ TEST(Targets, that_take_all) {
   EXPECT_FALSE(engine_finding(report));
 }
 
-TEST(Targets, none_asked_for) {
+TEST(Targets, no_target) {
   const Report report = checked(relu_tanh, 17, {});
   EXPECT_THAT(report.targets, IsEmpty());
   EXPECT_EQ(report.targets_lowest_opset, std::nullopt);
@@ -112,7 +112,7 @@ TEST(Targets, an_operator_that_is_lacking) {
   EXPECT_TRUE(report.gate.passed) << "a warning";
 }
 
-TEST(Targets, warnings_fail_the_gate_where_it_is_asked_for) {
+TEST(Targets, warnings_fail_a_gate_on_warnings) {
   const Report report =
       check(load_text(relu_tanh),
             {.opset = 17, .fail_on = FailOn::warning, .targets = {profile("unlisted: no\noperators: {Relu: yes}\n")}});
@@ -149,7 +149,7 @@ TEST(Targets, doubles_on_onnx_runtime) {
   EXPECT_EQ(report.verdict, Verdict::yes);
 }
 
-TEST(Targets, what_is_not_onnx_is_not_taken) {
+TEST(Targets, other_than_onnx_is_unsupported) {
   const Report report = checked(relu_inverse, 17, {"ort-cpu"});
   EXPECT_EQ(report.verdict, Verdict::no);
   const auto& target = report.targets.front();

@@ -9,9 +9,9 @@ import pathlib, subprocess, sys
 def main():
     root, version = sys.argv[1:]
     program = pathlib.Path(sys.executable).with_name("clang-format")
-    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
-    if f"version {version}" not in told:
-        sys.exit(f"clang-format {version} is pinned (tools/versions.env), and {program} is: {told}")
+    output = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    if f"version {version}" not in output:
+        sys.exit(f"clang-format {version} is pinned (tools/versions.env), and {program} is: {output}")
     listed = subprocess.run(["git", "-c", f"safe.directory={root}", "ls-files", "*.h", "*.cpp"], cwd=root, check=True, capture_output=True, text=True)
     files = [file for file in listed.stdout.splitlines() if (pathlib.Path(root) / file).is_file()]
     if not files:

@@ -21,14 +21,14 @@ def read_rooms(src):
     for listing in sorted(src.glob("*/CMakeLists.txt")):
         text = re.sub(r"#.*", "", listing.read_text())
         for name, arguments in ROOM.findall(text):
-            said, keyword = {keyword: [] for keyword in KEYWORDS}, None
+            listed, keyword = {keyword: [] for keyword in KEYWORDS}, None
             for word in arguments.split():
                 if word in KEYWORDS:
                     keyword = word
                 # "mapping_reading" in src/mapping/ is a part of that room, built on its own.
                 elif not word.startswith(name + "_"):
-                    said[keyword].append(word)
-            rooms[name] = said["USES"]
+                    listed[keyword].append(word)
+            rooms[name] = listed["USES"]
     return rooms
 
 

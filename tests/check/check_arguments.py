@@ -147,18 +147,18 @@ def main():
         raise SystemExit(f"{len(reports)} reports of {len(calls)} graphs: {run.stderr[-2000:]}")
     wrong, refused = [], 0
     for call, report in zip(calls, reports):
-        said, results = call_torch(*call)
-        if said and ONLY_HERE.search(said):
+        refusal, results = call_torch(*call)
+        if refusal and ONLY_HERE.search(refusal):
             continue
-        refused += said is not None
+        refused += refusal is not None
         empty = any(result.numel() == 0 for result in results)  # some kernels of PyTorch refuse that, some don't
         if "error" in report:
             wrong.append(f"{spell(*call)}: {report['error']['message']}")
             continue
         ours = [f["message"] for f in report["findings"] if "PyTorch refuses" in f["message"]]
-        if said and report["verdict"] == "yes":
-            wrong.append(f"{spell(*call)}: PyTorch says \"{said}\"; we convert it")
-        elif not said and ours and not empty:
+        if refusal and report["verdict"] == "yes":
+            wrong.append(f"{spell(*call)}: PyTorch says \"{refusal}\"; we convert it")
+        elif not refusal and ours and not empty:
             wrong.append(f"{spell(*call)}: PyTorch takes it; we say {ours[0]}")
     print(*wrong, sep="\n")
     print(f"{len(calls)} calls, {refused} of them refused by PyTorch: {len(calls) - len(wrong)} passed, {len(wrong)} failed")

@@ -277,7 +277,7 @@ class Cell(nn.Module):
         return self.cell(x, (h, c))
 
 
-class Asked(nn.Module):
+class ReadsSizes(nn.Module):
     def forward(self, x, t):
         if bool(t > 0):
             return x + 1
@@ -775,7 +775,7 @@ SCRIPTED = {
     "split": (Split(), {"x": "f32:x0,x1,24"}),
     "bags": (Bags(), {"x": "i64:x0", "offsets": "i64:offsets0"}),
     "cell": (Cell(), {"x": "f32:x0,3", "h": "f32:x0,4", "c": "f32:x0,4"}),
-    "asked": (Asked(), {"x": "f32:x0,x1", "t": "f32:scalar"}),
+    "asked": (ReadsSizes(), {"x": "f32:x0,x1", "t": "f32:scalar"}),
     "scaled": (Scaled(), {"x": "f32:x0,x1", "n": "f32:scalar"}),
     "shortened": (Shortened(), {"x": "f32:x0,x1", "n": "f32:scalar"}),
     "longest": (Longest(), {"x": "f32:x0,x1", "lengths": "f32:lengths0"}),
@@ -838,24 +838,24 @@ class Checks:
         self.expect("defaults: a flag that is given", "aten::linalg_pinv" in {each["op"] for each in report["operators"]}, True)
 
     # What is asked for can be given as it is printed.
-    def asked_for(self):
-        said = {"pooled": ["--input", "x=f32:x0,3,224,224"], "beside": ["--input", "x=f32:x0,3,224,224"]}  # the batch keeps its name
+    def suggested(self):
+        stated = {"pooled": ["--input", "x=f32:x0,3,224,224"], "beside": ["--input", "x=f32:x0,3,224,224"]}  # the batch keeps its name
         for name, module in {"inverse": Inverse(), "pooled": Pooled(), "beside": Beside(), "counted": Counted()}.items():
             model = self.folder / f"{name}.pt"
             torch.jit.script(module.eval()).save(model)
-            opset = ["--opset", "8"] if name in said else []   # from 9 on pools of named sizes convert
+            opset = ["--opset", "8"] if name in stated else []   # from 9 on pools of named sizes convert
             report = self.report(model, *opset)
             self.expect(f"{name}: verdict", report["verdict"], "needs_input")
             wanted = "CC001" if name == "inverse" else "CC006"  # one finding says both that there is no mapping and when it isn't needed
             advice = [each["help"].split("the call doesn't run: ")[-1] for each in report["findings"] if each["severity"] == "error"]
             self.expect(f"{name}: findings", [each["id"] for each in report["findings"] if each["severity"] == "error"], [wanted])
             options = re.match(r"(?:--input [^\s,;]+(?:,[^\s,;]+)* ?)+", advice[0])[0].rstrip(" ,").split()
-            if name in said:
-                self.expect(f"{name}: what is asked for", options, said[name])
+            if name in stated:
+                self.expect(f"{name}: what is asked for", options, stated[name])
             self.expect(f"{name}: {options}", self.report(model, *opset, *options)["verdict"], "yes")
 
     # One finding for one cause: all that its calls need, and no other input.
-    def asked_no_more(self):
+    def suggested_once(self):
         for name, module, opset, wanted in (("convolved", Convolved(), 17, ["w=f32:w0,16,224,224"]), ("convolved_back", ConvolvedBack(), 17, ["w=f32:x1,16,224"]),
                                             ("by_time", ByTime(), 17, ["w=f32:16,16,224"]), ("filtered", Filtered(), 17, ["w=f32:16,16"]),
                                             ("filtered_by_plane", FilteredByPlane(), 17, ["k=f32:16,16"]), ("siamese", Siamese(), 17, ["z=f32:z0,3,224,224"]),
@@ -864,9 +864,9 @@ class Checks:
                                             ("diagonals", Diagonals(), 9, ["x=f32:16,16"])):
             model = self.saved(name, module)
             errors = self.errors(model, "--opset", opset)
-            said = [option for each in errors for option in re.findall(r"--input ([^\s,;]+(?:,[^\s,;]+)*)", each["help"])]
-            self.expect(f"{name}: {errors}", ([each["id"] for each in errors], sorted(said)), (["CC006"] * len(wanted), wanted))
-            options = [word for option in said for word in ("--input", option)]
+            stated = [option for each in errors for option in re.findall(r"--input ([^\s,;]+(?:,[^\s,;]+)*)", each["help"])]
+            self.expect(f"{name}: {errors}", ([each["id"] for each in errors], sorted(stated)), (["CC006"] * len(wanted), wanted))
+            options = [word for option in stated for word in ("--input", option)]
             self.expect(f"{name}: {options}", self.report(model, "--opset", opset, *options)["verdict"], "yes")
         errors = self.errors(self.saved("enlarged", Enlarged()), "--opset", "9")
         self.expect(f"enlarged: {errors}", [each["help"].split(" (")[0] for each in errors], ["--opset 11"])
@@ -916,10 +916,10 @@ class Checks:
                 self.expect(f"{model.name} {option}", (report["verdict"], {each["name"]: [str(size) for size in each["shape"]] for each in report["model"]["inputs"]}), ("yes", inputs))
                 code, out, err = self.run("verify", model, "--input", option)
                 self.expect(f"{model.name} {option}: verify {out}{err}", code, 0)
-            for option, said in (("k.zzz=f32:2", "reads no member 'zzz' of input 'k'; it reads k.a, k.b"), ("k=f32:2,3", "--input k.a=f32:2,3 --input k.b=f32:2,3"),
+            for option, stated in (("k.zzz=f32:2", "reads no member 'zzz' of input 'k'; it reads k.a, k.b"), ("k=f32:2,3", "--input k.a=f32:2,3 --input k.b=f32:2,3"),
                                  ("k.a.x=f32:2", "'k.a' is Tensor")):
                 code, out, err = self.run(model, "--input", option)
-                self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
+                self.expect(f"{model.name} {option}: {err}", (code, stated in err), (2, True))
         for model, options in ((self.saved("past", Past()), ["past.0=f32:p,4", "past.1=f32:4", "x=f32:n,4"]), (self.saved("pairs", Pairs()), ["pairs.0.0=f32:n,m", "pairs.0.1=f32:m"])):
             options = [word for option in options for word in ("--input", option)]
             self.expect(f"{model.name}: convertible", self.report(model, *options)["verdict"], "yes")
@@ -941,16 +941,16 @@ class Checks:
         self.expect("detector", (report["verdict"], report["summary"]["missing"], [each["id"] for each in self.errors(detector)]), ("needs_input", 0, ["CC006"]))
         option = re.search(r"--input (\S+?)[,;]? ", self.errors(detector)[0]["help"] + " ")[1]
         self.expect(f"detector {option}", self.report(detector, "--input", option)["verdict"], "yes")
-        for name, module, said in (("maybe_counted", MaybeCounted(), "--input d=none or --input d.0=f32:x0,x1 and one such option for each member of the list"),
+        for name, module, stated in (("maybe_counted", MaybeCounted(), "--input d=none or --input d.0=f32:x0,x1 and one such option for each member of the list"),
                                    ("past", Past(), "--input past=none or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
             model = self.saved(name, module)
-            self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", said)])
-            for option in said.split(" or "):
+            self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", stated)])
+            for option in stated.split(" or "):
                 words = option.split(" and one")[0].split()
                 self.expect(f"{name}: {words}", self.report(model, *words)["verdict"], "yes")
-        for option, said in (("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"), ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1")):
+        for option, stated in (("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"), ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1")):
             code, out, err = self.run(self.folder / "past.pt", "--input", option)
-            self.expect(f"past {option}: {err}", (code, said in err), (2, True))
+            self.expect(f"past {option}: {err}", (code, stated in err), (2, True))
         model = self.saved("product_or_not", ProductOrNot())
         self.expect("an optional dictionary", self.report(model, "--input", "k.a=f32:2,3")["verdict"], "yes")
         traced = self.saved("traced_sum", Sum(), [torch.randn(2, 3), torch.randn(2, 3)])
@@ -960,9 +960,9 @@ class Checks:
                 self.expect(f"{model.name} {option}", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["xs.0", "xs.1"]))
             report = self.report(model, "--input", "xs=f32:n,m")  # a list that the model takes apart may be one input, too
             self.expect(f"{model.name} xs", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["xs"]))
-            for option, said in (("xs.2=f32:n,m", "it reads xs.0, xs.1"), ("xs.y=f32:2", "no place in the list")):
+            for option, stated in (("xs.2=f32:n,m", "it reads xs.0, xs.1"), ("xs.y=f32:2", "no place in the list")):
                 code, out, err = self.run(model, "--input", option)
-                self.expect(f"{model.name} {option}: {err}", (code, said in err), (2, True))
+                self.expect(f"{model.name} {option}: {err}", (code, stated in err), (2, True))
         # Each member of a list of any length, and members in the order of the arguments.
         for options, inputs in ((["xs=f64:n,4"], ["xs"]), (["f32:n,4"], ["xs.0"]), (["f32:n,4", "f32:m,2", "f32:5"], ["xs.0", "xs.1", "xs.2"])):
             given = [word for option in options for word in ("--input", option)]
@@ -975,8 +975,8 @@ class Checks:
         self.expect(f"joined: both ways {err}", (code, "states the same input in another way" in err), (2, True))
         code, out, err = self.run("verify", self.saved("short", Short()), "--format", "json")
         messages = [each["message"] for each in json.loads(out)["findings"]]
-        for said in "dimension 0 of input 'k.a' (k_a0) can't change", "dimension 0 of each member of input 'xs' stays 2":
-            self.expect(f"short: {messages}", any(message.startswith(said) for message in messages), True)
+        for stated in "dimension 0 of input 'k.a' (k_a0) can't change", "dimension 0 of each member of input 'xs' stays 2":
+            self.expect(f"short: {messages}", any(message.startswith(stated) for message in messages), True)
         deep = self.saved("deep", Deep())
         report = self.report(deep, "--input", "batch.a.x=f32:2,3", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
         code, out, err = self.run("verify", deep, "--input", "batch.a.x=f32:2,n", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
@@ -1063,7 +1063,7 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.asked_for, checks.asked_no_more, checks.lists, checks.not_to_be_given, checks.values, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
+        for part in (checks.scripted, checks.defaults, checks.suggested, checks.suggested_once, checks.lists, checks.not_to_be_given, checks.values, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0

@@ -223,7 +223,7 @@ def each_model_once(batch, folder):
     expect([json.loads(line)["opset"] for line in lines] == [17, 9], "an opset twice")
 
 
-def what_a_folder_hides_is_told(batch, folder):
+def hidden_files_are_reported(batch, folder):
     """What may be a model and can't be looked at isn't left out in silence; what is no file is no model."""
     for place in (folder / "tree", folder / "tree" / "sec"):
         place.mkdir()
@@ -268,7 +268,7 @@ def fewer_processes_than_jobs(batch, folder):
     expect(all("no process can be started" in report["error"]["message"] for report in by_name(result.stdout).values()), result.stderr[-300:])
 
 
-def a_slip_in_the_settings_is_told_once(batch, folder):
+def a_slip_in_the_settings_is_reported_once(batch, folder):
     for name in ("a.ir", "b.ir"):
         (folder / name).write_text(TEXT)
     (folder / "bad.yaml").write_text("engine: x\n")
@@ -329,8 +329,8 @@ def only_what_has_changed(batch, folder):
 
 
 CASES = [many, jobs_do_not_show, memory_is_flat, a_crash_or_a_hang_costs_one_model, an_interrupted_run_goes_on, what_failed_is_tried_again,
-         shards_are_the_whole, a_list_names_models, each_model_once, what_a_folder_hides_is_told, bounds_may_be_large, fewer_processes_than_jobs,
-         a_slip_in_the_settings_is_told_once, only_what_has_changed]
+         shards_are_the_whole, a_list_names_models, each_model_once, hidden_files_are_reported, bounds_may_be_large, fewer_processes_than_jobs,
+         a_slip_in_the_settings_is_reported_once, only_what_has_changed]
 
 
 def main():

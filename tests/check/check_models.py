@@ -35,7 +35,7 @@ def unmarked(model, found):
 
 
 # What is remembered of one opset holds at another where nothing differs that was asked for.
-def told_otherwise_alone(program, files, found):
+def different_alone(program, files, found):
     for opset in ALONE:
         for (name, at), report in reports(program, files, [opset]).items():
             if report != found[name, at]:
@@ -53,7 +53,7 @@ def main():
     found = reports(options.program, files, OPSETS)
     wrong = [f"{model['name']}: could not be read" for model in models if (model["name"], OPSETS[0]) not in found]
     wrong += wrongly_refused(found)
-    wrong += told_otherwise_alone(options.program, files, found)
+    wrong += different_alone(options.program, files, found)
     for model in models:
         if (model["name"], OPSETS[0]) in found:
             wrong += unmarked(model, found)

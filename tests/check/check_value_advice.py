@@ -59,27 +59,24 @@ class Chunked(torch.nn.Module):
 class Mixed(torch.nn.Module):
     """A loop collects tensors of two dtypes."""
 
+    def converted(self, x):
+        return x.to(torch.int64)
+
     def forward(self, x, n: int):
         made: List[torch.Tensor] = []
         for i in range(n):
             if i > 2:
                 made.append(x)
             else:
-                made.append(x.to(torch.int64))
+                made.append(self.converted(x))
         return made
 
 
-class OfOneDtype(torch.nn.Module):
+class OfOneDtype(Mixed):
     """What the advice for Mixed says."""
 
-    def forward(self, x, n: int):
-        made: List[torch.Tensor] = []
-        for i in range(n):
-            if i > 2:
-                made.append(x)
-            else:
-                made.append(x.to(torch.int64).to(torch.float32))
-        return made
+    def converted(self, x):
+        return x.to(torch.int64).to(torch.float32)
 
 
 class Slots(torch.nn.Module):

@@ -102,16 +102,16 @@ def try_input(tool, model, opset, finding):
     """The options that CC006 prints, unchanged, and the opset that it names settle the input."""
     if finding["id"] != "CC006":
         return 0
-    wanted = lambda report: [each for each in report["findings"] if each["id"] == "CC006" and each["input"] == finding["input"]]
+    of_input = lambda report: [each for each in report["findings"] if each["id"] == "CC006" and each["input"] == finding["input"]]
     options = [re.sub(r"SCALE,ZERO_POINT", "0.5,128", option) for option in re.findall(r"--input (\S+)", finding["help"])]
     words = [word for option in options for word in ("--input", option)]
     if options and " or --input" not in finding["help"]:
-        left = wanted(tool.report(model, "--opset", opset, *words))
+        left = of_input(tool.report(model, "--opset", opset, *words))
         assert not left, f"{model} at {opset}: {words} doesn't settle input {finding['input']}: {left}"
     named = re.search(r", or --opset (\d+)$", finding["help"])
     assert (finding["available_from"] is not None) == bool(named), finding
     if named:
-        assert not wanted(tool.report(model, "--opset", named[1])), f"{model} at {opset}: opset {named[1]} doesn't settle the input"
+        assert not of_input(tool.report(model, "--opset", named[1])), f"{model} at {opset}: opset {named[1]} doesn't settle the input"
     return len(options)
 
 
@@ -270,22 +270,22 @@ def check_hints():
     """`hint: use opset N`: the history has an entry at N, one that maps the operator and doesn't refuse the same calls."""
     held = 0
     for table in sorted(TABLES.glob("*.yaml")):
-        for op, said in yaml.safe_load(table.read_text()).items():
-            history = {opset: rows_of(entry) for opset, entry in said.items() if isinstance(opset, int)} if isinstance(said, dict) else {}
+        for op, content in yaml.safe_load(table.read_text()).items():
+            history = {opset: rows_of(entry) for opset, entry in content.items() if isinstance(opset, int)} if isinstance(content, dict) else {}
             for opset, rows in history.items():
                 for row in rows:
                     named = re.match(r"use opset (\d+)", row.get("hint", ""))
                     if not named:
                         continue
                     held += 1
-                    wanted = int(named[1])
-                    at = max(since for since in history if since <= wanted)
-                    assert at > opset, f"{op} at {opset}: the hint names opset {wanted}, where nothing changes"
+                    stated = int(named[1])
+                    at = max(since for since in history if since <= stated)
+                    assert at > opset, f"{op} at {opset}: the hint names opset {stated}, where nothing changes"
                     there = history[at]
-                    assert any("missing" not in other and "refuse" not in other for other in there), f"{op}: no mapping at {wanted}"
+                    assert any("missing" not in other and "refuse" not in other for other in there), f"{op}: no mapping at {stated}"
                     if "refuse" in row and row.get("when"):
                         same = [other for other in there if "refuse" in other and other.get("when") == row["when"]]
-                        assert not same, f"{op}: opset {wanted} refuses the same calls"
+                        assert not same, f"{op}: opset {stated} refuses the same calls"
     print("hints of the tables that name an opset:", held)
     assert held > 100, held
 
@@ -302,7 +302,7 @@ def check_custom_opset(tool):
     assert made.returncode == 2 and "no row uses the domain" in made.stderr, made.stderr
 
 
-def check_unspoken(tool):
+def check_unmapped(tool):
     """All arguments that a row leaves out are named at once."""
     rows, graph = tool.folder / "unspoken.yaml", tool.folder / "unspoken.ir"
     rows.write_text('acme::f: {schema: "acme::f(Tensor x, float a, int b, str c) -> Tensor", facts: same, 7: {to: acme::f, inputs: [x]}}\n')
@@ -335,7 +335,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(options.program, folder)
         check_custom_opset(tool)
-        check_unspoken(tool)
+        check_unmapped(tool)
         check_results(tool)
         check_scaffolds(tool)
         check_complex_rows(tool)

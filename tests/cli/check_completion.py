@@ -35,9 +35,9 @@ def main():
     program = parser.parse_args().program
     script, fish = (subprocess.run([program, "completion", shell], capture_output=True, text=True, check=True).stdout for shell in ("bash", "fish"))
     wrong = []
-    for line, wanted, unwanted in CASES:
+    for line, expected, absent in CASES:
         words = offered(script, line)
-        if not set(wanted) <= set(words) or set(unwanted) & set(words):
+        if not set(expected) <= set(words) or set(absent) & set(words):
             wrong.append(f"compatcheck {line}: offers {words}")
     for line in fish.splitlines():
         try:

@@ -37,8 +37,8 @@ def main():
     expect(run("relu.ir", COMPATCHECK_LOG="info") == (page, info), "COMPATCHECK_LOG=info")
     expect(run("relu.ir", "--log", "off", COMPATCHECK_LOG="info") == (page, ""), "--log wins over COMPATCHECK_LOG")
     expect(run("relu.ir", "-v", "--log", "off") == (detailed, ""), "-v --log off")
-    _, said = run("relu.ir", "--log", "loud", code=2)
-    expect("--log loud: expected one of off, warning, info, debug" in said, said)
+    _, output = run("relu.ir", "--log", "loud", code=2)
+    expect("--log loud: expected one of off, warning, info, debug" in output, output)
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "run.log"
         expect(run("relu.ir", "--log-file", file) == (page, ""), "--log-file changes stdout or stderr")

@@ -54,8 +54,8 @@ def main():
             errors.append("another run printed other bytes")
         lines = output(program, *run, "--format", "jsonl").splitlines()
         report = json.loads(text)
-        told = {each["model"]["path"] for each in report.get("reports", [report])}
-        if silent := [word for word in run if word.endswith((".ir", ".pt")) and word not in told]:
+        reported = {each["model"]["path"] for each in report.get("reports", [report])}
+        if silent := [word for word in run if word.endswith((".ir", ".pt")) and word not in reported]:
             errors.append(f"nothing is said of {silent}")
         if [json.loads(line) for line in lines] != report.get("reports", [report]):
             errors.append("jsonl says something else than json")

@@ -101,9 +101,9 @@ def nodes(file):
 def differences(module, file, inputs):
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
     made = module(*inputs)
-    wanted = [one.numpy() for one in (made if isinstance(made, tuple) else (made,))]
+    expected = [one.numpy() for one in (made if isinstance(made, tuple) else (made,))]
     got = session.run(None, {given.name: value.numpy() for given, value in zip(session.get_inputs(), inputs)})
-    difference = compare(got, wanted)
+    difference = compare(got, expected)
     return [difference] if difference else []
 
 

@@ -273,8 +273,8 @@ def main():
             for opset in OPSETS:
                 outcome, report = outcomes[name, opset], checked[name, opset]
                 counts[outcome["outcome"]] += 1
-                asks = outcome["outcome"] == "needs_input" and "named" in name.split("-")   # for a number in a name's place
-                if asks:
+                open_size = outcome["outcome"] == "needs_input" and "named" in name.split("-")   # for a number in a name's place
+                if open_size:
                     if report["verdict"] != "needs_input":
                         wrong.append(f"{name}@{opset}: check says {report['verdict']}, it needs input")
                 elif outcome["outcome"] not in ("converted", "refused"):

@@ -41,11 +41,11 @@ def example(program):
 def agreement(program, models, opset):
     for model in models:
         for kind in TYPES:
-            asked = [str(model), "--opset", str(opset), "--export-type", kind]
-            checked = subprocess.run([program, "check", *asked], capture_output=True, text=True)
+            words = [str(model), "--opset", str(opset), "--export-type", kind]
+            checked = subprocess.run([program, "check", *words], capture_output=True, text=True)
             with tempfile.TemporaryDirectory() as folder:
                 file = pathlib.Path(folder) / "m.onnx"
-                made = subprocess.run([program, "convert", *asked, "-o", file], capture_output=True, text=True)
+                made = subprocess.run([program, "convert", *words, "-o", file], capture_output=True, text=True)
                 if made.returncode != checked.returncode:
                     yield f"{model.name} {kind} at {opset}: check ends with {checked.returncode}, convert with {made.returncode}: {made.stderr[-300:]}"
                 elif made.returncode == 0:

@@ -88,10 +88,10 @@ def run(model, **inputs):
     return session.run(None, {name: np.asarray(value) for name, value in inputs.items()})
 
 
-def same(given, wanted, **tolerance):
-    wanted = wanted.numpy() if isinstance(wanted, torch.Tensor) else np.asarray(wanted)
-    assert given.dtype == wanted.dtype and given.shape == wanted.shape, (given.dtype, given.shape, wanted.dtype, wanted.shape)
-    np.testing.assert_allclose(given, wanted, **({"rtol": 1e-5, "atol": 1e-6} | tolerance))
+def same(given, expected, **tolerance):
+    expected = expected.numpy() if isinstance(expected, torch.Tensor) else np.asarray(expected)
+    assert given.dtype == expected.dtype and given.shape == expected.shape, (given.dtype, given.shape, expected.dtype, expected.shape)
+    np.testing.assert_allclose(given, expected, **({"rtol": 1e-5, "atol": 1e-6} | tolerance))
 
 
 def ops(model):
@@ -107,14 +107,14 @@ def report(graph, rows, *options, opset=17):
     return json.loads(made.stdout)
 
 
-def refused(rows, *told, graph="graph(%x : Float(2, 3)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n"):
-    """The rows are no table; every word of `told` is in the message, and `lint` says the same."""
+def refused(rows, *messages, graph="graph(%x : Float(2, 3)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n"):
+    """The rows are no table; every word of `messages` is in the message, and `lint` says the same."""
     write("rows.yaml", rows)
     checked = compatcheck("check", write("m.ir", graph), "--mappings", "rows.yaml")
     assert checked.returncode == 2, (rows, checked.stdout, checked.stderr)
     linted = compatcheck("lint", "rows.yaml")
     assert linted.returncode == 1, (rows, linted.stdout, linted.stderr)
-    for word in told:
+    for word in messages:
         assert word in checked.stderr, (word, checked.stderr)
         assert word in linted.stdout + linted.stderr, (word, linted.stdout, linted.stderr)
 
@@ -353,7 +353,7 @@ def wrong_rows():
 
 
 @test
-def no_tensor_is_dropped_unsaid():
+def no_tensor_is_dropped_silently():
     graph = "graph(%x : Float(2, 3), %z : Float(2, 3)):\n  %one : int = prim::Constant[value=1]()\n  %y : Tensor = aten::add(%x, %z, %one)\n  return (%y)\n"
     refused("aten::add.Tensor: {9: {to: Relu, inputs: [self]}}\n", "leaves out the argument `other` of aten::add.Tensor", "{none: other}", graph=graph)
     refused("aten::add: {9: {inputs: [self], inline: \"F (x) => (y) { y = Relu (x) }\"}}\n", "leaves out the argument `other`", graph=graph)
@@ -413,10 +413,10 @@ def several_results_have_a_word_each():
     def types(model):
         return [(one.type.tensor_type.elem_type, [d.dim_value for d in one.type.tensor_type.shape.dim]) for one in model.graph.output]
     assert ops(convert(graph, rows)) == ["acme::Stats", "Reshape"], "each result has its own dtype: nothing is cast"
-    wanted = [(onnx.TensorProto.FLOAT, [6]), (onnx.TensorProto.INT64, [2])]
-    assert types(convert(graph, rows)) == wanted, types(convert(graph, rows))
+    expected = [(onnx.TensorProto.FLOAT, [6]), (onnx.TensorProto.INT64, [2])]
+    assert types(convert(graph, rows)) == expected, types(convert(graph, rows))
     second = convert(graph.replace("return (%c, %b)", "return (%c)"), rows.replace("reduce_index", "~"))
-    assert types(second) == wanted[:1], types(second)
+    assert types(second) == expected[:1], types(second)
     for wrong, why in (("[same, sam]", "`facts: sam` isn't a word for facts; did you mean `same`"), ("[]", "an empty list of words"),
                        ("[same, same, same]", "`facts` has 3 words, and the results are 2")):
         refused(rows.replace("[same, reduce_index]", wrong), why, graph=graph)
@@ -435,7 +435,7 @@ def several_results_have_a_word_each():
     torch.jit.script(Net()).save(str(FOLDER / "stats.pt"))
     made = compatcheck("convert", "stats.pt", "--mappings", write("rows.yaml", rows), "--input", "x=f32:2,3", "-o", "stats.onnx")
     assert made.returncode == 0, made.stdout + made.stderr
-    assert types(onnx.load(FOLDER / "stats.onnx")) == wanted
+    assert types(onnx.load(FOLDER / "stats.onnx")) == expected
 
 
 @test

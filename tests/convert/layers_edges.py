@@ -298,7 +298,7 @@ def products_of_nothing():
                                [(r(n, 4), torch.randint(4, (n,))) for n in (3, 0, 1)], ("f32:n,4", "i64:n"), opsets=range(9, 27))
     made["no_classes"] = Case(lambda x, t: (F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum")), [(r(2, n), torch.rand(2, n)) for n in (3, 0, 1)], ("f32:2,n", "f32:2,n"), opsets=range(7, 27))
     made["no_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(2, 0, dtype=torch.uint8),)], ("u8:2,0",), opsets=range(7, 27))
-    made["perhaps_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(0, 3, 4, dtype=torch.uint8),)], ("u8:0,n,4",), opsets=range(0), asks="has the dtype of y if the size is 0")
+    made["perhaps_samples"] = Case(lambda x: torch.trapezoid(x, dim=1), [(torch.zeros(0, 3, 4, dtype=torch.uint8),)], ("u8:0,n,4",), opsets=range(0), needs="has the dtype of y if the size is 0")
     for offset in (0, 1, -1, 3, -4):
         def filled(x, offset=offset):
             y = x.clone()

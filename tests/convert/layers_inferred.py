@@ -282,11 +282,11 @@ def cases():
     made = {
         "resnet": case(ResNet(), (rand(2, 3, 32, 32),), (rand(1, 3, 47, 65),)),
         "mobilenet": case(MobileNet(), (rand(2, 3, 32, 32),), (rand(3, 3, 21, 40),)),
-        "unet": case(UNet(), (rand(2, 1, 16, 16),), (rand(1, 1, 21, 34),), opsets=range(9, 27), asks="the verdict depends on the sizes of input 'x'"),
+        "unet": case(UNet(), (rand(2, 1, 16, 16),), (rand(1, 1, 21, 34),), opsets=range(9, 27), needs="the verdict depends on the sizes of input 'x'"),
         "lenet": case(LeNet(), (rand(2, 1, 28, 28),), (rand(5, 1, 28, 28),)),
         "mlp": case(Mlp(), (rand(2, 20),), (rand(7, 20),)),
         "bert": case(Bert(), (ids(2, 7), ones(2, 7)), (ids(3, 11), ones(3, 11)), (ids(1, 1), ones(1, 1)), opsets=range(9, 27)),
-        "gpt": case(Gpt(), (ids(2, 7),), (ids(1, 13),), opsets=range(10, 27), asks="the verdict depends on the sizes of input 'ids'"),
+        "gpt": case(Gpt(), (ids(2, 7),), (ids(1, 13),), opsets=range(10, 27), needs="the verdict depends on the sizes of input 'ids'"),
         "lstm": case(Lstm(), (ids(2, 7),), (ids(5, 3),)),
         "kept_state": case(KeptState(), (rand(5, 2, 8), *two(1, 2, 12)), (rand(3, 4, 8), *two(1, 4, 12))),
         "added": case(Added(), two(2, 3, 8, 8), two(1, 3, 5, 9)),

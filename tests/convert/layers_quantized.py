@@ -175,7 +175,7 @@ def sizes():
         "q_sizes": Case(lambda x: (lambda a: (a.reshape(a.size(0) * a.size(1), -1).dequantize(), torch.tensor(a.shape), a.flatten(0, 1).dequantize() + a.numel()))(torch.quantize_per_tensor(x, 0.0731, ZERO, torch.quint8)),
                         [(steps(-2, 6, 2, 3, 4),), (steps(-2, 6, 3, 5, 4),)], ("f32:n,m,4",), opsets=wide),
         "q_stacked_in_loop": Case(stacked_steps, [(steps(-2, 2, 4, 2, 3),), (steps(-2, 2, 7, 3, 3),), (steps(-2, 2, 1, 2, 3),)], ("f32:t,n,3",), script=True, opsets=wide, tolerance=(1e-5, 1e-5)),
-        "q_stacked_of_two_scales": Case(stacked_of_two_scales, [(steps(-2, 2, 4, 2),)], ("f32:t,2",), script=True, asks="whose scales differ", opsets=range(0)),
+        "q_stacked_of_two_scales": Case(stacked_of_two_scales, [(steps(-2, 2, 4, 2),)], ("f32:t,2",), script=True, needs="whose scales differ", opsets=range(0)),
     }
 
 

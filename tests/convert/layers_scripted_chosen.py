@@ -100,7 +100,7 @@ class ChosenByTensor(nn.Module):
 
 
 @program(SOME, N3)
-class ChosenByTrip(nn.Module):
+class ChosenByIteration(nn.Module):
     """The number of iterations is known: no branch is left."""
     def __init__(self):
         super().__init__()

@@ -50,7 +50,7 @@ def input_list_renamed_in_an_inner_loop(x: Tensor, l: List[int]):
     return torch.tensor(l), torch.tensor(q)
 
 
-@program(LISTS, *NUMBERS, asks="If gives the same sizes from both branches before opset 11")
+@program(LISTS, *NUMBERS, needs="If gives the same sizes from both branches before opset 11")
 def input_list_renamed_in_a_branch(x: Tensor, l: List[int]):
     a = l
     if x.size(0) > 2:

@@ -72,7 +72,7 @@ def key_maybe(ids: Tensor):
 
 
 @program(IDS, ID)
-def key_asked_before(ids: Tensor):
+def key_tested_before(ids: Tensor):
     counts: Dict[int, int] = {1: 0, 4: 10, 2: 0}
     other = 0
     for i in ids:

@@ -90,7 +90,7 @@ class MemoFilledInOneBranch(nn.Module):
 
 
 @program(SOME, N3)
-class MemoAskedFirst(nn.Module):
+class MemoTestedFirst(nn.Module):
     """State: the key is there from the second call on."""
     memo: Dict[str, Tensor]
 

@@ -242,7 +242,7 @@ def list_items_of_two_reads_in_branches(x: Tensor):
 
 
 @program(NUMBERS, N)
-def asked_before_and_after_it_grows(x: Tensor):
+def tested_before_and_after_it_grows(x: Tensor):
     seen: List[int] = []
     before = int(x[0]) in seen
     for i in range(x.size(0)):

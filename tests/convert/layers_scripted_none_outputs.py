@@ -263,14 +263,14 @@ def none_or_another_rank(x: Tensor) -> Optional[Tensor]:
     return None
 
 
-@program(VECTORS, N, opsets=range(0), asks="", refused="tensors of bf16")
+@program(VECTORS, N, opsets=range(0), needs="", refused="tensors of bf16")
 def none_or_bfloat(x: Tensor) -> Optional[Tensor]:
     if bool(x[0] > 0):
         return x.to(torch.bfloat16)
     return None
 
 
-@program(VECTORS, N, opsets=range(0), asks="", refused="the model returns a text (output_0.1)")
+@program(VECTORS, N, opsets=range(0), needs="", refused="the model returns a text (output_0.1)")
 def none_or_text(x: Tensor) -> Tuple[Tensor, Optional[str]]:
     r: Optional[str] = None
     if bool(x[0] > 0):

@@ -207,7 +207,7 @@ def optional_numbers_at_places(x: Tensor, places: Tensor):
 
 
 @program(ROWS_AND_PLACES, N3, "i64:n")
-def optional_slot_taken_out(x: Tensor, places: Tensor):
+def optional_slot_removed(x: Tensor, places: Tensor):
     slots: List[Optional[Tensor]] = [x, None]
     row = slots[int(places[0]) % 2]
     slots.reverse()

@@ -159,7 +159,7 @@ def ragged_shortest_paths(x: Tensor):
 
 
 @program(NUMBERS, "i64:n")
-def ragged_rows_taken_out(x: Tensor):
+def ragged_rows_removed(x: Tensor):
     rows: List[List[Tuple[int, int]]] = []
     for i in range(x.size(0)):
         rows.append([(i, int(x[i]))])

@@ -183,7 +183,7 @@ def records_appended_twice(n: Tensor):
 
 
 @program(COUNTS, NUMBER)
-def records_appended_in_each_trip(n: Tensor):
+def records_appended_in_each_iteration(n: Tensor):
     lists = [[9]]
     l = [5]
     for i in range(int(n)):
@@ -456,7 +456,7 @@ def records_objects_with_lists(x: Tensor):
 
 
 @program(COUNTS, NUMBER)
-def records_one_object_appended_in_each_trip(n: Tensor):
+def records_one_object_appended_in_each_iteration(n: Tensor):
     points: List[Point] = []
     point = Point(4, 0.5)
     for i in range(int(n)):

@@ -34,7 +34,7 @@ def key_set_again_in_loop(x: Tensor, n: Tensor):
 
 
 @program(COUNTS, "f32:3", FLAG)
-def key_taken_and_set_in_loop(x: Tensor, n: Tensor):
+def key_removed_and_set_in_loop(x: Tensor, n: Tensor):
     d: Dict[str, Tensor] = {}
     outs: List[Tensor] = []
     for i in range(int(n) + 1):

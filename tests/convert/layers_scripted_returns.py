@@ -132,7 +132,7 @@ def returned_growing_pairs_of_a_loop(x: Tensor):
     return total, len(pairs)
 
 
-def made_returned_list_that_a_later_trip_would_change(x: Tensor) -> Tuple[List[int], int]:
+def made_returned_list_that_a_later_iteration_would_change(x: Tensor) -> Tuple[List[int], int]:
     seen: List[int] = []
     steps = 0
     while steps < x.size(0):
@@ -145,8 +145,8 @@ def made_returned_list_that_a_later_trip_would_change(x: Tensor) -> Tuple[List[i
 
 
 @program(NUMBERS, N)
-def returned_list_that_a_later_trip_would_change(x: Tensor):
-    seen, steps = made_returned_list_that_a_later_trip_would_change(x)
+def returned_list_that_a_later_iteration_would_change(x: Tensor):
+    seen, steps = made_returned_list_that_a_later_iteration_would_change(x)
     return torch.tensor(seen), steps
 
 

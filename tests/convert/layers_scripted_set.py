@@ -150,7 +150,7 @@ class FilledFromItself(WithBuffer):
 
 
 @program(TWO)
-class FilledWhereAsked(WithBuffer):
+class FilledWhereStated(WithBuffer):
     """State: another row in each call."""
     def forward(self, x: Tensor):
         self.kept[(x[0, 0] > 0).long()] = x[0]

@@ -76,7 +76,7 @@ def sizes_of_keys_that_come_later(x: Tensor, n: Tensor):
 
 
 @program([(r(3), torch.tensor(n)) for n in (1, 2, 0)], "f32:3", NUMBER)
-def trips_that_another_name_hides(x: Tensor, n: Tensor):
+def iterations_that_another_name_hides(x: Tensor, n: Tensor):
     """The list is joined though no iteration filled it. PyTorch takes a list that is written empty for a constant, and then appends to it."""
     l = [x]
     l.pop()
@@ -89,7 +89,7 @@ def trips_that_another_name_hides(x: Tensor, n: Tensor):
 
 
 @program([(r(3), torch.tensor(n)) for n in (1, 2, 0)], "f32:3", NUMBER)
-def trips_of_a_list_filled_before(x: Tensor, n: Tensor):
+def iterations_of_a_list_filled_before(x: Tensor, n: Tensor):
     l = [x]
     l.pop()
     other = l

@@ -89,7 +89,7 @@ def view_expanded_as_itself(x: Tensor):
     return y, z
 
 
-@program(SOME, N3, asks="an expanded view, whose elements share memory")
+@program(SOME, N3, needs="an expanded view, whose elements share memory")
 def view_expanded(x: Tensor):
     y = x[:1] * 2
     y.expand(2, 3)[0, 0] = 1
@@ -113,7 +113,7 @@ def view_windows_in_the_middle(x: Tensor):
     return y, z
 
 
-@program(SOME, N3, asks="windows that may overlap")
+@program(SOME, N3, needs="windows that may overlap")
 def view_windows_over_each_other(x: Tensor):
     y = x * 1
     y.unfold(1, 2, 1).mul_(2)
@@ -199,7 +199,7 @@ def rebound_beside_other_names(x: Tensor):
     return y, v, w, z
 
 
-@program(SOME, N3, asks="may or may not share memory")
+@program(SOME, N3, needs="may or may not share memory")
 def rebound_under_two_names(x: Tensor):
     y = x * 2
     z = y.contiguous()
@@ -267,7 +267,7 @@ def view_out(x: Tensor):
     return x.sum() + c, d, e
 
 
-@program(SOME, N3, asks="may change the sizes of")
+@program(SOME, N3, needs="may change the sizes of")
 def view_out_below_a_view(x: Tensor):
     c = torch.zeros(4)
     v = c[1:]
@@ -275,7 +275,7 @@ def view_out_below_a_view(x: Tensor):
     return c, v
 
 
-@program([(r(5),)], "f32:5", asks="may or may not share memory")
+@program([(r(5),)], "f32:5", needs="may or may not share memory")
 def view_parts_that_overlap(x: Tensor):
     y = x * 1
     a, b, c = y.tensor_split([3, 1])

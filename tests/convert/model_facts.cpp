@@ -138,17 +138,17 @@ class Models {
       if (found == seen.end() || report.model.outputs[i].dtype == "?" || !report.model.outputs[i].shape) continue;
       ++reported_;
       quantized_ += name.starts_with("quantized");
-      const std::string told = report.model.outputs[i].dtype + ":" + join(*report.model.outputs[i].shape);
+      const std::string stated = report.model.outputs[i].dtype + ":" + join(*report.model.outputs[i].shape);
       if (!holds(report.model.outputs[i], found->second))
-        this->report(name, "reported as output: " + told + ", is " + spell_input(found->second));
+        this->report(name, "reported as output: " + stated + ", is " + spell_input(found->second));
     }
   }
 
   // Sizes that elements decide are told by a name, or not at all.
-  static bool holds(const TensorInfo& told, const Actual& seen) {
-    if (told.dtype != ir::name(seen.dtype) || told.shape->size() != seen.sizes.size()) return false;
+  static bool holds(const TensorInfo& stated, const Actual& seen) {
+    if (stated.dtype != ir::name(seen.dtype) || stated.shape->size() != seen.sizes.size()) return false;
     for (std::size_t i = 0; i < seen.sizes.size(); ++i) {
-      const std::string& size = (*told.shape)[i];
+      const std::string& size = (*stated.shape)[i];
       if (std::isdigit(static_cast<unsigned char>(size.front())) && size != std::to_string(seen.sizes[i])) return false;
     }
     return true;

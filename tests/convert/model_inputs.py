@@ -77,9 +77,9 @@ class Inputs:
             texts.append(f"{leaf.name}={SHORT[leaf.dtype]}:{','.join(sizes) or 'scalar'}")
         return texts + [f"{name}=none" for name in self.optional]
 
-    def sizes(self, dims=None, taken=None):
-        """The shapes with each named dimension at `taken[name]`."""
-        return [[(taken or {}).get((dims or {}).get((i, axis)), size) for axis, size in enumerate(leaf.shape)]
+    def sizes(self, dims=None, chosen=None):
+        """The shapes with each named dimension at `chosen[name]`."""
+        return [[(chosen or {}).get((dims or {}).get((i, axis)), size) for axis, size in enumerate(leaf.shape)]
                 for i, leaf in enumerate(self.leaves)]
 
     def others(self, sizes, seed=7):
@@ -117,14 +117,14 @@ def free_dims(inputs, accepts):
     groups += [[p for p in places if p[1] == 0 and size[p] == one] for one in dict.fromkeys(size.values())]
     groups += [[p for p in places if p[1] == 1 and size[p] == one] for one in dict.fromkeys(size.values())]
     groups += [[p] for p in places]
-    dims, taken = {}, {}
+    dims, chosen = {}, {}
     for group in groups:
         if not group or any(place in dims for place in group):
             continue
-        name = f"d{len(taken)}"
+        name = f"d{len(chosen)}"
         more = {**dims, **{place: name for place in group}}
         for other in (size[group[0]] + 1, size[group[0]] * 2, size[group[0]] + 2, size[group[0]] - 1):
-            if other > 0 and accepts(inputs.sizes(more, {**taken, name: other})) and accepts(inputs.sizes(more, {name: other})):
-                dims, taken[name] = more, other
+            if other > 0 and accepts(inputs.sizes(more, {**chosen, name: other})) and accepts(inputs.sizes(more, {name: other})):
+                dims, chosen[name] = more, other
                 break
-    return dims, taken
+    return dims, chosen

@@ -27,7 +27,7 @@ class Case:
     opsets: range = None                 # at which it converts: all, or none if it is refused; at all others it is refused
     tolerance: tuple = ()
     refused: str = ""                    # the words of the refusal
-    asks: str = ""                       # what is asked for where it isn't refused: words of the finding
+    needs: str = ""                       # what the call needs if it isn't refused: words of the finding
     runs: range = range(7, 27)           # at which ONNX Runtime has the kernels
     zeros: range = range(7, 27)          # at which Reshape can say the sizes: two of 0 from opset 14 on
     engine: str = ""                     # the only one of PyTorch's engines for quantized tensors that has the kernels
@@ -145,8 +145,8 @@ def outcome_of(case, module, result, file):
     detail = result.get("reason", "")
     if result["outcome"] != "converted":
         named = case.refused in detail and not any(words in detail for words in NEVER_EXPECTED)
-        asked = result["outcome"] == "needs_input" and case.asks and case.asks in detail
-        return (REFUSED if asked or result["outcome"] == "refused" and named else result["outcome"] + " for another reason"), detail
+        in_need = result["outcome"] == "needs_input" and case.needs and case.needs in detail
+        return (REFUSED if in_need or result["outcome"] == "refused" and named else result["outcome"] + " for another reason"), detail
     try:
         detail = check(case, module, file)
     except Exception as error:

@@ -147,11 +147,11 @@ def ways(subject, fixed_only):
     yield "", inputs.texts(), [("recorded inputs", inputs.recorded), ("other inputs", inputs.others(same))]
     if fixed_only:
         return
-    dims, taken = free_dims(inputs, subject.accepts)
-    if not taken:
+    dims, chosen = free_dims(inputs, subject.accepts)
+    if not chosen:
         return
-    runs = [("recorded inputs", inputs.recorded), ("other sizes " + str(taken), inputs.others(inputs.sizes(dims, taken), 8))]
-    runs += [(f"{name} = {size}", inputs.others(inputs.sizes(dims, {name: size}), 9)) for name, size in taken.items()]
+    runs = [("recorded inputs", inputs.recorded), ("other sizes " + str(chosen), inputs.others(inputs.sizes(dims, chosen), 8))]
+    runs += [(f"{name} = {size}", inputs.others(inputs.sizes(dims, {name: size}), 9)) for name, size in chosen.items()]
     yield "named ", inputs.texts(dims), runs
 
 

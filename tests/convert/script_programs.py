@@ -36,6 +36,6 @@ class Programs:
         cases = {}
         for name, (made, inputs, specs, more) in self.made.items():
             outcome = OUTCOMES[name]
-            expected = {"opsets": range(0), "asks": "the verdict depends on"} if outcome == "refused" else {"opsets": range(int(outcome), 27)}
+            expected = {"opsets": range(0), "needs": "the verdict depends on"} if outcome == "refused" else {"opsets": range(int(outcome), 27)}
             cases[name] = Case(made() if isinstance(made, type) else made, inputs, specs, script=True, **(expected | more))
         return cases

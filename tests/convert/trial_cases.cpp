@@ -61,16 +61,16 @@ class GraphTrials {
     const conversion::Context context{table_, schemas_, registry_, handlers_, moved_, facts, writes};
     conversion::Assessor assessor(graph, context);
     std::map<const ir::Node*, std::string> reasons;
-    std::set<const ir::Node*> taken;
+    std::set<const ir::Node*> seen;
     for (const int opset : opsets_)
       for (const auto& outcome : assessor.assess(opset).outcomes)
         if (outcome.status == conversion::Status::ok ||
             outcome.node->is("prim::Return"))  // a call may be all that the graph shows
-          taken.insert(outcome.node);
+          seen.insert(outcome.node);
         else
           reasons[outcome.node] = outcome.node->op() + ": " + outcome.reason;
     for (const auto& [node, reason] : reasons)
-      if (!taken.contains(node)) return reason;
+      if (!seen.contains(node)) return reason;
     return {};
   }
 

@@ -37,12 +37,12 @@ void add_nodes(const ::onnx::GraphProto& graph, std::set<std::string> sizes, std
       constants.insert(node.output(0));
       continue;
     }
-    const bool asks = op == "Shape" || op == "Size";
+    const bool reads_shape = op == "Shape" || op == "Size";
     const bool reads_sizes = std::ranges::any_of(node.input(), [&](const auto& input) { return sizes.contains(input); });
-    const bool reads_data = !asks && std::ranges::any_of(node.input(), [&](const auto& input) {
+    const bool reads_data = !reads_shape && std::ranges::any_of(node.input(), [&](const auto& input) {
       return !input.empty() && !sizes.contains(input) && !constants.contains(input);
     });
-    if ((asks || reads_sizes) && !reads_data && !is_of(fills, op)) {
+    if ((reads_shape || reads_sizes) && !reads_data && !is_of(fills, op)) {
       sizes.insert(node.output().begin(), node.output().end());
       if (std::ranges::none_of(node.output(), [&](const auto& output) { return results.contains(output); })) continue;
     }

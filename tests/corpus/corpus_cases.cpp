@@ -237,47 +237,47 @@ class Cases {
       return {"runtime", error.what()};
     }
     if (expected.empty()) return {"no_oracle", "TorchScript takes none of the inputs"};
-    for (const Expected& wanted : expected) {
+    for (const Expected& oracle_run : expected) {
       ir::Constants given, got;
       for (const std::string& input : session->inputs())
-        given.push_back(wanted.inputs.at(std::stoul(input.substr(input.find('_') + 1))));
+        given.push_back(oracle_run.inputs.at(std::stoul(input.substr(input.find('_') + 1))));
       try {
         got = session->run(given);
       } catch (const ModelError& error) {
-        return {"runtime", std::string(name(wanted.set)) + ": " + error.what()};
+        return {"runtime", std::string(name(oracle_run.set)) + ": " + error.what()};
       }
       ir::Constants flat;
       for (const auto& value : got) flatten(value, flat);
-      if (const std::string difference = compare(entry, oracle, wanted, flat); !difference.empty())
-        return {"wrong", std::string(name(wanted.set)) + ": " + difference};
+      if (const std::string difference = compare(entry, oracle, oracle_run, flat); !difference.empty())
+        return {"wrong", std::string(name(oracle_run.set)) + ": " + difference};
     }
     return {"match", ""};
   }
 
-  std::string compare(const json& entry, const Model& oracle, const Expected& wanted, const ir::Constants& got) {
-    if (got.size() != wanted.outputs.size())
-      return std::to_string(got.size()) + " outputs for " + std::to_string(wanted.outputs.size());
+  std::string compare(const json& entry, const Model& oracle, const Expected& oracle_run, const ir::Constants& got) {
+    if (got.size() != oracle_run.outputs.size())
+      return std::to_string(got.size()) + " outputs for " + std::to_string(oracle_run.outputs.size());
     const bool random = !entry.at("nondeterministic").get<std::string>().empty();
-    const auto open = entry.at(wanted.set == InputSet::recorded ? "ties" : "open_outputs").get<std::set<std::size_t>>();
+    const auto open = entry.at(oracle_run.set == InputSet::recorded ? "ties" : "open_outputs").get<std::set<std::size_t>>();
     for (std::size_t i = 0; i < got.size(); ++i) {
-      const auto *expected = wanted.outputs[i].get<ir::TensorView>(), *found = got[i].get<ir::TensorView>();
+      const auto *expected = oracle_run.outputs[i].get<ir::TensorView>(), *found = got[i].get<ir::TensorView>();
       if (!expected || !found) return "output " + std::to_string(i) + " is no tensor";
       auto tolerance = tolerance_of(expected->dtype);
       if (entry.value("by_scale", false)) tolerance.absolute *= std::max(1.0, greatest(*expected));
       const auto comparison = verification::compare(*expected, *found, tolerance);
       const bool passed = random || open.contains(i) ? comparison.same_form() : comparison.passed();
-      if (!passed && !(comparison.same_form() && holds_halves(wanted.inputs) && is_rounding(oracle, wanted, i, *found)))
+      if (!passed && !(comparison.same_form() && holds_halves(oracle_run.inputs) && is_rounding(oracle, oracle_run, i, *found)))
         return "output " + std::to_string(i) + ": " + verification::describe(comparison);
     }
     return {};
   }
 
-  bool is_rounding(const Model& oracle, const Expected& wanted, std::size_t output, const ir::TensorView& found) {
-    const auto runs = frontend_.run(*oracle.state().file, oracle.path(), "forward", {widened(wanted.inputs)}, 0);
+  bool is_rounding(const Model& oracle, const Expected& oracle_run, std::size_t output, const ir::TensorView& found) {
+    const auto runs = frontend_.run(*oracle.state().file, oracle.path(), "forward", {widened(oracle_run.inputs)}, 0);
     ir::Constants outputs;
     if (runs.at(0).result) flatten(*runs[0].result, outputs);
     const auto* single = output < outputs.size() ? outputs[output].get<ir::TensorView>() : nullptr;
-    return single && is_no_further(found, *wanted.outputs[output].get<ir::TensorView>(), *single);
+    return single && is_no_further(found, *oracle_run.outputs[output].get<ir::TensorView>(), *single);
   }
 
   Loader loader_;

@@ -120,9 +120,9 @@ def compare_with(path, cases, results, opsets):
     for case in cases:
         committed = known.get(case["id"])
         found = letters_of(case, results[case["id"]], opsets)
-        wanted = "".join(coverage.LETTERS[committed[opset]] for opset in opsets) if committed else None
-        if found != wanted:
-            lines.append(f"STALE {case['id']}: {found}, and {path} says {wanted}; `make corpus` writes it anew")
+        expected = "".join(coverage.LETTERS[committed[opset]] for opset in opsets) if committed else None
+        if found != expected:
+            lines.append(f"STALE {case['id']}: {found}, and {path} says {expected}; `make corpus` writes it anew")
     return lines
 
 

@@ -51,8 +51,8 @@ class Masked(torch.nn.Module):
 class Case:
     """A model, the texts of its --input, and sets of inputs with what TorchScript makes of them."""
 
-    def __init__(self, name, file, specs, sets, wanted):
-        self.name, self.file, self.specs, self.sets, self.wanted = name, file, specs, sets, wanted
+    def __init__(self, name, file, specs, sets, expected):
+        self.name, self.file, self.specs, self.sets, self.expected = name, file, specs, sets, expected
 
 
 def flat(value):
@@ -78,10 +78,10 @@ def named(case, file, module, inputs):
     """A case for each size that several elements make."""
     for size in sorted({s for x in inputs for s in x.shape if s > 1})[:2]:
         empty = [x[tuple(slice(0, 0) if s == size else slice(None) for s in x.shape)] for x in inputs]
-        wanted = [results(module, given) for given in (inputs, empty)]
-        if wanted[0] is None or wanted[1] is None:
+        expected = [results(module, given) for given in (inputs, empty)]
+        if expected[0] is None or expected[1] is None:
             continue
-        yield Case(f"{case['id']} named {size}", file, [spec(x, {size: "n"}) for x in inputs], [inputs, empty], wanted)
+        yield Case(f"{case['id']} named {size}", file, [spec(x, {size: "n"}) for x in inputs], [inputs, empty], expected)
 
 
 def masked(case, file, module, inputs, folder):
@@ -97,9 +97,9 @@ def masked(case, file, module, inputs, folder):
         made = torch.jit.load(str(target))
     except Exception:
         return
-    wanted = [results(made, given) for given in sets]
-    if wanted[0] is not None and wanted[1] is not None:
-        yield Case(f"{case['id']} masked", target, [spec(x) for x in sets[0]], sets, wanted)
+    expected = [results(made, given) for given in sets]
+    if expected[0] is not None and expected[1] is not None:
+        yield Case(f"{case['id']} masked", target, [spec(x) for x in sets[0]], sets, expected)
 
 
 def read_cases(arguments, folder):
@@ -135,7 +135,7 @@ def outcome(made, onnx_file, opset, ties):
     try:
         session = onnxruntime.InferenceSession(str(onnx_file), providers=["CPUExecutionProvider"])
         names = [i.name for i in session.get_inputs()]
-        for number, (given, want) in enumerate(zip(made.sets, made.wanted)):
+        for number, (given, want) in enumerate(zip(made.sets, made.expected)):
             feed = {n: given[i if len(names) == len(given) else int(n.rsplit("_", 1)[1])].numpy() for i, n in enumerate(names)}
             difference = compare(session.run(None, feed), want, ties)
             if difference:

@@ -80,10 +80,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         lines = "".join("\t".join([str(file), *inputs.texts()]) + "\n" for file, inputs in subjects.values())
         program = subprocess.Popen([options.program, options.helper, folder, "ort-cpu", options.opsets], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        told, _ = program.communicate(lines)
+        output, _ = program.communicate(lines)
         if program.returncode:
             sys.exit(f"{options.program} ended with {program.returncode}")
-        for line in map(json.loads, told.splitlines()):
+        for line in map(json.loads, output.splitlines()):
             if "error" in line:
                 wrong.append(f"{line['id']}: {line['error']}")
                 continue

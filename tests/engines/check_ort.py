@@ -183,10 +183,10 @@ def main():
         data = model.SerializeToString()
         stream.append(str(len(data)).encode() + b"\n" + data)
         cases.append((name, version, opset, chosen, model))
-    said = subprocess.run([arguments.engine_look, "ort-cpu"], input=b"".join(stream), stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
-    assert len(said) == len(cases), (len(said), len(cases))
+    verdicts = subprocess.run([arguments.engine_look, "ort-cpu"], input=b"".join(stream), stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()
+    assert len(verdicts) == len(cases), (len(verdicts), len(cases))
     tally, wrong, undecided = collections.Counter(), [], collections.Counter()
-    for (name, version, opset, chosen, model), line in zip(cases, said):
+    for (name, version, opset, chosen, model), line in zip(cases, verdicts):
         support, rule, message = line.split("\t", 2)
         truth, why = runs_in_ort(model)
         tally[support, truth] += 1

@@ -164,17 +164,17 @@ TEST(Functions, stay_nodes_where_the_engine_behind_takes_them) {
                     operators =
                         "operators: {Mul: yes, Div: yes, Add: yes, Erf: yes, Sqrt: yes, Constant: yes, Cast: yes, CastLike: yes, "
                         "Max: yes, Min: yes, Elu: yes, Sum: yes, Tanh: yes, Pow: yes}\n";
-  const auto said = [&](const std::string& behind, const std::string& body) {
+  const auto verdict_of = [&](const std::string& behind, const std::string& body) {
     const std::string text = own + behind + operators;
     const Profile profile = read_own_profile({text, "acme.yaml"});
     const auto table = mapping::Table::shipped();
     return Judge(profile, table.onnx_changes())(nodes_from("<ir_version: 8, opset_import: [\"\" : 20]> g " + body).front(), 20);
   };
   const std::string gelu = "(float[2] x) => (y) { y = Gelu(x) }", half = "(float16[2] x) => (y) { y = Gelu(x) }";
-  EXPECT_EQ(said("", gelu).support, Support::yes);
-  EXPECT_EQ(said("behind: ort-cpu\n", gelu).message, "the engine doesn't support Gelu");
-  EXPECT_EQ(said("behind: ort-cpu\n", half).support, Support::yes) << "no kernel for it";
-  EXPECT_EQ(said("behind: ort-cpu\n", "(float[2] x) => (y) { y = Celu(x) }").message, "the engine doesn't support Celu");
+  EXPECT_EQ(verdict_of("", gelu).support, Support::yes);
+  EXPECT_EQ(verdict_of("behind: ort-cpu\n", gelu).message, "the engine doesn't support Gelu");
+  EXPECT_EQ(verdict_of("behind: ort-cpu\n", half).support, Support::yes) << "no kernel for it";
+  EXPECT_EQ(verdict_of("behind: ort-cpu\n", "(float[2] x) => (y) { y = Celu(x) }").message, "the engine doesn't support Celu");
 }
 
 TEST(Functions, that_the_model_carries_are_their_bodies) {

@@ -13,12 +13,12 @@ struct Drawn {
   onnx::Model model;
   std::vector<bool> supported;
 
-  onnx::Node& add(bool taken, std::vector<onnx::ValueId> inputs) {
+  onnx::Node& add(bool fits, std::vector<onnx::ValueId> inputs) {
     onnx::Node node;
     node.op = "Relu";
     node.inputs = std::move(inputs);
     node.outputs = {model.add_value({})};
-    supported.push_back(taken);
+    supported.push_back(fits);
     return model.graph.nodes.emplace_back(std::move(node));
   }
   int partitions() const { return count_partitions(model, supported); }
@@ -56,7 +56,7 @@ TEST(Partitions, none_and_all) {
 }
 
 // The body reads a value of the graph around it.
-Drawn with_body(bool body_taken) {
+Drawn with_body(bool body_supported) {
   Drawn drawn;
   drawn.add(true, {});
   onnx::Node inner;
@@ -67,7 +67,7 @@ Drawn with_body(bool body_taken) {
   body->outputs = inner.outputs;
   body->nodes.push_back(std::move(inner));
   drawn.add(true, {}).attributes.push_back({"then_branch", body});
-  drawn.supported.push_back(body_taken);  // after its node, as they are visited
+  drawn.supported.push_back(body_supported);  // after its node, as they are visited
   drawn.add(true, {3});
   return drawn;
 }

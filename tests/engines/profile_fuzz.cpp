@@ -43,7 +43,7 @@ std::vector<engines::Node> nodes() {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto table = mapping::Table::shipped();
-  static const auto asked = nodes();
+  static const auto drawn = nodes();
   const mapping::yaml::Source source({reinterpret_cast<const char*>(data), size}, "acme.yaml");
   engines::Profile profile;
   try {
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const engines::Profile again = engines::decode(bytes);
   if (engines::encode(again) != bytes) __builtin_trap();
   const engines::Judge judge(profile, table.onnx_changes());
-  for (const auto& node : asked)
+  for (const auto& node : drawn)
     for (const int opset : {lowest_opset, 17, highest_opset}) {
       const auto verdict = judge(node, opset);
       if (verdict.support != Support::yes && (verdict.rule.empty() || verdict.message.empty())) __builtin_trap();

@@ -142,7 +142,7 @@ TEST(Names, of_lists) {
               HasSubstr("acme.yaml:3:16: ONNX has no operator `Constand`; did you mean `Constant`?"));
 }
 
-TEST(Reading, tells_profiles_from_tables) {
+TEST(Reading, distinguishes_profiles_and_tables) {
   EXPECT_TRUE(is_profile({"engine: acme\n", "a.yaml"}));
   EXPECT_TRUE(is_profile({"operators: {}\n", "a.yaml"}));
   EXPECT_FALSE(is_profile({"acme::foo: {7: {to: Relu}}\n", "a.yaml"}));
@@ -157,7 +157,7 @@ std::string file_of(const std::string& name, const std::string& text) {
   return file.string();
 }
 
-TEST(Targets, of_one_name_are_told_apart) {
+TEST(Targets, of_one_name_are_distinguished) {
   const std::string text = "engine: acme\nversion: \"1\"\noperators: {Relu: no}\n", one = file_of("one.yaml", text),
                     two = file_of("two.yaml", text);
   const auto error = [](const std::vector<std::string>& targets) -> std::string {

@@ -28,10 +28,10 @@ void look_at(const ListedModel& listed, const std::filesystem::path& out, const 
   options.targets = {target};
   for (const Report& report : check(listed.model, opsets, options)) {
     print_line(listed.id, report.opset, line_of(report));
-    ConvertOptions asked;
-    asked.opset = report.opset;
-    asked.inputs = listed.inputs;
-    if (report.convertible()) convert(listed.model, onnx_file(out, listed.id, report.opset), asked);
+    ConvertOptions settings;
+    settings.opset = report.opset;
+    settings.inputs = listed.inputs;
+    if (report.convertible()) convert(listed.model, onnx_file(out, listed.id, report.opset), settings);
   }
 }
 

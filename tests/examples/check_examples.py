@@ -251,21 +251,21 @@ class Examples:
         command = [self.program, str(self.folder / f"{model}.ir"), "--inputs-from", str(place), *arguments]
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
-    def read(self, model, content, wanted, inputs=()):
+    def read(self, model, content, stated, inputs=()):
         run = self.run(model, self.place(content), "--format", "json", "--exit-zero", *(f"--input={spec}" for spec in inputs))
         if run.returncode:
             return self.wrong.append(f"case {self.count} {model}: exit {run.returncode} {run.stderr}")
         report = json.loads(run.stdout)["model"]
         found = {v["name"]: "?" if v["dtype"] == "?" else f"{v['dtype']}{v['shape']}" for v in report["inputs"] + report["outputs"]}
-        if {name: found.get(name) for name in wanted} != wanted:
-            self.wrong.append(f"case {self.count} {model}: {found} instead of {wanted}")
+        if {name: found.get(name) for name in stated} != stated:
+            self.wrong.append(f"case {self.count} {model}: {found} instead of {stated}")
 
-    def refused(self, model, content, said):
+    def refused(self, model, content, message):
         place = self.place(content)
         run = self.run(model, place)
         lead = f"compatcheck: --inputs-from {place}: "
-        if run.returncode != 2 or not run.stderr.startswith(lead) or (said and run.stderr != lead + said + "\n") or run.stdout:
-            self.wrong.append(f"case {self.count} {model}: exit {run.returncode} {run.stderr!r} instead of {said!r}")
+        if run.returncode != 2 or not run.stderr.startswith(lead) or (message and run.stderr != lead + message + "\n") or run.stdout:
+            self.wrong.append(f"case {self.count} {model}: exit {run.returncode} {run.stderr!r} instead of {message!r}")
 
     def survives(self, content, in_folder=False, model="one"):
         place = self.place({"input_0.pb": content} if in_folder else content)
@@ -294,8 +294,8 @@ def main():
             examples.read(*case)
         for case in REFUSED:
             examples.refused(*case)
-        for content, said in HOSTILE + QUANTIZED:
-            examples.refused("one", content, said)
+        for content, message in HOSTILE + QUANTIZED:
+            examples.refused("one", content, message)
         examples.read("one", tensor_pickle(), {"x": "f32[4]"})
         examples.read("one", saved(CHANNELS), {"x": "qu8[2, 3]"})
         for content, in_folder in ((saved((ones(2, 3),)), False), (npz(f16), False), (npz(f16, compressed=True), False), (proto(f16, "x"), True)):

@@ -91,7 +91,7 @@ protocol::Reply answer(const protocol::Request& request) {
     const char* abi = std::getenv("FAKE_ABI");
     return protocol::HelloReply{protocol::version, abi ? abi_of(2, std::atoi(abi)) : abi_of(2, 13), "2.13.0"};
   }
-  if (const auto* asked = std::get_if<protocol::LoadRequest>(&request)) return load(asked->model);
+  if (const auto* load_request = std::get_if<protocol::LoadRequest>(&request)) return load(load_request->model);
   if (std::get_if<protocol::SchemasRequest>(&request))
     return protocol::SchemasReply{{open_descriptors(), std::getenv("LD_LIBRARY_PATH")}};
   throw InternalError("not asked in these tests");

@@ -12,14 +12,14 @@ std::optional<Expression::Number> value_of(std::string_view text) {
 }
 
 template <class Value>
-void expect(std::string_view text, Value wanted) {
+void expect(std::string_view text, Value expected) {
   const auto value = value_of(text);
   ASSERT_TRUE(value) << text;
   ASSERT_TRUE(std::holds_alternative<Value>(*value)) << text;
-  EXPECT_EQ(std::get<Value>(*value), wanted) << text;
+  EXPECT_EQ(std::get<Value>(*value), expected) << text;
 }
 
-void expect(std::string_view text, int wanted) { expect(text, std::int64_t{wanted}); }
+void expect(std::string_view text, int expected) { expect(text, std::int64_t{expected}); }
 
 TEST(Expression, ReadsSympysNotation) {
   expect("Symbol('s77', positive=True, integer=True)", 7);

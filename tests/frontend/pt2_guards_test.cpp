@@ -27,7 +27,7 @@ TEST(Guards, SpellRanges) {
   EXPECT_FALSE((SymbolRange{2, std::nullopt}.contains(1)));
 }
 
-TEST(Guards, TellWhichSizesViolateThem) {
+TEST(Guards, NameTheSizesThatViolateThem) {
   ExportedInterface exported = with_input({"s0", "s0 + 1", "s1"});
   exported.ranges.emplace("s0", SymbolRange{2, 64});
   exported.conditions = {"L['x'].size()[2] % 2 == 0", "not about sizes"};
@@ -40,7 +40,7 @@ TEST(Guards, TellWhichSizesViolateThem) {
 }
 
 // The symbols of an expression may stand in a later input.
-TEST(Guards, TellWhatOtherInputsDemand) {
+TEST(Guards, NameWhatOtherInputsDemand) {
   ExportedInterface exported = with_input({"2*s0"});
   exported.inputs.push_back({.name = "y", .sizes = {parse_expression("s0")}});
   EXPECT_EQ(violation(exported, {{"x", {8}}, {"y", {4}}}), "");

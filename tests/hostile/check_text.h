@@ -53,15 +53,15 @@ inline void convert_model(const Model& model) {
   for (const int opset : opsets) {
     std::filesystem::remove(file);
     Report report = check(model, {.opset = opset});
-    const std::string said =
+    const std::string contradiction =
         "opset " + std::to_string(opset) + ": the check says " + (report.convertible() ? "yes" : "no") + ", the conversion ";
     try {
       ConvertOptions options;
       options.opset = opset;
       report = convert(model, file, options);
-      if (report.convertible() != std::filesystem::exists(file)) throw std::logic_error(said + "the other");
+      if (report.convertible() != std::filesystem::exists(file)) throw std::logic_error(contradiction + "the other");
     } catch (const Error& error) {
-      throw std::logic_error(said + error.what());
+      throw std::logic_error(contradiction + error.what());
     }
   }
   std::filesystem::remove(file);

@@ -14,8 +14,8 @@ namespace {
 
 // More of them by COMPATCHECK_EDITS; what fails is left in the temporary folder.
 TEST(ExportedEdits, AreConvertedOrRefused) {
-  const char* asked = std::getenv("COMPATCHECK_EDITS");
-  const unsigned count = asked ? static_cast<unsigned>(std::stoul(asked)) : 600;
+  const char* stated = std::getenv("COMPATCHECK_EDITS");
+  const unsigned count = stated ? static_cast<unsigned>(std::stoul(stated)) : 600;
   unsigned read = 0;
   for (unsigned seed = 0; seed < count; ++seed) {
     std::mt19937 random(seed);

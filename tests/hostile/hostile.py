@@ -205,38 +205,38 @@ def growing_contents(levels):
 
 # ------------------------------------------------------------------------------------------------ loops
 
-def unrolled(trips, body):
+def unrolled(iterations, body):
     lines = "".join(f"      %v{i + 1} : Tensor = aten::relu(%v{i})\n" for i in range(body))
-    return graph("%x : Tensor", constant("n", trips), constant("t", "True", "bool"),
+    return graph("%x : Tensor", constant("n", iterations), constant("t", "True", "bool"),
                  f"  %y : Tensor = prim::Loop(%n, %t, %x)\n    block0(%i : int, %v0 : Tensor):\n{lines}      -> (%t, %v{body})\n", returns="y")
 
 
-def unrolled_constants(trips, constants):
+def unrolled_constants(iterations, constants):
     """Little to do in the body, and many constants."""
     lines = "".join("    " + constant(f"c{i}", f'"{i}"', "str") for i in range(constants))
     uses = "".join(f"      acme::keep(%c{i})\n" for i in range(constants))
-    return graph("%x : Tensor", constant("n", trips), constant("t", "True", "bool"),
+    return graph("%x : Tensor", constant("n", iterations), constant("t", "True", "bool"),
                  f"  %y : Tensor = prim::Loop(%n, %t, %x)\n    block0(%i : int, %v0 : Tensor):\n{lines}{uses}"
                  "      %v1 : Tensor = aten::relu(%v0)\n      -> (%t, %v1)\n", returns="y")
 
 
-def unrolled_sums(trips, sums):
+def unrolled_sums(iterations, sums):
     """Nothing in the body but what is known beforehand."""
     lines = "".join(f"      %s{i + 1} : int = aten::add(%s{i}, %n)\n" for i in range(sums))
-    return graph("%x : Tensor", constant("n", trips), constant("t", "True", "bool"), constant("s0", 0),
+    return graph("%x : Tensor", constant("n", iterations), constant("t", "True", "bool"), constant("s0", 0),
                  f"  %y : Tensor = prim::Loop(%n, %t, %x)\n    block0(%i : int, %v0 : Tensor):\n{lines}"
                  f"      %v1 : Tensor = acme::keep(%v0, {', '.join(f'%s{i}' for i in range(sums))})\n      -> (%t, %v1)\n", returns="y")
 
 
-def unrolled_text(trips, length):
+def unrolled_text(iterations, length):
     """A node that carries much text, copied."""
-    return graph("%x : Tensor", constant("n", trips), constant("t", "True", "bool"),
+    return graph("%x : Tensor", constant("n", iterations), constant("t", "True", "bool"),
                  "  %y : Tensor = prim::Loop(%n, %t, %x)\n    block0(%i : int, %v0 : Tensor):\n"
                  f'      %v1 : Tensor = ^Keep[note="{"a" * length}"]()(%v0)\n      -> (%t, %v1)\n', returns="y")
 
 
-def unrolled_deep(depth, trips):
-    text = "graph(%x : Tensor):\n" + constant("n", trips) + constant("t", "True", "bool")
+def unrolled_deep(depth, iterations):
+    text = "graph(%x : Tensor):\n" + constant("n", iterations) + constant("t", "True", "bool")
     for i in range(depth):
         text += f"  %r{i} : Tensor = prim::Loop(%n, %t, %{'x' if i == 0 else f'b{i - 1}'})\n    block0(%i{i} : int, %b{i} : Tensor):\n"
     text += f"      %y : Tensor = aten::relu(%b{depth - 1})\n      -> (%t, %y)\n"
@@ -245,8 +245,8 @@ def unrolled_deep(depth, trips):
     return text + "  return (%r0)\n"
 
 
-def filled_list(trips):
-    return graph("%x : Tensor", constant("n", trips), constant("t", "True", "bool"), "  %l : Tensor[] = prim::ListConstruct()\n",
+def filled_list(iterations):
+    return graph("%x : Tensor", constant("n", iterations), constant("t", "True", "bool"), "  %l : Tensor[] = prim::ListConstruct()\n",
                  "  prim::Loop(%n, %t)\n    block0(%i : int):\n      %a : Tensor[] = aten::append(%l, %x)\n      -> (%t)\n",
                  constant("zero", 0), "  %y : Tensor = aten::cat(%l, %zero)\n", returns="y")
 

@@ -170,10 +170,10 @@ def models_and_totals(started, pages):
         page.get_by_role("button", name=f"Show all {totals['models']} models").click()
         assert rows(page, "models").count() == totals["models"]
         page.locator("#models input").fill("family_3/")
-        wanted = [one for one in reports["reports"] if "family_3/" in one["model"]["path"]]
-        assert text(page, "#models .count") == f"{len(wanted)} of {totals['models']} models" and rows(page, "models").count() == len(wanted)
+        matching = [one for one in reports["reports"] if "family_3/" in one["model"]["path"]]
+        assert text(page, "#models .count") == f"{len(matching)} of {totals['models']} models" and rows(page, "models").count() == len(matching)
         page.locator("#models tbody a").first.click()
-        name = wanted[0]["model"]["path"].rpartition("/")[2]
+        name = matching[0]["model"]["path"].rpartition("/")[2]
         page.wait_for_function("name => document.querySelector('h1').innerText.trim() === name", arg=name)
         assert text(page, "h1") == name
         page.get_by_role("link", name=f"All {totals['models']} models").click()
@@ -421,8 +421,8 @@ def axe_finds_nothing(started, pages):
                 cdp = page.context.new_cdp_session(page)   # the page's own policy lets no other script in
                 cdp.send("Runtime.evaluate", {"expression": AXE.read_text()})
                 found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
-                said = [f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found["violations"]]
-                assert not said, (name, scheme, said)
+                violations = [f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}" for one in found["violations"]]
+                assert not violations, (name, scheme, violations)
 
 
 def narrow_screens_scroll_one_way(started, pages):

@@ -68,12 +68,12 @@ def check_scrolling(page, reports):
 
 def check_filters(page, reports):
     page.get_by_label("Search the paths").fill("team3/")
-    wanted = [report for report in reports if "team3/" in report["model"]["path"]]
-    assert count(page) == len(wanted) > 10
+    matching = [report for report in reports if "team3/" in report["model"]["path"]]
+    assert count(page) == len(matching) > 10
     page.get_by_label("Verdict").select_option("n")
-    wanted = [report for report in wanted if report.get("verdict") == "no"]
-    assert count(page) == len(wanted) > 0
-    assert shown(page).first.locator("th").inner_text() == samples.as_page_shows(wanted[0]["model"]["path"])
+    matching = [report for report in matching if report.get("verdict") == "no"]
+    assert count(page) == len(matching) > 0
+    assert shown(page).first.locator("th").inner_text() == samples.as_page_shows(matching[0]["model"]["path"])
     page.get_by_label("Search the paths").fill("")
     page.get_by_label("Verdict").select_option("")
     counts = collections.Counter(op for report in reports for op in missing(report))

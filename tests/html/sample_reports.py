@@ -85,9 +85,9 @@ def flat(nodes):
     return graph
 
 
-def sites_of(graph, wanted):
+def sites_of(graph, chosen):
     return [{"index": i, "module": graph.modules[graph.nodes[i][1]], "file": "models/net.py", "line": 20 + i % 7, "function": "forward", "args": f"{op.split('::')[1]}(x{i}, weight)"}
-            for i, op in enumerate(graph.ops) if wanted(i, op)]
+            for i, op in enumerate(graph.ops) if chosen(i, op)]
 
 
 def finding(rule, severity, op, sites, message, help="", **more):

@@ -53,7 +53,7 @@ std::string convolution(const std::string& in, const std::string& out) {
 
 constexpr const char* weight = ", %w : Float(8, 3, 3, 3, strides=[27, 9, 3, 1], device=cpu)";
 
-TEST(Infer, AConvolutionTellsDtypeRankAndChannels) {
+TEST(Infer, AConvolutionDecidesDtypeRankAndChannels) {
   const auto result = infer_of(std::string("%x : Tensor") + weight, convolution("x", "y") + "  return (%y)");
   EXPECT_EQ(result.assumed(), "x: f32[x0, 3, x2, x3]");
   EXPECT_EQ(result.reasons(), "aten::conv2d: f32; aten::conv2d: rank 4; aten::conv2d: 3 in dimension 1");
@@ -75,7 +75,7 @@ TEST(Infer, AnOperandIsLikeTheOther) {
             "x: f32[x0, 3, x2, x3] z: f32[x0, 3, x2, x3]");
 }
 
-TEST(Infer, TheFirstTripOfALoopTellsSizes) {
+TEST(Infer, TheFirstIterationOfALoopDecidesSizes) {
   const auto result = infer_of("%x : Tensor, %n : int",
                                "  %f : NoneType = prim::Constant()\n  %one : int = prim::Constant[value=1]()\n"
                                "  %t : bool = prim::Constant[value=1]()\n  %h : int = aten::size(%x, %one)\n"
@@ -86,7 +86,7 @@ TEST(Infer, TheFirstTripOfALoopTellsSizes) {
   EXPECT_EQ(result.assumed(), "x: f32[x0, x0]");
 }
 
-TEST(Infer, AMemberOfATupleBeginsWhereItIsTaken) {
+TEST(Infer, AMemberOfATupleBeginsWhereItIsRead) {
   const std::string body =
       "  %zero : int = prim::Constant[value=0]()\n  %one : int = prim::Constant[value=1]()\n"
       "  %a : Tensor = prim::TupleIndex(%p, %zero)\n  %b : Tensor = prim::TupleIndex(%p, %one)\n"
@@ -128,7 +128,7 @@ TEST(Infer, AReaderOfSeveralRanksLeavesTheRankOpen) {
   EXPECT_TRUE(result.inferred.assumptions[0].open_rank);
 }
 
-TEST(Infer, AnAssertionTellsRankAndSize) {
+TEST(Infer, AnAssertionDecidesRankAndSize) {
   const auto result = infer_of(
       "%x : Tensor",
       "  %r : int = aten::dim(%x)\n  %t : int = prim::Constant[value=3]()\n  %m : str = prim::Constant[value=\"m\"]()\n"
@@ -156,7 +156,7 @@ TEST(Infer, MultiplesOfAStrideAreNoSize) {
   EXPECT_EQ(infer_of(std::string("%x : Tensor") + weight, padded + body).assumed(), "x: f32[x0, 3, x2, x3]");
 }
 
-TEST(Infer, OfSizesThatAStrideRoundsDownToOneTheRoundestIsTaken) {
+TEST(Infer, OfSizesThatAStrideRoundsDownToOneTheRoundestIsChosen) {
   // One 8×8 window every 8: 31 to 38 would all do for 4 rows of 8.
   const auto result =
       infer_of("%x : Tensor, %w : Float(2, 1, 8, strides=[8, 8, 1], device=cpu), %l : Float(5, 8, strides=[8, 1], device=cpu)",
@@ -215,7 +215,7 @@ TEST(Infer, MembersOfTuplesAreInputsByThemselves) {
   EXPECT_EQ(result.assumed(), "p.0: f32[p_0_0, 6] p.1: f32[p_0_0, 4]");
 }
 
-TEST(Infer, AClassifierTellsThePicturesSides) {
+TEST(Infer, AClassifierDecidesThePicturesSides) {
   // 3×3 windows of a picture, flattened: 8·(side−2)² = 1152.
   const auto result = infer_of(std::string("%x : Tensor") + weight + ", %l : Float(5, 1152, strides=[1152, 1], device=cpu)",
                                "  %z : int = prim::Constant[value=0]()\n  %o : int = prim::Constant[value=1]()\n"
@@ -234,7 +234,7 @@ TEST(Infer, ADimensionThatIsReadIsThere) {
   EXPECT_EQ(infer_of("%x : Tensor", one + "  %y : Tensor = aten::unsqueeze(%x, %t)\n  return (%y)").assumed(), "x: f32[x0, x1]");
 }
 
-TEST(Infer, AMaskOfOneDimensionLessTellsTheRank) {
+TEST(Infer, AMaskOfOneDimensionLessDecidesTheRank) {
   // A rank of 2 would do where the mask has more dimensions than x.
   const auto result = infer_of("%x : Tensor, %m : Tensor",
                                "  %o : int = prim::Constant[value=1]()\n  %t : int = prim::Constant[value=2]()\n"
@@ -244,7 +244,7 @@ TEST(Infer, AMaskOfOneDimensionLessTellsTheRank) {
   EXPECT_EQ(result.assumed(), "x: f32[x0, x1, x2] m: bool[x0, x1]");
 }
 
-TEST(Infer, OfRanksThatAListAllowsTheOneWithABatchIsTaken) {
+TEST(Infer, OfRanksThatAListAllowsTheOneWithABatchIsChosen) {
   // if x.dim() not in (3, 4): raise; x.dim() == 3 is asked for, too
   const auto result = infer_of(
       "%x : Tensor",
@@ -258,7 +258,7 @@ TEST(Infer, OfRanksThatAListAllowsTheOneWithABatchIsTaken) {
   EXPECT_EQ(result.assumed(), "x: f32[x0, x1, x2, x3]");
 }
 
-TEST(Infer, WhatIsTakenApartHasAsManyMembers) {
+TEST(Infer, UnpackedListsHaveAsManyMembers) {
   const auto result = infer_of("%x : Tensor",
                                "  %e : int = prim::Constant[value=-1]()\n  %l : Tensor[] = aten::unbind(%x, %e)\n"
                                "  %a : Tensor, %b : Tensor, %c : Tensor = prim::ListUnpack(%l)\n  return (%a, %b, %c)");

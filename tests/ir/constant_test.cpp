@@ -81,7 +81,7 @@ TEST(Constant, PrintsAsItReads) {
   for (const char* text : {"None", "True", "1", "1.", "-0.", "1e-05", "0.1", "1.+2.j", "[1, 2]", "(1, \"a\")", "(1,)", "()",
                            "{\"a\": [1.5, 2.]}", "annotate(int[], [])", "annotate(Dict(str, Tensor), {})",
                            "torch.device(\"cuda:0\")", "[annotate(float[], []), annotate(float[], [])]", "object(3)"}) {
-    Scanner scanner(text, "text", [](const Fault& fault) { throw std::runtime_error(fault.told); });
+    Scanner scanner(text, "text", [](const Fault& fault) { throw std::runtime_error(fault.whole); });
     EXPECT_EQ(print(read_literal(scanner)), text);
     EXPECT_TRUE(scanner.at_end()) << text;
   }

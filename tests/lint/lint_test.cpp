@@ -60,13 +60,13 @@ TEST(Lint, VariantsAreThoseOfTheHandler) {
   const mapping::Table table = mapping::table_of({.operators = "aten::relu: {7: {to: Max, variant: clipped}, 9: {to: Max, "
                                                                "variant: cliped}}\naten::exp: {7: {to: Exp, variant: a}}\n"});
   const schema::Registry schemas;
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   for (const mapping::Defect& defect :
        check(table, {.schemas = schemas, .conditions = {}, .fact_words = {}, .handlers = {}, .variants = &registry}))
-    if (defect.message.find("variant") != std::string::npos) told.push_back(defect.message);
-  EXPECT_EQ(told, (std::vector<std::string>{"no row asks for the variant `compared` of the handler of `aten::relu`",
-                                            "the handler of `aten::relu` has no variant `cliped`; did you mean `clipped`?",
-                                            "the handler of `aten::exp` has no variant `a`"}));
+    if (defect.message.find("variant") != std::string::npos) messages.push_back(defect.message);
+  EXPECT_EQ(messages, (std::vector<std::string>{"no row asks for the variant `compared` of the handler of `aten::relu`",
+                                                "the handler of `aten::relu` has no variant `cliped`; did you mean `clipped`?",
+                                                "the handler of `aten::exp` has no variant `a`"}));
 }
 
 TEST(Lint, QuotesTheLine) {
@@ -365,7 +365,7 @@ TEST(LintUsers, AHandlerWritesItsOwnNodes) {
   EXPECT_EQ(defects("Erf"), "") << "as it is written";
 }
 
-TEST(LintUsers, NoTensorIsDroppedUnsaid) {
+TEST(LintUsers, NoTensorIsDroppedSilently) {
   EXPECT_EQ(users_defects_of("aten::add.Tensor: {9: {to: Relu, inputs: [self]}}"),
             "1:23: `inputs` leaves out the argument `other` of aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> "
             "Tensor: "

@@ -94,13 +94,13 @@ TEST_F(Overlay, OfACopyLeavesTheOriginal) {
   EXPECT_EQ(copy.operators().size(), table.operators().size());
 }
 
-TEST_F(Overlay, TellsEveryDefectAndLeavesTheirOperatorsOut) {
+TEST_F(Overlay, ReportsEveryDefectAndLeavesTheirOperatorsOut) {
   const auto defects =
       table.overlay_text("aten::relu: {9: my::Relu}\naten::mul: {9: {too: Mul}}\naten::add: {9: 3}\n", "my.yaml");
-  std::vector<std::string> told;
+  std::vector<std::string> messages;
   for (const Defect& defect : defects)
-    told.push_back(yaml::describe(defect.place, defect.message, table.source_line(defect.place)));
-  EXPECT_EQ(told,
+    messages.push_back(yaml::describe(defect.place, defect.message, table.source_line(defect.place)));
+  EXPECT_EQ(messages,
             (std::vector<std::string>{
                 "my.yaml:2:17: unknown key `too` in a row; did you mean `to`?\naten::mul: {9: {too: Mul}}\n                ^",
                 "my.yaml:3:16: `3` isn't the name of an ONNX operator\naten::add: {9: 3}\n               ^"}));

@@ -71,11 +71,12 @@ TEST(Read, StructuralOperators) {
   EXPECT_EQ(read.items[3].traits, schema::only(schema::Trait::view));
   const auto wrong = read_structural(
       yaml::Source("prim::a: {knwon: a}\nprim::b: {known: a, dropped: b}\nprim::c: []\nprim::d: {traits: [view]}\n", "t.yaml"));
-  std::vector<std::string> told;
-  for (const Defect& defect : wrong.defects) told.push_back(defect.message);
-  EXPECT_EQ(told, (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
-                                            "a structural operator has one reason: `why`, `known` or `dropped`",
-                                            "the reason must be text", "the reason is missing: `why`, `known` or `dropped`"}));
+  std::vector<std::string> messages;
+  for (const Defect& defect : wrong.defects) messages.push_back(defect.message);
+  EXPECT_EQ(messages,
+            (std::vector<std::string>{"unknown key `knwon` in a structural operator; did you mean `known`?",
+                                      "a structural operator has one reason: `why`, `known` or `dropped`",
+                                      "the reason must be text", "the reason is missing: `why`, `known` or `dropped`"}));
 }
 
 TEST(Read, Traits) {

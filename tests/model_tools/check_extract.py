@@ -17,9 +17,9 @@ class Tool:
 
     def run(self, *words, code=0, says=""):
         result = subprocess.run([self.program, *map(str, words)], cwd=self.folder, capture_output=True, timeout=120)
-        told = result.stderr.decode() + result.stdout.decode()
-        assert result.returncode == code, f"{words}: exit {result.returncode}, not {code}: {told}"
-        assert says in told, f"{words}: doesn't say '{says}': {told}"
+        inspected = result.stderr.decode() + result.stdout.decode()
+        assert result.returncode == code, f"{words}: exit {result.returncode}, not {code}: {inspected}"
+        assert says in inspected, f"{words}: doesn't say '{says}': {inspected}"
         left = [path.name for path in self.folder.iterdir() if ".part" in path.name]
         assert not left, f"{words}: left {left}"
         return result
@@ -76,10 +76,10 @@ def captures_count_as_inputs(tool):
     tool.extract(path, "--from", "x,unused", "--to", "a", says="nothing on the way reads unused")
     tool.extract(path, "--from", "a", "--to", "a", code=2, says="nothing lies between")
     tool.extract(path, "--from", "w,b,a,c", "--to", "y")
-    told = json.loads(tool.run("inspect", path, "--format", "json", "--op", "Add").stdout)
-    assert [(n["op"], n["scope"]) for n in told["nodes"]] == [("Add", "If#2.then_branch")] and told["node_count"] == 6
-    told = json.loads(tool.run("inspect", path, "--format", "json", "--node", "q").stdout)
-    assert [n["op"] for n in told["nodes"]] == ["Sub"]
+    inspected = json.loads(tool.run("inspect", path, "--format", "json", "--op", "Add").stdout)
+    assert [(n["op"], n["scope"]) for n in inspected["nodes"]] == [("Add", "If#2.then_branch")] and inspected["node_count"] == 6
+    inspected = json.loads(tool.run("inspect", path, "--format", "json", "--node", "q").stdout)
+    assert [n["op"] for n in inspected["nodes"]] == ["Sub"]
 
 
 FUNCTIONS = """
@@ -105,10 +105,10 @@ def functions_that_are_used_are_kept(tool):
     assert sorted(f.name for f in part.functions) == ["inner", "outer"]
     assert [(o.domain, o.version) for o in part.opset_import] == [("", 17), ("my", 1)] and part.metadata_props[0].value == "v"
     assert part.graph.output[0].type.tensor_type.shape.dim[0].dim_param == "N", "the shape is inferred through the function"
-    told = json.loads(tool.run("inspect", path, "--format", "json").stdout)
-    outer = next(f for f in told["onnx"]["functions"] if f["name"] == "outer")
+    inspected = json.loads(tool.run("inspect", path, "--format", "json").stdout)
+    outer = next(f for f in inspected["onnx"]["functions"] if f["name"] == "outer")
     assert outer["attributes"] == ["factor"] and outer["calls"] == 1 and outer["nodes"] == 3
-    constant = next(n for n in told["nodes"] if n["op"] == "Constant")
+    constant = next(n for n in inspected["nodes"] if n["op"] == "Constant")
     assert constant["scope"] == "my::outer" and constant["attributes"] == [{"name": "value_float", "type": "float", "reference": "factor"}]
 
 
@@ -151,15 +151,15 @@ def external_data_comes_along(tool):
     tool.save("inside.onnx", weights_model())
     tool.extract("inside.onnx", "--from", "x", "--to", "y", "--external-data", "always")
     assert (tool.folder / "out.onnx.data").exists()
-    told = json.loads(tool.run("inspect", path, "--weights", "--format", "json").stdout)
-    assert told["initializers"][1]["statistics"]["max"] == 1004 and told["onnx"]["external_files"][0]["problems"] == 0
+    inspected = json.loads(tool.run("inspect", path, "--weights", "--format", "json").stdout)
+    assert inspected["initializers"][1]["statistics"]["max"] == 1004 and inspected["onnx"]["external_files"][0]["problems"] == 0
     tool.run("extract", path, "-o", "weights.bin", "--to", "h", code=2, says="the model's own weights lie there")
     tool.run("extract", path, "-o", path, "--to", "h", code=2, says="that is the model itself")
     # A file that is cut short, then gone: told by inspect, an error only where it is needed.
     data = tool.folder / "weights.bin"
     data.write_bytes(data.read_bytes()[:5000])
-    told = json.loads(tool.run("inspect", path, "--weights", "--format", "json").stdout)
-    assert "cut short" in told["initializers"][1]["external"]["problem"] and "statistics" in told["initializers"][0]
+    inspected = json.loads(tool.run("inspect", path, "--weights", "--format", "json").stdout)
+    assert "cut short" in inspected["initializers"][1]["external"]["problem"] and "statistics" in inspected["initializers"][0]
     tool.extract(path, "--from", "x", "--to", "h")
     tool.extract(path, "--from", "h", "--to", "y", code=3, says="external data of 'v', weights.bin: is cut short")
     data.unlink()
@@ -216,8 +216,8 @@ def files_above_two_gigabytes(tool):
     path.write_bytes(model.SerializeToString() + field(7, graph, len(graph) + big))
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size + big)
-    told = json.loads(tool.run("inspect", path, "--format", "json").stdout)
-    assert [t["bytes"] for t in told["initializers"]] == [4000, big] and told["sizes"][0]["bytes"] == big + 4000
+    inspected = json.loads(tool.run("inspect", path, "--format", "json").stdout)
+    assert [t["bytes"] for t in inspected["initializers"]] == [4000, big] and inspected["sizes"][0]["bytes"] == big + 4000
     part = tool.extract(path, "--from", "x", "--to", "h")
     assert names(part.graph.initializer) == ["w"] and numpy_helper.to_array(part.graph.initializer[0])[999] == 1000
     tool.extract(path, "--from", "h", "--to", "y", "--external-data", "never", code=2, says="larger than 2 GB")
@@ -237,8 +237,8 @@ def typed_fields_and_attributes(tool):
     model = helper.make_model(helper.make_graph(nodes, "g", [value("x")], [value("y")]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path = tool.save("typed.onnx", model)
     assert tool.extract(path, "--add-outputs", "f_cast,l_cast".split(",")[1]).graph.node == model.graph.node
-    told = json.loads(tool.run("inspect", path, "--weights", "--format", "json").stdout)
-    found = [n["attributes"][0]["value"]["statistics"] for n in told["nodes"] if n["op"] == "Constant"]
+    inspected = json.loads(tool.run("inspect", path, "--weights", "--format", "json").stdout)
+    found = [n["attributes"][0]["value"]["statistics"] for n in inspected["nodes"] if n["op"] == "Constant"]
     assert [f["max"] for f in found] == [1999, 1999 * 1999 - 5, 1999] and [f["zeros"] for f in found] == [1, 0, 1], found
 
 

@@ -53,58 +53,58 @@ def close(a, b):
     return a == b or (isinstance(a, float) and (math.isclose(a, b, rel_tol=1e-6, abs_tol=1e-30) or (math.isnan(a) and math.isnan(b))))
 
 
-def compare_attribute(told, attribute):
-    demand(told["name"] == attribute.name, "attribute's name")
+def compare_attribute(inspected, attribute):
+    demand(inspected["name"] == attribute.name, "attribute's name")
     if attribute.ref_attr_name:
-        demand(told["reference"] == attribute.ref_attr_name, "reference")
+        demand(inspected["reference"] == attribute.ref_attr_name, "reference")
         return
     value = onnx.helper.get_attribute_value(attribute)
     if attribute.type in LISTS:
-        demand(told["type"] == LISTS[attribute.type], "attribute's type")
+        demand(inspected["type"] == LISTS[attribute.type], "attribute's type")
         value = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value]
-        demand(len(value) == len(told["value"]) and all(map(close, told["value"], value)), f"{attribute.name}: {told['value']} for {value}")
+        demand(len(value) == len(inspected["value"]) and all(map(close, inspected["value"], value)), f"{attribute.name}: {inspected['value']} for {value}")
     elif attribute.type in (A.INT, A.FLOAT, A.STRING):
         value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-        demand(close(told["value"], value), f"{attribute.name}: {told['value']} for {value}")
+        demand(close(inspected["value"], value), f"{attribute.name}: {inspected['value']} for {value}")
     elif attribute.type == A.TENSOR:
-        demand(told["value"]["shape"] == list(value.dims), "tensor's shape")
+        demand(inspected["value"]["shape"] == list(value.dims), "tensor's shape")
 
 
-def compare_statistics(told, tensor):
-    if "statistics" not in told:
+def compare_statistics(inspected, tensor):
+    if "statistics" not in inspected:
         demand(tensor.data_type in (onnx.TensorProto.STRING, onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128) or
                onnx.helper.tensor_dtype_to_string(tensor.data_type).endswith(("INT4", "INT2", "E2M1", "E2M3", "E3M2")), f"{tensor.name} has no statistics")
         return
     array = numpy_helper.to_array(tensor).astype(numpy.float64)
     finite = array[numpy.isfinite(array)]
-    wanted = {"zeros": int((array == 0).sum()), "nan": int(numpy.isnan(array).sum()), "inf": int(numpy.isinf(array).sum())}
+    expected = {"zeros": int((array == 0).sum()), "nan": int(numpy.isnan(array).sum()), "inf": int(numpy.isinf(array).sum())}
     if finite.size:
-        wanted |= {"min": finite.min(), "max": finite.max(), "mean": finite.mean(), "std": finite.std()}
-    for key, value in wanted.items():
-        demand(math.isclose(told["statistics"][key], value, rel_tol=1e-6, abs_tol=1e-9), f"{tensor.name}: {key} {told['statistics'][key]} for {value}")
+        expected |= {"min": finite.min(), "max": finite.max(), "mean": finite.mean(), "std": finite.std()}
+    for key, value in expected.items():
+        demand(math.isclose(inspected["statistics"][key], value, rel_tol=1e-6, abs_tol=1e-9), f"{tensor.name}: {key} {inspected['statistics'][key]} for {value}")
 
 
 def check_inspect(program, path, model):
-    told = json.loads(run(program, "inspect", path, "--weights", "--format", "json").stdout)
+    inspected = json.loads(run(program, "inspect", path, "--weights", "--format", "json").stdout)
     for form in ("text", "markdown"):
         demand(run(program, "inspect", path, "--weights", "--format", form).stdout, f"no {form}")
-    demand(told["onnx"]["ir_version"] == model.ir_version, "IR version")
-    demand([(o["domain"], o["version"]) for o in told["onnx"]["opsets"]] == [(o.domain, o.version) for o in model.opset_import], "opsets")
+    demand(inspected["onnx"]["ir_version"] == model.ir_version, "IR version")
+    demand([(o["domain"], o["version"]) for o in inspected["onnx"]["opsets"]] == [(o.domain, o.version) for o in model.opset_import], "opsets")
     initializers = {t.name for t in model.graph.initializer} | {t.values.name for t in model.graph.sparse_initializer}
-    demand([v["name"] for v in told["inputs"]] == [v.name for v in model.graph.input if v.name not in initializers], "inputs")
-    demand([v["name"] for v in told["outputs"]] == [v.name for v in model.graph.output], "outputs")
+    demand([v["name"] for v in inspected["inputs"]] == [v.name for v in model.graph.input if v.name not in initializers], "inputs")
+    demand([v["name"] for v in inspected["outputs"]] == [v.name for v in model.graph.output], "outputs")
     counts = collections.Counter((n.op_type if n.domain in ("", "ai.onnx") else f"{n.domain}::{n.op_type}") for n in nodes_of(model.graph.node))
-    demand({o["op"]: o["nodes"] for o in told["operators"]} == counts, "operators")
+    demand({o["op"]: o["nodes"] for o in inspected["operators"]} == counts, "operators")
     in_functions = sum(len(list(nodes_of(f.node))) for f in model.functions)
-    demand(len(told["nodes"]) == sum(counts.values()) + in_functions, "nodes")
-    main = [n for n in told["nodes"] if n["scope"] == ""]
-    for said, node in zip(main, model.graph.node, strict=True):
-        demand(said["inputs"] == list(node.input) and said["outputs"] == list(node.output) and said["name"] == node.name, "a node's values")
-        for attribute_said, attribute in zip(said["attributes"], node.attribute, strict=True):
-            compare_attribute(attribute_said, attribute)
-    for said, tensor in zip((t for t in told["initializers"] if t["scope"] == "" and t["kind"] == "initializer"), model.graph.initializer, strict=True):
-        demand(said["name"] == tensor.name and said["shape"] == list(tensor.dims), "initializer")
-        compare_statistics(said, tensor)
+    demand(len(inspected["nodes"]) == sum(counts.values()) + in_functions, "nodes")
+    main = [n for n in inspected["nodes"] if n["scope"] == ""]
+    for entry, node in zip(main, model.graph.node, strict=True):
+        demand(entry["inputs"] == list(node.input) and entry["outputs"] == list(node.output) and entry["name"] == node.name, "a node's values")
+        for attribute_entry, attribute in zip(entry["attributes"], node.attribute, strict=True):
+            compare_attribute(attribute_entry, attribute)
+    for entry, tensor in zip((t for t in inspected["initializers"] if t["scope"] == "" and t["kind"] == "initializer"), model.graph.initializer, strict=True):
+        demand(entry["name"] == tensor.name and entry["shape"] == list(tensor.dims), "initializer")
+        compare_statistics(entry, tensor)
 
 
 def reads(node):
@@ -183,13 +183,13 @@ def compare_values(model, whole, first, second, cut):
     if given is None or len(model.graph.node) > 80:
         return 0
     try:
-        wanted = run_all(model, given)
+        expected = run_all(model, given)
     except Exception:  # what ONNX Runtime lacks, or inputs that aren't right for the model
         return 0
     inner = run_all(first, given)
     got = run_all(second, {**{k: v for k, v in given.items() if k in cut}, **inner})
     for values in (run_all(whole, given), got):
-        for name, value in wanted.items():
+        for name, value in expected.items():
             if isinstance(value, numpy.ndarray) and value.dtype.kind in "fiub":
                 demand(numpy.array_equal(value, values[name], equal_nan=value.dtype.kind == "f"), f"output {name} differs")
     return 1

@@ -23,25 +23,25 @@ def run(program, *arguments, cwd=None):
 
 def check_inspect(program, name, validator):
     path = MODELS / f"{name}.pt"
-    told = json.loads(run(program, "inspect", path, "--weights", "--format", "json"))
-    validator.validate(told)
+    inspected = json.loads(run(program, "inspect", path, "--weights", "--format", "json"))
+    validator.validate(inspected)
     for form in ("text", "markdown"):
         assert run(program, "inspect", path, "--format", form)
     state = torch.jit.load(path, map_location="cpu").state_dict()
-    tensors = {t["name"]: t for t in told["tensors"] if t["kind"] in ("parameter", "buffer")}
+    tensors = {t["name"]: t for t in inspected["tensors"] if t["kind"] in ("parameter", "buffer")}
     for key, value in state.items():
         if key not in tensors:   # one module under two names is told of once
             assert any(torch.equal(value, state[other]) for other in tensors if other in state), f"{key} isn't told of"
             continue
-        said = tensors[key]
-        assert said["shape"] == list(value.shape), key
+        entry = tensors[key]
+        assert entry["shape"] == list(value.shape), key
         if value.is_floating_point() and value.numel():
-            found, wanted = said["statistics"], value.double()
-            finite = wanted[wanted.isfinite()]
+            found, expected = entry["statistics"], value.double()
+            finite = expected[expected.isfinite()]
             for what, number in (("min", finite.min()), ("max", finite.max()), ("mean", finite.mean()), ("std", finite.std(correction=0))):
                 assert math.isclose(found[what], float(number), rel_tol=1e-6, abs_tol=1e-9), f"{key}: {what} {found[what]} for {float(number)}"
             assert found["zeros"] == int((value == 0).sum()), key
-    operators = {o["op"]: o["nodes"] for o in told["operators"]}
+    operators = {o["op"]: o["nodes"] for o in inspected["operators"]}
     op = next(iter(operators))
     filtered = json.loads(run(program, "inspect", path, "--op", op, "--format", "json"))
     validator.validate(filtered)

@@ -48,7 +48,7 @@ TEST(Cut, NamesAllInputsThatAreMissing) {
       "ExtractOptions::from lacks inputs of the model that y needs: x (read by Abs (number 0)), m (read by Mul (number 2))");
 }
 
-TEST(Cut, TellsWhatNothingReads) {
+TEST(Cut, NamesWhatNothingReads) {
   const GraphIndex index(chain);
   EXPECT_THAT(cut(index, {"x", "m"}, {"b"}).unread, ElementsAre("m"));
 }

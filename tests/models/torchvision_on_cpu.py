@@ -10,7 +10,7 @@ import torch
 LIBRARIES = ("libcudart.so", "libc10_cuda.so", "libtorch_cuda.so")
 
 
-def wanted(library):
+def required_symbols(library):
     """{CUDA library: symbols}, of those that the library needs."""
     dynamic = subprocess.run(["readelf", "-d", "--wide", library], check=True, capture_output=True, text=True).stdout
     needed = [line.split("[")[1].split("]")[0] for line in dynamic.splitlines() if "(NEEDED)" in line]
@@ -44,7 +44,7 @@ def load_torchvision():
                           "`tools/setup.sh paths` tells where")
     if torch.version.cuda is None:
         with tempfile.TemporaryDirectory() as temporary:
-            for name, symbols in wanted(library).items():
+            for name, symbols in required_symbols(library).items():
                 stand_in(name, symbols, pathlib.Path(temporary))
     sys.path.append(folder)
     import torchvision

@@ -274,7 +274,7 @@ TEST(Builder, MixedDtypesAreADefect) {
   EXPECT_THROW(made.builder.node("NoSuchOperator", {}), InternalError);
 }
 
-TEST(Builder, TheRangeIsThatOfTheVersionsAsked) {
+TEST(Builder, TheRangeIsThatOfTheVersionsStated) {
   Made made(12);
   made.builder.node("Add", {made.input(DType::f32), made.input(DType::f32)});  // 7 to 12
   EXPECT_EQ(made.builder.range().from, 7);

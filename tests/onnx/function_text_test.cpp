@@ -17,7 +17,7 @@ constexpr const char* two =
     "  y = If (h) <then_branch = t () => (r) { r = Relu (h) }, else_branch = e () => (r) { r = Half <a = 0.5> (x) }>\n"
     "}\n";
 
-std::string told(const std::string& text) {
+std::string fault_in(const std::string& text) {
   try {
     const FunctionText made(text);
     return "reads";
@@ -65,12 +65,12 @@ TEST(FunctionText, PlacesOfNodes) {
 }
 
 TEST(FunctionText, Faults) {
-  EXPECT_EQ(told(""),
+  EXPECT_EQ(fault_in(""),
             "1:1: expected a function in ONNX's text notation: <domain: \"acme\", opset_import: [\"\" : 17]> Twice (X) => (Y) { "
             "Y = Add (X, X) }");
-  EXPECT_EQ(told("F (x) => (y) {\n  y = Relu x\n}").substr(0, 4), "2:12");
-  EXPECT_NE(told("F (x) => (y) { y = Cast <to = 99999999999999999999999> (x) }"), "reads");
-  EXPECT_NE(told(std::string(400, '{')), "reads");
+  EXPECT_EQ(fault_in("F (x) => (y) {\n  y = Relu x\n}").substr(0, 4), "2:12");
+  EXPECT_NE(fault_in("F (x) => (y) { y = Cast <to = 99999999999999999999999> (x) }"), "reads");
+  EXPECT_NE(fault_in(std::string(400, '{')), "reads");
 }
 
 }  // namespace

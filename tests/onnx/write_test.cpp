@@ -119,7 +119,7 @@ TEST_F(Write, ASizeThatDoesNotFitIsStatedInBytes) {
   }
 }
 
-TEST_F(Write, AFolderThatIsNotThereIsSaid) {
+TEST_F(Write, ReportsAMissingFolder) {
   Model model;
   model.opset = 17;
   Builder builder(model, moved_, {7, 26});

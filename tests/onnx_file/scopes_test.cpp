@@ -27,7 +27,7 @@ TEST(Scopes, ByItselfANameOfSeveralBodiesIsNone) {
   const auto model = model_of(onnx_file::branches);
   const Scopes scopes(model.graph());
   EXPECT_EQ(scopes.find("p"), nullptr);
-  EXPECT_TRUE(scopes.is_taken("p"));
+  EXPECT_TRUE(scopes.is_used("p"));
   EXPECT_EQ(scopes.find("q")->node->op_type(), "Neg");
   EXPECT_TRUE(scopes.find("v")->is_initializer());
   EXPECT_TRUE(scopes.find("x")->is_given());

@@ -47,7 +47,7 @@ class Writer:
         self.at += 1
         return token
 
-    def taken(self, token):
+    def accept(self, token):
         if self.peek() != token:
             return False
         self.at += 1
@@ -69,21 +69,21 @@ class Writer:
 
     def items(self, end):
         made = []
-        while not self.taken(end):
+        while not self.accept(end):
             made.append(self.value())
             if self.peek() != end:
                 self.take(",")
         return made
 
     def tensor(self, word):
-        if self.taken("(*)"):
+        if self.accept("(*)"):
             return self.given(f"{WORDS[word]}")
         self.take("(")
         sizes = []
-        while not self.taken(")"):
+        while not self.accept(")"):
             sizes.append(self.take())
-            self.taken(",")
-        if not self.taken("="):
+            self.accept(",")
+        if not self.accept("="):
             name, _ = self.given("Tensor")
             self.specs.append(f"{name[1:]}={word}:{','.join(sizes) or 'scalar'}")
             return name, "Tensor"
@@ -99,14 +99,14 @@ class Writer:
 
     def type(self):
         type = self.take()
-        while self.taken("[]"):
+        while self.accept("[]"):
             type += "[]"
         return type
 
     def value(self):
         token = self.take()
         if token == "[]":
-            return self.added(f"{self.type()}[]" if self.taken(":") else "int[]", "prim::ListConstruct()")
+            return self.added(f"{self.type()}[]" if self.accept(":") else "int[]", "prim::ListConstruct()")
         if token == "[":
             made = self.items("]")
             type = next((t for _, t in made if t not in ("int", "NoneType")), made[0][1])
@@ -117,7 +117,7 @@ class Writer:
         if "::" in token:
             self.take("(")
             text = f"{token}({', '.join(name for name, _ in self.items(')'))})"
-            return self.added(self.type() if self.taken(":") else "Tensor", text)
+            return self.added(self.type() if self.accept(":") else "Tensor", text)
         if token in WORDS and self.peek() in ("(", "(*)"):
             return self.tensor(token)
         if token == "None":
@@ -130,7 +130,7 @@ class Writer:
             return self.added("int", f"prim::Constant[value={token}]()")
         if re.fullmatch(r"-?(inf|nan|[\d.]+(e-?\d+)?)", token):
             return self.added("float", f"prim::Constant[value={token}]()")
-        while self.taken("[]"):
+        while self.accept("[]"):
             token += "[]"
         return self.given(token)
 
@@ -140,14 +140,14 @@ class Writer:
         call = f"{op}({', '.join(name for name, _ in self.items(')'))})"
         results, read = [], []
         for _ in itertools.count():
-            if not results and not self.taken("->"):
+            if not results and not self.accept("->"):
                 results, read = ["%r0 : Tensor"], ["%r0"]
             else:
-                unused = self.taken("unused")
+                unused = self.accept("unused")
                 if self.peek():
                     results.append(f"%r{len(results)} : {self.type()}")
                     read += [] if unused else [f"%r{len(results) - 1}"]
-            if not self.taken(","):
+            if not self.accept(","):
                 break
         if self.peek():
             raise ValueError(f"{self.text}: '{self.peek()}' is left")

@@ -382,22 +382,22 @@ def problems_of(case, results, opsets, folder):
     runs = None
     for opset in opsets:
         result = results.get((case.id, opset)) or results.get((case.id, 0)) or {"outcome": "lost"}
-        wanted, reason = expected.at(opset), result.get("reason", "")
+        stated, reason = expected.at(opset), result.get("reason", "")
         if result["outcome"] != "converted":
             case.found[opset], case.refusal = None, reason
             if result["outcome"] not in ("refused", "needs_input") or NEVER_EXPECTED in reason:
                 yield failure(opset, f"{result['outcome']}: {reason}")
-            elif wanted or opset == LAST and expected.refused.strip() not in reason:
+            elif stated or opset == LAST and expected.refused.strip() not in reason:
                 yield opset, f"{result['outcome']}: {reason}"
             continue
         if result["differs"] and case.has_fixed_sizes():
             yield failure(opset, result["differs"])
         word, names = class_of(result["operators"])
         case.found[opset] = word, names, True
-        if case.line.expected and not wanted and not expected.unknown:
+        if case.line.expected and not stated and not expected.unknown:
             yield opset, "converts, a refusal is expected"
-        elif wanted and (word != wanted[0] or wanted[1] and set(names) != set(wanted[1])):
-            yield opset, f"{word} {' '.join(names)}, expected is {wanted[0]} {' '.join(wanted[1])}"
+        elif stated and (word != stated[0] or stated[1] and set(names) != set(stated[1])):
+            yield opset, f"{word} {' '.join(names)}, expected is {stated[0]} {' '.join(stated[1])}"
         if runs is None:
             runs, why = ([], "") if expected.no_oracle else expected_outputs(case, expected)
             if not runs and not expected.no_oracle:
@@ -430,12 +430,12 @@ def found_text(case):
     """What was found for a call, as it stands behind " @ "; empty if something is wrong with it."""
     if case.failed:
         return ""
-    taken = {opset: value for opset, value in case.found.items() if value}
-    if not taken:
+    with_class = {opset: value for opset, value in case.found.items() if value}
+    if not with_class:
         return "refused: " + re.sub(r"^CC\d+ [\w:.]+: ", "", case.refusal)
-    named = {opset: (word, names if word == "one-to-one" else ()) for opset, (word, names, _) in taken.items()}
+    named = {opset: (word, names if word == "one-to-one" else ()) for opset, (word, names, _) in with_class.items()}
     text = ", ".join(" ".join([spelled(first, last), word, *names]) for first, last, (word, names) in spans(named))
-    lacking = [(first, last) for first, last, has in spans({opset: has for opset, (_, _, has) in taken.items()}) if not has]
+    lacking = [(first, last) for first, last, has in spans({opset: has for opset, (_, _, has) in with_class.items()}) if not has]
     words = [word for word in map(str.strip, case.line.words.split(";")) if word and not word.startswith("no kernel")]
     return "; ".join([text, *words, *(f"no kernel {spelled(*span)}" for span in lacking)])
 

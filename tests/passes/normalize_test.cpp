@@ -110,7 +110,7 @@ std::string why(const std::string& text) {
                                               : std::to_string(result.unresolved_writes.size()) + " writes";
 }
 
-TEST(Normalize, WritesThatStayAreSaid) {
+TEST(Normalize, WritesThatStayAreReported) {
   const std::string constants =
       "  %0 : int = prim::Constant[value=0]()\n"
       "  %1 : int = prim::Constant[value=1]()\n"
@@ -153,7 +153,7 @@ TEST(Normalize, WritesThatStayAreSaid) {
             "writes to `e`, which may or may not share memory with `a`");
 }
 
-TEST(Normalize, WritesToInputsAreTold) {
+TEST(Normalize, WritesToInputsAreReported) {
   const Normalized result = normalized(
       "graph(%x : Tensor, %y : Tensor):\n"
       "  %0 : int = prim::Constant[value=0]()\n"

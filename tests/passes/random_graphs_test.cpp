@@ -34,7 +34,7 @@ std::vector<std::string> outcomes(const ir::Graph& graph, bool with_inputs) {
 // The first pass that changes what the graph gives; empty if none does.
 std::string culprit(const std::string& text, const schema::Registry& registry, std::size_t& resolved) {
   const ir::Graph original = ir::parse_graph(text);
-  std::vector<std::string> wanted = outcomes(original, true);
+  std::vector<std::string> expected = outcomes(original, true);
   bool with_inputs = true;
   std::string found, last;
   NormalizeOptions options;
@@ -42,13 +42,13 @@ std::string culprit(const std::string& text, const schema::Registry& registry, s
   options.after_pass = [&](const ir::Graph& graph, std::string_view pass) {
     if (with_inputs && pass == "functionalize_writes") {
       with_inputs = false;
-      wanted = outcomes(original, false);
+      expected = outcomes(original, false);
     }
     std::string now = ir::print(graph);
     if (!found.empty() || now == last) return;
     const auto given = outcomes(graph, with_inputs);
     for (std::size_t i = 0; i < given.size() && found.empty(); ++i)
-      if (given[i] != wanted[i]) found = std::string(pass) + ":\n" + wanted[i] + "\n" + given[i] + "\n" + text + now;
+      if (given[i] != expected[i]) found = std::string(pass) + ":\n" + expected[i] + "\n" + given[i] + "\n" + text + now;
     last = std::move(now);
   };
   resolved += normalize(ir::parse_graph(text), registry, options).unresolved_writes.empty();
@@ -57,9 +57,9 @@ std::string culprit(const std::string& text, const schema::Registry& registry, s
 
 TEST(RandomGraphs, GiveTheSameAfterEveryPass) {
   const schema::Registry registry;
-  const char* wanted = std::getenv("RANDOM_GRAPHS");  // for long runs: "FIRST COUNT"
+  const char* range = std::getenv("RANDOM_GRAPHS");  // for long runs: "FIRST COUNT"
   std::uint32_t first = 0, graphs = 1000;
-  if (wanted) std::istringstream(wanted) >> first >> graphs;
+  if (range) std::istringstream(range) >> first >> graphs;
   std::size_t resolved = 0;
   for (std::uint32_t seed = first; seed < first + graphs; ++seed) {
     const std::string found = culprit(random_graph(seed), registry, resolved);

@@ -135,7 +135,7 @@ TEST(Plugin, WhatItsFunctionsMisuseIsAFinding) {
   EXPECT_FALSE(converted(of_x("acme::permuting_inside")).convertible());
 }
 
-TEST(Plugin, AnUnknownThatItThrowsItselfIsToldAsThat) {
+TEST(Plugin, AnUnknownThatItThrowsItselfIsReportedAsThat) {
   EXPECT_EQ(only_finding(converted(of_x("acme::unknowing"))),
             "CC005 plugin " + folder + "good.so: its handler of acme::unknowing says that something isn't known, and not what");
   EXPECT_EQ(only_finding(converted(of_x("acme::unknowing_facts"))), "CC005 the dtype of the result isn't known");
@@ -223,9 +223,9 @@ TEST(Plugin, OpsAndExplainShowIt) {
 }
 
 std::string verdict_of(const Report& report) {
-  std::string told = std::to_string(static_cast<int>(report.verdict));
-  for (const Finding& finding : report.findings) told += "\n" + finding.id + " " + finding.message + " | " + finding.help;
-  return told;
+  std::string summary = std::to_string(static_cast<int>(report.verdict));
+  for (const Finding& finding : report.findings) summary += "\n" + finding.id + " " + finding.message + " | " + finding.help;
+  return summary;
 }
 
 // What is remembered of one opset holds at another where nothing differs that was asked for: an opset asked alone says what it
@@ -239,7 +239,7 @@ void expect_the_same_alone(const Model& model, const std::string& what) {
         << what << " at opset " << opset;
 }
 
-TEST(Plugin, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
+TEST(Plugin, AnOpsetAloneGivesTheReportThatItGivesAmongAll) {
   for (const char* name : {"throwing", "forgetful", "refusing", "misspelling", "demanding", "contented", "permuting",
                            "overflowing", "misnaming", "unknowing", "halves", "wide"})
     expect_the_same_alone(of_x(std::string("acme::") + name), name);
@@ -247,7 +247,7 @@ TEST(Plugin, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
   expect_the_same_alone(of_x("acme::demanding", "good.so", "Tensor"), "an unknown shape");
 }
 
-TEST(UsersRows, AnOpsetAskedAloneSaysWhatItSaysAmongAll) {
+TEST(UsersRows, AnOpsetAloneGivesTheReportThatItGivesAmongAll) {
   const std::string schema = "acme::c: {schema: \"acme::c(Tensor x) -> Tensor\", facts: same, ";
   const auto text = [](const std::string& kind, const std::string& body) {
     return kind + ": \"<domain: \\\"acme\\\"> c (x) => (y) { " + body + " }\"";

@@ -74,7 +74,7 @@ TEST_F(Unfinished, AForkedProcessLeavesItsParentsAlone) {
 TEST_F(Unfinished, ProcessesAreEnded) {
   EXPECT_EQ(in_process([&] {
               const pid_t first = sleeper(), second = sleeper();
-              const RunningProcess killed(first, EndedBy::kill), told(second, EndedBy::word);
+              const RunningProcess killed(first, EndedBy::kill), asked_to_end(second, EndedBy::word);
               clear_away();
               ::_exit(::kill(first, 0) != 0 && ::kill(second, 0) != 0 ? 0 : 1);
             }),

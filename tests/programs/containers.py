@@ -100,11 +100,11 @@ class Maker:
     def names(self, kind, assigned=False):
         return [name for name, t in self.types.items() if t == kind and not (assigned and name in self.fixed)]
 
-    def name(self, kind, assigned=False, taken=()):
+    def name(self, kind, assigned=False, used=()):
         found = self.names(kind, assigned)
         if not found:
             raise Unfit
-        others = [name for name in found if name not in taken]
+        others = [name for name in found if name not in used]
         found = others if others and self.rng.random() < 0.85 else found
         return found[max(self.rng.randrange(len(found)), self.rng.randrange(len(found)))]
 
@@ -123,7 +123,7 @@ class Maker:
             if kind.isdigit():
                 return fills[int(kind) - 1]
             if how == "!":
-                text = self.name(kind, assigned=kind in ("I", "F", "T") and re.match(r"<\w+!> \+?= ", template[match.start():]) is not None, taken=fills)
+                text = self.name(kind, assigned=kind in ("I", "F", "T") and re.match(r"<\w+!> \+?= ", template[match.start():]) is not None, used=fills)
             elif how == "=":
                 found = [n for n in self.names(kind, assigned=True) if n not in [n for n, _ in self.pending]] if not fixed else []
                 text = self.rng.choice(found) if found and self.rng.random() < 0.5 else self.fresh(kind)
@@ -438,8 +438,8 @@ class Maker:
         """Results of the same kinds at another place: what can be read there in any case."""
         chosen = []
         for kind in kinds:
-            wanted = {"T": "T", "I": "I", "F": "F"}.get(kind)
-            safe = [text.replace("@", n) for n, t in types.items() for text in READS.get(t, []) if wanted and ("I" if re.match("len|mark(_\\w+)?\\(|number", text) or text.endswith((".n", ".count", "@[1]")) and t in ("P", "R", "B", "M", "H") or t == "I" or t == "DI" or t in ("Q", "J") else "F" if t in ("F", "LF") else "T") == wanted]
+            result_kind = {"T": "T", "I": "I", "F": "F"}.get(kind)
+            safe = [text.replace("@", n) for n, t in types.items() for text in READS.get(t, []) if result_kind and ("I" if re.match("len|mark(_\\w+)?\\(|number", text) or text.endswith((".n", ".count", "@[1]")) and t in ("P", "R", "B", "M", "H") or t == "I" or t == "DI" or t in ("Q", "J") else "F" if t in ("F", "LF") else "T") == result_kind]
             base = {"T": "x.sum(0)", "I": "5", "F": "2.5", "St": "torch.zeros(1, 2)"}[kind]
             chosen.append(self.rng.choice(safe + [base]))
         return ", ".join(chosen)

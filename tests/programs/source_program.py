@@ -8,7 +8,7 @@ from program import Program
 
 HEADER = "import torch\nfrom torch import Tensor\nfrom typing import Dict, List, NamedTuple, Optional, Tuple\n\n\n"
 GLOBALS = {"torch": torch, "Tensor": torch.Tensor, "Dict": Dict, "List": List, "NamedTuple": NamedTuple, "Optional": Optional, "Tuple": Tuple}
-MOST_TRIPS = 300
+MOST_ITERATIONS = 300
 counts = itertools.count()
 
 
@@ -47,7 +47,7 @@ def instrumented(text, partial=False):
 
 
 def ticks():
-    left = [MOST_TRIPS]
+    left = [MOST_ITERATIONS]
 
     def tick():
         left[0] -= 1

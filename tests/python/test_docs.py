@@ -30,10 +30,10 @@ def test_examples(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     names = make_models(tmp_path)
     blocks = BLOCK.findall(PAGE.read_text())
-    said, ran = "", 0
+    printed, ran = "", 0
     for language, text in blocks:
         if language == "text":
-            assert said.strip() == text.strip()
+            assert printed.strip() == text.strip()
         elif "import pytest" in text:   # a file of tests
             (tmp_path / "test_model.py").write_text(text)
             done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "compatcheck.pytest_plugin", "test_model.py"], capture_output=True, text=True)
@@ -43,5 +43,5 @@ def test_examples(tmp_path, monkeypatch):
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
                 exec(compile(text, str(PAGE), "exec"), names)
-            said, ran = output.getvalue(), ran + 1
+            printed, ran = output.getvalue(), ran + 1
     assert ran >= 6

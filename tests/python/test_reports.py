@@ -6,16 +6,16 @@ import compatcheck, pytest, samples
 FORMATS = ["text", "json", "jsonl", "sarif", "junit", "github", "gitlab", "markdown", "html", "allowlist-yaml"]
 
 
-def said_by_program(*words):
+def output_of_program(*words):
     return subprocess.run([samples.PROGRAM, *map(str, words), "--no-config", "--color", "never"], capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_formats_are_the_programs(format):
     report = compatcheck.check(samples.MISSING, opset=11)
-    assert report.render(format) == said_by_program(samples.MISSING, "--opset", 11, "--format", format)
+    assert report.render(format) == output_of_program(samples.MISSING, "--opset", 11, "--format", format)
     both = compatcheck.check(samples.MISSING, opset=[11, 19])
-    assert both.render(format) == said_by_program(samples.MISSING, "--opset", "11,19", "--format", format)
+    assert both.render(format) == output_of_program(samples.MISSING, "--opset", "11,19", "--format", format)
 
 
 def test_fields():

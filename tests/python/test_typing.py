@@ -43,9 +43,9 @@ def test_mypy(tmp_path):
     wrong.write_text("import compatcheck\n" + "".join(f"{line}\n" for line in WRONG))
     done = mypy(tmp_path, good, "compatcheck")
     assert done.returncode == 0, done.stdout
-    said = mypy(tmp_path, wrong).stdout
+    output = mypy(tmp_path, wrong).stdout
     for number, code in enumerate(WRONG.values(), 2):
-        assert re.search(rf"wrong\.py:{number}: error: .*\[{code}\]", said), (number, code, said)
+        assert re.search(rf"wrong\.py:{number}: error: .*\[{code}\]", output), (number, code, output)
 
 
 def fields(header, struct):
@@ -72,7 +72,7 @@ def test_versions_are_the_pinned_ones():
     pinned = (samples.ROOT / "tools/versions.env").read_text()
     versions = dict(re.findall(r"([\w-]+)==([\w.]+)", pinned)) | {name.lower(): version for name, version in re.findall(r"^([A-Z_]+)=([\d.]+)$", pinned, re.M)}
     project = tomllib.loads((samples.ROOT / "pyproject.toml").read_text())
-    asked = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["verify"]
-    for name, version in (requirement.split("==") for requirement in asked):
+    requirements = project["build-system"]["requires"] + project["project"]["optional-dependencies"]["verify"]
+    for name, version in (requirement.split("==") for requirement in requirements):
         assert versions[name] == version, name
     assert compatcheck.__version__ == re.search(r"VERSION ([\d.]+)", (samples.ROOT / "CMakeLists.txt").read_text().split("project(")[1])[1]

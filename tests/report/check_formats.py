@@ -95,7 +95,7 @@ def check_sarif(formats, report):
     document = json.loads(text)
     same([error.message[:200] for error in formats.sarif_schema.iter_errors(document)], [], "sarif: schema")
     (run,) = document["runs"]   # trackers keep alerts of different runs apart
-    told = run["properties"]["findings"]
+    reported = run["properties"]["findings"]
     listed, occurrences = set(), 0
     for result in run["results"]:
         rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
@@ -104,7 +104,7 @@ def check_sarif(formats, report):
         occurrences += result["properties"]["nodes"]
     same(run["invocations"][0]["exitCode"], report["exit_code"], "sarif: exit code")
     expected = counts(report)
-    same({key: told[key] for key in expected}, expected, "sarif: told")
+    same({key: reported[key] for key in expected}, expected, "sarif: told")
     found = collections.Counter(kind for _, kind in listed)
     same({key: found[key] for key in expected}, expected, "sarif: results")
     same(occurrences, sum(f["nodes"] for f in report["findings"]), "sarif: nodes")
@@ -139,16 +139,16 @@ def check_junit(formats, report):
     check_element(root)
     suites = root.findall("testsuite")
     same(len(suites), 1 + len(report.get("targets", [])), "junit: suites")
-    told = collections.Counter()
+    reported = collections.Counter()
     for suite in suites:
         properties = {each.get("name"): each.get("value") for each in suite.iter("property")}
-        told.update({key.removeprefix("findings."): int(value) for key, value in properties.items() if key.startswith("findings.")})
+        reported.update({key.removeprefix("findings."): int(value) for key, value in properties.items() if key.startswith("findings.")})
         same({key: int(properties[f"operators.{key}"]) for key in CLASSES}, classes(report), "junit: operators")
         cases = suite.findall("testcase")
         same((int(suite.get("tests")), int(suite.get("failures")), int(suite.get("skipped"))),
              (len(cases), sum(case.find("failure") is not None for case in cases), sum(case.find("skipped") is not None for case in cases)), "junit: numbers")
     expected = counts(report)
-    same({key: told[key] for key in expected}, expected, "junit: told")
+    same({key: reported[key] for key in expected}, expected, "junit: told")
     failing = sum(1 for _ in root.iter("failure"))
     same(failing > 0, not report["gate"]["passed"], "junit: the gate")
     expect(failing <= max(expected["error"], 1), "junit: failures")
@@ -236,8 +236,8 @@ def check_exit_codes(formats, _):
             ended = subprocess.run([formats.program, *words, "--format", format], capture_output=True, timeout=120, cwd=MODELS)
             expect(ended.returncode in (0, 1), f"{words}: exit {ended.returncode}")
             page = ended.stdout.decode()
-            told = json.loads(page)["exit_code"] if format == "json" else int("<failure" in page) if format == "junit" else int(re.findall(r"^exit (\d)", page, re.M)[-1])
-            same(told, ended.returncode, f"{format} of {words}")
+            reported = json.loads(page)["exit_code"] if format == "json" else int("<failure" in page) if format == "junit" else int(re.findall(r"^exit (\d)", page, re.M)[-1])
+            same(reported, ended.returncode, f"{format} of {words}")
 
 
 def check_files(formats, report):

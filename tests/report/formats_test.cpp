@@ -119,7 +119,7 @@ TEST(Fingerprints, AreTheModelsWhateverStandsBesideIt) {
 }
 
 // Of a range of opsets one is enough: the others fail nothing.
-TEST(Ranges, FormatsForTrackersTellTheReportThatDecides) {
+TEST(Ranges, FormatsForTrackersNameTheReportThatDecides) {
   std::vector<Report> reports{report_at("m.pt", 11, false), report_at("m.pt", 12, true), report_at("m.pt", 13, true)};
   for (Report& report : reports) report.gate.one_opset_is_enough = true;
   EXPECT_EQ(exit_code_of(reports), exit_passed);
@@ -196,7 +196,7 @@ TEST(Text, QuietlyShowsWhatFailsTheGate) {
               AllOf(Not(HasSubstr("CC004")), HasSubstr("CC001"), HasSubstr("(--fail-on never, --max-missing 0)")));
 }
 
-TEST(Text, WhatInputsWouldTellIsNotKnown) {
+TEST(Text, VerdictsThatNeedInputsAreNotKnown) {
   Report open = report_at("m.pt", 11, true);
   open.verdict = Verdict::needs_input;
   open.summary.needs_input = 1;

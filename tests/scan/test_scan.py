@@ -148,13 +148,13 @@ def test_another_run_takes_the_folder(ray, registry, monkeypatch):
 
     checks = run.run_checks
 
-    def taken(*arguments):
+    def in_use(*arguments):
         files = checks(*arguments)
         settings = json.loads((registry / "out" / "run" / "settings.json").read_text())
         (registry / "out" / "run" / "settings.json").write_text(json.dumps({**settings, "run": "another"}))
         return files
 
-    monkeypatch.setattr(run, "run_checks", taken)
+    monkeypatch.setattr(run, "run_checks", in_use)
     with pytest.raises(compatcheck.ModelError, match="another run writes to this folder"):
         compatcheck.scan("models", "out")
     assert not (registry / "out" / "totals.json").exists()
@@ -221,14 +221,14 @@ def test_a_cluster_that_cannot_be_joined(monkeypatch, cause, words):
             raise ConnectionError("nobody answers") from cause
 
     released = threading.Event()
-    said = []
+    messages = []
     monkeypatch.setattr(cluster, "_is_reachable", lambda address: True)
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.1 if cause == "silence" else 60)
-    monkeypatch.setattr(cluster, "tell", said.append)
+    monkeypatch.setattr(cluster, "notify", messages.append)
     with pytest.raises(compatcheck.UsageError, match=f"RAY_ADDRESS far:1: .*{words}"):
         cluster._join(Ray, "far:1", "RAY_ADDRESS")
     released.set()
-    assert said == ["connecting to the Ray cluster at far:1 (RAY_ADDRESS)"]
+    assert messages == ["connecting to the Ray cluster at far:1 (RAY_ADDRESS)"]
 
 
 @pytest.mark.parametrize("variable, file, found", [
@@ -288,7 +288,7 @@ def test_changed_since(ray, registry):
     ({"ray": "nowhere"}, "--ray nowhere: .*Invalid address"),
     ({"ray": "127.0.0.1:1"}, "--ray 127.0.0.1:1: no cluster answers there"),
 ])
-def test_what_is_wrong_with_the_options_is_said_once(registry, options, words, monkeypatch):
+def test_wrong_options_are_reported_once(registry, options, words, monkeypatch):
     if "ray" in options:
         import ray as imported
 

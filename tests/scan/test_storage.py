@@ -150,7 +150,7 @@ def test_a_file_is_read_whole_or_not_at_all(tmp_path):
 class _Ranged(http.server.SimpleHTTPRequestHandler):
     """Listings, and ranges of files."""
 
-    asked, obeys = [], True
+    requested, obeys = [], True
 
     def log_message(self, *_):
         pass
@@ -163,7 +163,7 @@ class _Ranged(http.server.SimpleHTTPRequestHandler):
         data = open(file, "rb").read()
         begin, end = given.removeprefix("bytes=").split("-")
         piece = data[int(begin): int(end) + 1]
-        self.asked.append(len(piece))
+        self.requested.append(len(piece))
         self.send_response(206)
         self.send_header("Content-Length", str(len(piece)))
         self.send_header("Content-Range", f"bytes {begin}-{end}/{len(data)}")
@@ -176,7 +176,7 @@ class _Ranged(http.server.SimpleHTTPRequestHandler):
 def web(tmp_path):
     (tmp_path / "models").mkdir()
     shutil.copy(NET, tmp_path / "models" / "net.pt2")
-    _Ranged.asked, _Ranged.obeys = [], True
+    _Ranged.requested, _Ranged.obeys = [], True
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Ranged, directory=str(tmp_path)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -229,7 +229,7 @@ def test_a_listing_of_http(web):
     report = compatcheck.check(compatcheck.ranged_file(f"{web}/models/net.pt2"))
     local = compatcheck.check(str(NET)).to_dict()
     assert report.to_dict() == {**local, "model": {**local["model"], "path": f"{web}/models/net.pt2"}}
-    assert _Ranged.asked
+    assert _Ranged.requested
 
 
 def test_a_server_that_ignores_ranges(web, tmp_path):
@@ -242,14 +242,14 @@ def test_a_server_that_ignores_ranges(web, tmp_path):
 
 
 def test_a_ranged_file_of_a_reader_of_ones_own():
-    data, asked = NET.read_bytes(), []
+    data, requested = NET.read_bytes(), []
 
     def read(ranges):
-        asked.extend(ranges)
+        requested.extend(ranges)
         return [data[offset: offset + size] for offset, size in ranges]
 
     file = compatcheck.RangedFile("store/net", len(data), read)
-    assert compatcheck.check(file).convertible and file.requests == 1 and file.bytes_read == sum(size for _, size in asked)
+    assert compatcheck.check(file).convertible and file.requests == 1 and file.bytes_read == sum(size for _, size in requested)
     assert compatcheck.check(compatcheck.load(file), opset=[13, 17]).exit_code == 0
     with pytest.raises(compatcheck.UsageError, match="convert needs a file on this machine"):
         compatcheck.convert(file)

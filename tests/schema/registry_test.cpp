@@ -76,7 +76,7 @@ TEST(Registry, FunctionalForms) {
 }
 
 // Every `add_` of libtorch that has an `add` is found, none that doesn't write.
-TEST(Registry, FunctionalFormsAreSaidByTheSchemas) {
+TEST(Registry, FunctionalFormsAreStatedByTheSchemas) {
   const Registry registry;
   int found = 0;
   for (const std::string_view name : registry.names()) {

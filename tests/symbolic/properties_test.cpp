@@ -9,25 +9,25 @@ namespace {
 const std::map<std::string, std::string> floats = {{"x", "f32[2,batch]"}}, bytes = {{"x", "u8[2,batch]"}},
                                          open = {{"x", "anything"}};
 
-std::string asked(const std::string& call, const std::map<std::string, std::string>& inputs) {
+std::string property(const std::string& call, const std::map<std::string, std::string>& inputs) {
   return state(inputs, "  %y : " + call + "\n  return (%y)").output();
 }
 
 TEST(Properties, OfADtype) {
-  EXPECT_EQ(asked("int = prim::dtype(%x)", floats), "int 6");
-  EXPECT_EQ(asked("int = prim::dtype(%x)", open), "int");
-  EXPECT_EQ(asked("bool = aten::is_floating_point(%x)", floats), "True");
-  EXPECT_EQ(asked("bool = aten::is_floating_point(%x)", bytes), "False");
-  EXPECT_EQ(asked("bool = aten::is_floating_point(%x)", open), "bool");
-  EXPECT_EQ(asked("bool = aten::is_signed(%x)", bytes), "False");
-  EXPECT_EQ(asked("int = aten::element_size(%x)", floats), "int 4");
-  EXPECT_EQ(asked("int = aten::result_type(%x, %x)", floats), "int 6");
+  EXPECT_EQ(property("int = prim::dtype(%x)", floats), "int 6");
+  EXPECT_EQ(property("int = prim::dtype(%x)", open), "int");
+  EXPECT_EQ(property("bool = aten::is_floating_point(%x)", floats), "True");
+  EXPECT_EQ(property("bool = aten::is_floating_point(%x)", bytes), "False");
+  EXPECT_EQ(property("bool = aten::is_floating_point(%x)", open), "bool");
+  EXPECT_EQ(property("bool = aten::is_signed(%x)", bytes), "False");
+  EXPECT_EQ(property("int = aten::element_size(%x)", floats), "int 4");
+  EXPECT_EQ(property("int = aten::result_type(%x, %x)", floats), "int 6");
 }
 
 TEST(Properties, OfEveryTensorOfOnnx) {
-  EXPECT_EQ(asked("bool = aten::is_contiguous(%x)", open), "True");
-  EXPECT_EQ(asked("bool = prim::requires_grad(%x)", open), "False");
-  EXPECT_EQ(asked("int = aten::get_device(%x)", open), "int -1");
+  EXPECT_EQ(property("bool = aten::is_contiguous(%x)", open), "True");
+  EXPECT_EQ(property("bool = prim::requires_grad(%x)", open), "False");
+  EXPECT_EQ(property("int = aten::get_device(%x)", open), "int -1");
 }
 
 TEST(Properties, Sizes) {
@@ -41,9 +41,9 @@ TEST(Properties, Sizes) {
 }
 
 TEST(Properties, Instances) {
-  EXPECT_EQ(asked("bool = prim::isinstance[types=[Tensor]](%x)", open), "True");
-  EXPECT_EQ(asked("bool = prim::isinstance[types=[List[Tensor], int]](%x)", open), "False");
-  EXPECT_EQ(asked("bool = prim::isinstance[types=[__torch__.Net]](%x)", open), "bool");
+  EXPECT_EQ(property("bool = prim::isinstance[types=[Tensor]](%x)", open), "True");
+  EXPECT_EQ(property("bool = prim::isinstance[types=[List[Tensor], int]](%x)", open), "False");
+  EXPECT_EQ(property("bool = prim::isinstance[types=[__torch__.Net]](%x)", open), "bool");
 }
 
 }  // namespace

@@ -63,10 +63,10 @@ def what_looks_baked_in_is_noted(example):
 
 
 @test
-def a_batch_that_does_not_divide_is_told(example):
-    text = example.said("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=1)
+def a_batch_that_does_not_divide_is_reported(example):
+    text = example.output("verify", example.out / "baked.pt", *BATCH, "--dim", "batch=2", code=1)
     assert "CC205" in text and "shape '[7, -1]' is invalid for input" in text, text
-    report = json.loads(example.said("verify", example.out / "baked.pt", *BATCH, "--format", "json", code=1))
+    report = json.loads(example.output("verify", example.out / "baked.pt", *BATCH, "--format", "json", code=1))
     line = example.source_line("model.py", "reshape(")
     found = [(each["id"], each["severity"]) for each in report["findings"]]
     equal(found, [("CC205", "error"), ("CC012", "warning")])

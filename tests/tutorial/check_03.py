@@ -18,8 +18,8 @@ def compare(example, source, name, opset, *shapes):
         x = torch.randn(shape)
         given, expected = outputs(session, x=x), script(x)
         equal(len(given), len(expected))
-        for got, wanted in zip(given, expected):
-            agree(got, wanted)
+        for got, want in zip(given, expected):
+            agree(got, want)
 
 
 def resizers(example, name):
@@ -60,7 +60,7 @@ def area_is_pooling_and_antialias_is_resize_from_18(example):
 
 
 @test
-def below_it_is_said_from_which_opset(example):
+def below_it_the_report_names_the_opset(example):
     for report in example.reports(example.out / "smooth.pt", "--opset", ",".join(map(str, OPSETS)), "--input", VARY):
         equal(report["verdict"], "no" if report["opset"] < 11 else "yes")
         equal(report["summary"]["lowest_opset"], 11)

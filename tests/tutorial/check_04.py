@@ -34,7 +34,7 @@ def printed_rows_are_ready_to_paste(example):
 
 @test
 def the_scaffold_offers_the_three_ways(example):
-    text = example.said("explain", CHEBYSHEV + ".n_scalar", "--scaffold", "yaml")
+    text = example.output("explain", CHEBYSHEV + ".n_scalar", "--scaffold", "yaml")
     holds(text, "to: your.domain::special_chebyshev_polynomial_t", "inline: |", "function: |")
 
 

@@ -33,11 +33,11 @@ def every_kind(example):
 
 
 @test
-def wrong_kinds_are_told_with_row_argument_and_both_kinds(example):
+def wrong_kinds_are_reported_with_row_argument_and_both_kinds(example):
     equal(sorted(each.stem for each in (example.source / "wrong").iterdir()), sorted(WRONG))
     for name, (message, line) in WRONG.items():
         for words, code in ((("lint", f"wrong/{name}.yaml"), 1), (("check", "warp.ir", "--mappings", f"wrong/{name}.yaml"), 2)):
-            holds(example.said(*words, code=code), f"{name}.yaml:", message, line)
+            holds(example.output(*words, code=code), f"{name}.yaml:", message, line)
 
 
 @test

@@ -32,12 +32,12 @@ def explain_and_ops_know_the_library(example):
     """As check does, with and without the user's row."""
     library, rows = ["--op-library", example.out / "libmy_lib.so"], ["--mappings", example.source / "rows.yaml"]
     schema = "my_lib::my_add(Tensor a, Tensor b) -> Tensor"
-    holds(example.said("explain", "my_lib::my_add", *library), schema, "no row: the operator is missing")
-    holds(example.said("explain", "my_lib::my_add", *library, *rows), schema, "rows.yaml:")
-    holds(example.said("explain", "my_lib::my_add", *library, "--scaffold", "yaml"), "inputs: [a, b]")
-    holds(example.said("ops", "my_lib::my_add", *library), "no row")
-    holds(example.said("explain", "my_lib::my_add", "--op-library", example.out / "absent.so", code=2), "operator library", "absent.so is not there")
-    holds(example.said("explain", "CC005", *library), "CC005")
+    holds(example.output("explain", "my_lib::my_add", *library), schema, "no row: the operator is missing")
+    holds(example.output("explain", "my_lib::my_add", *library, *rows), schema, "rows.yaml:")
+    holds(example.output("explain", "my_lib::my_add", *library, "--scaffold", "yaml"), "inputs: [a, b]")
+    holds(example.output("ops", "my_lib::my_add", *library), "no row")
+    holds(example.output("explain", "my_lib::my_add", "--op-library", example.out / "absent.so", code=2), "operator library", "absent.so is not there")
+    holds(example.output("explain", "CC005", *library), "CC005")
 
 
 @test
@@ -45,7 +45,7 @@ def the_printed_row_holds_beside_the_library(example):
     """Once its facts are filled in; where the library has other arguments the error names the difference."""
     row, rows = error(example.left_json("without.json"))["row"], example.out / "printed.yaml"
     rows.write_text(row + "\n")
-    holds(example.said(example.out / "model.pt", "--mappings", rows, code=2), "facts: TODO", "fill in")
+    holds(example.output(example.out / "model.pt", "--mappings", rows, code=2), "facts: TODO", "fill in")
     filled = row.replace("TODO", "pointwise")
     library = ["--op-library", example.out / "libmy_lib.so"]
     for more in [], library:
@@ -53,8 +53,8 @@ def the_printed_row_holds_beside_the_library(example):
         (report,) = example.reports(example.out / "model.pt", "--mappings", rows, *more)
         equal((report["verdict"], operator(report, "my_lib::my_add")["onnx"]), ("yes", ["your.domain::my_add"]))
     rows.write_text(filled.replace("Tensor arg1", "str arg1").replace("[arg0, arg1]", "[arg0], attributes: {b: {string: arg1}}") + "\n")
-    said = example.said(example.out / "model.pt", "--mappings", rows, *library, code=2)
-    holds(said, "argument 2 is `arg1: str` in the row, `b: Tensor` in the library")
+    output = example.output(example.out / "model.pt", "--mappings", rows, *library, code=2)
+    holds(output, "argument 2 is `arg1: str` in the row, `b: Tensor` in the library")
 
 
 @test

@@ -49,7 +49,7 @@ def its_implementation_gives_the_result(example):
 
 
 @test
-def a_wrong_kind_is_told(example):
+def a_wrong_kind_is_reported(example):
     holds(example.left("wrong_kind.txt"), "argument `attr2` is int", "`string`", "wrong_kind.yaml:6")
 
 

@@ -49,10 +49,10 @@ def the_case_fails_without_compatcheck(example):
     model = example.model("case/model.onnx")
     equal(set(ops(model.graph)), {"Mul", "Sigmoid"})
     data = example.out / "case" / "test_data_set_0"
-    x, wanted = (onnx.numpy_helper.to_array(onnx.load_tensor(data / f"{name}_0.pb")) for name in ("input", "output"))
+    x, expected = (onnx.numpy_helper.to_array(onnx.load_tensor(data / f"{name}_0.pb")) for name in ("input", "output"))
     (got,) = outputs(example.session("case/model.onnx"), **{model.graph.input[0].name: x})
-    assert not np.allclose(got, wanted, rtol=1e-3, atol=1e-5)
-    agree(wanted, torch.nn.functional.gelu(torch.from_numpy(x.copy())))
+    assert not np.allclose(got, expected, rtol=1e-3, atol=1e-5)
+    agree(expected, torch.nn.functional.gelu(torch.from_numpy(x.copy())))
 
 
 sys.exit(main(__doc__, tool("18-compare-precision")))

@@ -21,11 +21,11 @@ def inputs(n):
 
 @test
 def all_of_it_is_listed(example):
-    told = example.left_json("inspected.json")
-    listed = [node["op"] for node in told["nodes"]]
+    inspected = example.left_json("inspected.json")
+    listed = [node["op"] for node in inspected["nodes"]]
     equal(listed, ["Conv", "Relu", "Mul", "ReduceMean", "Gemm"])
     equal(listed, ops(example.model("model.onnx").graph))
-    conv = {each["name"]: each["value"] for each in told["nodes"][0]["attributes"]}
+    conv = {each["name"]: each["value"] for each in inspected["nodes"][0]["attributes"]}
     equal([conv[name] for name in ("strides", "pads", "kernel_shape", "group")], [[2, 2], [1, 1, 1, 1], [3, 3], 1])
 
 
@@ -48,7 +48,7 @@ def parts_by_values_and_by_modules(example):
 
 
 @test
-def a_cut_that_misses_an_input_is_told(example):
+def a_cut_that_misses_an_input_is_reported(example):
     holds(example.left("missed.txt"), "mask (read by /head/Mul)")
     assert not (example.out / "missed.onnx").exists()
 

@@ -16,8 +16,8 @@ def compare(example, name, source, *shapes):
         image = torch.randn(shape)
         given, expected = outputs(session, image=image), script(image)
         equal(len(given), len(expected))
-        for got, wanted in zip(given, expected):
-            agree(got, wanted)
+        for got, want in zip(given, expected):
+            agree(got, want)
 
 
 @test

@@ -41,7 +41,7 @@ class Example:
         assert ran.returncode in codes, f"exit {ran.returncode}, not {codes}: {words}: {ran.stdout}{ran.stderr}"
         return ran
 
-    def said(self, *words, code=0):
+    def output(self, *words, code=0):
         """What it says, in one line: where lines end depends on the length of the folder's name."""
         ran = self.run(*words, codes=(code,))
         return " ".join((ran.stdout + ran.stderr).split())

@@ -83,9 +83,9 @@ def main():
                     elif found[member].dtype != array.dtype or found[member].shape != array.shape or not numpy.array_equal(found[member], array, equal_nan=array.dtype.kind == "f"):
                         wrong.append(f"{what}: {member} is {found[member]}, not {array}")
                     elif array.size:
-                        said = {key: float(table[member][key]) for key in ("min", "max", "mean", "std", "zeros", "nan", "inf")}
-                        if any(not numpy.isclose(said[key], float(is_), rtol=1e-5, atol=1e-9) for key, is_ in statistics_of(array).items()):
-                            wrong.append(f"{what}: {member} has {statistics_of(array)}, the table says {said}")
+                        stated = {key: float(table[member][key]) for key in ("min", "max", "mean", "std", "zeros", "nan", "inf")}
+                        if any(not numpy.isclose(stated[key], float(is_), rtol=1e-5, atol=1e-9) for key, is_ in statistics_of(array).items()):
+                            wrong.append(f"{what}: {member} has {statistics_of(array)}, the table says {stated}")
             files = {path.name for path in into.iterdir()} - {"values.tsv"}
             if files != {line["file"] for line in table.values()}:
                 wrong.append(f"{what}: {sorted(files)} are there, of which the table lists {sorted(line['file'] for line in table.values())}")
@@ -139,9 +139,9 @@ def main():
             while process.poll() is None and len(list(into.glob("*.npy"))) < 3:
                 time.sleep(0.005)
             process.send_signal(signal.SIGINT)
-            said = process.communicate(timeout=60)[1]
-            if process.returncode != 130 or said != "compatcheck: interrupted (SIGINT)\n":
-                wrong.append(f"interrupted: {process.returncode} {said!r}")
+            stated = process.communicate(timeout=60)[1]
+            if process.returncode != 130 or stated != "compatcheck: interrupted (SIGINT)\n":
+                wrong.append(f"interrupted: {process.returncode} {stated!r}")
             left = sorted(path.name for path in into.iterdir()) if into.exists() else None
             if left != (["mine.txt"] if there else None):
                 wrong.append(f"interrupted: left {left}")

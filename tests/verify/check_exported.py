@@ -130,15 +130,15 @@ def check_training(verify):
             onnx_file = verify.convert(file, f"{name}_{core}.onnx", "--state", "inputs-outputs")
             session = onnxruntime.InferenceSession(str(onnx_file))
             state = {"norm.running_mean": numpy.zeros(4, "float32"), "norm.running_var": numpy.ones(4, "float32"), "norm.num_batches_tracked": numpy.array(0)}
-            taken = {each.name for each in session.get_inputs()}
+            input_names = {each.name for each in session.get_inputs()}
             for _ in range(3):
                 x = torch.randn(3, 4, 5)
                 found = dict(zip((each.name for each in session.get_outputs()),
-                                 session.run(None, {"x": x.numpy()} | {key: value for key, value in state.items() if key in taken})))
-                wanted = module(x)
+                                 session.run(None, {"x": x.numpy()} | {key: value for key, value in state.items() if key in input_names})))
+                expected = module(x)
                 state.update({key[:-len(".next")]: value for key, value in found.items() if key.endswith(".next")})
                 shown = [value for key, value in found.items() if not key.endswith(".next")]
-                for ours, theirs in zip(shown, wanted):
+                for ours, theirs in zip(shown, expected):
                     verify.expect(f"{name}: as eager", numpy.allclose(ours, theirs.detach().numpy(), atol=1e-5), (ours, theirs))
                 verify.expect(f"{name}: variance", numpy.allclose(state["norm.running_var"], module.norm.running_var.numpy(), atol=1e-5), state)
 

@@ -207,8 +207,8 @@ def main():
         onnx.save(endless(), f"{folder}/endless.onnx")
         model = verify.save(torch.nn.Identity(), torch.rand(2))
         report = verify.run("endless", 1, model, f"{folder}/endless.onnx", "--timeout", "20", ids=["CC201"])
-        said = [finding["message"] for finding in report.get("findings", [])]
-        verify.expect("endless", "ONNX Runtime was stopped after 20 s" in str(said) and "--timeout gives it more" in str(said), said)
+        messages = [finding["message"] for finding in report.get("findings", [])]
+        verify.expect("endless", "ONNX Runtime was stopped after 20 s" in str(messages) and "--timeout gives it more" in str(messages), messages)
         return verify.end()
 
 

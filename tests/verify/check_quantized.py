@@ -107,8 +107,8 @@ def numbers(check, program):
     text = subprocess.run([program, "check", model], capture_output=True, text=True).stdout
     check.expect("recorded: text", "input x (qu8[2,4]): scale 0.5, zero point 128; f32 in the ONNX model" in text, text)
     scripted = check.save(Hard(), script=True, name="scripted")
-    asked = report_of(check, program, "unknown", 1, scripted, "--input", "x=qu8:2,4")
-    findings = [f for f in asked["findings"] if f["id"] == "CC006"]
+    needed = report_of(check, program, "unknown", 1, scripted, "--input", "x=qu8:2,4")
+    findings = [f for f in needed["findings"] if f["id"] == "CC006"]
     check.expect("unknown: one question", len(findings) == 1 and "--input x=qu8(SCALE,ZERO_POINT):2,4" in json.dumps(findings), findings)
     check.run("stated", 0, scripted, "--input", "x=qu8(0.5,128):n,4", "--quantized-io", "int")
     check.run("stated for channels", 0, check.save(Dequantized(), script=True, name="by_channel"), "--input", "x=qi8([0.5,0.25],[0,-3],0):2,4", "--quantized-io", "int")
@@ -119,8 +119,8 @@ def numbers(check, program):
     joined = check.save(Joined(), script=True, name="joined")
     check.run("members", 0, joined, "--input", "xs.0=qu8(0.5,128):2,3", "--input", "xs.1=qu8(0.1,7):2,5")
     recorded = traced(check, Joined(), [quantized(2, 3), quantized(2, 3)], name="recorded_list")   # the file has the dtype alone
-    asked = [f for f in report_of(check, program, "recorded list", 1, recorded)["findings"] if f["id"] == "CC006"]
-    check.expect("recorded list: one question", len(asked) == 1 and "--input xs.0=qu8(SCALE,ZERO_POINT):" in json.dumps(asked), asked)
+    needed = [f for f in report_of(check, program, "recorded list", 1, recorded)["findings"] if f["id"] == "CC006"]
+    check.expect("recorded list: one question", len(needed) == 1 and "--input xs.0=qu8(SCALE,ZERO_POINT):" in json.dumps(needed), needed)
     torch.save(([quantized(2, 3), quantized(2, 3, scale=0.1)],), check.folder / "list.pt")
     check.run("recorded list with examples", 0, recorded, "--inputs-from", check.folder / "list.pt", "--quantized-io", "int")
     unused = traced(check, Unused(), quantized(2, 3, zero=0, dtype=torch.qint32), torch.ones(2, 3), name="unused")

@@ -25,11 +25,11 @@ FOUND = {
     models.Bank: ["Less at its edge", "Less with a larger constant", "no addition of 1"],
     models.Bisection: ["carried values swapped"],
     models.Switch: ["Equal with a larger constant", "Greater at its edge", "Greater with a larger constant", "Less at its edge"],
-    models.Suppress: ["Greater with a larger constant", "one trip fewer"],
+    models.Suppress: ["Greater with a larger constant", "one iteration fewer"],
     models.Stack: ["Equal with a larger constant"],
     models.Longest: ["carried values swapped", "no addition of 1"],
     models.Clip: ["Greater with a larger constant", "Less with a larger constant", "branches swapped"],
-    models.Kinds: ["Less at its edge", "Less with a larger constant", "one trip fewer", "no addition of 1"],
+    models.Kinds: ["Less at its edge", "Less with a larger constant", "one iteration fewer", "no addition of 1"],
 }
 DIFFERENT = {"CC201", "CC202", "CC203", "CC205"}
 
@@ -106,7 +106,7 @@ def check_ties(verify):
     specs = inputs(["scores=i64:n", "items=f32:n,3"])
     file = verify.folder / "CandidateTower.pt"
     for kind, wrong in planted_faults.faults(onnx.load(verify.convert(file, "CandidateTower.onnx", *specs))):
-        if kind in ("Greater the other way round", "branches swapped", "one trip fewer"):
+        if kind in ("Greater the other way round", "branches swapped", "one iteration fewer"):
             onnx.save(wrong, verify.folder / "bad.onnx")
             verify.any_of(f"CandidateTower: {kind}", DIFFERENT, file, verify.folder / "bad.onnx")
 

@@ -310,8 +310,8 @@ def main():
             if way == "joined":
                 verify.run("a warning that counts", 1, unsure, "--input", "x=f32:b,6,8", "--fail-on", "warning", ids=["CC012"])
                 for form in ("text", "junit", "markdown"):
-                    told = verify.run(f"a warning as {form}", 0, unsure, "--input", "x=f32:b,6,8", form=form)
-                    verify.expect(f"a warning as {form}", "CC012" in told and "sizes.py:" in told and "the constant 2 may come from tracing" in told.replace("\n         ", " "), told)
+                    reported = verify.run(f"a warning as {form}", 0, unsure, "--input", "x=f32:b,6,8", form=form)
+                    verify.expect(f"a warning as {form}", "CC012" in reported and "sizes.py:" in reported and "the constant 2 may come from tracing" in reported.replace("\n         ", " "), reported)
         for way in ("rows", "joined", "flat"):
             verify.run(f"heads, {way}", 0, verify.save(Heads(way), torch.rand(2, 6, 8), name=f"heads-{way}"), "--input", "x=f32:b,n,8")
         verify.run("heads of rows", 0, verify.save(Heads("rows"), torch.rand(2, 8), name="heads-of-rows"), "--input", "x=f32:b,8")
@@ -320,8 +320,8 @@ def main():
         for module, ties in ((Grid(), "x0*x1 must be 48"), (Rows(), ""), (Thirds(), ""), (Groups(), ""), (Asserting(), "x0*x1 must be 60")):
             what = type(module).__name__
             report = verify.run(what, 0, verify.save(module, script=True), ids=["CC205"] if ties else [])
-            told = [(finding["severity"], ties in finding["message"], finding["help"]) for finding in report.get("findings", [])]
-            verify.expect(f"{what}: no more than a warning, and no advice to give one name", set(told) <= {("warning", True, "")}, told)
+            reported = [(finding["severity"], ties in finding["message"], finding["help"]) for finding in report.get("findings", [])]
+            verify.expect(f"{what}: no more than a warning, and no advice to give one name", set(reported) <= {("warning", True, "")}, reported)
             verify.expect(f"{what}: each size varies", all(len(each["sizes"]) > 1 for each in report["dimensions"]), report.get("dimensions"))
         report = verify.run("sizes that are skipped", 0, verify.save(Indexed(), script=True))
         verify.expect("sizes that are skipped", "refuses x0=2" in report.get("note", "") and "skipped" in report["note"], report)

@@ -252,14 +252,14 @@ def check_stateful(verify, cls, inputs, paths, lowest):
 
 def check_refused(verify, cls, spec, reason):
     file = save(verify, cls)
-    told = ["--input", f"x={spec}"]
+    options_given = ["--input", f"x={spec}"]
     if cls is containers.KeepsInputList:
-        told += ["--input", f"given.0={spec}", "--input", f"given.1={spec}"]
-    report = report_of(verify.program, file, *told)
+        options_given += ["--input", f"given.0={spec}", "--input", f"given.1={spec}"]
+    report = report_of(verify.program, file, *options_given)
     verify.expect(f"{cls.__name__}: refused by default", report["verdict"] == "no", report["verdict"])
     helps = [finding["help"] for finding in report["findings"]]
     verify.expect(f"{cls.__name__}: no advice", not any("--state inputs-outputs" in text for text in helps), helps)
-    options = [*told, "--state", "inputs-outputs"]
+    options = [*options_given, "--state", "inputs-outputs"]
     report = report_of(verify.program, file, *options)
     messages = " ".join(finding["message"] for finding in report["findings"])
     verify.expect(f"{cls.__name__}: refused", report["verdict"] == "no" and reason in messages, (report["verdict"], messages))

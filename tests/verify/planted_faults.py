@@ -99,10 +99,10 @@ def faults(model):
                     yield "carried values swapped", edited(exchange, g, n)
             if node.input[0]:
                 def fewer(other, graph, node):
-                    name = f"fault_trips_{node.output[0] if node.output else node.name}"
+                    name = f"fault_iterations_{node.output[0] if node.output else node.name}"
                     other.graph.initializer.append(numpy_helper.from_array(numpy.asarray(1, numpy.int64), "fault_one_" + name))
                     at = list(graph.node).index(node)
                     graph.node.insert(at, onnx.helper.make_node("Sub", [node.input[0], "fault_one_" + name], [name]))
                     graph.node[at + 1].input[0] = name
                 if node.input[0] not in constants or constants[node.input[0]].item() < 1 << 40:
-                    yield "one trip fewer", edited(fewer, g, n)
+                    yield "one iteration fewer", edited(fewer, g, n)

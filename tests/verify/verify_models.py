@@ -46,12 +46,12 @@ def main():
     count = collections.Counter()
     for model in models:
         subject = Subject(model, options.models)
-        dims, taken = free_dims(subject.inputs, subject.accepts)
-        for what, texts in [("", subject.inputs.texts())] + ([("named ", subject.inputs.texts(dims))] if taken else []):
+        dims, chosen = free_dims(subject.inputs, subject.accepts)
+        for what, texts in [("", subject.inputs.texts())] + ([("named ", subject.inputs.texts(dims))] if chosen else []):
             for opset in options.opsets.split(","):
                 verdict, why = verify(options.program, subject.file, int(opset), texts)
                 if verdict == "unrunnable" and what:   # no size that verify tries by itself is one that the model takes
-                    verdict, why = verify(options.program, subject.file, int(opset), texts, [f"{name}={size}" for name, size in taken.items()])
+                    verdict, why = verify(options.program, subject.file, int(opset), texts, [f"{name}={size}" for name, size in chosen.items()])
                 count[what + verdict] += 1
                 if why:
                     print(f"{verdict.upper()} {what}{model['name']} @{opset}: {why}   [{' '.join(texts)}]", flush=True)

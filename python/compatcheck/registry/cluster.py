@@ -25,7 +25,7 @@ _QUIET: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
 
 # The command sets both. The folder that Ray is started in: Ray's processes import modules from it, and users' folders hold any files.
 start_folder: str | None = None
-tell: Callable[[str], object] = lambda text: None
+notify: Callable[[str], object] = lambda text: None
 
 
 def import_ray() -> Any:
@@ -113,7 +113,7 @@ def _is_reachable(address: str) -> bool:
 
 
 def _join(ray: Any, address: str, source: str) -> None:
-    tell(f"connecting to the Ray cluster at {address} ({source})")
+    notify(f"connecting to the Ray cluster at {address} ({source})")
     named = f"{source} {address}"
     if ":" in address and not _is_reachable(address):
         raise UsageError(f"{named}: no cluster answers there")  # Ray would wait for it without end
@@ -158,12 +158,12 @@ def quiet() -> None:
 
 
 def cores() -> int:
-    return max(1, int(_ask(lambda: import_ray().cluster_resources()).get("CPU", 1)))
+    return max(1, int(_call_ray(lambda: import_ray().cluster_resources()).get("CPU", 1)))
 
 
-def _ask(question: Callable[[], Any]) -> Any:
+def _call_ray(call: Callable[[], Any]) -> Any:
     try:
-        return bounded(question, SILENCE_SECONDS)
+        return bounded(call, SILENCE_SECONDS)
     except OutOfTime:
         raise ModelError(f"the Ray cluster gave no answer in {SILENCE_SECONDS} s; --resume goes on from here") from None
 
@@ -192,7 +192,7 @@ def rows(data: Any) -> Iterator[Mapping[str, Any]]:
             try:
                 row = answers.get(timeout=LOOK_SECONDS)
             except queue.Empty:
-                if any(node["Alive"] and node["Resources"].get("CPU") for node in _ask(ray.nodes)):
+                if any(node["Alive"] and node["Resources"].get("CPU") for node in _call_ray(ray.nodes)):
                     had_cores = time.monotonic()
                 elif time.monotonic() - had_cores > NODE_SECONDS:
                     raise ModelError("no node of the Ray cluster has cores; --resume goes on from here") from None

@@ -126,12 +126,12 @@ def main(words: Sequence[str]) -> int:
     for number in _ENDING:
         signal.signal(number, lambda number, _: os.kill(scan, number))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # the program blocks them until here
-    said = os.read(source, 1)  # nothing where it ended by other means than ours
-    if said:
+    received = os.read(source, 1)  # nothing where it ended by other means than ours
+    if received:
         threading.Timer(_LEAVE_SECONDS, os.kill, (scan, signal.SIGKILL)).start()  # a Ray that has lost its cluster may hang
     ended = os.waitstatus_to_exitcode(os.waitpid(scan, 0)[1])
-    if said:
-        os._exit(said[0])
+    if received:
+        os._exit(received[0])
     reason = "Ray ended the scan" if ended >= 0 else f"the scan was killed ({signal.Signals(-ended).name})"
     return _failed(3, f"{_CLEAR if sys.stderr.isatty() else ''}{reason}; --resume goes on from here")
 
@@ -167,7 +167,7 @@ def _run(words: Sequence[str]) -> int:
     own = {name: options.pop(name, None) for name in _OWN}
     line = _ProgressLine(own["progress"] or "auto")
     with _WithoutLog():
-        cluster.tell = lambda text: _failed(0, text)
+        cluster.notify = lambda text: _failed(0, text)
         try:
             totals = scan(uris, own["output"], progress=line, **options)
         finally:

@@ -39,7 +39,7 @@ class Job:
         return Folder(self.output, self.storage)
 
 
-def _taken(job: Job) -> ModelError:
+def _in_use(job: Job) -> ModelError:
     return ModelError(f"{job.output}: another run writes to this folder")
 
 
@@ -57,7 +57,7 @@ def settings_in(folder: Folder) -> Mapping[str, Any] | None:
 def check_is_ours(job: Job, folder: Folder) -> None:
     found = settings_in(folder)
     if not found or found["run"] != job.run:
-        raise _taken(job)
+        raise _in_use(job)
 
 
 def write(folder: Folder, name: str, data: bytes) -> None:
@@ -78,7 +78,7 @@ def begin(job: Job, folder: Folder, models: Sequence[Found], resume: bool) -> tu
     isn't complete; and it is the run's: a local folder until the object `folder` closes, another one until another run begins."""
     try:
         if not folder.lock():
-            raise _taken(job)
+            raise _in_use(job)
         names = folder.names()
         is_new = all(PARTIAL.fullmatch(name) for name in names)
         if not is_new:
@@ -95,7 +95,7 @@ def begin(job: Job, folder: Folder, models: Sequence[Found], resume: bool) -> tu
         folder.remove([name for name in ours if name in (results.TOTALS, results.PAGE)])
         settings = {"scan": _FORMAT, "run": job.run, "settings": job.settings, "options": job.options}
         if not folder.write(SETTINGS, json.dumps(settings, indent=2).encode(), only_new=is_new):
-            raise _taken(job)
+            raise _in_use(job)
         return earlier
     except Error:
         raise

@@ -77,7 +77,7 @@ def scan(
 
     _check_arguments(uris=uris, output=output, exclude=exclude, resume=resume, ray=ray, jobs=jobs, storage_options=storage_options)
     cluster.import_ray()
-    asked, plain, settings = checked_options("scan", opset, options)
+    opset_setting, plain, settings = checked_options("scan", opset, options)
     try:
         since = as_time(changed_since) if changed_since is not None else None
     except (ValueError, OverflowError):
@@ -89,15 +89,15 @@ def scan(
     target, path = file_system(os.fspath(output), storage)
     folder = target.unstrip_protocol(path)  # a relative path would be another one in each worker
     gate = [str(plain.get(name)) for name in ("fail_on", "max_missing", "exit_zero")]  # reports hold the gate's result
-    all_settings = f"{settings.digest()} {json.dumps(packed_opset(asked))} {' '.join(gate)}"
-    job = Job(folder, asked, plain, storage, all_settings, _configuration())
+    all_settings = f"{settings.digest()} {json.dumps(packed_opset(opset_setting))} {' '.join(gate)}"
+    job = Job(folder, opset_setting, plain, storage, all_settings, _configuration())
     with shown(options.get("progress", False)) as show:
 
-        def tell(done: int, total: int) -> None:
+        def report(done: int, total: int) -> None:
             if show:
                 show("check", done, total)
 
-        return ScanTotals(run.scan(job, models, resume, ray, jobs, tell), os.fspath(output))
+        return ScanTotals(run.scan(job, models, resume, ray, jobs, report), os.fspath(output))
 
 
 def _is_list(value: Any, kinds: Any) -> bool:
@@ -159,12 +159,12 @@ def checked_options(call: str, opset: Union[int, Iterable[int]], options: Mappin
     if given.get("frontend") == "libtorch" or given.get("op_libraries"):
         raise UsageError(f"{call} reads models by ranges, and libtorch needs files: neither frontend='libtorch' nor op_libraries work")
     opsets = opsets_of(opset)
-    asked = opset if isinstance(opset, (int, range)) else opsets
+    opset_setting = opset if isinstance(opset, (int, range)) else opsets
     plain = {name: _plain(value) for name, value in given.items()}
     for name in _FILES:  # whatever folder a worker runs in
         if name in plain:
             plain[name] = [_absolute(each) for each in plain[name]] if isinstance(plain[name], list) else _absolute(plain[name])
-    return asked, plain, Settings(asked, plain)
+    return opset_setting, plain, Settings(opset_setting, plain)
 
 
 def _absolute(file: Any) -> Any:

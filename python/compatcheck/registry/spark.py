@@ -74,5 +74,5 @@ def check_udf(
     A row of the result is a report; its column `report` holds the JSON. What can't be checked is a row, too."""
     from .scan import checked_options
 
-    asked, plain, _ = checked_options("check_udf", opset, options)
-    return CheckUdf(column, asked, plain, storage_options or {})
+    opset_setting, plain, _ = checked_options("check_udf", opset, options)
+    return CheckUdf(column, opset_setting, plain, storage_options or {})

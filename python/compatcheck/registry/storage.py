@@ -96,12 +96,12 @@ def _listed(uri: str, options: Mapping[str, Any]) -> list[Tuple[Found, str, Mapp
         raise ModelError(f"{uri}: can't be listed: {reason_of(error)}") from error
     # A file that the user named is a model with any ending, and so is a file that a glob asks for by its ending.
     endings = tuple(ENDINGS) if root.rstrip("/") == path.rstrip("/") or (is_glob and "." not in path.rpartition("/")[2]) else ("",)
-    asks_for_hidden = is_glob and any(part.startswith(".") for part in path.removeprefix(root).split("/"))
+    names_hidden = is_glob and any(part.startswith(".") for part in path.removeprefix(root).split("/"))
     models = []
     for each, info in files.items():
         below = each.removeprefix(root)
         info = _behind_link(each, info)
-        hidden = path not in files and not asks_for_hidden and any(part.startswith(".") for part in below.split("/"))
+        hidden = path not in files and not names_hidden and any(part.startswith(".") for part in below.split("/"))
         if hidden or info.get("type") not in (None, "file") or not each.endswith(endings):
             continue
         name = os.path.join(uri, below) if "://" not in uri and root.rstrip("/") == path.rstrip("/") else _name(uri, fs, each)
@@ -187,13 +187,13 @@ class Remote:
         return int(info["size"]), (int(info["size"]), str(mark))
 
     def read(self, ranges: Iterable[Sequence[int]]) -> list[bytes]:
-        asked = [(int(offset), int(size)) for offset, size in ranges]
+        requested = [(int(offset), int(size)) for offset, size in ranges]
         if self._file is not None:
-            return [os.pread(self._file, size, offset) for offset, size in asked]
+            return [os.pread(self._file, size, offset) for offset, size in requested]
         answers = self.fs.cat_ranges(
-            [self.path] * len(asked), [offset for offset, _ in asked], [offset + size for offset, size in asked], on_error="raise"
+            [self.path] * len(requested), [offset for offset, _ in requested], [offset + size for offset, size in requested], on_error="raise"
         )
-        for answer, (_, size) in zip(answers, asked):
+        for answer, (_, size) in zip(answers, requested):
             if len(answer) > size:
                 raise OSError("the server ignores ranges and would send the whole file")
         return [bytes(answer) for answer in answers]

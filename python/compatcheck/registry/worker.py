@@ -64,14 +64,14 @@ class _Ranges:
         return pieces
 
 
-def answer(settings: Settings, connection: Connection, asked: Mapping[str, Any]) -> bytes:
-    file = _core.RangedFile(asked["name"], asked["bytes"], _Ranges(connection))
+def answer(settings: Settings, connection: Connection, request: Mapping[str, Any]) -> bytes:
+    file = _core.RangedFile(request["name"], request["bytes"], _Ranges(connection))
     identity = None
     try:
         identity = _core.identity_of(file)
     except (Error, OSError):
         pass  # the check says what is wrong with it
-    if identity and identity == asked["known"]:
+    if identity and identity == request["known"]:
         return b"S"
     return b"A" + settings.reports(file)
 
@@ -82,8 +82,8 @@ def bound(memory_mb: int) -> None:
 
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: nobody is left to kill it
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = memory_mb << 20
-    resource.setrlimit(resource.RLIMIT_DATA, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+    limit = memory_mb << 20
+    resource.setrlimit(resource.RLIMIT_DATA, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
@@ -96,16 +96,16 @@ def main() -> None:
             message = connection.recv_bytes()
         except EOFError:
             return
-        asked = json.loads(message[1:])
+        request = json.loads(message[1:])
         if message[:1] == b"O":
             try:
-                bound(asked["memory_mb"])
-                opset = asked["opset"]
-                settings = Settings(range(*opset["range"]) if isinstance(opset, dict) else opset, asked["options"])
+                bound(request["memory_mb"])
+                opset = request["opset"]
+                settings = Settings(range(*opset["range"]) if isinstance(opset, dict) else opset, request["options"])
             except Exception as error:
                 connection.send_bytes(b"F" + (str(error) or type(error).__name__).encode())
                 return
             connection.send_bytes(b"K")
         elif settings:
-            connection.send_bytes(answer(settings, connection, asked))
+            connection.send_bytes(answer(settings, connection, request))
 

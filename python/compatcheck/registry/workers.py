@@ -80,9 +80,9 @@ class Worker:
         """The reports, as JSON lines; none: the model is the one of the earlier report. Raises CheckError, and StartError."""
         connection = self._connection or self._start()
         deadline = time.monotonic() + self._seconds
-        asked = {"name": model.name, "bytes": file.size, "known": known}
+        request = {"name": model.name, "bytes": file.size, "known": known}
         try:
-            connection.send_bytes(b"M" + json.dumps(asked).encode())
+            connection.send_bytes(b"M" + json.dumps(request).encode())
             while True:
                 left = deadline - time.monotonic()
                 if left <= 0 or not connection.poll(left):

@@ -41,33 +41,33 @@ int only_number(const Source& source, const Node& node, const std::string& what)
 
 // "2026-10-01", of the calendar.
 std::string date(const Source& source, const Node& node) {
-  std::string said = text(source, node, "`date`");
-  const bool spelled = said.size() == 10 && said[4] == '-' && said[7] == '-';
+  std::string stated = text(source, node, "`date`");
+  const bool spelled = stated.size() == 10 && stated[4] == '-' && stated[7] == '-';
   const auto part = [&](std::size_t at, std::size_t size) -> unsigned {
     unsigned value = 0;
-    const auto [end, error] = std::from_chars(said.data() + at, said.data() + at + size, value);
-    return error == std::errc() && end == said.data() + at + size ? value : 0;
+    const auto [end, error] = std::from_chars(stated.data() + at, stated.data() + at + size, value);
+    return error == std::errc() && end == stated.data() + at + size ? value : 0;
   };
   if (!spelled || !std::chrono::year_month_day(std::chrono::year(static_cast<int>(part(0, 4))), std::chrono::month(part(5, 2)),
                                                std::chrono::day(part(8, 2)))
                        .ok())
-    fail(source, node, "`" + said + "` is no date: 2026-10-01");
-  return said;
+    fail(source, node, "`" + stated + "` is no date: 2026-10-01");
+  return stated;
 }
 
 // "6-12", or "13" with the end that the caller means by it.
 Versions versions(const Source& source, const Node& node, std::optional<int> end) {
-  const std::string said = text(source, node, "a version");
-  const auto dash = said.find('-');
-  const auto first = number(said.substr(0, dash)), last = dash == std::string::npos ? first : number(said.substr(dash + 1));
-  if (!first || !last || *first > *last) fail(source, node, "`" + said + "` is no version and no range of versions (6-12)");
+  const std::string stated = text(source, node, "a version");
+  const auto dash = stated.find('-');
+  const auto first = number(stated.substr(0, dash)), last = dash == std::string::npos ? first : number(stated.substr(dash + 1));
+  if (!first || !last || *first > *last) fail(source, node, "`" + stated + "` is no version and no range of versions (6-12)");
   return {*first, dash == std::string::npos && end ? *end : *last};
 }
 
 std::vector<Versions> versions_of(const Source& source, const Node& node, const OperatorNames& known) {
-  const auto one = [&](const Node& said) {
-    const Versions made = versions(source, said, known.match() == Match::model ? std::optional(no_end) : std::nullopt);
-    known.check(source, said, made);
+  const auto one = [&](const Node& stated) {
+    const Versions made = versions(source, stated, known.match() == Match::model ? std::optional(no_end) : std::nullopt);
+    known.check(source, stated, made);
     return made;
   };
   if (!node.is_list() || known.match() == Match::model) return {one(node)};

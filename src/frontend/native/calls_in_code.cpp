@@ -52,8 +52,8 @@ class VariableUses {
 
 class CallScan {
  public:
-  CallScan(Definitions& definitions, const std::function<bool(const std::string&)>& wanted)
-      : definitions_(definitions), wanted_(wanted) {}
+  CallScan(Definitions& definitions, const std::function<bool(const std::string&)>& is_searched)
+      : definitions_(definitions), is_searched_(is_searched) {}
 
   std::map<std::string, CallShape> run() {
     for (const auto& [qualifier, file] : definitions_.every_file()) {
@@ -117,7 +117,7 @@ class CallScan {
   void visit_call(const Expression& call, const ResultUse& use) {
     const Expression& callee = call.parts[0];
     if (callee.is_name("annotate") && call.parts.size() == 3) return visit(call.parts[2], {.type = type_text(call.parts[1])});
-    if (const std::string name = callee_of(callee); !name.empty() && wanted_(name))
+    if (const std::string name = callee_of(callee); !name.empty() && is_searched_(name))
       shapes_[name].add(call.parts.size() - 1 - call.keywords.size(), call.keywords, use);
     if (callee.is(Form::attribute)) visit(callee.parts[0], {});
     for (std::size_t i = 1; i < call.parts.size(); ++i) visit(call.parts[i], {});
@@ -155,7 +155,7 @@ class CallScan {
   }
 
   Definitions& definitions_;
-  const std::function<bool(const std::string&)>& wanted_;
+  const std::function<bool(const std::string&)>& is_searched_;
   std::map<std::string, CallShape> shapes_;
   std::map<std::string_view, std::string> types_;  // types of the function's variables
   std::string returned_;
@@ -175,8 +175,8 @@ void CallShape::add(std::size_t positional, const std::vector<std::string_view>&
   ++calls;
 }
 
-std::map<std::string, CallShape> calls_of(Definitions& definitions, const std::function<bool(const std::string&)>& wanted) {
-  return CallScan(definitions, wanted).run();
+std::map<std::string, CallShape> calls_of(Definitions& definitions, const std::function<bool(const std::string&)>& is_searched) {
+  return CallScan(definitions, is_searched).run();
 }
 
 }  // namespace compatcheck::frontend::native

@@ -22,7 +22,8 @@ struct CallShape {
   void add(std::size_t positional, const std::vector<std::string_view>& named, const ResultUse& used);
 };
 
-// By operator ("my_lib::scale") or method of a custom class ("__torch__.torch.classes.my_lib.Net.run"), those that are `wanted`.
-std::map<std::string, CallShape> calls_of(Definitions& definitions, const std::function<bool(const std::string&)>& wanted);
+// By operator ("my_lib::scale") or method of a custom class ("__torch__.torch.classes.my_lib.Net.run"), those that are
+// `is_searched`.
+std::map<std::string, CallShape> calls_of(Definitions& definitions, const std::function<bool(const std::string&)>& is_searched);
 
 }  // namespace compatcheck::frontend::native

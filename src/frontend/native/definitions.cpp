@@ -133,19 +133,19 @@ ir::LocationRef CodeFile::own_place(std::size_t offset) {
   return place = std::make_shared<const ir::Location>(std::move(found));
 }
 
-const Attribute* ClassDefinition::attribute(std::string_view wanted) const {
-  const auto found = std::ranges::find(attributes, wanted, &Attribute::name);
+const Attribute* ClassDefinition::attribute(std::string_view searched) const {
+  const auto found = std::ranges::find(attributes, searched, &Attribute::name);
   return found == attributes.end() ? nullptr : &*found;
 }
 
-TypeRef ClassDefinition::final_type(std::string_view wanted) const {
-  const auto found = std::ranges::find(final_types, wanted, &std::pair<std::string, TypeRef>::first);
+TypeRef ClassDefinition::final_type(std::string_view searched) const {
+  const auto found = std::ranges::find(final_types, searched, &std::pair<std::string, TypeRef>::first);
   return found == final_types.end() ? nullptr : found->second;
 }
 
-const FunctionSyntax* ClassDefinition::method(std::string_view wanted) const {
+const FunctionSyntax* ClassDefinition::method(std::string_view searched) const {
   if (!syntax) return nullptr;
-  const auto found = std::ranges::find(syntax->methods, wanted, &FunctionSyntax::name);
+  const auto found = std::ranges::find(syntax->methods, searched, &FunctionSyntax::name);
   return found == syntax->methods.end() ? nullptr : &*found;
 }
 

@@ -64,9 +64,9 @@ struct ClassDefinition {
 
   bool is_module() const { return kind == Kind::module || kind == Kind::module_interface; }
   bool is_interface() const { return kind == Kind::interface || kind == Kind::module_interface; }
-  const Attribute* attribute(std::string_view wanted) const;
-  ir::TypeRef final_type(std::string_view wanted) const;  // null if the code doesn't state it
-  const FunctionSyntax* method(std::string_view wanted) const;
+  const Attribute* attribute(std::string_view searched) const;
+  ir::TypeRef final_type(std::string_view searched) const;  // null if the code doesn't state it
+  const FunctionSyntax* method(std::string_view searched) const;
 };
 
 struct FunctionDefinition {

@@ -47,7 +47,7 @@ class ArchiveReader {
     for (auto& [constant, type] : code_.constants) constants.push_back(&constant);
     order_objects(program_, constants);
     program_.functions.clear();  // those that set states were made before
-    wanted_.clear();
+    queued_.clear();
     queue_.clear();
     if (const ClassDefinition* cls = definitions_.find_class(program_.objects[program_.root].class_name); cls && cls->has_hooks)
       throw ModelError(std::string(top_hooks));
@@ -58,7 +58,7 @@ class ArchiveReader {
   }
 
  private:
-  struct Wanted {
+  struct Queued {
     std::string name;
     const FunctionSyntax* syntax;
     CodeFile* file;
@@ -94,12 +94,12 @@ class ArchiveReader {
   }
 
   void want(const std::string& name, const FunctionSyntax& syntax, CodeFile& file, const ir::TypeRef& self) {
-    if (wanted_.insert(name).second) queue_.push_back({name, &syntax, &file, self});
+    if (queued_.insert(name).second) queue_.push_back({name, &syntax, &file, self});
   }
 
   const ir::Function& function(const std::string& name, const FunctionSyntax& syntax, CodeFile& file, const ir::TypeRef& self) {
     if (const auto known = program_.functions.find(name); known != program_.functions.end()) return known->second;
-    wanted_.insert(name);
+    queued_.insert(name);
     ir::Function made = emit(code_, name, syntax, file, self);
     return program_.functions.emplace(name, std::move(made)).first->second;
   }
@@ -117,7 +117,7 @@ class ArchiveReader {
     for (;;) {
       for (const ClassDefinition* cls : definitions_.take_met()) add_class(*cls);
       if (queue_.empty()) return;
-      const Wanted next = queue_.front();
+      const Queued next = queue_.front();
       queue_.pop_front();
       function(next.name, *next.syntax, *next.file, next.self);
     }
@@ -205,8 +205,8 @@ class ArchiveReader {
   Code code_;
   Objects objects_;
   std::string version_;
-  std::set<std::string> wanted_;
-  std::deque<Wanted> queue_;
+  std::set<std::string> queued_;
+  std::deque<Queued> queue_;
 };
 
 }  // namespace

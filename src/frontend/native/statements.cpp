@@ -267,12 +267,12 @@ void FunctionEmitter::loop(const Statement& each) {
   ir::Node* node = builder_.add("prim::Loop", inputs);
   ir::Block* body = node->add_block();
   frames_.emplace_back();
-  ir::Value* trip = body->add_input(ir::simple_type(TypeKind::integer));
+  ir::Value* iteration = body->add_input(ir::simple_type(TypeKind::integer));
   for (std::size_t i = 0; i < carried.size(); ++i)
     frames_.back()[carried[i]] = {body->add_input(inputs[i + 2].type, plain_name(carried[i])), inputs[i + 2].type};
   frames_.emplace_back();
   ir::Block* outside = builder_.enter(body);
-  if (counts) set(each.targets[0].text, {trip, ir::simple_type(TypeKind::integer)});
+  if (counts) set(each.targets[0].text, {iteration, ir::simple_type(TypeKind::integer)});
   block(each.body);
   body->add_output(counts ? goes_on.value : condition(each.values[0]).value);
   for (const std::string_view name : carried) body->add_output(find(name)->value);

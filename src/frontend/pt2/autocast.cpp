@@ -55,11 +55,11 @@ bool is_list_made_here(const ir::Value* value) {
 }
 
 // The first member of a list stands for all.
-template <class Wanted>
-bool reads(const ir::Node& node, Wanted&& wanted) {
+template <class Accepts>
+bool reads(const ir::Node& node, Accepts&& accepts) {
   return std::ranges::any_of(node.inputs(), [&](const ir::Value* operand) {
     if (is_list_made_here(operand) && !operand->producer()->inputs().empty()) operand = operand->producer()->input(0);
-    return ir::is(operand->type(), ir::TypeKind::tensor) && wanted(operand->type()->tensor.dtype);
+    return ir::is(operand->type(), ir::TypeKind::tensor) && accepts(operand->type()->tensor.dtype);
   });
 }
 

@@ -21,10 +21,7 @@ using ir::TypeKind;
 constexpr std::size_t most_nodes = 4'000'000;  // also the most values; every call of a subgraph repeats its nodes
 constexpr std::string_view operators = "torch.ops.", higher_order = "torch.ops.higher_order.";
 
-bool is_number(const ir::TypeRef& type) {
-  return ir::is(type, TypeKind::integer) || ir::is(type, TypeKind::floating) || ir::is(type, TypeKind::boolean) ||
-         ir::is(type, TypeKind::complex);
-}
+bool is_scalar(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, TypeKind::complex); }
 
 // The kind of an argument or result in the text of a schema.
 std::string kind_of(const ir::TypeRef& type) {
@@ -197,7 +194,7 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   ir::Node* made = nodes_.add_node(op, values, {});
   bool open = false;  // a number in a tensor's place: another overload takes it
   for (std::size_t i = 0; i < values.size(); ++i)
-    open = open || (ir::is(schema->arguments[i].type, TypeKind::tensor) && is_number(values[i]->type()));
+    open = open || (ir::is(schema->arguments[i].type, TypeKind::tensor) && is_scalar(values[i]->type()));
   if (!open) made->set_overload(schema->overload);
   for (std::size_t i = 0; i < schema->returns.size(); ++i)
     made->add_output(i < results.size() && tagged(results[i]).tag == "as_tensor" ? result_type(results[i])

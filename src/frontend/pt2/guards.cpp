@@ -161,9 +161,9 @@ std::string violation(const ExportedInterface& exported, const std::map<std::str
   std::string wrong;
   for_each_size([&](const ExportedInput& input, std::size_t dim, std::int64_t size) {
     const auto value = evaluate(input.sizes[dim], values_in(symbols));
-    const auto* wanted = value ? std::get_if<std::int64_t>(&*value) : nullptr;
-    if (wrong.empty() && wanted && *wanted != size)
-      wrong = "dimension " + std::to_string(dim) + " of " + input.name + " must be " + std::to_string(*wanted) + ", not " +
+    const auto* required = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    if (wrong.empty() && required && *required != size)
+      wrong = "dimension " + std::to_string(dim) + " of " + input.name + " must be " + std::to_string(*required) + ", not " +
               std::to_string(size);
   });
   if (!wrong.empty()) return wrong;

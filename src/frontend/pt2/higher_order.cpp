@@ -125,8 +125,8 @@ void HigherOrder::bind(const Values& results) const {
   for (std::size_t i = 0; i < outputs.size(); ++i) arguments_.bind_result(outputs[i], results[i]);
 }
 
-HigherOrder::Loop HigherOrder::loop(ir::Value* trips, ir::Value* start, const Values& carried) const {
-  ir::Node* node = nodes_.add_node("prim::Loop", joined({trips, start}, carried), types_of(carried));
+HigherOrder::Loop HigherOrder::loop(ir::Value* trip_count, ir::Value* start, const Values& carried) const {
+  ir::Node* node = nodes_.add_node("prim::Loop", joined({trip_count, start}, carried), types_of(carried));
   ir::Block* body = node->add_block();
   Loop made{node, nodes_.in(*body), body->add_input(integer_type()), {}};
   for (const ir::Value* value : carried) made.carried.push_back(body->add_input(value->type()));
@@ -164,9 +164,9 @@ void HigherOrder::cond() {
 void HigherOrder::while_loop() {
   const Values carried = items(2), around = items_if_any(3);
   const auto condition = [&](NodeWriter& nodes, const Values& now) {
-    const Values asked = run(argument(0), nodes.block(), joined(now, around));
-    if (asked.size() != 1) node_.fail("has a condition that gives no single value");
-    return truth(nodes, asked.front());
+    const Values outcome = run(argument(0), nodes.block(), joined(now, around));
+    if (outcome.size() != 1) node_.fail("has a condition that gives no single value");
+    return truth(nodes, outcome.front());
   };
   ir::Value* start = condition(nodes_, carried);
   Loop made = loop(whole(nodes_, std::numeric_limits<std::int64_t>::max()), start, carried);
@@ -196,7 +196,7 @@ void HigherOrder::scan(bool with_state) {
   Values lists;
   for (std::size_t i = carried.size(); i < results; ++i) lists.push_back(nodes_.list({}, ir::tensor_type()));
   Loop made = loop(length(nodes_, xs.front()), nodes_.constant({true}), carried);
-  const Values now = joined(made.carried, parts(made.body, xs, made.trip));
+  const Values now = joined(made.carried, parts(made.body, xs, made.iteration));
   const Values given = run(argument(0), made.body.block(), joined(now, around));
   for (std::size_t i = 0; i < lists.size(); ++i)
     made.body.add("aten::append", {lists[i], given[carried.size() + i]}, tensors_type());
@@ -211,9 +211,9 @@ void HigherOrder::associative_scan() {
   const Values first = parts(nodes_, xs, whole(nodes_, 0));
   Values lists;
   for (ir::Value* part : first) lists.push_back(nodes_.list({part}, ir::tensor_type()));
-  ir::Value* trips = nodes_.add("aten::sub", {length(nodes_, xs.front()), whole(nodes_, 1)}, integer_type());
-  Loop made = loop(trips, nodes_.constant({true}), first);
-  ir::Value* place = made.body.add("aten::add", {made.trip, whole(nodes_, 1)}, integer_type());
+  ir::Value* trip_count = nodes_.add("aten::sub", {length(nodes_, xs.front()), whole(nodes_, 1)}, integer_type());
+  Loop made = loop(trip_count, nodes_.constant({true}), first);
+  ir::Value* place = made.body.add("aten::add", {made.iteration, whole(nodes_, 1)}, integer_type());
   const Values now = joined(made.carried, parts(made.body, xs, place));
   const Values given = run(argument(0), made.body.block(), joined(now, around));
   if (given.size() != xs.size()) node_.fail("has a subgraph that gives another number of values than it is given");

@@ -40,13 +40,13 @@ class HigherOrder {
   struct Loop {
     ir::Node* node;
     NodeWriter body;
-    ir::Value* trip;  // the number of the iteration
-    Values carried;   // the carried values in the body
+    ir::Value* iteration;  // the number of the iteration
+    Values carried;        // the carried values in the body
     // Ends the body: whether another iteration follows, and the values that it gets.
     void repeat(ir::Value* again, std::span<ir::Value* const> next);
     Values results() const { return {node->outputs().begin(), node->outputs().end()}; }
   };
-  Loop loop(ir::Value* trips, ir::Value* start, const Values& carried) const;
+  Loop loop(ir::Value* trip_count, ir::Value* start, const Values& carried) const;
   Values stacked(const Values& lists) const;  // each list as one tensor
 
   // Returns the schema of the operator that an argument names ("torch.ops.aten.mm.default"); null if it isn't known.

@@ -20,7 +20,7 @@ class Json {
   enum class Kind : std::uint8_t { null, boolean, integer, real, text, array, object };
 
   Kind kind() const;
-  bool is(Kind wanted) const { return kind() == wanted; }
+  bool is(Kind expected) const { return kind() == expected; }
   bool is_null() const { return is(Kind::null); }
 
   // Throw ModelError with the path of the value where it is of another kind.

@@ -50,7 +50,7 @@ protocol::Reply reply(const protocol::ValuesRequest& request) { return trimmed(v
 }  // namespace
 
 protocol::Reply answer(const protocol::Request& request) {
-  return std::visit([](const auto& asked) { return reply(asked); }, request);
+  return std::visit([](const auto& each) { return reply(each); }, request);
 }
 
 }  // namespace compatcheck::frontend::torchscript

@@ -49,8 +49,8 @@ ValueList copy_of(const ValueList& values) {
 }
 
 // A graph whose tuple inputs were split receives their members.
-ValueList as_graph_takes(const ValueList& inputs, std::size_t wanted) {
-  if (inputs.size() == wanted) return inputs;
+ValueList as_graph_takes(const ValueList& inputs, std::size_t expected) {
+  if (inputs.size() == expected) return inputs;
   ValueList flat;
   for (const Leaf& leaf : leaves(inputs)) flat.push_back(leaf.value);
   return flat;
@@ -98,8 +98,8 @@ class Session {
     const auto& recorded = live().program().recorded_inputs;
     std::vector<ir::TypeRef> types;
     for (std::size_t i = 0; i < parameters.size(); ++i)
-      types.push_back(most_telling({parameters.size() == from_graph.size() ? from_graph[i] : nullptr,
-                                    method == "forward" && i < recorded.size() ? recorded[i].type : nullptr, parameters[i]}));
+      types.push_back(most_specific({parameters.size() == from_graph.size() ? from_graph[i] : nullptr,
+                                     method == "forward" && i < recorded.size() ? recorded[i].type : nullptr, parameters[i]}));
     return types;
   }
 
@@ -108,7 +108,7 @@ class Session {
     std::vector<ir::TypeRef> types = input_types(graph_);
     const auto& recorded = live().program().recorded_inputs;
     for (std::size_t i = 0; i < types.size() && types.size() == recorded.size(); ++i)
-      types[i] = most_telling({types[i], recorded[i].type});
+      types[i] = most_specific({types[i], recorded[i].type});
     return types;
   }
 
@@ -227,12 +227,12 @@ class Collecting {
     for (std::size_t i = 0; i < blocks_.size(); ++i) numbers_.emplace(blocks_[i], i);
     reply_.executions.resize(blocks_.size());
     reply_.bytes.resize(values_.size());
-    for (const protocol::BlockValues& wanted : request.wanted) {
-      if (wanted.block >= blocks_.size()) throw InternalError("a request for values names a block that isn't there");
-      asked_.push_back({&wanted, {}, {}});
-      for (const std::uint32_t position : wanted.positions) {
+    for (const protocol::BlockValues& block_values : request.blocks) {
+      if (block_values.block >= blocks_.size()) throw InternalError("a request for values names a block that isn't there");
+      requests_.push_back({&block_values, {}, {}});
+      for (const std::uint32_t position : block_values.positions) {
         if (position >= values_.size()) throw InternalError("a request for values names one that isn't there");
-        asked_.back().values.push_back(values_[position]);
+        requests_.back().values.push_back(values_[position]);
       }
     }
   }
@@ -242,36 +242,37 @@ class Collecting {
         .defined = [this](const ir::Value& value, const IValue& held) { reply_.bytes[positions_.at(&value)] += bytes_of(held); },
         .finished = [this](const ir::Block& block, const Interpreter::Held& held) { finished(block, held); },
         .kept = {}};
-    for (const Asked& asked : asked_) watch.kept.insert(asked.values.begin(), asked.values.end());
+    for (const Request& each : requests_) watch.kept.insert(each.values.begin(), each.values.end());
     return watch;
   }
 
   protocol::ValuesReply take() {
     ir::ListConstant all;
-    for (Asked& asked : asked_) all.items.push_back({std::move(asked.taken)});
+    for (Request& each : requests_) all.items.push_back({std::move(each.observed)});
     reply_.values = encode(ir::Constant{std::move(all)});
     return std::move(reply_);
   }
 
  private:
-  struct Asked {
-    const protocol::BlockValues* wanted;
+  struct Request {
+    const protocol::BlockValues* block_values;
     std::vector<const ir::Value*> values;
-    ir::ListConstant taken;
+    ir::ListConstant observed;
   };
 
   void finished(const ir::Block& block, const Interpreter::Held& held) {
     const std::size_t number = numbers_.at(&block);
     const std::uint64_t execution = reply_.executions[number]++;
-    for (Asked& asked : asked_) {
-      if (number != asked.wanted->block || execution < asked.wanted->first || execution >= asked.wanted->end || reply_.too_many)
+    for (Request& each : requests_) {
+      if (number != each.block_values->block || execution < each.block_values->first || execution >= each.block_values->end ||
+          reply_.too_many)
         continue;
-      for (const ir::Value* value : asked.values) taken_ += bytes_of(held(*value));
-      if (taken_ > most_) return forget();
+      for (const ir::Value* value : each.values) observed_bytes_ += bytes_of(held(*value));
+      if (observed_bytes_ > most_) return forget();
       ir::TupleConstant made;
-      for (const ir::Value* value : asked.values)
+      for (const ir::Value* value : each.values)
         made.items.push_back(is_uninitialized(held(*value)) ? ir::Constant{} : result_of(held(*value)));
-      asked.taken.items.push_back({std::move(made)});
+      each.observed.items.push_back({std::move(made)});
     }
   }
 
@@ -280,15 +281,15 @@ class Collecting {
 
   void forget() {
     reply_.too_many = true;
-    for (Asked& asked : asked_) asked.taken.items.clear();
+    for (Request& each : requests_) each.observed.items.clear();
   }
 
-  std::uint64_t most_, taken_ = 0;
+  std::uint64_t most_, observed_bytes_ = 0;
   std::vector<ir::Block*> blocks_;
   std::vector<ir::Value*> values_;
   std::unordered_map<const ir::Value*, std::size_t> positions_;
   std::unordered_map<const ir::Block*, std::size_t> numbers_;
-  std::vector<Asked> asked_;
+  std::vector<Request> requests_;
   protocol::ValuesReply reply_;
 };
 

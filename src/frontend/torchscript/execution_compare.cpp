@@ -112,11 +112,11 @@ std::vector<Leaf> leaves(const std::vector<IValue>& values) {
 }
 
 std::string difference(const std::string& what, const std::vector<IValue>& expected, const std::vector<IValue>& found) {
-  const auto wanted = leaves(expected), got = leaves(found);
-  if (wanted.size() != got.size()) return text(got.size(), " ", what, " values instead of ", wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (const std::string unequal = compare(wanted[i].value, got[i].value); !unequal.empty())
-      return what + " " + wanted[i].path + " " + unequal;
+  const auto expected_leaves = leaves(expected), got = leaves(found);
+  if (expected_leaves.size() != got.size()) return text(got.size(), " ", what, " values instead of ", expected_leaves.size());
+  for (std::size_t i = 0; i < expected_leaves.size(); ++i)
+    if (const std::string unequal = compare(expected_leaves[i].value, got[i].value); !unequal.empty())
+      return what + " " + expected_leaves[i].path + " " + unequal;
   return {};
 }
 

@@ -28,18 +28,18 @@ const std::vector<InputSizes>& guessed_sizes() {
   return all;
 }
 
-bool tells_all(const ir::TensorType& tensor) {
+bool is_complete(const ir::TensorType& tensor) {
   return tensor.dtype && tensor.sizes &&
          std::all_of(tensor.sizes->begin(), tensor.sizes->end(), [](const auto& size) { return size.has_value(); });
 }
 
 // How much a type says of the tensors in it.
-int telling(const ir::TypeRef& type) {
+int specificity(const ir::TypeRef& type) {
   if (!type) return -1;
   if (type->kind == TypeKind::tensor)
-    return (tells_all(type->tensor) ? 4 : 0) + (type->tensor.sizes ? 2 : 0) + (type->tensor.dtype ? 1 : 0);
+    return (is_complete(type->tensor) ? 4 : 0) + (type->tensor.sizes ? 2 : 0) + (type->tensor.dtype ? 1 : 0);
   int sum = 0;
-  for (const ir::TypeRef& element : type->elements) sum += std::max(telling(element), 0);
+  for (const ir::TypeRef& element : type->elements) sum += std::max(specificity(element), 0);
   return sum;
 }
 
@@ -70,7 +70,7 @@ class Maker {
       case TypeKind::none: return {};
       case TypeKind::string: return std::string("text");
       case TypeKind::device: return at::Device(at::kCPU);
-      case TypeKind::optional: return give_optional_ || telling(type) > 0 ? make(type->elements.at(0)) : IValue();
+      case TypeKind::optional: return give_optional_ || specificity(type) > 0 ? make(type->elements.at(0)) : IValue();
       case TypeKind::list: return list(*type);
       case TypeKind::tuple: return tuple(*type);
       default: throw ModelError("no random input of type " + ir::to_string(*type) + " can be made");
@@ -133,9 +133,9 @@ class Maker {
 
 }  // namespace
 
-ir::TypeRef most_telling(const std::vector<ir::TypeRef>& types) {
+ir::TypeRef most_specific(const std::vector<ir::TypeRef>& types) {
   const auto best =
-      std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return telling(a) < telling(b); });
+      std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return specificity(a) < specificity(b); });
   return best == types.end() ? nullptr : *best;
 }
 

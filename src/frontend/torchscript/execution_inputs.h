@@ -26,6 +26,6 @@ class RandomInputs {
 };
 
 // Returns the first type that states most about an input. Null types are skipped.
-ir::TypeRef most_telling(const std::vector<ir::TypeRef>& types);
+ir::TypeRef most_specific(const std::vector<ir::TypeRef>& types);
 
 }  // namespace compatcheck::frontend::torchscript

@@ -305,9 +305,9 @@ bool Interpreter::is_instance(const ir::Node& node) const {
   const IValue& value = get(node.input(0));
   const std::string own = value.type()->annotation_str();
   return std::any_of(list->items.begin(), list->items.end(), [&](const ir::Constant& item) {
-    const auto* wanted = item.get<std::string>();
-    if (!wanted) return false;
-    return *wanted == own || (*wanted == "list" && value.isList()) || (*wanted == "tuple" && value.isTuple());
+    const auto* type_name = item.get<std::string>();
+    if (!type_name) return false;
+    return *type_name == own || (*type_name == "list" && value.isList()) || (*type_name == "tuple" && value.isTuple());
   });
 }
 

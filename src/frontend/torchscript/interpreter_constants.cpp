@@ -56,25 +56,26 @@ c10::TypePtr ConstantReader::named(const std::string& name) {
   return found ? c10::TypePtr(found) : c10::TypePtr(c10::AnyType::get());
 }
 
-c10::TypePtr ConstantReader::type(const ir::Type& wanted) {
+c10::TypePtr ConstantReader::type(const ir::Type& described) {
   using ir::TypeKind;
   const auto element = [&](std::size_t i) {
-    return i < wanted.elements.size() && wanted.elements[i] ? type(*wanted.elements[i]) : c10::TypePtr(c10::AnyType::get());
+    return i < described.elements.size() && described.elements[i] ? type(*described.elements[i])
+                                                                  : c10::TypePtr(c10::AnyType::get());
   };
-  switch (wanted.kind) {
+  switch (described.kind) {
     case TypeKind::list: return c10::ListType::create(element(0));
     case TypeKind::optional: return c10::OptionalType::create(element(0));
     case TypeKind::dict: return c10::DictType::create(element(0), element(1));
     case TypeKind::tuple: {
-      if (!wanted.name.empty())
-        if (const auto fields = named(wanted.name)->cast<c10::TupleType>()) return fields;
+      if (!described.name.empty())
+        if (const auto fields = named(described.name)->cast<c10::TupleType>()) return fields;
       std::vector<c10::TypePtr> elements;
-      for (std::size_t i = 0; i < wanted.elements.size(); ++i) elements.push_back(element(i));
+      for (std::size_t i = 0; i < described.elements.size(); ++i) elements.push_back(element(i));
       return c10::TupleType::create(std::move(elements));
     }
     case TypeKind::named:
-    case TypeKind::module: return named(wanted.name);
-    default: return simple(wanted.kind);
+    case TypeKind::module: return named(described.name);
+    default: return simple(described.kind);
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 bool load(const std::string& library) { return ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr; }
 
-std::string said() {
+std::string last_error() {
   const char* error = ::dlerror();
   return error ? error : "unknown reason";
 }
@@ -48,7 +48,7 @@ void load_op_library(const std::string& path) {
   if (!std::filesystem::exists(path)) throw UsageError("the operator library " + path + " is not there");
   const std::string absolute = std::filesystem::absolute(path).string();
   if (load(absolute)) return;
-  const std::string first = said();
+  const std::string first = last_error();
   const bool wants_python =
       first.find("Py") != first.npos || first.find("torch_python") != first.npos || first.find("THPVariable") != first.npos;
   if (wants_python && load_python_for(libtorch_folder()) && load(absolute)) return;

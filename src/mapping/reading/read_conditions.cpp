@@ -25,9 +25,9 @@ std::shared_ptr<const Predicate> shared(const Source& source, const Node& node) 
 }
 
 double number(const Source& source, const Node& node, std::string_view key) {
-  const Literal said = node.is_scalar() ? literal(source, node) : Literal();
-  if (const auto* integer = std::get_if<std::int64_t>(&said)) return static_cast<double>(*integer);
-  if (const auto* floating = std::get_if<double>(&said); floating && *floating == *floating) return *floating;
+  const Literal read = node.is_scalar() ? literal(source, node) : Literal();
+  if (const auto* integer = std::get_if<std::int64_t>(&read)) return static_cast<double>(*integer);
+  if (const auto* floating = std::get_if<double>(&read); floating && *floating == *floating) return *floating;
   fail(source, node, "`" + std::string(key) + "` is a number");
 }
 

@@ -33,10 +33,10 @@ OnnxChange change(const Source& source, const std::string& op, const Node& key, 
   made.place = source.place(key);
   std::tie(made.from, made.to) = step(source, key);
   if (!value.is_map()) fail(source, value, "expected a class with its reason: {extended: \"new attribute dilations\"}");
-  for (const auto& [word, said] : value.pairs) {
+  for (const auto& [word, content] : value.pairs) {
     if (word.text == "moved") {
-      if (!said.is_map()) fail(source, said, "`moved` maps attributes to the inputs that they became");
-      for (const auto& [attribute, input] : said.pairs)
+      if (!content.is_map()) fail(source, content, "`moved` maps attributes to the inputs that they became");
+      for (const auto& [attribute, input] : content.pairs)
         made.moved.emplace_back(attribute.text, reading::text(source, input, "an input"));
       continue;
     }
@@ -49,7 +49,7 @@ OnnxChange change(const Source& source, const std::string& op, const Node& key, 
     else
       reading::unknown_key(source, word, "a version step", change_words);
     if (!made.why.empty()) fail(source, word, "a step has one class");
-    made.why = reading::text(source, said, "the reason");
+    made.why = reading::text(source, content, "the reason");
   }
   if (made.why.empty()) fail(source, value, "the step's class is missing: types, extended or meaning");
   return made;
@@ -87,10 +87,10 @@ FileContents<OnnxChange> read_onnx_changes(const Source& source) {
 
 FileContents<Listed> read_structural(const Source& source) {
   return each_pair<Listed>(source, "a map from operators to what becomes of them",
-                           [&](auto& items, const Node& name, const Node& said) {
+                           [&](auto& items, const Node& name, const Node& content) {
                              Listed made{.name = name.text, .why = {}, .place = source.place(name)};
-                             if (!said.is_map()) made.why = reading::text(source, said, "the reason");
-                             for (const auto& [word, value] : said.pairs) {
+                             if (!content.is_map()) made.why = reading::text(source, content, "the reason");
+                             for (const auto& [word, value] : content.pairs) {
                                if (word.text == "traits") {
                                  made.traits = reading::traits(source, value);
                                  continue;
@@ -105,7 +105,7 @@ FileContents<Listed> read_structural(const Source& source) {
                                  fail(source, word, "a structural operator has one reason: `why`, `known` or `dropped`");
                                made.why = reading::text(source, value, "the reason");
                              }
-                             if (made.why.empty()) fail(source, said, "the reason is missing: `why`, `known` or `dropped`");
+                             if (made.why.empty()) fail(source, content, "the reason is missing: `why`, `known` or `dropped`");
                              items.push_back(std::move(made));
                            });
 }

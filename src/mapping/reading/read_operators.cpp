@@ -154,33 +154,33 @@ OperatorRows operator_rows(const Source& source, const Node& key, const Node& va
   const Node* alias = nullptr;
   const Node* missing = nullptr;
   const Node* hint = nullptr;
-  for (const auto& [word, said] : value.pairs) {
+  for (const auto& [word, content] : value.pairs) {
     if (is_number(word.text)) {
       if (!made.history.empty() && made.history.back().opset >= opset(source, word))
         fail(source, word,
              "opset " + word.text + " stands after opset " + std::to_string(made.history.back().opset) + "; entries go upward");
-      made.history.push_back(entry(source, word, said, made.history));
+      made.history.push_back(entry(source, word, content, made.history));
     } else if (word.text == "alias") {
-      made.alias = operator_name(source, said, "`alias`");
+      made.alias = operator_name(source, content, "`alias`");
       alias = &word;
     } else if (word.text == "facts") {
-      made.facts = facts(source, said);
+      made.facts = facts(source, content);
     } else if (word.text == "schema") {
-      made.schema = reading::text(source, said, "`schema`");
+      made.schema = reading::text(source, content, "`schema`");
       // A Python function's own name is enough: "MyAdd(Tensor a, Tensor b) -> Tensor".
       if (made.name.starts_with("prim::PythonOp.") &&
           made.schema.substr(0, made.schema.find('(')).find("::") == std::string::npos)
         made.schema.insert(0, "prim::PythonOp.");
-      made.schema_place = source.place(said);
+      made.schema_place = source.place(content);
     } else if (word.text == "valid") {
-      made.valid = reading::validity(source, said);
+      made.valid = reading::validity(source, content);
     } else if (word.text == "traits") {
       if (!split_overload(made.name).second.empty())
         fail(source, word, "`traits` hold for all overloads: they belong to the base name");
-      made.traits = reading::traits(source, said);
+      made.traits = reading::traits(source, content);
     } else if (word.text == "parts" || word.text == "product") {
       if (!made.complex.empty()) fail(source, word, "`parts` or `product`, not both");
-      made.complex = complex_form(source, word, said);
+      made.complex = complex_form(source, word, content);
     } else if (word.text == "missing") {
       missing = &word;
     } else if (word.text == "hint") {

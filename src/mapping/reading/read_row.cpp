@@ -323,17 +323,17 @@ Row row(const Source& source, const Node& node) {
   }
   if (!node.is_map())
     fail(source, node, "a row is an ONNX operator, or a map with `to`, `function`, `inline`, `missing` or `refuse`");
-  int said = 0;
+  int stated = 0;
   for (const auto& [key, value] : node.pairs) {
     set_key(made, source, key, value);
-    said += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
+    stated += key.text == "to" || key.text == "missing" || key.text == "refuse" || key.text == "function" || key.text == "inline";
   }
-  if (made.body && made.body->functions && said == 1) {
+  if (made.body && made.body->functions && stated == 1) {
     made.to = made.body->is_inlined ? made.body->functions->operators() : std::vector<std::string>{made.body->functions->name()};
     if (made.to.size() > 1) std::erase(made.to, "Constant");  // an initializer, no node
   }
-  const bool both = made.body && !made.to.empty() && said == 2;  // reported below
-  if (said != 1 && !both) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
+  const bool both = made.body && !made.to.empty() && stated == 2;  // reported below
+  if (stated != 1 && !both) fail(source, node, "a row says one of `to`, `function`, `inline`, `missing` and `refuse`");
   check_combination(source, node, made);
   return made;
 }

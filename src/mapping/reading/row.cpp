@@ -1,7 +1,8 @@
 #include "mapping/row.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "ir/number_text.h"
 
 namespace compatcheck::mapping {
 
@@ -76,17 +77,11 @@ std::pair<std::string_view, std::string_view> split_overload(std::string_view na
   return {name.substr(0, dot), name.substr(dot + 1)};
 }
 
-std::string spell(double number) {
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return {buffer, result.ptr};
-}
-
 std::string spell(const Literal& literal) {
   if (std::holds_alternative<std::monostate>(literal)) return "None";
   if (const auto* boolean = std::get_if<bool>(&literal)) return *boolean ? "True" : "False";
   if (const auto* integer = std::get_if<std::int64_t>(&literal)) return std::to_string(*integer);
-  if (const auto* floating = std::get_if<double>(&literal)) return spell(*floating);
+  if (const auto* floating = std::get_if<double>(&literal)) return ir::shortest(*floating);
   return "'" + std::get<std::string>(literal) + "'";
 }
 

@@ -54,22 +54,22 @@ def main():
     torch.manual_seed(0)
     wrong = 0
     with tempfile.TemporaryDirectory() as temporary:
-        folder, lines, wanted = pathlib.Path(temporary), [], []
+        folder, lines, expected = pathlib.Path(temporary), [], []
         for number, (op, given) in enumerate(calls()):
             names = [argument.name for argument in op._schema.arguments if argument.kwarg_only]
             positional = given[: len(given) - len(names)] if names else given
             made = op(*positional, **dict(zip(names, given[len(positional):])))
-            wanted.append((op, made if isinstance(made, tuple) else (made,)))
+            expected.append((op, made if isinstance(made, tuple) else (made,)))
             torch.save(tuple(CODES.get(value, value) if isinstance(value, torch.dtype) else value for value in given), folder / f"{number}.pt")
             lines.append(f"{op._schema.name}\t{folder / f'{number}.pt'}\t{folder / f'{number}.results'}\n")
         subprocess.run([arguments.program], input="".join(lines), text=True, check=True)
-        for number, (op, want) in enumerate(wanted):
+        for number, (op, want) in enumerate(expected):
             got = torch.load(folder / f"{number}.results")
             if len(got) != len(want) or any(g.dtype != w.dtype or g.shape != w.shape or not torch.equal(g, w) for g, w in zip(got, want)):
                 wrong += 1
                 print(f"{op} of call {number}: {got} for {want}")
-    print(f"{len(wanted)} calls, {wrong} differ")
-    return 1 if wrong or len(wanted) < 200 else 0
+    print(f"{len(expected)} calls, {wrong} differ")
+    return 1 if wrong or len(expected) < 200 else 0
 
 
 if __name__ == "__main__":

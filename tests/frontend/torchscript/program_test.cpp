@@ -102,7 +102,7 @@ TEST(Program, WithoutDebugFilesTheArchivesCodeIsThePlace) {
   EXPECT_TRUE(any);
 }
 
-TEST(Program, TracedFilesTellTheirInputs) {
+TEST(Program, TracedFilesStateTheirInputs) {
   const ir::Program traced = read("resnet_small-traced");
   ASSERT_EQ(traced.recorded_inputs.size(), 1u);
   const ir::Type& type = *traced.recorded_inputs[0].type;
@@ -122,7 +122,7 @@ TEST(Program, TrainingModeAndOrigin) {
   EXPECT_THAT(program.producer, HasSubstr("file format"));
 }
 
-TEST(Program, ParametersAndBuffersAreTold) {
+TEST(Program, ParametersAndBuffersAreDistinguished) {
   const ir::Program program = read("resnet_small-scripted");
   const auto norms = objects_of(program, ".BatchNorm2d");
   ASSERT_FALSE(norms.empty());

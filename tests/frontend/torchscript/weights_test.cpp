@@ -42,7 +42,7 @@ TEST(Weights, SharedStoragesAreShared) {
   EXPECT_TRUE(std::any_of(users.begin(), users.end(), [](const auto& user) { return user.second > 1; }));
 }
 
-TEST(Weights, TellTheDeviceTheyWereSavedOn) {
+TEST(Weights, KeepTheDeviceTheyWereSavedOn) {
   const ir::Program program = read("gpu-traced");
   std::set<std::string> devices;
   for_each_tensor(program, [&](const std::string&, const ir::TensorView& tensor) { devices.insert(tensor.device); });

@@ -12,7 +12,7 @@
 
 namespace compatcheck::analysis {
 
-struct WantedInput {
+struct RequiredInput {
   std::string what;         // "the rank of input 'x'"
   std::string option;       // "--input x=f32:x0,x1 with its dtype instead of f32"
   bool only_scale = false;  // everything about a quantized input is known except its scale
@@ -29,6 +29,6 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
 // inputs to set in the model instead.
 void advise_constants(conversion::Assessment& assessment, const symbolic::FactTable& facts);
 
-WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts);
+RequiredInput required_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts);
 
 }  // namespace compatcheck::analysis

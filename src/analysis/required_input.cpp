@@ -1,4 +1,4 @@
-#include "analysis/wanted_input.h"
+#include "analysis/required_input.h"
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ std::string option_of(const inference::Leaf& leaf, const symbolic::Fact& fact) {
 
 // Options for the members of a dictionary or list; empty if they can't be stated, or if known facts of another input are more
 // useful.
-std::string asked_members(const std::string& name, const ir::TypeRef& type) {
+std::string options_for_members(const std::string& name, const ir::TypeRef& type) {
   const bool lists = ir::is(type, ir::TypeKind::list) && is_container_type(ir::without_optional(type->elements.front()));
   if ((!lists && !ir::is(type, ir::TypeKind::dict)) || instead_of_option(name, type)) return {};
   const std::string sizes = inference::dimension_name(name, 0) + "," + inference::dimension_name(name, 1);
@@ -53,10 +53,7 @@ std::string asked_members(const std::string& name, const ir::TypeRef& type) {
   return text + for_each_member(type) + (ir::holds(*type, ir::TypeKind::tensor) ? " with its dtype and sizes" : "");
 }
 
-bool is_number_type(const ir::TypeRef& type) {
-  using enum ir::TypeKind;
-  return ir::is(type, integer) || ir::is(type, floating) || ir::is(type, boolean) || ir::is(type, number);
-}
+bool is_number_type(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, ir::TypeKind::number); }
 
 }  // namespace
 
@@ -167,7 +164,7 @@ void advise_constants(conversion::Assessment& assessment, const symbolic::FactTa
   }
 }
 
-WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts) {
+RequiredInput required_input(const ir::Graph& graph, std::uint32_t input, const symbolic::FactTable& facts) {
   const ir::Value* value = graph.inputs()[input];
   const std::string name = ir::input_name(*value);
   const auto type = value->type() ? ir::to_string(*value->type()) : std::string("value");
@@ -177,27 +174,28 @@ WantedInput wanted_input(const ir::Graph& graph, std::uint32_t input, const symb
             "--input " + name + "=" + spell_asking(with_names(*tensor, name)) + ", or --inputs-from FILE with an example of it",
             true};
   }
-  WantedInput wanted{"the value of input '" + name + "' (" + type + ")", {}};
+  RequiredInput required{"the value of input '" + name + "' (" + type + ")", {}};
   bool rank_alone = true;
   for (const inference::Leaf& leaf : inference::open_leaves(graph, facts)) {
     if (leaf.input != value) continue;
     const symbolic::Fact& fact = *leaf.in(facts.of(value));
     rank_alone = rank_alone && fact.tensor() && fact.tensor()->dtype && !fact.tensor()->shape && !leaf.of_list;
-    wanted.option += (wanted.option.empty() ? "" : " and ") + option_of(leaf, fact);
+    required.option += (required.option.empty() ? "" : " and ") + option_of(leaf, fact);
   }
-  if (wanted.option.empty() && facts.of(value).tensor()) {  // everything is known except the sizes
-    wanted.what = "the sizes of input '" + name + "'";
-    wanted.option = "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + " with numbers instead of the names";
-  } else if (const auto members = asked_members(name, value->type()); !members.empty() && wanted.option.empty()) {
-    wanted.what = (ir::is(value->type(), ir::TypeKind::dict) ? "the keys of input '" : "the members of input '") + name + "'";
-    wanted.option = members + ", or --inputs-from FILE with an example of " + name;
-  } else if (const auto instead = instead_of_option(name, value->type()); instead && wanted.option.empty())
-    wanted.option = "--input " + name + "=none if calls leave it out; no option states another value: " + *instead;
-  else if (wanted.option.empty())
-    wanted.option = "--inputs-from FILE with an example of " + name;
+  if (required.option.empty() && facts.of(value).tensor()) {  // everything is known except the sizes
+    required.what = "the sizes of input '" + name + "'";
+    required.option =
+        "--input " + name + "=" + inference::spell(*facts.of(value).tensor()) + " with numbers instead of the names";
+  } else if (const auto members = options_for_members(name, value->type()); !members.empty() && required.option.empty()) {
+    required.what = (ir::is(value->type(), ir::TypeKind::dict) ? "the keys of input '" : "the members of input '") + name + "'";
+    required.option = members + ", or --inputs-from FILE with an example of " + name;
+  } else if (const auto instead = instead_of_option(name, value->type()); instead && required.option.empty())
+    required.option = "--input " + name + "=none if calls leave it out; no option states another value: " + *instead;
+  else if (required.option.empty())
+    required.option = "--inputs-from FILE with an example of " + name;
   else
-    wanted.what = (rank_alone ? "the rank of input '" : "the dtype and shape of input '") + name + "'";
-  return wanted;
+    required.what = (rank_alone ? "the rank of input '" : "the dtype and shape of input '") + name + "'";
+  return required;
 }
 
 }  // namespace compatcheck::analysis
