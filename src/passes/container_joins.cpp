@@ -200,7 +200,11 @@ Cell ContainerWalk::Join::merge_states(const Cell* a, const Cell* b, const ir::T
   const Cell& one = a ? *a : *b;
   if ((a && a->is_table()) || (b && b->is_table())) return merge_tables(a, b, type, sites);
   if (one.kind == Cell::Kind::dict && a && b) return merge_dicts(*a, *b);
-  Cell cell{.kind = one.kind, .keys = one.keys, .present = one.present, .unordered = one.unordered};
+  Cell cell{.kind = one.kind, .keys = one.keys, .unordered = one.unordered};
+  for (ir::Value* present : one.present) {
+    const bool made_inside = present && !available_in(present, node->owner());
+    cell.present.push_back(made_inside ? output({a ? present : nullptr, b ? present : nullptr}) : present);
+  }
   const bool alike = !a || !b || (a->items.size() == b->items.size() && same_keys(a->keys, b->keys));
   if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
     if (needs_columns(type) && merge_columns(cell, a, b, type, sites)) return cell;

@@ -119,3 +119,17 @@ def loop_list_behind_a_key(x: Tensor):
             d["seen"] = [i]
         outs.append(x[i] * len(d["seen"]))
     return torch.stack(outs)
+
+
+@program(ROWS, N3)
+def loop_keys_after_continue(x: Tensor):
+    d: Dict[str, int] = {}
+    e: Dict[str, int] = {"a": x.size(0)}
+    for i in range(x.size(0)):
+        if bool(x[i, 0] > 1):
+            continue
+        if bool(x[i, 1] > 0):
+            d = e.copy()
+        if bool(x[i, 2] > 1):
+            break
+    return x, d.get("a", -1)
