@@ -174,6 +174,9 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
     return true;
   }
   const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present;
+  if (head.kind == Cell::Kind::dict && !keeps_keys && plan.may_miss.empty() &&
+      walk_.orders_as_table(head, origin.type, origin.sites) && walk_.orders_as_table(end, origin.type, origin.sites))
+    return widen_table(plan, head, end, origin, ends);
   if (head.kind == Cell::Kind::dict && (!plan.may_miss.empty() || !keeps_keys)) return widen_keys(plan, head, end, ends);
   if (!keeps_keys) walk_.leave(origin.sites);
   bool more = false;
@@ -209,8 +212,7 @@ bool ContainerWalk::Loop::keeps_order(const std::vector<ir::Constant>& keys, con
   std::size_t last = 0;
   for (const ir::Constant& key : later) {
     const auto found = std::ranges::find_if(keys, [&](const ir::Constant& known) { return ir::equal(known, key); });
-    if (found == keys.end()) continue;
-    const auto at = static_cast<std::size_t>(found - keys.begin());
+    const auto at = static_cast<std::size_t>(found - keys.begin());  // new keys are added at the end
     if (at < last) return false;
     last = at;
   }
@@ -229,7 +231,7 @@ bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cel
     if (!value || flag) return;
     flag = more = true;
   };
-  if (!keeps_order(plan.keys, end.keys)) {  // one was removed and came again
+  if (!keeps_order(plan.keys, end.keys)) {  // one was removed and came again, maybe after a new one
     set(plan.unordered, true);
     set(plan.unordered_at_first, true);
   }
@@ -257,8 +259,10 @@ bool ContainerWalk::Loop::widen_table(CellPlan& plan, const Cell& head, const Ce
       same(head.items[1], end.items[1]) && !ends.changes.contains(*head.items[0].cell) &&
       !ends.changes.contains(*head.items[1].cell))
     return false;
-  for (const Cell* dict : {&head, &end})
+  for (const Cell* dict : {&head, &end}) {
+    walk_.need_order(*dict, origin.type, origin.sites);
     if (!dict->is_table() && !walk_.may_become_table(*dict, origin.type)) walk_.leave(origin.sites);
+  }
   bool more = !plan.whole;
   if (more) {
     plan = {.whole = true, .items = std::vector<Plan>(2), .kind = Cell::Kind::dict};

@@ -58,7 +58,7 @@ class ContainerWalk::Loop {
 
  private:
   bool awaits_container(const Abstract& entry) const;
-  static bool writes_containers(const ir::Block& block);
+  bool writes_containers(const ir::Block& block) const;
   void find_plan();
   ir::Node* copy();
   bool leaves_options_out() const { return walk_.options_.unfollowed.contains(site()); }
