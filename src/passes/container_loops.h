@@ -72,6 +72,7 @@ class ContainerWalk::Loop {
   Abstract instance(const Plan& plan, const Abstract* abstract, ir::Node* place, const Carry& carry);
   void add_elements(CellId list, const Abstract* before);
   void hold_elements(CellId list);
+  void hold_values(CellId list, const Cell& dict);
   static bool has_layout(const Plan& plan);
   static bool any_has_layout(const std::vector<Plan>& plans);
   bool makes_lists_in_columns() const;
@@ -105,6 +106,7 @@ class ContainerWalk::Loop {
   using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
   static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
   Cells cells_in(const std::map<std::size_t, Abstract>& values) const;  // of the carried values, by their places
+  static void find_tables(const Plan& plan, const Abstract* abstract, std::set<CellId>& dicts);
   bool meet(const Cells& heads, const Ends& ends);
   void note_elements(const Cells& last, const Ends& ends);
   Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }

@@ -224,6 +224,32 @@ def missing_keys_of_lists(ids: Tensor):
     return ids, numbers(a), numbers(keys)
 
 
+# A write to an item must reach the list that was set, which has another name.
+@program(KEYS, IDS)
+def missing_keys_of_a_list_set_in_a_loop(ids: Tensor):
+    outer = [7]
+    d: Dict[int, List[int]] = {5: [1]}
+    if ids.size(0) > 0:
+        d[int(ids[0])] = [3]
+    for i in range(ids.size(0)):
+        if int(ids[i]) in d:
+            d[int(ids[i])].append(i)
+        d.clear()
+        d[0] = outer
+    return ids, numbers(outer)
+
+
+@program(KEYS, IDS)
+def missing_keys_of_a_list_set_before_a_loop(ids: Tensor):
+    outer = [7]
+    d: Dict[int, List[int]] = {0: outer}
+    for i in range(ids.size(0)):
+        d = {int(ids[i]): [i]}
+    if 0 in d:
+        d[0].append(9)
+    return ids, numbers(outer)
+
+
 @program(KEYS, IDS)
 def cache_drops_the_oldest(ids: Tensor):
     order: List[int] = []
