@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -219,6 +220,40 @@ bool ContainerWalk::Loop::keeps_order(const std::vector<ir::Constant>& keys, con
   return true;
 }
 
+// Throws if a container that becomes an item of a dictionary has another name at the end of an iteration: names of items aren't
+// carried.
+void ContainerWalk::Loop::refuse_shared(const Abstract& item, const Ends& ends) {
+  if (!has_cells(item)) return;
+  walk_.heap_.reopen(ends.changes);
+  std::set<Identity> own;
+  std::multiset<Identity> all;
+  bool shared = false;
+  walk_.for_each_cell(item, [&](CellId id) {
+    for (const auto& [identity, same] : walk_.heap_.identities(id)) {
+      own.insert(identity);
+      shared = shared || was_outside(identity);
+    }
+    shared = shared || !walk_.heap_.lists_that_may_hold(id).empty();
+  });
+  std::set<CellId> visited;
+  const auto count = [&](const auto& self, const Abstract& held) -> void {
+    if (held.parts)
+      for (const Abstract& part : *held.parts) self(self, part);
+    if (!held.cell) return;
+    for (const auto& [identity, same] : walk_.heap_.identities(*held.cell)) all.insert(identity);
+    if (!visited.insert(*held.cell).second) return;
+    all.insert(walk_.heap_.elements(*held.cell).begin(), walk_.heap_.elements(*held.cell).end());
+    for (const Abstract& inner : std::vector<Abstract>(walk_.heap_.at(*held.cell).items)) self(self, inner);
+  };
+  for (const auto& [i, value] : ends.values) count(count, value);
+  for (const auto& [id, cell] : ends.changes)
+    if (existed(id) && visited.insert(id).second)
+      for (const Abstract& held : std::vector<Abstract>(cell->items)) count(count, held);
+  walk_.heap_.close();
+  shared = shared || std::ranges::any_of(own, [&](Identity identity) { return all.count(identity) > 1; });
+  if (shared) walk_.leave(item, Unfollowed::of_names);
+}
+
 bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends) {
   bool more = plan.may_miss.empty();
   if (more) {
@@ -238,10 +273,12 @@ bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cel
   for (std::size_t i = 0; i < plan.keys.size(); ++i) {
     const Abstract *before = item_of(head, plan.keys[i]), *after = item_of(end, plan.keys[i]);
     set(plan.may_miss[i], !after || end.presence(after));
+    if (after && !(before && same(*before, *after))) refuse_shared(*after, ends);
     if (before && after) more = widen(plan.items[i], *before, *after, ends, false) || more;
   }
   for (std::size_t i = 0; i < end.keys.size(); ++i) {
     if (std::ranges::any_of(plan.keys, [&](const ir::Constant& key) { return ir::equal(key, end.keys[i]); })) continue;
+    refuse_shared(end.items[i], ends);
     plan.keys.push_back(end.keys[i]);
     plan.items.push_back(all_of(end.items[i], ends));
     plan.may_miss.push_back(true);

@@ -98,6 +98,7 @@ class ContainerWalk::Loop {
   std::optional<Layout> layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type, const Ends& ends);
   bool widen_layout(CellPlan& plan, const Layout& layout);
   static bool keeps_order(const std::vector<ir::Constant>& keys, const std::vector<ir::Constant>& later);
+  void refuse_shared(const Abstract& item, const Ends& ends);
   bool widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends);
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends);
   [[noreturn]] void refuse(const Abstract& head, const Abstract& end) const;
