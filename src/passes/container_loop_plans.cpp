@@ -174,7 +174,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
     plan = {.whole = true};
     return true;
   }
-  const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present;
+  const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present && head.unordered == end.unordered;
   if (head.kind == Cell::Kind::dict && !keeps_keys && plan.may_miss.empty() &&
       walk_.orders_as_table(head, origin.type, origin.sites) && walk_.orders_as_table(end, origin.type, origin.sites))
     return widen_table(plan, head, end, origin, ends);

@@ -99,6 +99,11 @@ bool ContainerWalk::make_table(CellId dict, ir::Node* place) {
   if (!may_become_table(dict)) return false;
   Cell table = table_of(heap_.at(dict), heap_.origin(dict).type, heap_.origin(dict).sites, place);
   table.version = ++versions_;
+  // A write to one of the lists is a write to the dictionary, which may stand in a list.
+  if (const auto placed = placements_.find(dict); placed != placements_.end()) {
+    const auto placement = placed->second;
+    for (const Abstract& list : table.items) placements_[*list.cell] = placement;
+  }
   heap_.change(dict) = std::move(table);
   return true;
 }

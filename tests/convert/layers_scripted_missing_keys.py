@@ -250,6 +250,28 @@ def missing_keys_of_a_list_set_before_a_loop(ids: Tensor):
     return ids, numbers(outer)
 
 
+# The item of the outer dictionary gets a computed key: it isn't what the column holds.
+@program(KEYS, IDS)
+def missing_keys_of_a_dictionary_that_gets_keys(ids: Tensor):
+    n = ids.size(0)
+    d: Dict[int, Dict[int, int]] = {}
+    if n > 2:
+        d[n] = {1: 3}
+    if n in d:
+        d[n][n] = 5
+    return ids, numbers([len(inner) for inner in d.values()])
+
+
+@program(KEYS, IDS)
+def missing_keys_moved_by_an_inner_loop(ids: Tensor):
+    d: Dict[int, int] = {1: 0, 3: 1}
+    for i in range(ids.size(0)):
+        for j in range(int(ids[i])):
+            d.pop(1)
+            d[1] = j
+    return ids, spelled(d)
+
+
 @program(KEYS, IDS)
 def cache_drops_the_oldest(ids: Tensor):
     order: List[int] = []
