@@ -66,7 +66,8 @@ bool ContainerWalk::is_as_before(const Abstract& before, const Abstract& now) co
                               [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });
   if (!before.cell || !now.cell || *before.cell >= snapshot_.size()) return false;
   const Cell &old = snapshot_[*before.cell], &cell = heap_.at(*now.cell);
-  if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys) || old.present != cell.present)
+  if (old.kind != cell.kind || old.whole != cell.whole || !same_keys(old.keys, cell.keys) || old.present != cell.present ||
+      old.unordered != cell.unordered)
     return false;
   if (old.whole && cell.kind == Cell::Kind::list) return old.made == cell.made && old.columns == cell.columns;
   return std::ranges::equal(old.items, cell.items, [&](const Abstract& a, const Abstract& b) { return is_as_before(a, b); });

@@ -47,7 +47,7 @@ std::optional<Layout> ContainerWalk::layout_of(const Abstract& item) {
   if (cell.kind == Cell::Kind::list)
     return is_list_of_numbers(type) ? std::optional(Layout{.kind = numbers, .type = type}) : layout_of_list(cell, type);
   if (cell.is_table()) return layout_of_parts({.kind = table, .type = type}, cell.items);
-  if (cell.keys.empty() && may_become_table(cell, type)) return Layout::of_table(type);
+  if ((cell.keys.empty() || !cell.is_settled()) && may_become_table(cell, type)) return Layout::of_table(type);
   if (cell.whole || !cell.is_settled()) return std::nullopt;
   const bool is_object = cell.kind == Cell::Kind::object;
   return layout_of_parts({.kind = is_object ? object : dict, .type = type, .keys = cell.keys}, cell.items);

@@ -200,8 +200,15 @@ Identities ContainerWalk::Join::merge_identities(std::optional<CellId> a, std::o
 Cell ContainerWalk::Join::merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites) {
   const Cell& one = a ? *a : *b;
   if ((a && a->is_table()) || (b && b->is_table())) return merge_tables(a, b, type, sites);
-  if (one.kind == Cell::Kind::dict && a && b) return merge_dicts(*a, *b);
-  Cell cell{.kind = one.kind, .keys = one.keys, .present = one.present, .unordered = one.unordered};
+  if (one.kind == Cell::Kind::dict && a && b) {
+    const bool orders = !in_one_order(*a, *b) && walk.orders_as_table(*a, type, sites) && walk.orders_as_table(*b, type, sites);
+    return orders ? merge_tables(a, b, type, sites) : merge_dicts(*a, *b);
+  }
+  Cell cell{.kind = one.kind, .keys = one.keys, .unordered = one.unordered};
+  for (ir::Value* present : one.present) {
+    const bool made_inside = present && !available_in(present, node->owner());
+    cell.present.push_back(made_inside ? output({a ? present : nullptr, b ? present : nullptr}) : present);
+  }
   const bool alike = !a || !b || (a->items.size() == b->items.size() && same_keys(a->keys, b->keys));
   if (one.kind == Cell::Kind::list && (!alike || (a && a->whole) || (b && b->whole))) {
     if (needs_columns(type) && merge_columns(cell, a, b, type, sites)) return cell;
@@ -254,6 +261,7 @@ Cell ContainerWalk::Join::merge_tables(const Cell* a, const Cell* b, const ir::T
   for (std::size_t way = 0; way < ways; ++way) {
     if (!dicts[way]) continue;
     const Cell dict = *dicts[way];
+    walk.need_order(dict, type, sites);
     if (!dict.is_table() && !walk.may_become_table(dict, type)) walk.leave(sites);
     tables[way] = at_end_of(way, [&] { return walk.table_of(dict, type, sites, end_of(way)); });
   }
@@ -265,33 +273,46 @@ Cell ContainerWalk::Join::merge_tables(const Cell* a, const Cell* b, const ir::T
   return cell;
 }
 
-// Whether the order of the joined keys is known: both ways begin with the same keys, and have no other key in common.
-bool ContainerWalk::Join::has_one_order(const Cell& a, const Cell& b) {
-  std::size_t alike = 0;
-  while (alike < std::min(a.keys.size(), b.keys.size()) && ir::equal(a.keys[alike], b.keys[alike])) ++alike;
-  return std::all_of(a.keys.begin() + static_cast<std::ptrdiff_t>(alike), a.keys.end(),
-                     [&](const ir::Constant& key) { return !b.find(key); });
+// The keys of both ways in the order of each way; none if the ways have two keys in different orders.
+std::optional<std::vector<ir::Constant>> ContainerWalk::Join::in_one_order(const Cell& a, const Cell& b) {
+  std::vector<ir::Constant> keys;
+  std::size_t next = 0;  // of b's keys
+  for (const ir::Constant& key : a.keys) {
+    if (const Abstract* found = b.find(key)) {
+      const auto at = static_cast<std::size_t>(found - b.items.data());
+      if (at < next) return std::nullopt;
+      keys.insert(keys.end(), b.keys.begin() + static_cast<std::ptrdiff_t>(next),
+                  b.keys.begin() + static_cast<std::ptrdiff_t>(at));
+      next = at + 1;
+    }
+    keys.push_back(key);
+  }
+  keys.insert(keys.end(), b.keys.begin() + static_cast<std::ptrdiff_t>(next), b.keys.end());
+  return keys;
 }
 
 // A key that is there one way only may be there afterwards.
 Cell ContainerWalk::Join::merge_dicts(const Cell& a, const Cell& b) {
   walk.work(a.keys.size() * b.keys.size() / 16);
-  Cell cell{.kind = Cell::Kind::dict, .unordered = a.unordered || b.unordered || !has_one_order(a, b)};
+  auto keys = in_one_order(a, b);
+  Cell cell{.kind = Cell::Kind::dict, .unordered = a.unordered || b.unordered || !keys};
   const std::array<const Cell*, ways> cells{&a, &b};
-  for (const Cell* from : cells)
-    for (const ir::Constant& key : from->keys) {
-      if (cell.find(key)) continue;
-      const std::array<const Abstract*, ways> items{a.find(key), b.find(key)};
-      std::array<Truth, ways> there{};
-      for (std::size_t way = 0; way < ways; ++way)
-        there[way] = items[way] ? Truth{cells[way]->presence(items[way]), true} : Truth{nullptr, false};
-      ir::Value* present = merge(there[0], there[1]).value;
-      cell.set(key, merge(items[0], items[1]));
-      if (!present) continue;
-      cell.present.resize(cell.keys.size());
-      cell.present.back() = present;
-      walk.keys_may_miss_ = true;
-    }
+  if (!keys) {
+    keys = a.keys;
+    std::ranges::copy_if(b.keys, std::back_inserter(*keys), [&](const ir::Constant& key) { return !a.find(key); });
+  }
+  for (const ir::Constant& key : *keys) {
+    const std::array<const Abstract*, ways> items{a.find(key), b.find(key)};
+    std::array<Truth, ways> there{};
+    for (std::size_t way = 0; way < ways; ++way)
+      there[way] = items[way] ? Truth{cells[way]->presence(items[way]), true} : Truth{nullptr, false};
+    ir::Value* present = merge(there[0], there[1]).value;
+    cell.set(key, merge(items[0], items[1]));
+    if (!present) continue;
+    cell.present.resize(cell.keys.size());
+    cell.present.back() = present;
+    walk.keys_may_miss_ = true;
+  }
   return cell;
 }
 

@@ -71,7 +71,7 @@ struct ContainerWalk::Join {
   Cell merge_states(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites);
   bool merge_columns(Cell& cell, const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites);
   Cell merge_tables(const Cell* a, const Cell* b, const ir::TypeRef& type, const std::set<Site>& sites);
-  static bool has_one_order(const Cell& a, const Cell& b);
+  static std::optional<std::vector<ir::Constant>> in_one_order(const Cell& a, const Cell& b);
   Cell merge_dicts(const Cell& a, const Cell& b);
   ir::Value* whole(std::size_t way, const Cell& cell, const ir::TypeRef& type);
   void add_elements(CellId list, const std::array<const Cell*, ways>& states);

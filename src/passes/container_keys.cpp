@@ -60,29 +60,6 @@ void ContainerWalk::write_key_that_may_be_there(ir::Node* node, CellId id, const
   give(node, std::move(made));
 }
 
-// A list of what is there, as one value.
-void ContainerWalk::values_that_may_be_there(ir::Node* node, const Abstract& dict) {
-  const Cell cell = heap_.at(*dict.cell);
-  const ir::TypeRef type = node->output()->type();
-  const bool left_out = is_left_out(node->output());
-  if (!node->is("aten::values") || cell.unordered || left_out || !is_plain_element(type->elements[0])) leave(dict);
-  ir::Value* list = nullptr;
-  for (std::size_t i = 0; i < cell.items.size(); ++i) {
-    ir::Value* item = leaf(cell.items[i], node);
-    ir::Value* one = node_before(node, "prim::ListConstruct", {&item, 1}, {&type, 1})->output();
-    if (ir::Value* present = cell.present[i]) {
-      ir::Value* nothing = node_before(node, "prim::ListConstruct", {}, {&type, 1})->output();
-      ir::Node* branch = empty_branch(present, node, site_of(node));
-      branch->blocks()[0]->add_output(one);
-      branch->blocks()[1]->add_output(nothing);
-      one = branch->add_output(type);
-    }
-    list = list ? computed(node, "aten::add", std::array{list, one}, type) : one;
-  }
-  known_[list] = Abstract::of(list);
-  give(node, new_container(node, {.whole = true, .made = list}));
-}
-
 // ---- Keys that only the running model knows
 
 // Whether the program knows here that the key is in the dictionary, which still has the keys that it had then.

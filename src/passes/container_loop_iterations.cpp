@@ -129,6 +129,13 @@ void ContainerWalk::Loop::hold_elements(CellId list) {
   if (repeats_ || walk_.repeats(list)) walk_.heap_.set_repeats(list);
 }
 
+// The same for the values of a table that was a known dictionary before the loop.
+void ContainerWalk::Loop::hold_values(CellId list, const Cell& dict) {
+  const Held held = walk_.held_by(dict.items);
+  walk_.heap_.add_elements(list, held.identities);
+  if (held.repeats) walk_.heap_.set_repeats(list);
+}
+
 bool ContainerWalk::Loop::has_layout(const Plan& plan) {
   return any_has_layout(plan.parts) || (plan.contents && (plan.contents->layout || any_has_layout(plan.contents->items)));
 }
@@ -198,6 +205,7 @@ Cell ContainerWalk::Loop::instance(const CellPlan& plan, const Abstract* before,
       const Abstract* own = table.is_table() ? &table.items[i] : nullptr;
       const CellId made = walk_.add_cell(instance(*plan.items[i].contents, own, list, place, carry), list, sites);
       add_elements(made, own);
+      if (!own && walk_.heap_.at(made).layout) hold_values(made, table);
       lists.items.push_back(Abstract::of_cell(made));
     }
     return lists;

@@ -19,6 +19,19 @@ void ContainerWalk::Loop::find_cells(const Plan& plan, const Abstract* abstract,
     find_cells(plan.parts[i], abstract ? &(*abstract->parts)[i] : nullptr, cells);
 }
 
+// Adds the dictionaries of a value that are carried as tables. At the end of an iteration one may have known keys.
+void ContainerWalk::Loop::find_tables(const Plan& plan, const Abstract* abstract, std::set<CellId>& dicts) {
+  abstract = defined(abstract);
+  if (!abstract) return;
+  if (plan.kind == Plan::Kind::contents && plan.contents->whole && plan.contents->kind == Cell::Kind::dict)
+    dicts.insert(*abstract->cell);
+  if (plan.kind == Plan::Kind::option) {
+    if (const Abstract* inner = content(*abstract)) find_tables(plan.parts[0], inner, dicts);
+    return;
+  }
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) find_tables(plan.parts[i], &(*abstract->parts)[i], dicts);
+}
+
 ContainerWalk::Loop::Cells ContainerWalk::Loop::cells_in(const std::map<std::size_t, Abstract>& values) const {
   Cells cells;
   for (const auto& [i, plan] : plan_.carried) find_cells(plan, &values.at(i), cells);
@@ -63,6 +76,10 @@ void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
   for (const auto& cell : last)
     if (cell) lists.insert(*cell);
   for (const auto& [id, plan] : plan_.cells) lists.insert(id);
+  std::set<CellId> tables;
+  for (const auto& [i, plan] : plan_.carried) find_tables(plan, &ends.values.at(i), tables);
+  for (const auto& [id, plan] : plan_.cells)
+    if (plan.whole && plan.kind == Cell::Kind::dict) tables.insert(id);
   std::set<Identity> held;
   walk_.heap_.reopen(ends.changes);
   for (const CellId list : lists) {
@@ -71,6 +88,12 @@ void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
       if (was_outside(identity)) note_element(list, identity);
     held.merge(elements);
     repeats_ = repeats_ || walk_.repeats(list);
+  }
+  for (const CellId id : tables) {
+    if (walk_.heap_.at(id).is_table()) continue;
+    Held values = walk_.held_by(std::vector<Abstract>(walk_.heap_.at(id).items));
+    held.merge(values.identities);
+    repeats_ = repeats_ || values.repeats;
   }
   walk_.heap_.close();
   for (const auto& cell : last)

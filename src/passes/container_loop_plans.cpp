@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -177,7 +178,10 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
     plan = {.whole = true};
     return true;
   }
-  const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present;
+  const bool keeps_keys = same_keys(head.keys, end.keys) && head.present == end.present && head.unordered == end.unordered;
+  if (head.kind == Cell::Kind::dict && !keeps_keys && plan.may_miss.empty() &&
+      walk_.orders_as_table(head, origin.type, origin.sites) && walk_.orders_as_table(end, origin.type, origin.sites))
+    return widen_table(plan, head, end, origin, ends);
   if (head.kind == Cell::Kind::dict && (!plan.may_miss.empty() || !keeps_keys)) return widen_keys(plan, head, end, ends);
   if (!keeps_keys) walk_.leave(origin.sites);
   bool more = false;
@@ -213,12 +217,45 @@ bool ContainerWalk::Loop::keeps_order(const std::vector<ir::Constant>& keys, con
   std::size_t last = 0;
   for (const ir::Constant& key : later) {
     const auto found = std::ranges::find_if(keys, [&](const ir::Constant& known) { return ir::equal(known, key); });
-    if (found == keys.end()) continue;
-    const auto at = static_cast<std::size_t>(found - keys.begin());
+    const auto at = static_cast<std::size_t>(found - keys.begin());  // new keys are added at the end
     if (at < last) return false;
     last = at;
   }
   return true;
+}
+
+// Throws if a container that becomes an item of a dictionary has another name at the end of an iteration: names of items aren't
+// carried.
+void ContainerWalk::Loop::refuse_shared(const Abstract& item, const Ends& ends) {
+  if (!has_cells(item)) return;
+  walk_.heap_.reopen(ends.changes);
+  std::set<Identity> own;
+  std::multiset<Identity> all;
+  bool shared = false;
+  walk_.for_each_cell(item, [&](CellId id) {
+    for (const auto& [identity, same] : walk_.heap_.identities(id)) {
+      own.insert(identity);
+      shared = shared || was_outside(identity);
+    }
+    shared = shared || !walk_.heap_.lists_that_may_hold(id).empty();
+  });
+  std::set<CellId> visited;
+  const auto count = [&](const auto& self, const Abstract& held) -> void {
+    if (held.parts)
+      for (const Abstract& part : *held.parts) self(self, part);
+    if (!held.cell) return;
+    for (const auto& [identity, same] : walk_.heap_.identities(*held.cell)) all.insert(identity);
+    if (!visited.insert(*held.cell).second) return;
+    all.insert(walk_.heap_.elements(*held.cell).begin(), walk_.heap_.elements(*held.cell).end());
+    for (const Abstract& inner : std::vector<Abstract>(walk_.heap_.at(*held.cell).items)) self(self, inner);
+  };
+  for (const auto& [i, value] : ends.values) count(count, value);
+  for (const auto& [id, cell] : ends.changes)
+    if (existed(id) && visited.insert(id).second)
+      for (const Abstract& held : std::vector<Abstract>(cell->items)) count(count, held);
+  walk_.heap_.close();
+  shared = shared || std::ranges::any_of(own, [&](Identity identity) { return all.count(identity) > 1; });
+  if (shared) walk_.leave(item, Unfollowed::of_names);
 }
 
 bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends) {
@@ -233,17 +270,19 @@ bool ContainerWalk::Loop::widen_keys(CellPlan& plan, const Cell& head, const Cel
     if (!value || flag) return;
     flag = more = true;
   };
-  if (!keeps_order(plan.keys, end.keys)) {  // one was removed and came again
+  if (!keeps_order(plan.keys, end.keys)) {  // one was removed and came again, maybe after a new one
     set(plan.unordered, true);
     set(plan.unordered_at_first, true);
   }
   for (std::size_t i = 0; i < plan.keys.size(); ++i) {
     const Abstract *before = item_of(head, plan.keys[i]), *after = item_of(end, plan.keys[i]);
     set(plan.may_miss[i], !after || end.presence(after));
+    if (after && !(before && same(*before, *after))) refuse_shared(*after, ends);
     if (before && after) more = widen(plan.items[i], *before, *after, ends, false) || more;
   }
   for (std::size_t i = 0; i < end.keys.size(); ++i) {
     if (std::ranges::any_of(plan.keys, [&](const ir::Constant& key) { return ir::equal(key, end.keys[i]); })) continue;
+    refuse_shared(end.items[i], ends);
     plan.keys.push_back(end.keys[i]);
     plan.items.push_back(all_of(end.items[i], ends));
     plan.may_miss.push_back(true);
@@ -261,8 +300,10 @@ bool ContainerWalk::Loop::widen_table(CellPlan& plan, const Cell& head, const Ce
       same(head.items[1], end.items[1]) && !ends.changes.contains(*head.items[0].cell) &&
       !ends.changes.contains(*head.items[1].cell))
     return false;
-  for (const Cell* dict : {&head, &end})
+  for (const Cell* dict : {&head, &end}) {
+    walk_.need_order(*dict, origin.type, origin.sites);
     if (!dict->is_table() && !walk_.may_become_table(*dict, origin.type)) walk_.leave(origin.sites);
+  }
   bool more = !plan.whole;
   if (more) {
     plan = {.whole = true, .items = std::vector<Plan>(2), .kind = Cell::Kind::dict};

@@ -48,17 +48,18 @@ bool ContainerWalk::Loop::awaits_container(const Abstract& entry) const {
   return ir::is(type, list) || ir::is(type, dict) || (ir::is(type, optional) && !leaves_options_out());
 }
 
-bool ContainerWalk::Loop::writes_containers(const ir::Block& block) {
+bool ContainerWalk::Loop::writes_containers(const ir::Block& block) const {
   bool writes = false;
   const auto writes_container = [](const ir::Node& node) {
     const auto visit = visits().find(node.op());
     return visit != visits().end() && visit->second == &ContainerWalk::write && !node.inputs().empty() &&
            !ir::is(node.input(0)->type(), ir::TypeKind::tensor);
   };
-  // A list that isn't in columns yet may have to be from a read on.
-  const auto needs_other_form = [](const ir::Node& node) {
-    return !node.inputs().empty() && needs_columns(node.input(0)->type()) &&
-           !is_plain_element(node.input(0)->type()->elements[0]);
+  // From a read on, a list that isn't in columns yet may have to be, and a key that may be missing is there.
+  const auto needs_other_form = [&](const ir::Node& node) {
+    if (node.inputs().empty()) return false;
+    const ir::TypeRef& type = node.input(0)->type();
+    return ir::is(type, ir::TypeKind::dict) ? walk_.keys_may_miss_ : needs_columns(type) && !is_plain_element(type->elements[0]);
   };
   ir::for_each_node(block, [&](const ir::Node* node) {
     writes = writes || node->is("prim::SetAttr") || writes_container(*node) || needs_other_form(*node);

@@ -59,7 +59,7 @@ class ContainerWalk::Loop {
 
  private:
   bool awaits_container(const Abstract& entry) const;
-  static bool writes_containers(const ir::Block& block);
+  bool writes_containers(const ir::Block& block) const;
   void find_plan();
   ir::Node* copy();
   bool leaves_options_out() const { return walk_.options_.unfollowed.contains(site()); }
@@ -73,6 +73,7 @@ class ContainerWalk::Loop {
   Abstract instance(const Plan& plan, const Abstract* abstract, ir::Node* place, const Carry& carry);
   void add_elements(CellId list, const Abstract* before);
   void hold_elements(CellId list);
+  void hold_values(CellId list, const Cell& dict);
   static bool has_layout(const Plan& plan);
   static bool any_has_layout(const std::vector<Plan>& plans);
   bool makes_lists_in_columns() const;
@@ -98,6 +99,7 @@ class ContainerWalk::Loop {
   std::optional<Layout> layout_of(const Cell& head, const Cell& end, const ir::TypeRef& type, const Ends& ends);
   bool widen_layout(CellPlan& plan, const Layout& layout);
   static bool keeps_order(const std::vector<ir::Constant>& keys, const std::vector<ir::Constant>& later);
+  void refuse_shared(const Abstract& item, const Ends& ends);
   bool widen_keys(CellPlan& plan, const Cell& head, const Cell& end, const Ends& ends);
   bool widen_table(CellPlan& plan, const Cell& head, const Cell& end, const CellOrigin& origin, const Ends& ends);
   [[noreturn]] void refuse(const Abstract& head, const Abstract& end) const;
@@ -106,6 +108,7 @@ class ContainerWalk::Loop {
   using Cells = std::vector<std::optional<CellId>>;  // carried values that are cells, in order; none for a value that is None
   static void find_cells(const Plan& plan, const Abstract* abstract, Cells& cells);
   Cells cells_in(const std::map<std::size_t, Abstract>& values) const;  // of the carried values, by their places
+  static void find_tables(const Plan& plan, const Abstract* abstract, std::set<CellId>& dicts);
   bool meet(const Cells& heads, const Ends& ends);
   void note_elements(const Cells& last, const Ends& ends);
   void note_element(CellId list, Identity identity);

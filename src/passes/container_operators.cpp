@@ -62,6 +62,7 @@ const std::unordered_map<std::string_view, ContainerWalk::Visit>& ContainerWalk:
       {"aten::index", &Walk::index},
       {"aten::_set_item", &Walk::write},
       {"aten::pop", &Walk::write},
+      {"aten::popitem", &Walk::write},
       {"aten::Delete", &Walk::write},
       {"aten::clear", &Walk::write},
       {"aten::reverse", &Walk::write},
@@ -180,7 +181,7 @@ void ContainerWalk::dict_of(ir::Node* node) {
   if (!node->inputs().empty()) {
     const Cell* list = known_list(from);
     if (from.cell && heap_.at(*from.cell).kind == Cell::Kind::dict) {
-      if (heap_.at(*from.cell).is_table()) return view_table(node, *from.cell);
+      if (heap_.at(*from.cell).is_table()) return view_dict(node, *from.cell);
       cell = heap_.at(*from.cell);
       cell.made = nullptr;
       if (!spend(options_.budget.listed, cell.items.size())) return unfollowed();

@@ -108,6 +108,7 @@ void ContainerWalk::item(ir::Node* node) {
       return give(node, Abstract::of(node_before(node, "prim::Uninitialized", {}, output_types(*node))->output()));
     }
     if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
+    if (!key && !cell.is_settled() && make_table(*from.cell, node)) return read_table(node, *from.cell);
     if (!key || !is_key(*key)) leave(from, why_without_key(*from.cell));
     const Abstract* found = cell.find(*key);
     if (ir::Value* present = found ? cell.presence(found) : nullptr) {
@@ -217,7 +218,7 @@ void ContainerWalk::copy(ir::Node* node) {
   const bool dict = is_kind(node->output(), ir::TypeKind::dict);
   if (!dict && !is_kind(node->output(), ir::TypeKind::list)) return visit_other(node);
   if (dict != (cell.kind == Cell::Kind::dict)) return dict_view(node);
-  if (cell.is_table()) return view_table(node, *from.cell);
+  if (cell.is_table()) return view_table(node, *from.cell, cell);
   if (cell.layout) return read_columns(node, *from.cell) ? void() : visit_other(node);
   if (cell.whole && !is_plain_element(heap_.origin(*from.cell).type->elements[0])) return visit_other(node);
   if (!spend(options_.budget.listed, cell.items.size())) return visit_holder(node, cell.items);
@@ -244,6 +245,7 @@ void ContainerWalk::contains(ir::Node* node) {
   if (!key && takes_open_key(*from.cell, node->input(1))) return read_open_key(node, *from.cell);
   if (!key && may_become_table(*from.cell) && heap_.at(*from.cell).keys.empty())
     return give(node, Abstract::of(constant_before(node, {false})));
+  if (!key && !heap_.at(*from.cell).is_settled() && make_table(*from.cell, node)) return read_table(node, *from.cell);
   if (!key || !is_key(*key)) leave(from, why_without_key(*from.cell));
   const Cell& cell = heap_.at(*from.cell);
   const Abstract* found = cell.find(*key);
@@ -296,8 +298,7 @@ void ContainerWalk::dict_view(ir::Node* node) {
   const Abstract from = node->inputs().size() == 1 ? look(node->input(0)) : Abstract();
   if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict || !is_kind(node->output(), ir::TypeKind::list))
     return visit_other(node);
-  if (heap_.at(*from.cell).is_table()) return view_table(node, *from.cell);
-  if (!heap_.at(*from.cell).is_settled()) return values_that_may_be_there(node, from);
+  if (heap_.at(*from.cell).is_table() || !heap_.at(*from.cell).is_settled()) return view_dict(node, *from.cell);
   const bool values = node->is("aten::values"), pairs = node->is("aten::items");
   const Cell cell = heap_.at(*from.cell);
   std::vector<Abstract> list;

@@ -150,6 +150,7 @@ ir::Value* ContainerWalk::leaf(const Abstract& abstract, ir::Node* place) {
     for (const Abstract& part : *abstract.parts) parts.push_back(leaf(part, place));
     return node_before(place, "prim::TupleConstruct", parts, {&abstract.type, 1})->output();
   }
+  if (gives_outputs_) settle(*abstract.cell, place);
   const Cell& cell = heap_.at(*abstract.cell);
   if (cell.made && holds(cell.made, abstract)) return cell.made;
   ir::Value* made = make(cell, heap_.origin(*abstract.cell), place);

@@ -92,7 +92,7 @@ void ContainerWalk::safely(ir::Node* node, Visit step) {
   } catch (const LeftOut& found) {
     to_spread_.clear();
     to_write_back_.clear();
-    failed_.insert(found.sites.begin(), found.sites.end());
+    (found.lacks_order ? lacks_order_ : failed_).insert(found.sites.begin(), found.sites.end());
     mark(found);
     lacks_names_ = lacks_names_ || found.lacks_names;
     while (heap_.open_frames() > open) heap_.close();

@@ -35,6 +35,7 @@ namespace compatcheck::passes {
 struct LeftOut {
   std::set<Site> sites;
   bool lacks_names = false;  // unless loops carry which names mean one object
+  bool lacks_order = false;  // unless a dictionary becomes a table before the order of its keys gets lost
   Unfollowed why = Unfollowed::unknown;
   std::int64_t place = 0;  // of the mark; 0: a new one
 };
@@ -52,7 +53,8 @@ class ContainerWalk {
     Budget& budget;
     ir::Watch watch;
     const std::set<Site>& unfollowed;
-    std::map<Site, UnfollowedMark>& marks;                  // reasons for sites that are left out
+    const std::set<Site>& ordered;          // of dictionaries that become tables before the order of their keys gets lost
+    std::map<Site, UnfollowedMark>& marks;  // reasons for sites that are left out
     const std::map<AttributeKey, std::string>& attributes;  // the attributes to follow, and their paths
     std::size_t most_work = 0;
     bool tracks_names = false;                       // loops carry which names mean one object
@@ -72,7 +74,9 @@ class ContainerWalk {
   std::set<Site> failed_with_contents();
   // Something failed because a loop doesn't carry which names mean one object.
   bool lacks_names() const { return lacks_names_; }
-  bool has_failed() const { return lacks_names_ || !failed_.empty(); }
+  // Places of dictionaries of which the order of the keys got lost.
+  const std::set<Site>& lacks_order() const { return lacks_order_; }
+  bool has_failed() const { return lacks_names_ || !lacks_order_.empty() || !failed_.empty(); }
   std::size_t changes() const { return changes_; }
   std::map<AttributeKey, AttributeCourse> courses() const;
   std::vector<ir::LostWrite>& lost_writes() { return lost_writes_; }
@@ -182,6 +186,8 @@ class ContainerWalk {
   bool write_list(ir::Node* node, CellId id);
   void write_list_value(ir::Node* node, CellId id);
   void write_dict(ir::Node* node, CellId id);
+  bool take_open_key(ir::Node* node, CellId id);
+  void pop_first(ir::Node* node, CellId id);
   void give_list(ir::Node* node, std::vector<Abstract> items);
   void give_each(ir::Node* node, const std::vector<Abstract>& results);
   void visit_made(ir::Node* node);
@@ -312,7 +318,6 @@ class ContainerWalk {
   void settle_keys(const ir::Value* condition, bool holds);
   void demand(ir::Value* holds, ir::Node* node);
   void write_key_that_may_be_there(ir::Node* node, CellId id, const ir::Constant& key, ir::Value* present);
-  void values_that_may_be_there(ir::Node* node, const Abstract& dict);
   bool is_there(const KeyTest& test, const ir::Node* node) const;
   void note_keys(const ir::Value* condition, bool holds, const ir::Block* block);
   bool takes_open_key(CellId dict, const ir::Value* key) const;
@@ -332,15 +337,25 @@ class ContainerWalk {
   // ---- container_tables.cpp
   bool may_become_table(CellId dict) const;
   static bool may_become_table(const Cell& dict, const ir::TypeRef& type);
+  bool orders_as_table(const Cell& dict, const ir::TypeRef& type, const std::set<Site>& sites);
+  void need_order(const Cell& dict, const ir::TypeRef& type, std::set<Site> sites) const;
   bool make_table(CellId dict, ir::Node* place);
+  void settle(CellId dict, ir::Node* place);
   Cell table_of(Cell dict, ir::TypeRef type, std::set<Site> sites, ir::Node* place);
+  Cell list_of_present(const std::vector<Abstract>& items, std::span<ir::Value* const> presences, const ir::TypeRef& type,
+                       const std::set<Site>& sites, ir::Node* place);
   void read_table(ir::Node* node, CellId dict);
   void read_value(ir::Node* node, CellId table);
   void write_table(ir::Node* node, CellId dict);
   void set_in_table(ir::Node* node, CellId dict);
   void take_from_table(ir::Node* node, CellId dict);
-  void view_table(ir::Node* node, CellId dict);
+  void take_or_default(ir::Node* node, CellId dict);
+  void take_first(ir::Node* node, CellId dict);
+  void update_item_by_item(ir::Node* node, CellId dict, CellId from);
+  void view_table(ir::Node* node, CellId dict, const Cell& table);
+  void view_dict(ir::Node* node, CellId dict);
   ir::Value* name_of(CellId list, ir::Node* place);
+  ir::Value* name_of(const Abstract& abstract, const ir::TypeRef& type, ir::Node* place);
   ir::Node* labelled(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types,
                      Site site);
 
@@ -398,6 +413,7 @@ class ContainerWalk {
   std::vector<std::pair<KeyTest, const ir::Block*>> there_;  // keys known to be present within a block
   bool writes_under_names_ = false;                          // something that other names may mean has been written
   bool lacks_names_ = false;
+  std::set<Site> lacks_order_;
   std::set<Site> failed_;
   std::size_t changes_ = 0;
 };

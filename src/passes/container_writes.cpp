@@ -14,6 +14,12 @@ void set_item(Cell& dict, const ir::Constant& key, Abstract item) {
   if (dict.keys.size() > most_items) throw TooMuchWork{};
 }
 
+// Whether the key may be missing, but isn't the last one: if it is missing, it becomes the last one.
+bool loses_order(const Cell& dict, const ir::Constant& key) {
+  const Abstract* found = dict.find(key);
+  return found && dict.presence(found) && found != &dict.items.back();
+}
+
 }  // namespace
 
 void ContainerWalk::write(ir::Node* node) {
@@ -143,14 +149,53 @@ ir::Value* ContainerWalk::stand_in_for(ir::Node* node, std::size_t operand) {
   return made->output();
 }
 
+// del d[k] and d.pop(k) of a key that only the running model knows. False if the dictionary can't be a table.
+bool ContainerWalk::take_open_key(ir::Node* node, CellId id) {
+  const std::size_t inputs = node->inputs().size();
+  if ((inputs != 2 && inputs != 3) || !may_become_table(id)) return false;
+  if (!heap_.at(id).keys.empty()) return make_table(id, node) && (write_table(node, id), true);
+  if (inputs == 3) return give(node, look(node->input(2))), true;
+  raise_before(node, options_.exception, "KeyError", {}, *node);
+  if (node->outputs().empty())
+    drop(node);
+  else
+    give(node, Abstract::of(node_before(node, "prim::Uninitialized", {}, output_types(*node))->output()));
+  return true;
+}
+
+// d.popitem(), which takes the first item in TorchScript.
+void ContainerWalk::pop_first(ir::Node* node, CellId id) {
+  const Cell& dict = heap_.at(id);
+  const ir::TypeRef type = node->output()->type();
+  if (!ir::is(type, ir::TypeKind::tuple) || type->elements.size() != 2) leave(Abstract::of_cell(id));
+  if (!dict.is_settled()) {
+    if (!make_table(id, node)) leave(Abstract::of_cell(id));
+    return write_table(node, id);
+  }
+  std::vector<Abstract> removed;
+  if (dict.keys.empty()) {
+    raise_before(node, options_.exception, "popitem(): dictionary is empty", {}, *node);
+    for (const ir::TypeRef& part : type->elements)
+      removed.push_back(Abstract::of(node_before(node, "prim::Uninitialized", {}, {&part, 1})->output()));
+  } else {
+    removed = {Abstract::of(constant_before(node, dict.keys.front())), dict.items.front()};
+    change(id, node).erase(0);
+  }
+  give(node, Abstract::of_parts(std::move(removed), type));
+}
+
 void ContainerWalk::write_dict(ir::Node* node, CellId id) {
   const Abstract dict = Abstract::of_cell(id);
   const auto inputs = node->inputs();
   if (heap_.at(id).is_table()) return write_table(node, id);
   auto key = inputs.size() > 1 ? as_constant(look(inputs[1])) : std::nullopt;
   if (!key && node->is("aten::_set_item") && inputs.size() == 3 && takes_open_key(id, inputs[1])) return set_open_key(node, id);
-  if (!key && (node->is("aten::_set_item") || node->is("aten::setdefault")) && inputs.size() == 3 && make_table(id, node))
-    return write_table(node, id);
+  const bool sets = (node->is("aten::_set_item") || node->is("aten::setdefault")) && inputs.size() == 3;
+  if (!key && sets && make_table(id, node)) return write_table(node, id);
+  if (!key && (node->is("aten::pop") || node->is("aten::Delete")) && take_open_key(node, id)) return;
+  if (node->is("aten::popitem") && inputs.size() == 1) return pop_first(node, id);
+  const bool orders = orders_as_table(heap_.at(id), heap_.origin(id).type, heap_.origin(id).sites);
+  if (key && sets && orders && loses_order(heap_.at(id), *key) && make_table(id, node)) return write_table(node, id);
   if (key && !is_key(*key)) key.reset();
   const Abstract* found = key ? heap_.at(id).find(*key) : nullptr;
   if (ir::Value* present = found ? heap_.at(id).presence(found) : nullptr; present && !node->is("aten::_set_item"))
@@ -162,7 +207,7 @@ void ContainerWalk::write_dict(ir::Node* node, CellId id) {
     const Abstract from = look(inputs[1]);
     if (!from.cell || heap_.at(*from.cell).kind != Cell::Kind::dict) leave(dict);
     const Cell other = heap_.at(*from.cell);
-    if (!other.is_settled() || other.is_table()) leave(from);
+    if (!other.is_settled() || other.is_table() || orders) return update_item_by_item(node, id, *from.cell);
     Cell& cell = change(id, node);
     for (std::size_t i = 0; i < other.keys.size(); ++i) set_item(cell, other.keys[i], other.items[i]);
   } else if (node->is("aten::_set_item") && inputs.size() == 3 && key) {

@@ -176,7 +176,8 @@ class Following {
   }
 
   ContainerWalk::Options options(Budget& budget) {
-    return {program_, registry_, budget, watch_, unfollowed_, marks_, attributes_, most_work_, tracks_names_, exception_};
+    return {program_, registry_,   budget,     watch_,        unfollowed_, ordered_,
+            marks_,   attributes_, most_work_, tracks_names_, exception_};
   }
 
   // Marks the nodes that make what isn't followed, where the reason is known.
@@ -218,8 +219,9 @@ class Following {
     } catch (const InternalError&) {  // beyond a failure the graph may be in any state
       if (!walk.has_failed()) throw;
     }
-    if (walk.failed().empty() && walk.lacks_names()) {
-      tracks_names_ = true;
+    if (walk.failed().empty() && walk.has_failed()) {
+      tracks_names_ = tracks_names_ || walk.lacks_names();
+      ordered_.insert(walk.lacks_order().begin(), walk.lacks_order().end());
       return std::nullopt;
     }
     if (!walk.failed().empty()) {
@@ -294,6 +296,7 @@ class Following {
   std::map<AttributeKey, std::string> attributes_;
   std::set<AttributeKey> caches_;  // written by the first call alone
   std::set<Site> unfollowed_;
+  std::set<Site> ordered_;  // of dictionaries that become tables before the order of their keys gets lost
   std::map<Site, UnfollowedMark> marks_;
   std::size_t most_work_ = 0;
   bool tracks_names_ = false;

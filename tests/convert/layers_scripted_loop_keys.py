@@ -119,3 +119,54 @@ def loop_list_behind_a_key(x: Tensor):
             d["seen"] = [i]
         outs.append(x[i] * len(d["seen"]))
     return torch.stack(outs)
+
+
+@program(ROWS, N3)
+def loop_keys_after_continue(x: Tensor):
+    d: Dict[str, int] = {}
+    e: Dict[str, int] = {"a": x.size(0)}
+    for i in range(x.size(0)):
+        if bool(x[i, 0] > 1):
+            continue
+        if bool(x[i, 1] > 0):
+            d = e.copy()
+        if bool(x[i, 2] > 1):
+            break
+    return x, d.get("a", -1)
+
+
+# The list has another name outside of the dictionary.
+@program(ROWS, N3)
+def loop_keys_set_to_an_outer_list(x: Tensor):
+    outer = [7]
+    d: Dict[str, List[int]] = {}
+    for i in range(x.size(0)):
+        if "a" in d:
+            d["a"].append(i)
+        d["a"] = outer
+    return x, torch.tensor(outer), len(d)
+
+
+@program(ROWS, N3)
+def loop_keys_set_to_one_list(x: Tensor):
+    d: Dict[str, List[int]] = {}
+    for i in range(x.size(0)):
+        if "a" in d:
+            d["a"].append(i)
+        else:
+            both = [i]
+            d["a"] = both
+            d["b"] = both
+    return x, len(d["b"]) if "b" in d else 0
+
+
+@program(ROWS, N3)
+def loop_keys_set_to_a_carried_list(x: Tensor):
+    last = [7]
+    d: Dict[str, List[int]] = {}
+    for i in range(x.size(0)):
+        last.append(i)
+        if "a" not in d:
+            last = [i]
+            d["a"] = last
+    return x, torch.tensor(last), len(d["a"]) if "a" in d else 0

@@ -154,6 +154,16 @@ class Grouped(torch.nn.Module):
         return groups
 
 
+class Missing(torch.nn.Module):
+    def forward(self, x) -> Dict[int, Tensor]:
+        found: Dict[int, Tensor] = {}
+        if bool(x[0, 0] > 0.5):
+            found[4] = x * 2
+        if bool(x[0, 1] > 0.5):
+            found[2] = x[:1]
+        return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
@@ -210,7 +220,8 @@ def main():
                 (Records(), ["box", "area"], ["box", "area", "box_1", "area_1"]),
                 (Detections(), ["box", "score", "output_0.1"], ["box", "score", "box_1", "score_1", "output_0.1"]),
                 (Counted(), ["output_0.0", "output_0.1.keys", "output_0.1.values.0", "output_0.1.values.1"], None),
-                (Grouped(), ["output_0.keys", "output_0.values"], None), (Table(), ["rows"], None)):
+                (Grouped(), ["output_0.keys", "output_0.values"], None), (Table(), ["rows"], None),
+                (Missing(), ["output_0.keys", "output_0.values"], ["output_0.keys", "output_0.values"])):
             model = script(module)
             for spec, names in (("x=f32:n,3", open_names), ("x=f32:2,3", known_names)):
                 file = verify.convert(model, "outputs.onnx", "--input", spec)
