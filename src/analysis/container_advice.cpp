@@ -11,6 +11,7 @@
 #include "analysis/advice.h"
 #include "analysis/site.h"
 #include "ir/value_name.h"
+#include "passes/loops.h"
 #include "passes/unfollowed.h"
 
 namespace compatcheck::analysis {
@@ -154,7 +155,10 @@ const conversion::Outcome* first_of_group(const std::vector<const conversion::Ou
   return *std::ranges::max_element(calls, {}, says);
 }
 
-bool fails_for_every_input(const conversion::Outcome& outcome) { return why(marked_container(outcome)) == Unfollowed::of_names; }
+bool fails_for_every_input(const conversion::Outcome& outcome) {
+  const Unfollowed reason = why(marked_container(outcome));
+  return reason == Unfollowed::of_names || reason == Unfollowed::of_copies;
+}
 
 bool fails_for_keys(const conversion::Outcome& outcome) { return why(marked_container(outcome)) == Unfollowed::of_keys; }
 
@@ -198,6 +202,14 @@ void settle_questions(conversion::Assessment& assessment) {
   }
 }
 
+std::string long_loop_around(const conversion::Outcome& outcome) {
+  if (outcome.node->inputs().empty() || !is_followable(outcome.node->input(0)->type())) return {};
+  for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
+    if (const auto trips = block->owner()->is("prim::Loop") ? passes::trips_beyond_budget(*block->owner()) : std::nullopt)
+      return "; the loop around it has " + std::to_string(*trips) + " iterations, too many to unroll it";
+  return {};
+}
+
 std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outcome) {
   const Marked marked = marked_container(outcome);
   const ir::Value* made = marked.made;
@@ -205,15 +217,26 @@ std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outco
   const ir::TypeRef& type = ir::without_optional(made->type());
   const bool items = ir::is(type, TypeKind::list) || ir::is(type, TypeKind::dict);
   const Unfollowed reason = why(marked);
-  if (reason == Unfollowed::of_items && items) return of_items(*made);
+  const std::string loop = long_loop_around(outcome);
+  if (reason == Unfollowed::of_items && items) {
+    auto advice = of_items(*made);
+    if (advice) advice->reason += loop;
+    return advice;
+  }
   if (reason == Unfollowed::of_keys && ir::is(type, TypeKind::dict))
     return ContainerAdvice{.reason = "only the running model knows a key of " + named(*made) + ", whose keys are " +
                                      plural(type->elements.front()) + ", and ONNX has no dictionaries",
                            .hint = "use ints as keys, or keys that are fixed in the model's code"};
   if (reason == Unfollowed::of_names)
+    return ContainerAdvice{.reason = "only the running model knows which other names or lists also hold " + named(*made) +
+                                     ", which is changed" + loop,
+                           .hint = "make a new one with the changed values instead of changing it"};
+  if (reason == Unfollowed::of_copies)
     return ContainerAdvice{
-        .reason = "only the running model knows which other names or lists also hold " + named(*made) + ", which is changed",
-        .hint = "make a new one with the changed values instead of changing it"};
+        .reason = "loops are unrolled to follow " + named(*made) + ", but they have too many iterations for this",
+        .hint = "use sizes or numbers with which the loops have fewer iterations, or make a new " +
+                std::string(ir::is(type, TypeKind::dict) ? "dictionary" : "list") +
+                " instead of changing one that other names or lists may hold"};
   return std::nullopt;
 }
 

@@ -138,7 +138,7 @@ class FindingCollector {
     Finding& finding = add(rule, severity, numbered,
                            keeps    ? std::string(keeps_attributes)
                            : advice ? advice->reason
-                                    : message,
+                                    : message + (outcome.unresolved_write ? long_loop_around(outcome) : ""),
                            "");
     if (advice) finding.help = advice->hint;
     if (!outcome.option.empty() && outcome.wants.empty()) constants_.emplace(&finding, outcome.option);

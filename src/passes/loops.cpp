@@ -320,4 +320,9 @@ bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied) {
   return true;
 }
 
+std::optional<std::int64_t> trips_beyond_budget(const ir::Node& loop) {
+  const auto trips = trip_count(&loop);
+  return trips && *trips > 1 && worth_unrolling(&loop, *trips) && !stacks_anything(loop) ? trips : std::nullopt;
+}
+
 }  // namespace compatcheck::passes
