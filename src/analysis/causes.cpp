@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "analysis/container_advice.h"
+#include "analysis/wanted_input.h"
 #include "passes/state.h"
 #include "symbolic/condition.h"
 
@@ -221,6 +222,7 @@ std::vector<const ir::Value*> Causes::trip_counts(const ir::Node& node) {
 
 std::vector<const ir::Value*> Causes::followed(const Outcome& outcome) const {
   const ir::Node& node = *outcome.node;
+  if (const ir::Value* lacked = lacked_number(outcome, context_.facts)) return {lacked};
   std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end());
   if (outcome.unresolved_write) {
     const auto counts = trip_counts(node);

@@ -202,6 +202,22 @@ void settle_questions(conversion::Assessment& assessment) {
   }
 }
 
+namespace {
+
+// How to write what changes a list.
+constexpr std::string_view new_list = ": `l = l + [v]` instead of `l.append(v)`";
+
+std::string without_changes() {
+  return "make a new list instead of changing one that other names or lists may hold" + std::string(new_list);
+}
+
+bool holds_numbers(const ir::TypeRef& type) {
+  const ir::TypeRef& item = type->elements.front();
+  return is_plain_number(item) || (ir::is(item, TypeKind::list) && is_plain_number(item->elements.front()));
+}
+
+}  // namespace
+
 std::string long_loop_around(const conversion::Outcome& outcome) {
   if (outcome.node->inputs().empty() || !is_followable(outcome.node->input(0)->type())) return {};
   for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
@@ -230,7 +246,8 @@ std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outco
   if (reason == Unfollowed::of_names)
     return ContainerAdvice{.reason = "only the running model knows which other names or lists also hold " + named(*made) +
                                      ", which is changed" + loop,
-                           .hint = "make a new one with the changed values instead of changing it"};
+                           .hint = "make a new one with the changed values instead of changing it" +
+                                   std::string(ir::is(type, TypeKind::list) ? new_list : "")};
   if (reason == Unfollowed::of_copies)
     return ContainerAdvice{
         .reason = "loops are unrolled to follow " + named(*made) + ", but they have too many iterations for this",
@@ -244,6 +261,7 @@ std::string advice_for_writes_to(const ir::Value& target) {
   const ir::TypeRef& type = ir::without_optional(target.type());
   if (ir::is(type, TypeKind::dict))
     return "use keys that are fixed in the model's code, or ints as keys and tensors or numbers as values";
+  if (ir::is(type, TypeKind::list) && holds_numbers(type)) return without_changes();
   if (ir::is(type, TypeKind::list)) return "keep what the list holds in a tensor (torch.cat adds to it), or in lists of numbers";
   if (ir::is(type, TypeKind::named) || ir::is(type, TypeKind::tuple))
     return "keep what the object holds in variables or lists of the function";

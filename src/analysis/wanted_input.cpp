@@ -115,11 +115,11 @@ bool is_number_or_numbers(const ir::TypeRef& type) {
   return is_number_type(ir::is(held, ir::TypeKind::list) ? held->elements.front() : held);
 }
 
-// The inputs from which numbers among the call's arguments are computed, in the order in which they are met; empty if something
-// else decides such a number as well.
-std::vector<const ir::Value*> numbers_behind(const ir::Node& node, const symbolic::FactTable& facts) {
+// The inputs from which numbers among the arguments are computed, in the order in which they are met; empty if something else
+// decides such a number as well.
+std::vector<const ir::Value*> numbers_behind(std::vector<const ir::Value*> waiting, const symbolic::FactTable& facts) {
   constexpr std::size_t most_looks = 100;
-  std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end()), inputs;
+  std::vector<const ir::Value*> inputs;
   std::erase_if(waiting, [](const ir::Value* value) { return !is_number_or_numbers(value->type()); });
   for (std::size_t at = 0; at < waiting.size(); ++at) {
     const ir::Value* value = waiting[at];
@@ -140,11 +140,25 @@ std::vector<const ir::Value*> numbers_behind(const ir::Node& node, const symboli
 
 }  // namespace
 
+const ir::Value* lacked_number(const conversion::Outcome& outcome, const symbolic::FactTable& facts) {
+  constexpr std::string_view lead = "the value of '";
+  if (!outcome.reason.starts_with(lead)) return nullptr;
+  const std::string argument = outcome.reason.substr(lead.size(), outcome.reason.find('\'', lead.size()) - lead.size());
+  const symbolic::Call call(*outcome.node, facts);
+  const ir::Value* value = call.has(argument) ? call.value(argument) : nullptr;
+  const bool is_one = value && (is_number_type(ir::without_optional(value->type())) ||
+                                ir::is(ir::without_optional(value->type()), ir::TypeKind::string));
+  return is_one ? value : nullptr;
+}
+
 void advise_constants(conversion::Assessment& assessment, const symbolic::FactTable& facts) {
   for (conversion::Outcome& outcome : assessment.outcomes) {
     const bool of_value = outcome.reason.starts_with("the value of ") || outcome.reason.find(" must be ") != std::string::npos;
     if (outcome.status != conversion::Status::refused || !outcome.of_unknown || !outcome.hint.empty() || !of_value) continue;
-    const auto inputs = numbers_behind(*outcome.node, facts);
+    const auto arguments = outcome.node->inputs();
+    const ir::Value* lacked = lacked_number(outcome, facts);
+    const auto inputs =
+        numbers_behind(lacked ? std::vector{lacked} : std::vector<const ir::Value*>(arguments.begin(), arguments.end()), facts);
     std::string names, options;
     bool can_be_stated = true, lists = false;
     for (const ir::Value* input : inputs) {

@@ -123,6 +123,27 @@ class Chunks(torch.nn.Module):
         return made, last
 
 
+class NewChunks(torch.nn.Module):
+    """What the advice for Chunks says."""
+
+    def forward(self, x, n: int):
+        made: List[List[int]] = []
+        last: List[int] = [0]
+        for i in range(n):
+            v = int(x[i])
+            made.append(last)
+            if v < 0:
+                last = [v]
+            else:
+                last = last + [v]
+        return made, last
+
+
+class Padded(torch.nn.Module):
+    def forward(self, rows: List[torch.Tensor], fill: float, first: bool):
+        return torch.nn.utils.rnn.pad_sequence(rows, first, fill)
+
+
 class ChunksOfChunks(torch.nn.Module):
     """Few iterations can be unrolled, because the loops are nested."""
 
@@ -243,7 +264,9 @@ def check_small_numbers(tool, folder):
     (error,) = errors_of(tool, chunks)
     assert error["help"].endswith(f"with your sizes instead of 16 {small}"), error
     (error,) = errors_of(tool, chunks, "--input", "x=i64:m", "--input", "n=i64")
+    assert error["help"].startswith("make a new list instead of changing one that other names or lists may hold: `l = l + [v]` instead of `l.append(v)`; or if 'n'"), error
     assert error["help"].endswith(f"--input n=1 with your own value {small}"), error
+    assert not errors_of(tool, saved(folder, "new_chunks", NewChunks()), "--input", "x=i64:m", "--input", "n=i64")
     for stated in ("x=i64:64",), ("x=i64:m", "n=64"):
         (error,) = errors_of(tool, chunks, *(word for each in stated for word in ("--input", each)))
         assert error["message"].startswith("loops are unrolled to follow the list `made`, but they have too many iterations for this"), error
@@ -263,6 +286,19 @@ def check_rank_and_values(tool, folder):
     assert not errors_of(tool, model, *stated[:-1], "x=f32:a,b,c,d,e,f,g")
 
 
+def check_number_that_is_lacked(tool, folder):
+    """The report asks for the number that decides, and not for the list beside it."""
+    model, rows = saved(folder, "padded", Padded()), ("--input", "rows=f32:n,2", "--input", "fill=f64")
+    (error,) = errors_of(tool, model, *rows, "--input", "first=bool")
+    assert "must be known while converting, and follows from input 'first'" in error["message"], error
+    assert error["help"].startswith("--input first=true with your own value, or set 'first' in __init__"), error
+    assert not errors_of(tool, model, *rows, *options_in(error["help"]))
+    (error,) = errors_of(tool, model, *rows, "--input", "first=true", "--opset", "8")
+    assert error["help"].count("opset 11") == 1 and error["help"].endswith(", or --opset 11, or a list whose length is fixed"), error
+    assert not errors_of(tool, model, *rows, "--input", "first=true", "--opset", "11")
+    assert not errors_of(tool, model, "--input", "rows.0=f32:3,2", "--input", "rows.1=f32:4,2", "--input", "fill=0.5", "--input", "first=true", "--opset", "8")
+
+
 def check_places_that_are_read(tool, folder):
     """The options name the members that the model reads: it refuses others."""
     model = saved(folder, "some_places", SomePlaces())
@@ -276,7 +312,7 @@ def main():
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_places_that_are_read:
+        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_number_that_is_lacked, check_places_that_are_read:
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0
