@@ -258,7 +258,7 @@ void DecidingSizes::ask_for_values(conversion::Assessment& assessment, int opset
       outcome.wants.clear();
       if (container_advice(outcome) || is_stated(name)) continue;
       outcome.reason += "; no option states the value of input '" + name + "'";
-      outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
+      outcome.hint = set_in_init({name});
       continue;
     }
     const auto option_of = [&](const Try& each) { return each.option + limit_of(each, call_of(*outcome.node), opset, before); };

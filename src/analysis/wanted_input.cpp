@@ -1,6 +1,7 @@
 #include "analysis/wanted_input.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/input_spec.h"
 #include "inference/infer.h"
@@ -76,7 +77,7 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
   }
   if (ir::is(type, any) || ir::is(type, union_of))
     return "annotate '" + name + "' with one type, such as Tensor or int, and save the model again";
-  return "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
+  return set_in_init({name});
 }
 
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states) {
@@ -140,6 +141,16 @@ std::vector<const ir::Value*> numbers_behind(std::vector<const ir::Value*> waiti
 
 }  // namespace
 
+std::string set_in_init(const std::vector<std::string>& inputs) {
+  std::set<std::string> whole;
+  std::string names;
+  for (const std::string& input : inputs)
+    if (const std::string name = input.substr(0, input.find('.')); whole.insert(name).second)
+      names += (names.empty() ? "'" : ", '") + name + "'";
+  return "set " + names + " in __init__, as " + (whole.size() == 1 ? "an attribute of the module" : "attributes of the module") +
+         ", and save the model again";
+}
+
 const ir::Value* lacked_number(const conversion::Outcome& outcome, const symbolic::FactTable& facts) {
   constexpr std::string_view lead = "the value of '";
   if (!outcome.reason.starts_with(lead)) return nullptr;
@@ -160,12 +171,14 @@ void advise_constants(conversion::Assessment& assessment, const symbolic::FactTa
     const auto inputs =
         numbers_behind(lacked ? std::vector{lacked} : std::vector<const ir::Value*>(arguments.begin(), arguments.end()), facts);
     std::string names, options;
+    std::vector<std::string> all;
     bool can_be_stated = true, lists = false;
     for (const ir::Value* input : inputs) {
       const ir::TypeRef& type = ir::without_optional(input->type());
       const bool list = ir::is(type, ir::TypeKind::list);
       const std::string name = ir::input_name(*input), value = example_number(list ? type->elements.front() : type);
       names += (names.empty() ? "'" : ", '") + name + "'";
+      all.push_back(name);
       options += (options.empty() ? "--input " : " --input ") + name + (list ? ".0=" : "=") + value;
       can_be_stated = can_be_stated && !value.empty();
       lists = lists || list;
@@ -176,8 +189,7 @@ void advise_constants(conversion::Assessment& assessment, const symbolic::FactTa
         ": it must be known while converting, and follows from " + std::string(inputs.size() == 1 ? "input " : "inputs ") + names;
     outcome.hint =
         (can_be_stated ? options + " with your own " + (inputs.size() == 1 && !lists ? "value" : "values") + ", or " : "") +
-        "set " + names + " in __init__, as " + (inputs.size() == 1 ? "an attribute of the module" : "attributes of the module") +
-        ", and save the model again";
+        set_in_init(all);
   }
 }
 

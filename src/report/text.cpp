@@ -151,7 +151,8 @@ std::string spelled_scale(double number) {
 std::string spelled_quantization(const Quantization& held) {
   if (!held.axis)
     return "scale " + spelled_scale(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
-  return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
+  return std::to_string(held.scales.size()) + (held.scales.size() == 1 ? " scale and zero point" : " scales and zero points") +
+         " along dimension " + std::to_string(*held.axis);
 }
 
 // Lists the inputs and outputs where PyTorch has quantized tensors.

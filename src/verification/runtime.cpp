@@ -17,6 +17,7 @@
 #include "ir/number_text.h"
 #include "onnx/model.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 #include "verification/ort_api.h"
 
 namespace compatcheck::verification {
@@ -421,7 +422,7 @@ Ended run_within(const RunBounds& bounds, const std::function<void()>& work, con
 ir::Constants Session::run(const ir::Constants& values) const {
   const State& state = *state_;
   if (values.size() != state.inputs.size())
-    throw InternalError("the ONNX model takes " + std::to_string(state.inputs.size()) + " inputs, not " +
+    throw InternalError("the ONNX model takes " + spell_count(state.inputs.size(), "input") + ", not " +
                         std::to_string(values.size()));
   std::vector<Held<ort::Value>> given, got;
   std::vector<const ort::Value*> inputs;

@@ -169,6 +169,11 @@ class Permuted(torch.nn.Module):
         return x.permute([k[0], k[1], k[2], k[3], k[4], k[5], k[6]])
 
 
+class Ordered(torch.nn.Module):
+    def forward(self, x, k: List[int]):
+        return x.permute(k)
+
+
 class SomePlaces(torch.nn.Module):
     """The model reads some members of a list only."""
 
@@ -286,6 +291,12 @@ def check_rank_and_values(tool, folder):
     assert not errors_of(tool, model, *stated[:-1], "x=f32:a,b,c,d,e,f,g")
 
 
+def check_attribute_to_set(tool, folder):
+    """The attribute to set is a Python name: the list, and not its member."""
+    (error,) = errors_of(tool, saved(folder, "ordered", Ordered()), "--input", "x=f32:n,3,4", "--input", "k.2=0")
+    assert "follows from inputs 'k.0', 'k.1'" in error["message"] and "or set 'k' in __init__, as an attribute of the module" in error["help"], error
+
+
 def check_number_that_is_lacked(tool, folder):
     """The report asks for the number that decides, and not for the list beside it."""
     model, rows = saved(folder, "padded", Padded()), ("--input", "rows=f32:n,2", "--input", "fill=f64")
@@ -312,7 +323,7 @@ def main():
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_number_that_is_lacked, check_places_that_are_read:
+        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_attribute_to_set, check_number_that_is_lacked, check_places_that_are_read:
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0
