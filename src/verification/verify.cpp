@@ -63,6 +63,7 @@ class Verifying {
       const verification::OnnxGraph graph(onnx, watch_);
       graph.must_be_whole();
       given_ = graph.inputs();
+      if (graph.producer() == "compatcheck") values_ = graph.metadata(analysis::values_metadata).value_or("");
     }
     return run(onnx);
   }
@@ -146,6 +147,10 @@ class Verifying {
   ir::Constants leaves(const MadeCall& call) const {
     if (!given_.empty())
       if (const std::string other = verification::other_members(inputs_, call, options_.convert.inputs, model_); !other.empty())
+        throw UsageError(other);
+    if (values_)
+      if (const std::string other = verification::other_values(inputs_, call, *values_, options_.convert.inputs, model_);
+          !other.empty())
         throw UsageError(other);
     ir::Constants values;
     std::vector<std::size_t> others;
@@ -410,6 +415,7 @@ class Verifying {
   bool nones_differ_ = false;                          // in it, another output is None than should be
   int settled_ = 0;                                    // number of runs that agree
   std::vector<verification::OnnxGraph::Given> given_;  // inputs of the user's ONNX file
+  std::optional<std::string> values_;                  // those that compatcheck listed in it; nullopt: another exporter's file
 };
 
 void must_run(const Model& model, const VerifyOptions& options) {
