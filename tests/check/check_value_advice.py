@@ -174,6 +174,18 @@ class Ordered(torch.nn.Module):
         return x.permute(k)
 
 
+class Bounded(torch.nn.Module):
+    """Without the removal it converts."""
+
+    def forward(self, x, most: int):
+        held: Dict[int, torch.Tensor] = {}
+        for i in range(x.size(0)):
+            if len(held) >= most:
+                held.popitem()
+            held[i] = x[i]
+        return held
+
+
 class SomePlaces(torch.nn.Module):
     """The model reads some members of a list only."""
 
@@ -297,6 +309,12 @@ def check_attribute_to_set(tool, folder):
     assert "follows from inputs 'k.0', 'k.1'" in error["message"] and "or set 'k' in __init__, as an attribute of the module" in error["help"], error
 
 
+def check_removed_keys(tool, folder):
+    """Where removing a key is why a dictionary stays, the finding stands there."""
+    (error,) = errors_of(tool, saved(folder, "bounded", Bounded()), "--input", "x=f32:n,4", "--input", "most=i64")
+    assert error["op"] == "aten::popitem", error
+
+
 def check_number_that_is_lacked(tool, folder):
     """The report asks for the number that decides, and not for the list beside it."""
     model, rows = saved(folder, "padded", Padded()), ("--input", "rows=f32:n,2", "--input", "fill=f64")
@@ -323,7 +341,7 @@ def main():
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_attribute_to_set, check_number_that_is_lacked, check_places_that_are_read:
+        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_attribute_to_set, check_removed_keys, check_number_that_is_lacked, check_places_that_are_read:
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0
