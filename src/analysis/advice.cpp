@@ -38,16 +38,6 @@ std::string onnx_there(const Outcome& outcome, int opset) {
   return mapping::joined(shown) + " and " + std::to_string(row->to.size() - named) + " more";
 }
 
-// A table's hint may name an opset as well ("use opset 16, or …"); the opset that was tried is more reliable.
-std::string without_opset(const std::string& hint) {
-  constexpr std::string_view lead = "use opset ";
-  if (!hint.starts_with(lead)) return hint;
-  const auto rest = hint.find_first_not_of("0123456789", lead.size());
-  if (rest == std::string::npos) return {};
-  constexpr std::string_view otherwise = ", or ";
-  return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
-}
-
 // Overloads that aren't `out=` forms of others.
 bool has_several_forms(const ir::Node& node, const conversion::Context& context) {
   return std::ranges::count_if(context.schemas.overloads(node.op()),
@@ -78,6 +68,15 @@ bool is_list_of_lists(const ir::TypeRef& type) {
 }
 
 }  // namespace
+
+std::string without_opset(const std::string& hint) {
+  constexpr std::string_view lead = "use opset ";
+  if (!hint.starts_with(lead)) return hint;
+  const auto rest = hint.find_first_not_of("0123456789", lead.size());
+  if (rest == std::string::npos) return {};
+  constexpr std::string_view otherwise = ", or ";
+  return hint.compare(rest, otherwise.size(), otherwise) == 0 ? hint.substr(rest + otherwise.size()) : hint;
+}
 
 bool is_beyond_rows(const ir::Node& node) {
   if (node.is("prim::PythonOp")) return false;

@@ -24,6 +24,9 @@ std::string row_for(const conversion::Outcome& outcome, std::string_view rule, c
 std::string help_of(const conversion::Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
                     const std::string& row, const conversion::Context& context, int opset);
 
+// A hint of a table without the opset that it names ("use opset 16, or …"): the opset that was tried is more reliable.
+std::string without_opset(const std::string& hint);
+
 // Rewrites the advice of a finding whose report has several rows.
 void put_into_one_file(Finding& finding);
 

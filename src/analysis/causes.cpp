@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "analysis/container_advice.h"
+#include "analysis/required_input.h"
 #include "passes/state.h"
 #include "symbolic/condition.h"
 
@@ -19,6 +20,12 @@ using ir::TypeKind;
 constexpr std::size_t most_looks = 4000;
 
 bool may_be_tensor(const ir::Value* value) { return !value->type() || value->type()->kind == TypeKind::tensor; }
+
+// Adding a key has a form in more cases than removing one.
+bool removes_key(const ir::Node& node) {
+  return (node.is("aten::Delete") || node.is("aten::popitem") || node.is("aten::pop")) &&
+         ir::is(node.input(0)->type(), TypeKind::dict);
+}
 
 bool is_container_value(const ir::Value* value) {
   if (may_be_tensor(value)) return false;
@@ -124,8 +131,8 @@ const Outcome* Causes::root_of(const Outcome& outcome) const {
   return root == roots_.end() ? nullptr : root->second;
 }
 
-// In a cycle of dependent nodes, the first node represents all of them. An unassessed node has no finding, so that it can't
-// represent others. `tops`: results so far.
+// In a cycle of dependent nodes, the first node represents all of them, or the first one that removes a key. An unassessed node
+// has no finding, so that it can't represent others. `tops`: results so far.
 Causes::Node Causes::top_of(Node node, const CauseOf& causes, CauseOf& tops) const {
   std::vector<Node> path;
   std::unordered_map<Node, std::size_t> places;
@@ -136,8 +143,9 @@ Causes::Node Causes::top_of(Node node, const CauseOf& causes, CauseOf& tops) con
   }
   if (const auto circle = places.find(node); circle != places.end()) {
     const auto begin = path.begin() + static_cast<std::ptrdiff_t>(circle->second);
-    Node first = *std::min_element(begin, path.end(), [&](Node a, Node b) { return outcomes_.at(a) < outcomes_.at(b); });
-    for (auto member = begin; member != path.end(); ++member) tops[*member] = first;  // outcomes stand in graph order
+    const auto rank = [&](Node one) { return std::pair(!removes_key(*one), outcomes_.at(one)); };  // in graph order
+    Node first = *std::min_element(begin, path.end(), [&](Node a, Node b) { return rank(a) < rank(b); });
+    for (auto member = begin; member != path.end(); ++member) tops[*member] = first;
     path.erase(begin, path.end());
     node = first;
   }
@@ -221,6 +229,7 @@ std::vector<const ir::Value*> Causes::trip_counts(const ir::Node& node) {
 
 std::vector<const ir::Value*> Causes::followed(const Outcome& outcome) const {
   const ir::Node& node = *outcome.node;
+  if (const ir::Value* lacked = lacked_number(outcome, context_.facts)) return {lacked};
   std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end());
   if (outcome.unresolved_write) {
     const auto counts = trip_counts(node);

@@ -27,6 +27,7 @@
 #include "onnx/proto.h"
 #include "process/callback.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 
 namespace compatcheck {
 namespace {
@@ -197,7 +198,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
                   reports.back().verdict == Verdict::yes  ? "converts"
                   : reports.back().verdict == Verdict::no ? "doesn't convert"
                                                           : "needs input",
-                  logging::counted(reports.back().findings.size(), "finding"));
+                  spell_count(reports.back().findings.size(), "finding"));
     if (reports.back().summary.unassessed == 0) reports.back().summary.lowest_opset = lowest;
   }
   return checked;

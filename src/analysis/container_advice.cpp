@@ -11,6 +11,7 @@
 #include "analysis/advice.h"
 #include "analysis/site.h"
 #include "ir/value_name.h"
+#include "passes/loops.h"
 #include "passes/unfollowed.h"
 
 namespace compatcheck::analysis {
@@ -154,7 +155,10 @@ const conversion::Outcome* first_of_group(const std::vector<const conversion::Ou
   return *std::ranges::max_element(calls, {}, says);
 }
 
-bool fails_for_every_input(const conversion::Outcome& outcome) { return why(marked_container(outcome)) == Unfollowed::of_names; }
+bool fails_for_every_input(const conversion::Outcome& outcome) {
+  const Unfollowed reason = why(marked_container(outcome));
+  return reason == Unfollowed::of_names || reason == Unfollowed::of_copies;
+}
 
 bool fails_for_keys(const conversion::Outcome& outcome) { return why(marked_container(outcome)) == Unfollowed::of_keys; }
 
@@ -198,6 +202,31 @@ void settle_needs_input(conversion::Assessment& assessment) {
   }
 }
 
+namespace {
+
+// How to write what changes a list.
+constexpr std::string_view new_list = ": `l = l + [v]` instead of `l.append(v)`";
+
+std::string without_changes() {
+  return "make a new list instead of changing one that other names or lists may hold" + std::string(new_list);
+}
+
+bool holds_numbers(const ir::TypeRef& type) {
+  const ir::TypeRef& item = type->elements.front();
+  return is_plain_number(item) || (ir::is(item, TypeKind::list) && is_plain_number(item->elements.front()));
+}
+
+}  // namespace
+
+std::string long_loop_around(const conversion::Outcome& outcome) {
+  if (outcome.node->inputs().empty() || !is_followable(outcome.node->input(0)->type())) return {};
+  for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
+    if (const auto iterations =
+            block->owner()->is("prim::Loop") ? passes::iterations_beyond_budget(*block->owner()) : std::nullopt)
+      return "; the loop around it has " + std::to_string(*iterations) + " iterations, too many to unroll it";
+  return {};
+}
+
 std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outcome) {
   const Marked marked = marked_container(outcome);
   const ir::Value* made = marked.made;
@@ -205,15 +234,27 @@ std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outco
   const ir::TypeRef& type = ir::without_optional(made->type());
   const bool items = ir::is(type, TypeKind::list) || ir::is(type, TypeKind::dict);
   const Unfollowed reason = why(marked);
-  if (reason == Unfollowed::of_items && items) return of_items(*made);
+  const std::string loop = long_loop_around(outcome);
+  if (reason == Unfollowed::of_items && items) {
+    auto advice = of_items(*made);
+    if (advice) advice->reason += loop;
+    return advice;
+  }
   if (reason == Unfollowed::of_keys && ir::is(type, TypeKind::dict))
     return ContainerAdvice{.reason = "only the running model knows a key of " + named(*made) + ", whose keys are " +
                                      plural(type->elements.front()) + ", and ONNX has no dictionaries",
                            .hint = "use ints as keys, or keys that are fixed in the model's code"};
   if (reason == Unfollowed::of_names)
+    return ContainerAdvice{.reason = "only the running model knows which other names or lists also hold " + named(*made) +
+                                     ", which is changed" + loop,
+                           .hint = "make a new one with the changed values instead of changing it" +
+                                   std::string(ir::is(type, TypeKind::list) ? new_list : "")};
+  if (reason == Unfollowed::of_copies)
     return ContainerAdvice{
-        .reason = "only the running model knows which other names or lists also hold " + named(*made) + ", which is changed",
-        .hint = "make a new one with the changed values instead of changing it"};
+        .reason = "loops are unrolled to follow " + named(*made) + ", but they have too many iterations for this",
+        .hint = "use sizes or numbers with which the loops have fewer iterations, or make a new " +
+                std::string(ir::is(type, TypeKind::dict) ? "dictionary" : "list") +
+                " instead of changing one that other names or lists may hold"};
   return std::nullopt;
 }
 
@@ -221,6 +262,7 @@ std::string advice_for_writes_to(const ir::Value& target) {
   const ir::TypeRef& type = ir::without_optional(target.type());
   if (ir::is(type, TypeKind::dict))
     return "use keys that are fixed in the model's code, or ints as keys and tensors or numbers as values";
+  if (ir::is(type, TypeKind::list) && holds_numbers(type)) return without_changes();
   if (ir::is(type, TypeKind::list)) return "keep what the list holds in a tensor (torch.cat adds to it), or in lists of numbers";
   if (ir::is(type, TypeKind::named) || ir::is(type, TypeKind::tuple))
     return "keep what the object holds in variables or lists of the function";

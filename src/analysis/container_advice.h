@@ -19,6 +19,10 @@ struct ContainerAdvice {
 // fails for another reason.
 std::optional<ContainerAdvice> container_advice(const conversion::Outcome& outcome);
 
+// For a call in a loop that is too long to be unrolled, where a list, dictionary or object would be followed then: says so. Empty
+// for other calls.
+std::string long_loop_around(const conversion::Outcome& outcome);
+
 // The same number for calls that handle containers which stay in the graph for one reason; nullopt for all other calls.
 std::optional<std::int64_t> container_group(const conversion::Outcome& outcome);
 // Returns the one of such calls that says most.

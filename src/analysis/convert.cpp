@@ -18,6 +18,7 @@
 #include "onnx/write.h"
 #include "process/callback.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 
 namespace compatcheck {
 namespace {
@@ -140,8 +141,8 @@ WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOpt
                                                          .metadata = metadata_of(model, prepared),
                                                          .progress = progress});
   timed.done();
-  logging::info("{}: wrote {}, {}", state.path, logging::counted(onnx::node_count(model), "node"),
-                logging::counted(written.bytes + written.external_bytes, "byte"));
+  logging::info("{}: wrote {}, {}", state.path, spell_count(onnx::node_count(model), "node"),
+                spell_count(written.bytes + written.external_bytes, "byte"));
   return described(model, written);
 }
 

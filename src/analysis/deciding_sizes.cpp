@@ -43,6 +43,19 @@ std::string with_numbers(const AssumedInput& input, const TriedNumbers& chosen, 
   return text;
 }
 
+// The option with a large number in the place of each of these.
+std::string enlarged(const std::string& option, const std::set<std::string>& made_up, std::int64_t large) {
+  const std::size_t lead = option.find(':') + 1;
+  std::string text = option.substr(0, lead);
+  for (std::size_t at = lead; at < option.size();) {
+    const std::size_t end = std::min(option.find(',', at), option.size());
+    const std::string size = option.substr(at, end - at);
+    text += (at > lead ? "," : "") + (made_up.contains(size) ? std::to_string(large) : size);
+    at = end + 1;
+  }
+  return text;
+}
+
 // " with your sizes instead of 16 and 224".
 std::string instead_of(const std::set<std::string>& made_up) {
   std::string numbers;
@@ -117,22 +130,44 @@ bool DecidingSizes::Try::settles(const Call& call, int opset, const Calls& befor
   return breaks_nothing(opset, before) || (!of_given && converting.at(opset).contains(call));
 }
 
+bool DecidingSizes::Try::asks_for_others(const Call& call, const std::string& than, int opset, const Calls& before) const {
+  const auto& needed_by = asking.at(opset);
+  return std::ranges::all_of(failing.at(opset), [&](const Call& fails) {
+    if (fails != call && before.contains(fails)) return true;
+    const auto needed = needed_by.find(fails);
+    return needed != needed_by.end() &&
+           std::ranges::none_of(needed->second, [&](const std::string& input) { return covers(than, input); });
+  });
+}
+
 void DecidingSizes::add_input(Try& made, const std::string& input, const std::string& option) const {
   append_option(made.option, option);
   if (const auto index = index_of(input); index && std::ranges::find(made.inputs, *index) == made.inputs.end())
     made.inputs.push_back(*index);
 }
 
-void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark) {
+void DecidingSizes::try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark,
+                             const std::set<std::string>& made_up) {
   if (inputs.empty()) return;
   std::vector<std::string> tried_options = options_.inputs;
   Try made;
+  const bool counts = !made_up.empty() && !counts_.sizes.empty();
+  if (counts) made.larger = tried_options;
   for (const auto& [name, stated] : inputs) {
     tried_options.push_back(stated);
+    if (counts) made.larger.push_back(enlarged(stated, made_up, large_number));
     add_input(made, name, stated);
   }
   made.option += remark;
   if (const Try* tried = try_options(std::move(made), tried_options)) tries_.push_back(tried);
+}
+
+bool DecidingSizes::counts_loops(const std::string& size) const {
+  return counts_.sizes.contains(size) ||
+         std::ranges::any_of(given_.with({{size, large_number}}), [&](const NamedSizes::Stated& stated) {
+           const auto input = stated.changed ? index_of(stated.input) : std::nullopt;
+           return input && counts_.inputs.contains(prepared_.graph.inputs()[*input]);
+         });
 }
 
 void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers) {
@@ -147,6 +182,11 @@ void DecidingSizes::try_given(const std::map<std::string, std::int64_t>& numbers
   for (const auto& [name, number] : numbers) names += (names.empty() ? "'" : ", '") + name + "'";
   made.option += (numbers.size() == 1 ? " with your number for " : " with your numbers for ") + names;
   made.of_given = true;
+  std::map<std::string, std::int64_t> larger = numbers;
+  for (auto& [name, number] : larger)
+    if (counts_loops(name)) number = large_number;
+  if (larger != numbers)
+    for (const NamedSizes::Stated& stated : given_.with(larger)) made.larger.push_back(stated.text);
   const Try* tried = try_options(std::move(made), tried_options);
   if (!tried) return;
   tries_.push_back(tried);
@@ -169,33 +209,54 @@ void DecidingSizes::try_given() {
       if (name.batch == batch) several.emplace(name.name, name.likely.front());
     if (!given_settled_ && several.size() > 1) try_given(several);
   }
+  constexpr std::int64_t few = 4;  // iterations that can be unrolled of long or nested loops
+  for (const NamedSizes::Name& name : names)
+    if (!given_settled_ && counts_loops(name.name)) try_given({{name.name, few}});
 }
 
 const DecidingSizes::Try* DecidingSizes::try_options(Try made, const std::vector<std::string>& inputs) {
   const auto [known, fresh] = tried_.try_emplace(inputs);
-  if (fresh) known->second = assess(std::move(made), inputs);
+  if (fresh) known->second = assess(std::move(made), inputs, watch_of_tries_, gave_up_);
   return known->second ? &*known->second : nullptr;
 }
 
+// The remark on a try with numbers that decide how often loops run: these may be unrolled for small numbers only.
+std::string DecidingSizes::limit_of(const Try& settled_by, const Call& call, int opset, const Calls& before) {
+  if (settled_by.larger.empty()) return {};
+  const auto [known, fresh] = tried_larger_.try_emplace(settled_by.larger);
+  auto& [tried, exceeds] = known->second;
+  if (fresh) tried = assess({}, settled_by.larger, watch_.within(most_steps_of_large), exceeds);
+  const bool converts = tried ? tried->settles(call, opset, before) : !exceeds;
+  return converts ? std::string() : " (small numbers only: " + std::to_string(large_number) + " doesn't convert)";
+}
+
 // Holds a prepared model of its own, which is freed before the next try.
-std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vector<std::string>& inputs) const {
+std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vector<std::string>& inputs, const ir::Watch& watch,
+                                                        bool& gave_up) const {
   CheckOptions tried_options = options_;
   tried_options.inputs = inputs;
   tried_options.dims.clear();
   try {
-    const Prepared prepared = prepare(model_, tried_options, watch_of_tries_);
-    const conversion::Context context = context_of(model_, prepared, watch_of_tries_, tried_options.export_type);
+    const Prepared prepared = prepare(model_, tried_options, watch);
+    const conversion::Context context = context_of(model_, prepared, watch, tried_options.export_type);
     conversion::Assessor assessor(prepared.graph, context);
     for (const int opset : opsets_) {
       const conversion::Assessment assessment = assessor.assess(opset);
       made.failing.emplace(opset, calls_with(assessment, false));
       made.converting.emplace(opset, calls_with(assessment, true));
+      auto& asking = made.asking[opset];
+      for (const Outcome& outcome : assessment.outcomes)
+        if (outcome.status == Status::needs_input)
+          for (const std::uint32_t input : outcome.wants)
+            asking[call_of(*outcome.node)].insert(ir::input_name(*prepared.graph.inputs()[input]));
+      for (const Outcome& outcome : assessment.outcomes)
+        if (fails_at(outcome)) asking.erase(call_of(*outcome.node));
     }
     return made;
   } catch (const UsageError&) {  // the model contradicts the options
   } catch (const ModelError&) {  // the graph exceeds a limit with these options
     watch_.look();
-    gave_up_ = true;
+    gave_up = true;
   }
   return std::nullopt;
 }
@@ -220,8 +281,8 @@ void DecidingSizes::try_all(const conversion::Assessment& assessment) {
       made_up.push_back(std::move(numbers));
     }
     for (std::size_t i = 0; inputs.size() > 1 && i < inputs.size(); ++i)
-      if (has_one_of(prepared_.assumed, inputs[i].first, deciding)) try_with({inputs[i]}, instead_of(made_up[i]));
-    try_with(inputs, instead_of(all_made_up));
+      if (has_one_of(prepared_.assumed, inputs[i].first, deciding)) try_with({inputs[i]}, instead_of(made_up[i]), made_up[i]);
+    try_with(inputs, instead_of(all_made_up), all_made_up);
   }
   for (const std::size_t rank : ranks) {
     inputs.clear();
@@ -247,13 +308,14 @@ std::optional<std::uint32_t> DecidingSizes::index_of(const std::string& name) co
   return std::nullopt;
 }
 
-void DecidingSizes::suggest(Outcome& outcome, const Try& settled_by) {
+void DecidingSizes::suggest(Outcome& outcome, const Try& settled_by, int opset, const Calls& before) {
+  const std::string option = settled_by.option + limit_of(settled_by, call_of(*outcome.node), opset, before);
   if (settled_by.of_given && outcome.available_from) {  // the names can stay at that opset
-    if (outcome.hint.empty()) outcome.hint = settled_by.option;
+    if (outcome.hint.empty()) outcome.hint = option;
     return;
   }
   outcome.wants = settled_by.inputs;
-  outcome.option = settled_by.option;
+  outcome.option = option;
   if (outcome.status == Status::missing)
     outcome.reason += "; for some sizes of the inputs this call doesn't run";
   else
@@ -297,7 +359,8 @@ void DecidingSizes::leave_to_inputs(conversion::Assessment& assessment, int opse
   const Calls before = calls_with(assessment, false);
   for (const Group& group : choose_tries(assessment, opset, before)) {
     const Try* for_all = settling(group.outcomes, opset, before);
-    for (std::size_t i = 0; i < group.outcomes.size(); ++i) suggest(*group.outcomes[i], for_all ? *for_all : *group.tries[i]);
+    for (std::size_t i = 0; i < group.outcomes.size(); ++i)
+      suggest(*group.outcomes[i], for_all ? *for_all : *group.tries[i], opset, before);
   }
 }
 
@@ -382,9 +445,11 @@ void DecidingSizes::leave_to_members(conversion::Assessment& assessment, int ops
       const auto& options = options_of_members(*input);
       if (options.empty()) break;
       const MemberOption option = option_of_member(*input, options.front(), call_of(*outcome.node), opset);
-      if (option.tried && option.tried->settles(call_of(*outcome.node), opset, before))
-        suggest(outcome,
-            {.option = option.text, .inputs = {static_cast<std::uint32_t>(input->index())}, .failing = {}, .converting = {}});
+      if (!option.tried || !option.tried->settles(call_of(*outcome.node), opset, before)) continue;
+      Try stated;
+      stated.option = option.text;
+      stated.inputs = {static_cast<std::uint32_t>(input->index())};
+      suggest(outcome, stated, opset, before);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/example_inputs.h"
+#include "analysis/loop_counts.h"
 #include "analysis/model_state.h"
 #include "analysis/named_sizes.h"
 #include "analysis/prepare.h"
@@ -33,7 +34,8 @@ class DecidingSizes {
         opsets_(opsets),
         watch_(watch),
         watch_of_tries_(watch.within(std::max(least_steps_of_tries, most_tries_as_long * watch.steps()))),
-        given_(options.inputs, model.graph, model.defaults) {}
+        given_(options.inputs, model.graph, model.defaults),
+        counts_(loop_counts(prepared.graph, prepared.facts)) {}
 
   // A call that fails for named sizes and converts for numbers needs input, whether the names were assumed or given by the user.
   void leave_to_inputs(conversion::Assessment& assessment, int opset);
@@ -55,16 +57,20 @@ class DecidingSizes {
   const std::vector<std::string>& options_of_members(const ir::Value& input);
   using Call = std::tuple<std::string, ir::LocationRef, std::string>;  // operator, place, module
   using Calls = std::set<Call>;
-  struct Try {                                 // one choice of sizes
-    std::string option;                        // "--input x=f32:x0,3,16,16 with your sizes instead of 16"
-    std::vector<std::uint32_t> inputs;         // inputs that the option states
-    std::map<int, Calls> failing, converting;  // keyed by opset
-    bool of_given = false;                     // numbers replace names from the user's options
+  struct Try {                                                    // one choice of sizes
+    std::string option;                                           // "--input x=f32:x0,3,16,16 with your sizes instead of 16"
+    std::vector<std::uint32_t> inputs;                            // inputs that the option states
+    std::map<int, Calls> failing, converting;                     // keyed by opset
+    std::map<int, std::map<Call, std::set<std::string>>> asking;  // the inputs that calls still need
+    bool of_given = false;                                        // numbers replace names from the user's options
+    std::vector<std::string> larger;  // all options, with larger numbers where they decide how often loops run; may be empty
 
     // `before`: what failed without the try.
     bool breaks_nothing(int opset, const Calls& before) const;
     // Whether the call no longer fails with the try. A call that the try removes counts only if the try breaks no other call.
     bool settles(const Call& call, int opset, const Calls& before) const;
+    // Whether all that the call and new failures still need are other inputs.
+    bool asks_for_others(const Call& call, const std::string& than, int opset, const Calls& before) const;
   };
   struct Group {  // one input, or several that tries state together
     std::set<std::uint32_t> inputs;
@@ -85,17 +91,20 @@ class DecidingSizes {
   };
   static Call call_of(const ir::Node& node);
   static Calls calls_with(const conversion::Assessment& assessment, bool converting);
-  static void suggest(conversion::Outcome& outcome, const Try& settled_by);
+  void suggest(conversion::Outcome& outcome, const Try& settled_by, int opset, const Calls& before);
+  std::string limit_of(const Try& settled_by, const Call& call, int opset, const Calls& before);
   std::vector<Group> choose_tries(conversion::Assessment& assessment, int opset, const Calls& before) const;
   const Try* settling(const std::vector<conversion::Outcome*>& outcomes, int opset, const Calls& before) const;
   void try_all(const conversion::Assessment& assessment);
-  // (name, text of --input); the remark follows the options.
-  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark);
-  void try_given();  // names from the user's options
+  // (name, text of --input); the remark follows the options. `made_up`: the numbers that the options don't take from the model.
+  void try_with(const std::vector<std::pair<std::string, std::string>>& inputs, const std::string& remark,
+                const std::set<std::string>& made_up = {});
+  bool counts_loops(const std::string& size) const;  // a name from the user's options
+  void try_given();                                  // names from the user's options
   void try_given(const std::map<std::string, std::int64_t>& numbers);
   void add_input(Try& made, const std::string& input, const std::string& option) const;
   const Try* try_options(Try made, const std::vector<std::string>& inputs);  // null: they don't fit the model
-  std::optional<Try> assess(Try made, const std::vector<std::string>& inputs) const;
+  std::optional<Try> assess(Try made, const std::vector<std::string>& inputs, const ir::Watch& watch, bool& gave_up) const;
   MemberOption option_of_member(const ir::Value& list, const std::string& named, const Call& call, int opset);
   bool has_open_members(const ir::Value& input) const;  // a list of tensors of unknown length
   void leave_to_members(conversion::Assessment& assessment, int opset);
@@ -120,13 +129,17 @@ class DecidingSizes {
   // Numbers may make a graph of any size of loops, whose tries may be given up: usual models need less than a million steps, and
   // a detector of lists of images as many as its preparation.
   static constexpr std::uint64_t least_steps_of_tries = 4'000'000, most_tries_as_long = 4;
+  static constexpr std::uint64_t most_steps_of_large = 1'000'000;
+  static constexpr std::int64_t large_number = 1000;  // too large for a loop that must be unrolled
   const ir::Watch& watch_;
   ir::Watch watch_of_tries_;
-  mutable bool gave_up_ = false;  // a try exceeded a limit
+  bool gave_up_ = false;  // a try exceeded a limit
   NamedSizes given_;
+  LoopCounts counts_;
   bool given_settled_ = false;                                    // nothing fails with numbers instead of these names
   std::vector<const Try*> tries_;                                 // tries for the current assessment
   std::map<std::vector<std::string>, std::optional<Try>> tried_;  // keyed by all options; nullopt: they don't fit the model
+  std::map<std::vector<std::string>, std::pair<std::optional<Try>, bool>> tried_larger_;  // and whether it exceeded a limit
   std::map<const ir::Value*, std::vector<const Try*>> of_values_;
   std::optional<std::vector<StatedSizes>> stated_;
   std::optional<std::vector<ExampleLeaf>> examples_;  // of the user's file; nullopt: not read yet

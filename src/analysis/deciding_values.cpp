@@ -8,6 +8,7 @@
 #include "analysis/input_spec.h"
 #include "analysis/required_input.h"
 #include "ir/value_name.h"
+#include "passes/passes.h"
 #include "symbolic/condition.h"
 
 namespace compatcheck::analysis {
@@ -17,6 +18,7 @@ using conversion::Outcome;
 using conversion::Status;
 
 constexpr int most_tried_members = 6;
+constexpr std::size_t most_spelled = 8;  // options for members in one piece of advice
 
 // The --input option of a number; empty for other types.
 std::string number_option(const ir::TypeRef& type) {
@@ -25,7 +27,8 @@ std::string number_option(const ir::TypeRef& type) {
   return ir::is(type, ir::TypeKind::boolean) ? "bool:scalar" : "";
 }
 
-// How many members of a list the graph reads at least, at known places or by taking it apart.
+// How many members of a list the graph reads at least, at known places or by taking it apart: for lists of which it also reads
+// others.
 int member_count_read(const ir::Value& list) {
   std::int64_t most = 0;
   for (const ir::Use& use : list.uses()) {
@@ -38,6 +41,13 @@ int member_count_read(const ir::Value& list) {
   return static_cast<int>(std::min(most, most_options));
 }
 
+// Those that a model reads of a list, in order.
+std::vector<std::string> places_read(std::optional<std::vector<std::string>> members) {
+  std::vector<std::string> places = std::move(members).value_or(std::vector<std::string>());
+  std::ranges::sort(places, {}, [](const std::string& place) { return std::pair(place.size(), place); });
+  return places;
+}
+
 // Two variants of numbers to try: a call that converts with both probably doesn't depend on which they are.
 constexpr int variants = 2;
 std::string made_up_number(const ir::TypeRef& type, int place, int variant) {
@@ -46,13 +56,34 @@ std::string made_up_number(const ir::TypeRef& type, int place, int variant) {
   return ir::is(type, ir::TypeKind::floating) ? integer + ".5" : integer;
 }
 
-// A list of numbers: any number of them, so many, and known ones. `read`: how many the model reads at least.
+std::string spelled(const std::vector<std::string>& options) {
+  std::string text;
+  for (const std::string& option : options) DecidingSizes::append_option(text, option);
+  return text;
+}
+
+// A list of numbers: any number of them, so many, and known ones. `read`: how many the model reads at least. `only`: the places
+// that the model reads, if it reads no others.
 template <class Add>
-void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, int read, const Add& add) {
+void add_tries_of_numbers(const std::string& name, const ir::TypeRef& type, int read, const std::vector<std::string>& only,
+                          const Add& add) {
   const std::string member = ir::is(type, ir::TypeKind::list) ? number_option(type->elements.front()) : std::string();
   if (member.empty()) return;
   const std::string whole = name + "=" + member.substr(0, member.find(':') + 1) + inference::dimension_name(name, 0);
   add({whole}, "--input " + whole);
+  if (!only.empty()) {
+    const auto add_members = [&](const auto& text_of, const std::string& values) {
+      std::vector<std::string> members;
+      for (const std::string& place : only) members.push_back(ir::member_name(name, place) + "=" + text_of(members.size()));
+      const bool all = members.size() <= most_spelled;
+      add(members, all ? spelled(members) + values
+                       : "--input " + members.front() + " and one such option for each member that the model reads" + values);
+    };
+    add_members([&](std::size_t) { return member; }, "");
+    add_members([&](std::size_t at) { return made_up_number(type->elements.front(), static_cast<int>(at), 0); },
+                only.size() == 1 ? " with your own value" : " with your own values");
+    return;
+  }
   // More than one member first: what converts with a single one may not convert with more.
   const auto add_members = [&](const auto& text_of, const std::string& of_several, const std::string& of_one) {
     std::vector<std::string> members{name + ".0=" + text_of(0)};
@@ -81,12 +112,6 @@ bool states_all(const ir::TypeRef& type) {
   const ir::TypeRef& held = ir::without_optional(type);
   const ir::TypeRef& number = ir::is(held, ir::TypeKind::list) ? held->elements.front() : held;
   return !number_option(number).empty() || instead_of_option({}, held).has_value();
-}
-
-std::string spelled(const std::vector<std::string>& options) {
-  std::string text;
-  for (const std::string& option : options) DecidingSizes::append_option(text, option);
-  return text;
 }
 
 }  // namespace
@@ -151,11 +176,15 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
   if (!fresh || is_large()) return known->second;
   const std::string name = ir::input_name(input);
   const std::vector<std::string> others = options_without({name});
-  const auto add = [&](const std::vector<std::string>& own_options, const std::string& option) {
+  const auto add = [&](const std::vector<std::string>& stated, const std::string& option, const std::string& larger = {}) {
     std::vector<std::string> tried_options = others;
-    tried_options.insert(tried_options.end(), own_options.begin(), own_options.end());
+    tried_options.insert(tried_options.end(), stated.begin(), stated.end());
     Try made;
     made.option = option;
+    if (!larger.empty() && counts_.inputs.contains(&input)) {
+      made.larger = others;
+      made.larger.push_back(larger);
+    }
     if (const Try* tried = try_options(std::move(made), tried_options)) known->second.push_back(tried);
   };
   if (const auto constants = constants_of(input, 0); constants && constants->exact) {  // an example states the rest
@@ -179,9 +208,10 @@ const std::vector<const DecidingSizes::Try*>& DecidingSizes::tries_of_value(cons
     }
   if (const std::string number = number_option(type); may_be_none && !number.empty()) {
     const std::string constant = name + "=" + made_up_number(type, 1, 0);
-    add({constant}, "--input " + constant + " with your own value");
+    add({constant}, "--input " + constant + " with your own value", name + "=" + std::to_string(large_number));
   }
-  add_tries_of_numbers(name, type, member_count_read(input), add);
+  if (ir::is_list_of_numbers(type))
+    add_tries_of_numbers(name, type, member_count_read(input), places_read(passes::read_members_of(model_.graph, name)), add);
   return known->second;
 }
 
@@ -192,17 +222,22 @@ void DecidingSizes::suggest_values(conversion::Assessment& assessment, int opset
     const std::vector<const Try*>& tries = tries_of_value(input);
     if (tries.empty()) continue;
     const Calls before = calls_with(assessment, false);
-    std::vector<std::string> helpful;
+    const std::string name = ir::input_name(input);
+    std::vector<const Try*> helpful;
     for (const bool all : {true, false}) {  // prefer options that help every call that needs this input
       for (const Try* each : tries)
         if (each->breaks_nothing(opset, before) && std::ranges::none_of(assessment.outcomes, [&](const Outcome& other) {
               return (&other == &outcome || (all && needs_only(other, input.index()))) &&
                      each->failing.at(opset).contains(call_of(*other.node));
             }))
-          if (std::ranges::find(helpful, each->option) == helpful.end()) helpful.push_back(each->option);
+          if (std::ranges::find(helpful, each) == helpful.end()) helpful.push_back(each);
       if (helpful.size() > (ir::is(input.type(), ir::TypeKind::optional) ? 1 : 0)) break;
     }
-    const std::string name = ir::input_name(input);
+    if (helpful.empty()) {  // what the call needs besides is asked for next
+      const auto leads_on = std::ranges::find_if(
+          tries, [&](const Try* each) { return each->asks_for_others(call_of(*outcome.node), name, opset, before); });
+      if (leads_on != tries.end()) helpful.push_back(*leads_on);
+    }
     if (helpful.empty()) {
       // Sizes or members that weren't tried may decide it, or a try that was given up.
       if (!states_all(input.type()) || gave_up_) continue;
@@ -210,11 +245,12 @@ void DecidingSizes::suggest_values(conversion::Assessment& assessment, int opset
       outcome.wants.clear();
       if (container_advice(outcome) || is_stated(name)) continue;
       outcome.reason += "; no option states the value of input '" + name + "'";
-      outcome.hint = "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
+      outcome.hint = set_in_init({name});
       continue;
     }
-    outcome.option = helpful.front();  // None, and the most general of the others
-    if (helpful.size() > 1 && helpful.front().ends_with("=none")) outcome.option += " or " + helpful[1];
+    const auto option_of = [&](const Try& each) { return each.option + limit_of(each, call_of(*outcome.node), opset, before); };
+    outcome.option = option_of(*helpful.front());  // None, and the most general of the others
+    if (helpful.size() > 1 && helpful.front()->option.ends_with("=none")) outcome.option += " or " + option_of(*helpful[1]);
   }
 }
 
@@ -225,7 +261,7 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
   for (const ir::Value* input : inputs) names.push_back(ir::input_name(*input));
   bool exact = true, lists = false, open_lists = false, stated = false;
   for (int variant = 0; variant < variants && (variant == 0 || !exact); ++variant) {
-    std::vector<std::string> tried_options = options_without(names), shown;
+    std::vector<std::string> tried_options = options_without(names), larger = tried_options, shown;
     for (const ir::Value* input : inputs) {
       const auto constants = constants_of(*input, variant);
       if (!constants) return;
@@ -235,10 +271,17 @@ void DecidingSizes::try_constants(const std::vector<const ir::Value*>& inputs) {
       open_lists = open_lists || (list && !constants->exact);
       stated = stated || is_stated_by_option(ir::input_name(*input));
       tried_options.insert(tried_options.end(), constants->options.begin(), constants->options.end());
+      const bool counts = !constants->exact && !list && counts_.inputs.contains(input);
+      if (counts)
+        larger.push_back(ir::input_name(*input) + "=" + std::to_string(large_number));
+      else
+        larger.insert(larger.end(), constants->options.begin(), constants->options.end());
       const auto last = list && !constants->exact ? constants->options.begin() + 1 : constants->options.end();
       shown.insert(shown.end(), constants->options.begin(), last);
     }
-    const Try* tried = try_options({}, tried_options);
+    Try made;
+    if (larger != tried_options) made.larger = std::move(larger);
+    const Try* tried = try_options(std::move(made), tried_options);
     if (!tried) return;
     suggested.tries.push_back(tried);
     if (variant == 0) suggested.option = spelled(shown);
@@ -281,7 +324,7 @@ void DecidingSizes::suggest_constants(conversion::Assessment& assessment, int op
     const auto found = std::ranges::find_if(constants_, [&](const Suggested& each) {
       return std::ranges::all_of(each.tries, [&](const Try* tried) { return tried->settles(call, opset, before); });
     });
-    if (found != constants_.end()) outcome.option = found->option;
+    if (found != constants_.end()) outcome.option = found->option + limit_of(*found->tries.front(), call, opset, before);
   }
 }
 

@@ -1,12 +1,14 @@
 #include "analysis/example_inputs.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
 #include "examples/examples.h"
 #include "ir/literal.h"
 #include "ir/value_name.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -21,7 +23,11 @@ std::string name_of_kind(const ir::Constant& value) {
   if (value.get<ir::DictConstant>()) return "a dict";
   if (value.get<std::string>()) return "a string";
   if (value.get<ir::DeviceConstant>()) return "a device";
-  return "a number";
+  const std::string text = ir::write_literal(value, nullptr);
+  return (value.get<bool>()     ? "the bool "
+          : value.get<double>() ? "the float "
+                                : "the int ") +
+         (text.ends_with('.') ? text + "0" : text);
 }
 
 const ir::Constants* members(const ir::Constant& value) {
@@ -51,11 +57,16 @@ symbolic::Fact fact_of_example(const ir::TensorView& view) {
   return {.value = std::move(tensor)};
 }
 
+struct Matched {
+  std::vector<ExampleLeaf> leaves;
+  std::vector<std::string> empty_dicts;
+};
+
 class Matcher {
  public:
   Matcher(const ir::Graph& graph) : graph_(graph), leaves_(input_leaves(graph)) {}
 
-  std::vector<ExampleLeaf> match(const examples::Examples& given) {
+  Matched match(const examples::Examples& given) {
     const auto inputs = graph_.inputs();
     if (is_the_only_input(given.value)) {
       match(name_of(0), inputs[0]->type(), given.value);
@@ -68,7 +79,7 @@ class Matcher {
       if (inputs.empty()) too_many(1);
       match(name_of(0), inputs[0]->type(), given.value);
     }
-    return std::move(found_);
+    return {std::move(found_), std::move(empty_dicts_)};
   }
 
  private:
@@ -100,6 +111,7 @@ class Matcher {
         unknown += (unknown.empty() ? "" : ", ") + ir::key_text(key);
     }
     if (unknown.empty()) {
+      refuse_repeated(dict);
       for (const auto& [key, value] : dict.items) match(named_by(key), type_of(named_by(key)), value);
     } else if (known > 0 || !names_may_be_order) {
       throw UsageError("holds " + unknown + "; " + known_names(leaves_));
@@ -107,6 +119,20 @@ class Matcher {
       if (dict.items.size() > leaves_.size()) too_many(dict.items.size());
       for (std::size_t i = 0; i < dict.items.size(); ++i) match(leaves_[i].name, leaves_[i].type, dict.items[i].second);
     }
+  }
+
+  // A member of a NamedTuple by its field and by its place, or a part of what another key holds.
+  void refuse_repeated(const ir::DictConstant& dict) const {
+    std::map<std::string, std::string> seen;  // keys by their names
+    const auto refuse = [](const std::string& key, const std::string& other) {
+      throw UsageError("holds '" + other + "' and '" + key + "', which state one input twice");
+    };
+    for (const auto& [key, value] : dict.items)
+      if (const auto [other, fresh] = seen.emplace(named_by(key), ir::key_text(key)); !fresh)
+        refuse(ir::key_text(key), other->second);
+    for (const auto& [name, key] : seen)
+      for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
+        if (const auto whole = seen.find(name.substr(0, dot)); whole != seen.end()) refuse(key, whole->second);
   }
 
   std::string named_by(const ir::Constant& key) const { return with_places(ir::key_text(key), graph_); }
@@ -154,6 +180,7 @@ class Matcher {
       match_members(name, held, value, *all);
     } else if (const auto* dict = value.get<ir::DictConstant>()) {
       if (!is_open(held) && !ir::is(held, TypeKind::dict)) misfit(name, type, value);
+      if (dict->items.empty()) empty_dicts_.push_back(name);
       for (const auto& [key, member] : dict->items) {
         check_key(key, dict->items.front().first, name, held);
         match(ir::member_name(name, ir::key_text(key)), is_open(held) ? nullptr : held->elements[1], member);
@@ -179,13 +206,14 @@ class Matcher {
     const bool list = ir::is(type, TypeKind::list), tuple = ir::is(type, TypeKind::tuple);
     if (!is_open(type) && !list && !tuple) misfit(name, type, value);
     if (tuple && type->elements.size() != all.size())
-      throw UsageError("holds " + std::to_string(all.size()) + " members for input '" + name + "', which is " +
+      throw UsageError("holds " + spell_count(all.size(), "member") + " for input '" + name + "', which is " +
                        ir::to_string(*type));
     if (list && std::ranges::none_of(all, members) && std::ranges::all_of(all, is_number_constant)) {
       if (const auto wrong = std::ranges::find_if(
               all, [&](const auto& item) { return !takes(ir::without_optional(type->elements[0])->kind, item); });
           wrong != all.end())
-        misfit(name, type, value);
+        throw UsageError("holds " + name_of_kind(*wrong) + " as member " + std::to_string(wrong - all.begin()) + " of input '" +
+                         name + "', which is " + ir::to_string(*type));
       return found_.push_back({name, value});
     }
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -203,11 +231,10 @@ class Matcher {
   const ir::Graph& graph_;
   std::vector<InputLeaf> leaves_;
   std::vector<ExampleLeaf> found_;
+  std::vector<std::string> empty_dicts_;
 };
 
-}  // namespace
-
-std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements) {
+Matched matched(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements) {
   const auto given = examples::read(file, elements);
   try {
     return Matcher(graph).match(given);
@@ -216,10 +243,18 @@ std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const
   }
 }
 
+}  // namespace
+
+std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements) {
+  return matched(file, graph, elements).leaves;
+}
+
 ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& graph) {
   ExampleFacts given;
+  Matched held = matched(file, graph, examples::Elements::leave);
+  given.empty_dicts = std::move(held.empty_dicts);
   auto& facts = given.facts;
-  for (const auto& [name, value] : example_leaves(file, graph, examples::Elements::leave)) {
+  for (const auto& [name, value] : held.leaves) {
     given.names.push_back(name);
     if (value.is_none())
       facts.push_back({name, {.value = symbolic::NoneFact{}}});

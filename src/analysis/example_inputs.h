@@ -24,6 +24,7 @@ std::vector<ExampleLeaf> example_leaves(const std::filesystem::path& file, const
 struct ExampleFacts {
   std::vector<conversion::InputFact> facts;
   std::vector<std::string> names;  // names of everything that is given
+  std::vector<std::string> empty_dicts{};
 };
 // Throws UsageError, naming the file, for what it doesn't hold or doesn't fit the model.
 ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& graph);

@@ -10,6 +10,7 @@
 #include "compatcheck/error.h"
 #include "frontend/pt2/guards.h"
 #include "ir/value_name.h"
+#include "process/spell_count.h"
 #include "symbolic/evaluate.h"
 
 namespace compatcheck::analysis {
@@ -133,7 +134,7 @@ class StatedInputs {
     if (value && ir::is(value->type(), ir::TypeKind::tensor) && value->type()->tensor.dtype != tensor->dtype)
       throw UsageError(option + ": the program takes " + std::string(ir::name(*value->type()->tensor.dtype)));
     if (stated.dims.size() != input->sizes.size())
-      throw UsageError(option + ": the program takes " + std::to_string(input->sizes.size()) + " dimensions");
+      throw UsageError(option + ": the program takes " + spell_count(input->sizes.size(), "dimension"));
     for (std::size_t dim = 0; dim < stated.dims.size(); ++dim) {
       const Expression& size = input->sizes[dim];
       const std::string& given = stated.dims[dim];

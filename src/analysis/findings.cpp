@@ -138,7 +138,7 @@ class FindingCollector {
     Finding& finding = add(rule, severity, numbered,
                            keeps    ? std::string(keeps_attributes)
                            : advice ? advice->reason
-                                    : message,
+                                    : message + (outcome.unresolved_write ? long_loop_around(outcome) : ""),
                            "");
     if (advice) finding.help = advice->hint;
     if (!outcome.option.empty() && outcome.wants.empty()) constants_.emplace(&finding, outcome.option);
@@ -231,6 +231,7 @@ class FindingCollector {
     Finding finding;
     RequiredInput required;
     std::vector<std::pair<std::string, std::string>> reasons;  // operator, reason; each once
+    std::vector<std::string> beside_opset{};                   // what hints advise besides another opset
     std::optional<int> settled_from = 0;                       // the opset at which none of its calls needs the input
   };
 
@@ -253,8 +254,13 @@ class FindingCollector {
       if (!outcome.option.empty() && tried_.insert(input).second)
         finding.help = outcome.option;  // an option that a trial confirmed replaces a derived one
       const auto advice = container_advice(outcome);
-      const std::string other = advice ? advice->hint : outcome.option.empty() ? std::string() : outcome.hint;
-      if (!other.empty() && finding.help.find(other) == std::string::npos) finding.help += "; or " + other;
+      const std::string hint = outcome.available_from ? without_opset(outcome.hint) : outcome.hint;
+      const std::string other = advice ? advice->hint : outcome.option.empty() ? std::string() : hint;
+      if (!other.empty() && other != outcome.hint && !advice) {
+        if (std::ranges::find(wanting.beside_opset, other) == wanting.beside_opset.end()) wanting.beside_opset.push_back(other);
+      } else if (!other.empty() && finding.help.find(other) == std::string::npos) {
+        finding.help += "; or " + other;
+      }
       const std::pair reason(node.op(), advice ? advice->reason : outcome.reason);
       if (std::ranges::find(wanting.reasons, reason) == wanting.reasons.end()) wanting.reasons.push_back(reason);
       if (!outcome.available_from || outcome.wants_there)
@@ -273,6 +279,7 @@ class FindingCollector {
                           : "the verdict depends on " + wanting.required.what + ": " + spell(wanting.reasons);
     finding.available_from = wanting.settled_from;
     if (finding.available_from) finding.help += ", or --opset " + std::to_string(*finding.available_from);
+    for (const std::string& other : wanting.beside_opset) finding.help += ", or " + other;
     return finding;
   }
 

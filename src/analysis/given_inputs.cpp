@@ -4,6 +4,8 @@
 
 #include "analysis/example_inputs.h"
 #include "analysis/input_spec.h"
+#include "analysis/lacking_members.h"
+#include "compatcheck/error.h"
 #include "ir/value_name.h"
 #include "symbolic/scalar.h"
 
@@ -27,9 +29,10 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
          held;
 }
 
-// The value that an option may state; nullopt for an input of the running model.
+// The value that an option may state, or an example that is an empty list; nullopt for an input of the running model.
 std::optional<std::string> stated_value(const symbolic::Fact& fact) {
   if (fact.is_none()) return "none";
+  if (fact.list() && fact.list()->items && fact.list()->items->empty()) return "empty";
   const auto value = fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
   return value ? std::optional(number_text(*value)) : std::nullopt;
 }
@@ -62,6 +65,11 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
     const std::vector<conversion::InputFact> explicitly = given.facts;
     ExampleFacts examples = example_inputs(options.inputs_from, graph);
     by_example = std::move(examples.names);
+    std::vector<std::string> held = by_example, by_option;
+    held.insert(held.end(), examples.empty_dicts.begin(), examples.empty_dicts.end());
+    for (const auto& fact : explicitly) by_option.push_back(fact.name);
+    if (const auto lacking = lacking_member(held, by_option, graph))
+      throw UsageError("CheckOptions::inputs_from " + options.inputs_from.string() + ": " + *lacking);
     for (auto& example : examples.facts) {
       const bool stated = std::any_of(explicitly.begin(), explicitly.end(), [&](const auto& other) {
         return covers(other.name, example.name) || covers(example.name, other.name);

@@ -19,7 +19,8 @@ struct GivenInputs {
   std::vector<conversion::InputFact> facts;
   Defaults left_out;  // inputs that take their default
   Defaults numbers;   // inputs that are numbers and whose value is stated
-  // If values are stated: every input that is stated, in that order, "w.a=0.5", "mask=none", and a name alone of an ONNX input.
+  // If values are stated: every input that is stated, in that order, "w.a=0.5", "mask=none", "rows=empty" for a list without
+  // members, and a name alone of an ONNX input.
   std::vector<std::string> values;
   std::vector<std::string> warnings;  // the stated dtype or rank differs from that in the graph or its file; sizes may differ
 };

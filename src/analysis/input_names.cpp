@@ -6,6 +6,7 @@
 #include "compatcheck/error.h"
 #include "ir/value_name.h"
 #include "passes/passes.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -136,8 +137,8 @@ ir::TypeRef member_type(std::string_view text, const std::string& member, const 
     if (list && (!place || *place < 0 || *place >= static_cast<std::int64_t>(passes::most_members)))
       refuse(text, "'" + key + "' is no place in the list '" + name + "'");
     if (tuple && (!place || *place < 0 || *place >= static_cast<std::int64_t>(type->elements.size())))
-      refuse(text, "the tuple '" + name + "' has " + std::to_string(type->elements.size()) +
-                       " members: " + joined(name, type->field_names.empty() ? places_of(*type) : type->field_names));
+      refuse(text, "the tuple '" + name + "' has " + spell_count(type->elements.size(), "member") + ": " +
+                       joined(name, type->field_names.empty() ? places_of(*type) : type->field_names));
     if (!tuple && !may_be_unread)
       if (const auto read = members_read(name, leaf, graph); read && std::ranges::find(*read, key) == read->end())
         refuse(text, "the model reads no member '" + key + "' of input '" + name + "'" +

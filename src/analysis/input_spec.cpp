@@ -16,6 +16,7 @@
 #include "ir/quantizer_text.h"
 #include "ir/value_name.h"
 #include "passes/passes.h"
+#include "process/spell_count.h"
 #include "symbolic/shapes.h"
 
 namespace compatcheck::analysis {
@@ -152,8 +153,9 @@ void check_channels(std::string_view text, const ir::Quantizer& quantizer, const
     refuse(text, "the tensor has no dimension " + std::to_string(quantizer.axis));
   const std::string& size = dims[static_cast<std::size_t>(quantizer.axis)];
   if (number_in(size) != static_cast<std::int64_t>(quantizer.scales.size()))
-    refuse(text, "there are " + std::to_string(quantizer.scales.size()) + " scales for dimension " +
-                     std::to_string(quantizer.axis) + " of size " + size);
+    refuse(text, std::string(quantizer.scales.size() == 1 ? "there is " : "there are ") +
+                     spell_count(quantizer.scales.size(), "scale") + " for dimension " + std::to_string(quantizer.axis) +
+                     " of size " + size);
 }
 
 void add_options(std::vector<std::string>& options, const std::string& name, const ir::TypeRef& type, const std::string& spec,
@@ -206,6 +208,10 @@ InputSpec parse_input(std::string_view text) {
     const std::string_view word = rest.substr(0, colon);
     const auto dtype = ir::dtype_from_name(word);
     const auto quantized = ir::quantized_dtype(word);
+    if (!quantized && (word.starts_with("qu8(") || word.starts_with("qi8(")))
+      malformed(text, "'" + std::string(word) + "' must have a scale above 0 and a zero point " +
+                          (word[1] == 'u' ? "from 0 to 255" : "from -128 to 127") + ", as in " + std::string(word.substr(0, 4)) +
+                          "0.5,0)");
     if (!dtype && !quantized)
       malformed(text, "'" + std::string(word) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool, or " +
                           "qu8(SCALE,ZERO_POINT) and qi8(SCALE,ZERO_POINT))");

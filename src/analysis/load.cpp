@@ -13,6 +13,7 @@
 #include "passes/passes.h"
 #include "process/callback.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 
 namespace compatcheck {
 namespace {
@@ -171,8 +172,8 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   take_normalized(*state, std::move(normalized), watch);
   if (logging::enabled(LogLevel::info))
     logging::info("{}: {}, {}, {} after {} of normalization", path, frontend::name(state->format),
-                  logging::counted(state->bytes, "byte"), logging::counted(passes::node_count(state->graph), "node"),
-                  logging::counted(state->steps.size(), "step"));
+                  spell_count(state->bytes, "byte"), spell_count(passes::node_count(state->graph), "node"),
+                  spell_count(state->steps.size(), "step"));
   return Model(std::move(state));
 }
 

@@ -5,6 +5,7 @@
 #include "files/zip.h"
 #include "onnx/cleanup.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::analysis {
 
@@ -82,7 +83,7 @@ onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, cons
   const auto step = [&](const char* name, auto&& run) {
     run();
     if (logging::enabled(LogLevel::debug))
-      logging::debug("clean-up {}: {} now", name, logging::counted(onnx::node_count(made), "node"));
+      logging::debug("clean-up {}: {} now", name, spell_count(onnx::node_count(made), "node"));
   };
   if (options.optimize) {
     step("remove_identities", [&] { onnx::remove_identities(made); });

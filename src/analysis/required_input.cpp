@@ -1,6 +1,7 @@
 #include "analysis/required_input.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/input_spec.h"
 #include "inference/infer.h"
@@ -73,7 +74,7 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
   }
   if (ir::is(type, any) || ir::is(type, union_of))
     return "annotate '" + name + "' with one type, such as Tensor or int, and save the model again";
-  return "set '" + name + "' in __init__, as an attribute of the module, and save the model again";
+  return set_in_init({name});
 }
 
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states) {
@@ -112,11 +113,11 @@ bool is_number_or_numbers(const ir::TypeRef& type) {
   return is_number_type(ir::is(held, ir::TypeKind::list) ? held->elements.front() : held);
 }
 
-// The inputs from which numbers among the call's arguments are computed, in the order in which they are met; empty if something
-// else decides such a number as well.
-std::vector<const ir::Value*> numbers_behind(const ir::Node& node, const symbolic::FactTable& facts) {
+// The inputs from which numbers among the arguments are computed, in the order in which they are met; empty if something else
+// decides such a number as well.
+std::vector<const ir::Value*> numbers_behind(std::vector<const ir::Value*> waiting, const symbolic::FactTable& facts) {
   constexpr std::size_t most_looks = 100;
-  std::vector<const ir::Value*> waiting(node.inputs().begin(), node.inputs().end()), inputs;
+  std::vector<const ir::Value*> inputs;
   std::erase_if(waiting, [](const ir::Value* value) { return !is_number_or_numbers(value->type()); });
   for (std::size_t at = 0; at < waiting.size(); ++at) {
     const ir::Value* value = waiting[at];
@@ -137,18 +138,44 @@ std::vector<const ir::Value*> numbers_behind(const ir::Node& node, const symboli
 
 }  // namespace
 
+std::string set_in_init(const std::vector<std::string>& inputs) {
+  std::set<std::string> whole;
+  std::string names;
+  for (const std::string& input : inputs)
+    if (const std::string name = input.substr(0, input.find('.')); whole.insert(name).second)
+      names += (names.empty() ? "'" : ", '") + name + "'";
+  return "set " + names + " in __init__, as " + (whole.size() == 1 ? "an attribute of the module" : "attributes of the module") +
+         ", and save the model again";
+}
+
+const ir::Value* lacked_number(const conversion::Outcome& outcome, const symbolic::FactTable& facts) {
+  constexpr std::string_view lead = "the value of '";
+  if (!outcome.reason.starts_with(lead)) return nullptr;
+  const std::string argument = outcome.reason.substr(lead.size(), outcome.reason.find('\'', lead.size()) - lead.size());
+  const symbolic::Call call(*outcome.node, facts);
+  const ir::Value* value = call.has(argument) ? call.value(argument) : nullptr;
+  const bool is_one = value && (is_number_type(ir::without_optional(value->type())) ||
+                                ir::is(ir::without_optional(value->type()), ir::TypeKind::string));
+  return is_one ? value : nullptr;
+}
+
 void advise_constants(conversion::Assessment& assessment, const symbolic::FactTable& facts) {
   for (conversion::Outcome& outcome : assessment.outcomes) {
     const bool of_value = outcome.reason.starts_with("the value of ") || outcome.reason.find(" must be ") != std::string::npos;
     if (outcome.status != conversion::Status::refused || !outcome.of_unknown || !outcome.hint.empty() || !of_value) continue;
-    const auto inputs = numbers_behind(*outcome.node, facts);
+    const auto arguments = outcome.node->inputs();
+    const ir::Value* lacked = lacked_number(outcome, facts);
+    const auto inputs =
+        numbers_behind(lacked ? std::vector{lacked} : std::vector<const ir::Value*>(arguments.begin(), arguments.end()), facts);
     std::string names, options;
+    std::vector<std::string> all;
     bool can_be_stated = true, lists = false;
     for (const ir::Value* input : inputs) {
       const ir::TypeRef& type = ir::without_optional(input->type());
       const bool list = ir::is(type, ir::TypeKind::list);
       const std::string name = ir::input_name(*input), value = example_number(list ? type->elements.front() : type);
       names += (names.empty() ? "'" : ", '") + name + "'";
+      all.push_back(name);
       options += (options.empty() ? "--input " : " --input ") + name + (list ? ".0=" : "=") + value;
       can_be_stated = can_be_stated && !value.empty();
       lists = lists || list;
@@ -159,8 +186,7 @@ void advise_constants(conversion::Assessment& assessment, const symbolic::FactTa
         ": it must be known while converting, and follows from " + std::string(inputs.size() == 1 ? "input " : "inputs ") + names;
     outcome.hint =
         (can_be_stated ? options + " with your own " + (inputs.size() == 1 && !lists ? "value" : "values") + ", or " : "") +
-        "set " + names + " in __init__, as " + (inputs.size() == 1 ? "an attribute of the module" : "attributes of the module") +
-        ", and save the model again";
+        set_in_init(all);
   }
 }
 

@@ -25,6 +25,12 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
 // that are the model's state.
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states);
 
+// The advice to make constants of these inputs, or of the inputs of which they are members: "set 'n' in __init__, …".
+std::string set_in_init(const std::vector<std::string>& inputs);
+
+// The argument whose value a call lacks, if this is why it fails; null if it is not one number or text.
+const ir::Value* lacked_number(const conversion::Outcome& outcome, const symbolic::FactTable& facts);
+
 // Calls that are refused because an argument must be known while converting, and follows from numbers among the inputs: which
 // inputs to set in the model instead.
 void advise_constants(conversion::Assessment& assessment, const symbolic::FactTable& facts);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compatcheck/error.h"
+#include "process/spell_count.h"
 #include "schema/schema.h"
 
 namespace compatcheck::analysis {
@@ -47,7 +48,7 @@ std::string difference(const schema::Schema& row, const schema::Schema& library)
     if (!library.arguments[i].default_value)
       return "the row leaves out the library's argument `" + library.arguments[i].name + "`";
   if (row.returns.size() != library.returns.size())
-    return "the row states " + std::to_string(row.returns.size()) + " results, the library " +
+    return "the row states " + spell_count(row.returns.size(), "result") + ", the library " +
            std::to_string(library.returns.size());
   return {};
 }

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "compatcheck/extract.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -34,7 +35,7 @@ int run_extract(const Options& options) {
   for (const auto& warning : made.warnings) write_message(model + ": warning: " + warning);
   if (!options.quiet)
     write_message(options.output.string() + ": written, " + std::to_string(made.nodes) + " of " +
-                  std::to_string(made.nodes_before) + " nodes, from " + names_of(made.inputs) + " to " + names_of(made.outputs));
+                  spell_count(made.nodes_before, "node") + ", from " + names_of(made.inputs) + " to " + names_of(made.outputs));
   return exit_passed;
 }
 

@@ -1,6 +1,7 @@
 #include "conversion/changed_rank.h"
 
 #include "ir/value_name.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -10,7 +11,7 @@ std::optional<std::size_t> rank_of(const ir::Value* value, const symbolic::FactT
   return tensor && tensor->shape ? std::optional(tensor->shape->size()) : std::nullopt;
 }
 
-std::string dimensions(std::size_t rank) { return std::to_string(rank) + (rank == 1 ? " dimension" : " dimensions"); }
+std::string dimensions(std::size_t rank) { return spell_count(rank, "dimension"); }
 
 std::optional<ChangedRank> changed_in_loop(const ir::Node& loop, std::size_t i, const symbolic::FactTable& facts) {
   const auto before = rank_of(loop.input(i + 2), facts);

@@ -16,6 +16,7 @@
 #include "conversion/structural.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
+#include "process/spell_count.h"
 #include "schema/traits.h"
 #include "symbolic/condition.h"
 #include "symbolic/quantizer.h"
@@ -79,8 +80,8 @@ class Lowering {
   void inputs() {
     operands_ = declare_inputs(graph_, context_, builder_);
     if (!options_.input_names.empty() && options_.input_names.size() != model_.graph.inputs.size())
-      throw UsageError("ConvertOptions::input_names has " + std::to_string(options_.input_names.size()) +
-                       " names, and the number of the ONNX model's inputs is " + std::to_string(model_.graph.inputs.size()));
+      throw UsageError("ConvertOptions::input_names has " + spell_count(options_.input_names.size(), "name") +
+                       ", and the number of the ONNX model's inputs is " + std::to_string(model_.graph.inputs.size()));
     for (std::size_t i = 0; i < options_.input_names.size(); ++i)
       model_.values[model_.graph.inputs[i]].name = options_.input_names[i];
   }
@@ -89,8 +90,8 @@ class Lowering {
     const auto given =
         collect_outputs(graph_, context_, builder_, [this](const ir::Value* value) -> const Operand& { return operand(value); });
     if (!options_.output_names.empty() && options_.output_names.size() != given.size())
-      throw UsageError("ConvertOptions::output_names has " + std::to_string(options_.output_names.size()) +
-                       " names, and the number of the ONNX model's outputs is " + std::to_string(given.size()));
+      throw UsageError("ConvertOptions::output_names has " + spell_count(options_.output_names.size(), "name") +
+                       ", and the number of the ONNX model's outputs is " + std::to_string(given.size()));
     std::set<onnx::ValueId> declared(model_.graph.inputs.begin(), model_.graph.inputs.end());
     std::set<std::string> names;  // a dictionary's key may equal an input's name
     for (const onnx::ValueId input : model_.graph.inputs) names.insert(model_.values[input].name);

@@ -8,6 +8,7 @@
 #include "conversion/foreign.h"
 #include "conversion/foreign_values.h"
 #include "conversion/interface.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::conversion {
 namespace {
@@ -70,7 +71,7 @@ class Raw {
  private:
   static void demand_count(const char* option, std::size_t given, std::size_t expected, const char* what) {
     if (given && given != expected)
-      throw UsageError(std::string(option) + " has " + std::to_string(given) + " names, the graph has " +
+      throw UsageError(std::string(option) + " has " + spell_count(given, "name") + ", the graph has " +
                        std::to_string(expected) + " " + what);
   }
 

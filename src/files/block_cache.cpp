@@ -6,6 +6,7 @@
 
 #include "compatcheck/error.h"
 #include "process/callback.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::files {
 namespace {
@@ -33,7 +34,7 @@ std::vector<std::string> BlockCache::request(std::span<const ByteRange> ranges) 
   if (answers.size() != ranges.size()) throw ModelError("its reader gave other ranges than it was asked for");
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (answers[i].size() != ranges[i].bytes)
-      throw ModelError("its reader gave " + std::to_string(answers[i].size()) + " bytes at " + std::to_string(ranges[i].offset) +
+      throw ModelError("its reader gave " + spell_count(answers[i].size(), "byte") + " at " + std::to_string(ranges[i].offset) +
                        " where it was asked for " + std::to_string(ranges[i].bytes));
     bytes_read_ += ranges[i].bytes;
   }

@@ -8,6 +8,7 @@
 #include "files/extent.h"
 #include "files/saved_quantizer.h"
 #include "ir/quantized.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::files {
 namespace {
@@ -194,7 +195,7 @@ ir::Constant SavedTensors::tensor(const PickleItem& storage, const PickleItem& o
   const auto& [stored, device] = stored_at(named);
   const auto reached = reach(view.offset, view.sizes, view.strides);
   if (!fits(reached, std::max<std::size_t>(ir::element_bytes(view.dtype), 1), stored->bytes) && ir::element_bytes(view.dtype) > 0)
-    throw ModelError("holds a tensor that reaches outside its storage of " + std::to_string(stored->bytes) + " bytes (" +
+    throw ModelError("holds a tensor that reaches outside its storage of " + spell_count(stored->bytes, "byte") + " (" +
                      stored->record + ")");
   view.storage = stored;
   view.device = device;
@@ -209,8 +210,8 @@ const SavedTensors::Place& SavedTensors::stored_at(const NamedStorage& named) {
   }
   const std::size_t element = named.dtype ? ir::element_bytes(*named.dtype) : 1;
   if (named.elements < 0 || !fits(named.elements, element, place.storage->bytes))
-    throw ModelError("record " + place.storage->record + " is too short: " + std::to_string(named.elements) +
-                     " elements don't fit its " + std::to_string(place.storage->bytes) + " bytes");
+    throw ModelError("record " + place.storage->record + " is too short: " + spell_count(named.elements, "element") +
+                     (named.elements == 1 ? " doesn't fit its " : " don't fit its ") + spell_count(place.storage->bytes, "byte"));
   return place;
 }
 

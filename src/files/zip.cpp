@@ -11,6 +11,7 @@
 #include "compatcheck/error.h"
 #include "files/extent.h"
 #include "files/sha256.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::files {
 namespace {
@@ -109,7 +110,7 @@ Extent directory_extent(const ZipBytes& file) {
   const auto end = find_end(file);
   if (!end)
     throw ModelError("is cut short: a zip archive whose directory, at its end, is missing (it has " +
-                     std::to_string(file.size()) + " bytes); copy or download it again");
+                     spell_count(file.size(), "byte") + "); copy or download it again");
   const auto record_data = file.read(*end, end_bytes);
   const Fields record(record_data);
   Extent extent{record.u32(16), record.u32(12), record.u16(10)};

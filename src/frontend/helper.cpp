@@ -65,8 +65,8 @@ void Helper::explain(const HelperEnd& end) const {
       if (is_crash(end.signal)) throw HelperCrash(how_it_crashed(end), signal_name(end.signal) + output_of(end));
       throw ModelError(how_it_crashed(end));
     case HelperEnd::Cause::timed_out:
-      throw ModelError("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +
-                       " s without an answer (LoadOptions::timeout_seconds gives it more): the model's code may never end");
+      throw HelperTimeout("the loader was stopped after " + ir::plainly(options_.timeout_seconds) +
+                          " s without an answer (LoadOptions::timeout_seconds gives it more): the model's code may never end");
     case HelperEnd::Cause::out_of_memory:
       throw ModelError("the loader was stopped when it used more than " + std::to_string(options_.memory_mb) +
                        " MB of memory (LoadOptions::memory_mb gives it more)");

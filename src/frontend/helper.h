@@ -14,6 +14,11 @@
 
 namespace compatcheck::frontend {
 
+// The helper was stopped because its time was up.
+struct HelperTimeout : ModelError {
+  using ModelError::ModelError;
+};
+
 // The code in the helper crashed, by itself. `how`: "SIGSEGV; it said: …".
 struct HelperCrash : ModelError {
   HelperCrash(const std::string& message, std::string text) : ModelError(message), how(std::move(text)) {}

@@ -68,6 +68,7 @@ struct Frontend::State {
 
   LoadOptions options;
   Helper helper;
+  bool timed_out = false;
 };
 
 std::vector<Frontend::Run> Frontend::State::run(const files::InputFile& file, const std::vector<ir::Constants>& calls,
@@ -76,8 +77,12 @@ std::vector<Frontend::Run> Frontend::State::run(const files::InputFile& file, co
   for (const ir::Constants& call : calls) arguments.items.push_back({ir::TupleConstant{nullptr, call}});
   request.arguments = encode(ir::Constant{std::move(arguments)});
   protocol::RunReply reply;
+  timed_out = false;
   try {
     reply = expect<protocol::RunReply>(helper.roundtrip(request, &file, true));
+  } catch (const HelperTimeout&) {
+    timed_out = true;
+    throw;
   } catch (const HelperCrash& crash) {  // kernels that don't check sizes
     return std::vector<Run>(calls.size(), Run{std::nullopt, crash_text(crash), true, {}, {}});
   }
@@ -310,6 +315,7 @@ std::vector<std::string> Frontend::registered_schemas() {
 std::vector<std::string> Frontend::library_schemas() { return state_->library_schemas(); }
 
 std::string Frontend::libtorch_version() { return state_->helper.libtorch_version(); }
+bool Frontend::timed_out() const { return state_->timed_out; }
 void Frontend::set_timeout(double seconds) { state_->helper.set_timeout(seconds); }
 
 }  // namespace compatcheck::frontend

@@ -127,6 +127,9 @@ class Frontend {
                        const std::vector<ir::Constants>& calls, std::uint64_t seed, std::uint64_t nudge = 0,
                        const std::vector<std::string>& state = {});
 
+  // Whether the last run threw because its time was up.
+  bool timed_out() const;
+
   // Returns inner values of one call of a graph by the interpreter; the graph's constants may be in the file. For the block's
   // executions `first` to `end` it returns the requested values in or around the block, in that order: tensors carry their bytes.
   struct InnerRequest {

@@ -8,6 +8,7 @@
 #include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -97,7 +98,7 @@ Value repeated_heads(Emission& e, std::string_view tensor) {
   const std::int64_t heads = e.known_size(tensor, axis), queries = e.known_size("query", e.rank("query") - 3);
   if (heads == queries) return value;
   if (heads < 1 || queries % heads != 0)
-    throw Refusal{std::to_string(heads) + " heads of keys don't serve " + std::to_string(queries) + " of queries"};
+    throw Refusal{spell_count(heads, "head") + " of keys don't serve " + std::to_string(queries) + " of queries"};
   Ints from;
   for (std::int64_t head = 0; head < queries; ++head) from.push_back(head / (queries / heads));
   return e.build.gather(value, e.integers(from), axis);
@@ -199,7 +200,7 @@ struct Heads {
 // (batch, time, features) → (batch, heads, time, features of a head)
 Value parted_heads(Emission& e, const Heads& heads, const Value& value) {
   if (heads.count < 1 || heads.features % heads.count != 0)
-    throw Refusal{std::to_string(heads.features) + " features don't part into " + std::to_string(heads.count) + " heads"};
+    throw Refusal{spell_count(heads.features, "feature") + " can't be divided into " + spell_count(heads.count, "head")};
   return e.build.transpose(e.build.reshape(value, {0, 0, heads.count, heads.features / heads.count}), {0, 2, 1, 3});
 }
 

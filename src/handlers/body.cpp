@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compatcheck/error.h"
+#include "process/spell_count.h"
 #include "symbolic/promotion.h"
 
 namespace compatcheck::handlers {
@@ -90,8 +91,8 @@ class PutIn {
     if (++depth_ > deepest) throw Refusal{"its row's ONNX text calls functions in a circle"};
     // A list is passed member by member: members without a name in the text would be lost.
     if (inputs.size() > static_cast<std::size_t>(function.input_size()))
-      throw Refusal{"its row gives " + std::to_string(inputs.size()) + " inputs, " + function.name() +
-                        " in its ONNX text takes " + std::to_string(function.input_size()),
+      throw Refusal{"its row gives " + spell_count(inputs.size(), "input") + ", " + function.name() + " in its ONNX text takes " +
+                        std::to_string(function.input_size()),
                     "give a list of numbers as one input, {ints: …} or {floats: …}"};
     Bound attributes = given;
     for (const auto& attribute : function.attribute_proto())

@@ -7,6 +7,7 @@
 #include "handlers/families.h"
 #include "handlers/fourier.h"
 #include "handlers/sizes.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -19,7 +20,7 @@ struct Frames {
 Value window_of(Emission& e, const Frames& frames, DType dtype) {
   const std::int64_t length = e.integer("win_length", frames.points);
   if (length < 1 || length > frames.points)
-    throw Refusal{"a window of " + std::to_string(length) + " points for frames of " + std::to_string(frames.points)};
+    throw Refusal{"a window of " + spell_count(length, "point") + " for frames of " + std::to_string(frames.points)};
   const std::int64_t before = (frames.points - length) / 2;
   if (!e.given("window")) {
     Doubles ones(static_cast<std::size_t>(frames.points), 0);
@@ -96,7 +97,7 @@ void stft(Emission& e) {
   const bool onesided = !e.given("onesided") || e.boolean("onesided");
   const Frames frames{points, e.integer("hop_length", points / 4), onesided ? points / 2 + 1 : points};
   if (points < 1 || frames.hop < 1)
-    throw Refusal{"PyTorch doesn't support frames of " + std::to_string(points) + " points every " + std::to_string(frames.hop)};
+    throw Refusal{"PyTorch doesn't support frames of " + spell_count(points, "point") + " every " + std::to_string(frames.hop)};
   Value x = e.tensor("self");
   const DType dtype = x.dtype;
   if (rank == 1) x = e.build.unsqueeze(x, {0});

@@ -4,6 +4,7 @@
 
 #include "handlers/compute.h"
 #include "handlers/families.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -153,7 +154,7 @@ Bins joint_bins(Emission& e) {
   const Ints counts = given ? Ints{} : one ? Ints{*one} : e.ints("bins");
   const auto needed = static_cast<std::size_t>(dimensions);
   if (given ? tensors.size() != needed : counts.size() != 1 && counts.size() != needed)
-    throw Refusal{"PyTorch refuses this call: there must be bins for each of the " + std::to_string(dimensions) + " dimensions"};
+    throw Refusal{"PyTorch refuses this call: there must be bins for each of the " + spell_count(dimensions, "dimension")};
   Bins made;
   for (std::int64_t i = 0; i < dimensions; ++i) {
     const auto at = static_cast<std::size_t>(i);

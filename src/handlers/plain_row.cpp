@@ -7,6 +7,7 @@
 #include "handlers/body.h"
 #include "handlers/registry.h"
 #include "handlers/row_arguments.h"
+#include "process/spell_count.h"
 #include "symbolic/promotion.h"
 
 namespace compatcheck::handlers {
@@ -307,7 +308,7 @@ void emit_row(Emission& e) {
   const auto made =
       e.row().body ? call_body(e, *e.row().body, inputs, attributes, count) : one_node(e, inputs, attributes, count);
   if (made.size() < count)
-    throw Refusal{"its row's ONNX text gives " + std::to_string(made.size()) + " outputs, the operator " + std::to_string(count)};
+    throw Refusal{"its row's ONNX text gives " + spell_count(made.size(), "output") + ", the operator " + std::to_string(count)};
   for (std::size_t i = 0; i < count; ++i)
     if (made[i] && e.output_used(i)) e.give(i, made[i]);
 }

@@ -6,6 +6,7 @@
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 #include "handlers/windows.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -218,7 +219,7 @@ std::vector<GivenFactor> factors(Emission& e, std::string_view argument, std::si
   }
   if (made.size() == 1) made.resize(dims, made.front());
   if (made.size() != dims)
-    throw Refusal{"there are " + std::to_string(made.size()) + " factors for " + std::to_string(dims) + " dimensions"};
+    throw Refusal{"there are " + spell_count(made.size(), "factor") + " for " + spell_count(dims, "dimension")};
   return made;
 }
 

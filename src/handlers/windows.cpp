@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "process/spell_count.h"
+
 namespace compatcheck::handlers {
 
 void demand_possible(const Windows& windows) {
@@ -17,7 +19,7 @@ void demand_possible(const Windows& windows) {
 Ints spread(Ints list, std::size_t dims) {
   if (list.size() == 1 && dims > 1) list.resize(dims, list.front());
   if (list.size() != dims)
-    throw Refusal{"a list of " + std::to_string(list.size()) + " stands for " + std::to_string(dims) + " dimensions"};
+    throw Refusal{"a list of " + std::to_string(list.size()) + " stands for " + spell_count(dims, "dimension")};
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include "lint/checks.h"
 #include "mapping/reading/suggest.h"
 #include "onnx/schema.h"
+#include "process/spell_count.h"
 #include "symbolic/fact_words.h"
 
 namespace compatcheck::lint {
@@ -172,7 +173,7 @@ void check_facts(const Context& context, const OperatorRows& rows) {
     return overload->variadic_returns || overload->returns.size() == stated.size();
   };
   if (!overloads.empty() && std::ranges::none_of(overloads, has_as_many))
-    context.report(rows.place, "`facts` has " + std::to_string(stated.size()) + " words, and the results are " +
+    context.report(rows.place, "`facts` has " + spell_count(stated.size(), "word") + ", and the results are " +
                                    std::to_string(overloads.front()->returns.size()) + ": " +
                                    schema::to_string(*overloads.front()));
 }

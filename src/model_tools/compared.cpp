@@ -1,5 +1,7 @@
 #include "model_tools/compared.h"
 
+#include "process/spell_count.h"
+
 namespace compatcheck::model_tools {
 namespace {
 
@@ -70,8 +72,7 @@ Compared compared(const Inspection& inspection) {
   add_types(side, "output ", inspection.outputs);
   std::uint64_t bytes = 0;
   for (const auto& tensor : inspection.tensors) bytes += tensor.bytes;
-  side.properties.emplace_back("initializers",
-                               std::to_string(inspection.tensors.size()) + " of " + std::to_string(bytes) + " bytes");
+  side.properties.emplace_back("initializers", std::to_string(inspection.tensors.size()) + " of " + spell_count(bytes, "byte"));
   for (const auto& op : inspection.operators) side.operators[op.op] = op.nodes;
   return side;
 }

@@ -14,6 +14,7 @@
 #include "onnx_file/elements.h"
 #include "onnx_file/external_data.h"
 #include "onnx_file/value_types.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::model_tools {
 namespace {
@@ -277,7 +278,7 @@ class Walk {
     std::uint64_t stored = far ? far->bytes() : tensor.raw_data().size();
     for (const auto& text : tensor.string_data()) made.bytes += text.size();
     if (made.problem.empty() && (far ? far->field == raw_data : tensor.has_raw_data()) && stored < made.bytes)
-      made.problem = "has " + std::to_string(stored) + " bytes where dtype and shape need " + std::to_string(made.bytes);
+      made.problem = "has " + spell_count(stored, "byte") + " where dtype and shape need " + std::to_string(made.bytes);
     in_file_ += made.problem.empty() ? made.bytes : stored;
     if (!far && made.problem.empty()) made.values = first_elements(tensor, std::min(made.elements, most_values));
     if (statistics && weights_ && made.problem.empty()) made.statistics = statistics_of(tensor, far, watch_);

@@ -67,7 +67,8 @@ std::string spell(const ::onnx::AttributeProto& attribute) {
   if (attribute.tensors_size() > 0) return spell_list(attribute.tensors(), spell_tensor);
   if (attribute.sparse_tensors_size() > 0) return spell_list(attribute.sparse_tensors(), spell_tensor);
   if (attribute.type_protos_size() > 0) return spell_list(attribute.type_protos(), spell_type);
-  if (attribute.graphs_size() > 0) return std::to_string(attribute.graphs_size()) + " bodies";
+  if (attribute.graphs_size() > 0)
+    return std::to_string(attribute.graphs_size()) + (attribute.graphs_size() == 1 ? " body" : " bodies");
   if (attribute.has_t()) return spell(attribute.t());
   if (attribute.has_sparse_tensor()) return spell(attribute.sparse_tensor());
   if (attribute.has_tp()) return spell_type(attribute.tp());

@@ -4,6 +4,7 @@
 #include "compatcheck/error.h"
 #include "onnx/builder_call.h"
 #include "onnx/runtime_types.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::onnx {
 
@@ -80,10 +81,10 @@ void Builder::check_inputs(Call& call) {
   if (count < schema.min_inputs || count > schema.max_inputs) {
     for (const Schema& version : versions(schema.name, schema.domain))
       if (count >= version.min_inputs && count <= version.max_inputs && version.since > schema.since)
-        throw Refusal{describe(schema) + " takes " + std::to_string(count) + " inputs only from opset " +
+        throw Refusal{describe(schema) + " takes " + spell_count(count, "input") + " only from opset " +
                           std::to_string(version.since) + " on",
                       "use opset " + std::to_string(version.since)};
-    throw InternalError(describe(schema) + " with " + std::to_string(count) + " inputs");
+    throw InternalError(describe(schema) + " with " + spell_count(count, "input"));
   }
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const Formal* formal = formal_at(schema.inputs, i);

@@ -12,6 +12,7 @@
 
 #include "compatcheck/error.h"
 #include "onnx/weight_copy.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::onnx {
 namespace {
@@ -61,7 +62,7 @@ OutputFile::~OutputFile() {
 void OutputFile::reserve(std::uint64_t bytes) const {
   if (bytes > 0 && fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
-    throw UsageError(file_.string() + ": can't write " + std::to_string(bytes) + " bytes: " + std::strerror(errno));
+    throw UsageError(file_.string() + ": can't write " + spell_count(bytes, "byte") + ": " + std::strerror(errno));
 }
 
 void OutputFile::put(std::string_view bytes, std::uint64_t at) const { write_all(descriptor(), bytes.data(), bytes.size(), at); }

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "onnx_file/data_types.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::onnx_file {
 namespace {
@@ -86,9 +87,9 @@ ExternalPlace ExternalFiles::place(const ::onnx::TensorProto& tensor) {
     place.problem = "elements of dtype " + dtype_name(tensor.data_type()) + " can't lie in another file";
   else if (length < needed)
     place.problem =
-        "length " + std::to_string(length) + " is less than the " + std::to_string(needed) + " bytes that dtype and shape need";
+        "length " + std::to_string(length) + " is less than the " + spell_count(needed, "byte") + " that dtype and shape need";
   else if (place.offset > opened.file->size() || length > opened.file->size() - place.offset)
-    place.problem = "is cut short: it has " + std::to_string(opened.file->size()) + " bytes, but " + std::to_string(length) +
+    place.problem = "is cut short: it has " + spell_count(opened.file->size(), "byte") + ", but " + std::to_string(length) +
                     " are needed from byte " + std::to_string(place.offset);
   return place;
 }

@@ -65,7 +65,7 @@ void ContainerWalk::finish() {
 // ---- Nodes
 
 void ContainerWalk::work(std::size_t steps) {
-  if (steps > work_left_) throw TooMuchWork{};
+  if (steps > work_left_) throw TooManySteps{};
   work_left_ -= steps;
 }
 

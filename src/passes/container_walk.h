@@ -42,7 +42,8 @@ struct LeftOut {
 
 // The walk ends, and all containers of the graph stay as they are.
 struct NotFollowed {};
-struct TooMuchWork : NotFollowed {};        // a bound is reached: of steps, of rounds of a loop, or of keys
+struct TooMuchWork : NotFollowed {};  // a bound is reached: of steps, of rounds of a loop, or of keys
+struct TooManySteps : TooMuchWork {};
 struct NothingToLeaveOut : NotFollowed {};  // something can't be followed, and no container is known without which it could
 
 class ContainerWalk {

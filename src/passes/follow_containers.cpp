@@ -1,6 +1,8 @@
 // The pass that follows containers: which attributes it follows, and the walks on copies that find out what can't be followed.
 #include <algorithm>
+#include <set>
 #include <string_view>
+#include <tuple>
 
 #include "compatcheck/error.h"
 #include "passes/alias.h"
@@ -140,6 +142,17 @@ bool uses_containers(const ir::Graph& graph, const ir::Watch& watch) {
   return false;
 }
 
+// Whether a loop with writes to containers was unrolled: its copies have the same places.
+bool has_copies(const ir::Graph& graph) {
+  std::set<std::tuple<std::string_view, ir::LocationRef, std::string_view>> writes_seen;
+  bool copies = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    if (writes(*node) && !node->inputs().empty() && is_container_type(node->input(0)->type()))
+      copies = !writes_seen.emplace(node->op(), node->location(), node->module()).second || copies;
+  });
+  return copies;
+}
+
 // Follows what a graph does; what can't be followed is found by trying on copies.
 class Following {
  public:
@@ -157,6 +170,10 @@ class Following {
         if (!changes) continue;
         mark_unfollowed();
         return *changes == 0 ? 0 : walk_itself(lost);
+      } catch (const TooManySteps&) {
+        if (unrolls_ || has_copies(graph_)) mark_all();
+        budget_.follows = false;
+        return 0;
       } catch (const NotFollowed&) {
         budget_.follows = false;
         return 0;
@@ -190,6 +207,16 @@ class Following {
     });
   }
 
+  // Marks from a graph with loops instead of their copies don't say why containers stay.
+  void mark_all() const {
+    constexpr UnfollowedMark mark{.why = Unfollowed::of_copies, .place = 1};
+    ir::for_each_node(*graph_.top(), [&](ir::Node* node) {
+      const bool makes = node->outputs().size() == 1 && node->blocks().empty() && is_container_or_tuple(node->output()->type()) &&
+                         (node->op().ends_with("Construct") || node->is("aten::list") || node->is("aten::dict"));
+      if (makes || node->is("prim::CreateObject")) node->set_attribute(std::string(unfollowed_mark), {mark.mark()});
+    });
+  }
+
   std::size_t walk_itself(std::vector<ir::LostWrite>& lost) {
     note_caches(lost);
     Budget budget = of_one_walk();
@@ -216,6 +243,9 @@ class Following {
     ContainerWalk walk(copy, options(budget));
     try {
       walk.run();
+    } catch (const TooManySteps&) {
+      unrolls_ = budget.unrolled < budget_.unrolled;
+      throw;
     } catch (const InternalError&) {  // beyond a failure the graph may be in any state
       if (!walk.has_failed()) throw;
     }
@@ -300,6 +330,7 @@ class Following {
   std::map<Site, UnfollowedMark> marks_;
   std::size_t most_work_ = 0;
   bool tracks_names_ = false;
+  bool unrolls_ = false;  // the walk that took too many steps unrolled a loop
   const char* exception_;
 };
 

@@ -11,6 +11,7 @@
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -314,7 +315,7 @@ class Inliner {
     const std::string& module = call->self ? call->self->path : node->module();
     mark_origin(first, node, node->location(), module);
     if (results.size() != node->outputs().size())
-      throw ModelError(name + " returns " + std::to_string(results.size()) + " values where its caller takes " +
+      throw ModelError(name + " returns " + spell_count(results.size(), "value") + " where its caller takes " +
                        std::to_string(node->outputs().size()));
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i]->name().empty()) results[i]->set_name(node->output(i)->name());

@@ -320,4 +320,10 @@ bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied) {
   return true;
 }
 
+std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop) {
+  const auto iterations = iterations_of(&loop);
+  return iterations && *iterations > 1 && worth_unrolling(&loop, *iterations) && !stacks_anything(loop) ? iterations
+                                                                                                        : std::nullopt;
+}
+
 }  // namespace compatcheck::passes

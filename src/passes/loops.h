@@ -1,7 +1,9 @@
 // One loop whose number of iterations is known.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "ir/graph.h"
 #include "passes/budget.h"
@@ -14,6 +16,9 @@ using CopiedBody = std::function<void(ir::Node* first)>;
 // Puts copies of the body in the place of the loop, if the number of its iterations is known, and if the copies are worth it and
 // within the budget.
 bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied = {});
+
+// How often a loop runs that stays because its copies would exceed the budget; nullopt for other loops.
+std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop);
 
 // The loop runs at least once in each run that PyTorch doesn't refuse: the number is known, or a list that the loop fills is
 // joined.

@@ -11,6 +11,7 @@
 #include "passes/rewrite.h"
 #include "passes/state_containers.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -102,7 +103,7 @@ std::size_t apply(const Pass& pass, Work& work, const NormalizeOptions& options)
   work.watch.look();
   const std::size_t changed = pass.run(work);
   if (changed > 0 && logging::enabled(LogLevel::debug))
-    logging::debug("pass {}: changed {}, {} now", pass.name, changed, logging::counted(node_count(work.graph), "node"));
+    logging::debug("pass {}: changed {}, {} now", pass.name, changed, spell_count(node_count(work.graph), "node"));
   if (options.verify_between) {
     try {
       work.graph.verify();

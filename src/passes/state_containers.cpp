@@ -7,6 +7,7 @@
 #include "passes/attributes.h"
 #include "passes/effects.h"
 #include "passes/rewrite.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -133,8 +134,6 @@ std::vector<ir::Constant> keys_after(const ir::Value* value) {
   }
   return keys;
 }
-
-std::string counted(std::size_t members) { return std::to_string(members) + (members == 1 ? " member" : " members"); }
 
 }  // namespace
 
@@ -271,7 +270,8 @@ std::string ContainerState::match(const Aliases& aliases, ir::Node* place, Opene
   if (!parts) return "the number of its members after a call is known only when the model runs" + kept;
   const auto members = stored_members(stored, ir::without_optional(after->type()));
   if (parts->size() != members.size())
-    return "it has " + counted(members.size()) + " before a call and " + std::to_string(parts->size()) + " after it" + kept;
+    return "it has " + spell_count(members.size(), "member") + " before a call and " + std::to_string(parts->size()) +
+           " after it" + kept;
   if (const auto* dict = stored.get<ir::DictConstant>()) {
     const std::vector<ir::Constant> keys = keys_after(after);
     const auto same = [](const ir::Constant& key, const auto& item) { return ir::equal(key, item.first); };

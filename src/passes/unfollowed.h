@@ -15,6 +15,7 @@ enum class Unfollowed : std::int64_t {
   of_keys,    // only the running model knows a key, and not all keys are numbers
   of_names,   // only the running model knows whether a write reaches what another name or list holds
   of_holder,  // the container or object that holds it stays
+  of_copies,  // loops were unrolled, and following all containers of their copies takes too many steps
 };
 
 struct UnfollowedMark {

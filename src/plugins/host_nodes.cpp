@@ -5,6 +5,7 @@
 
 #include "mapping/reading/read.h"
 #include "plugins/host_call.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::plugins {
 namespace {
@@ -139,7 +140,7 @@ onnx::TensorData tensor_data(ir::DType dtype, const std::int64_t* dims, std::siz
     if (__builtin_mul_overflow(expected, static_cast<std::uint64_t>(dims[i]), &expected)) throw Misuse{"a constant is too large"};
   }
   if (expected != size)
-    throw Misuse{"a constant has " + std::to_string(size) + " bytes, its dtype and sizes make " + std::to_string(expected)};
+    throw Misuse{"a constant has " + spell_count(size, "byte") + ", its dtype and sizes make " + std::to_string(expected)};
   const auto* first = static_cast<const std::uint8_t*>(bytes);
   return {.dtype = dtype, .dims = {dims, dims + rank}, .bytes = {first, first + size}};
 }
@@ -246,7 +247,7 @@ compatcheck_status transpose(compatcheck_call* call, compatcheck_value value, co
     const auto rank = rank_of(of, moved);
     if (!rank) return of_rank(of, e.build.node("Transpose", {moved}, {{"perm", permutation}}), count);  // onnx looks at the order
     if (*rank != count)
-      throw Misuse{"transpose: its order has " + std::to_string(count) + " dimensions, the tensor " + std::to_string(*rank)};
+      throw Misuse{"transpose: its order has " + spell_count(count, "dimension") + ", the tensor " + std::to_string(*rank)};
     return of_rank(of, e.build.transpose(moved, permutation), count);
   });
 }

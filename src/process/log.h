@@ -24,11 +24,6 @@ void debug(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   if (enabled(LogLevel::debug)) compatcheck::log(LogLevel::debug, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-// "1 node", "3 nodes".
-inline std::string counted(std::size_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
 // Says at level debug how long a step took.
 class Timed {
  public:

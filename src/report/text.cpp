@@ -146,7 +146,8 @@ std::string state_lines(const Report& report, const Style& style) {
 std::string spelled_quantization(const Quantization& held) {
   if (!held.axis)
     return "scale " + ir::shortest(held.scales.front()) + ", zero point " + std::to_string(held.zero_points.front());
-  return std::to_string(held.scales.size()) + " scales and zero points along dimension " + std::to_string(*held.axis);
+  return std::to_string(held.scales.size()) + (held.scales.size() == 1 ? " scale and zero point" : " scales and zero points") +
+         " along dimension " + std::to_string(*held.axis);
 }
 
 // Lists the inputs and outputs where PyTorch has quantized tensors.

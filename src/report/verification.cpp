@@ -76,6 +76,10 @@ std::string output_lines(const Verification& verification, const Style& style) {
       lines += "\n";
       continue;
     }
+    if (output.elements == 0 && !output.passed) {  // nothing was compared
+      lines += shape_of(output.shape) + "\n      " + output.difference + "\n";
+      continue;
+    }
     lines += shape_of(output.shape) + "  max |Δ| " + scientific(output.max_abs) + "  rel " + scientific(output.max_rel) +
              "  mean " + scientific(output.mean_abs) + "  p99 " + scientific(output.p99_abs);
     char cosine[32];
@@ -83,7 +87,7 @@ std::string output_lines(const Verification& verification, const Style& style) {
     lines += std::string("  cosine ") + cosine;
     if (output.snr_db) lines += "  SNR " + std::to_string(std::lround(*output.snr_db)) + " dB";
     if (output.nonfinite) lines += "  " + number(static_cast<long long>(output.nonfinite)) + " not finite";
-    if (output.ties) lines += "  " + number(static_cast<long long>(output.ties)) + " ties";
+    if (output.ties) lines += "  " + count(static_cast<long long>(output.ties), "tie");
     if (output.within_noise)
       lines += "  " + number(static_cast<long long>(output.within_noise)) + " within the model's own rounding noise";
     if (output.noise_abs > 0) lines += "  TorchScript's own noise " + scientific(output.noise_abs);

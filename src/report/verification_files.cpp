@@ -78,10 +78,12 @@ Table output_table(const Verification& made) {
   for (const auto& output : made.outputs) {
     std::vector<std::string> sizes;
     for (const std::int64_t size : output.shape) sizes.push_back(std::to_string(size));
+    const bool compared = output.elements > 0 || output.passed;
+    const auto figure = [&](const char* format, double value) { return compared ? fixed(format, value) : std::string("–"); };
     table.rows.push_back(
         {{printable(output.name), output.dtype == "None" ? output.dtype : output.dtype + shape(sizes),
-          output.passed ? "yes" : "no", fixed("%.1e", output.max_abs), fixed("%.1e", output.max_rel),
-          fixed("%.6f", output.cosine), output.noise_abs > 0 ? fixed("%.1e", output.noise_abs) : "", output.difference}});
+          output.passed ? "yes" : "no", figure("%.1e", output.max_abs), figure("%.1e", output.max_rel),
+          figure("%.6f", output.cosine), output.noise_abs > 0 ? fixed("%.1e", output.noise_abs) : "", output.difference}});
   }
   return table;
 }

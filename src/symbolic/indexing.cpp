@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "process/spell_count.h"
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
@@ -26,7 +27,7 @@ struct Indices {
 };
 
 [[noreturn]] void refuse_many(const Shape& self) {
-  throw Impossible{"too many indices for a tensor of " + std::to_string(self.size()) + " dimensions"};
+  throw Impossible{"too many indices for a tensor of " + spell_count(self.size(), "dimension")};
 }
 
 void demand_cover(const Shape& self, std::size_t from, const Shape& mask) {

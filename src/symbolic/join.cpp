@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "process/spell_count.h"
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/promotion.h"
@@ -74,8 +75,8 @@ std::optional<Shape> concatenated(const Tensors& tensors, std::int64_t dim) {
       continue;
     }
     if (tensor.shape->size() != shape.size())
-      throw Impossible{"tensors of " + std::to_string(tensor.shape->size()) + " and of " + std::to_string(shape.size()) +
-                       " dimensions are joined"};
+      throw Impossible{"tensors of " + std::to_string(tensor.shape->size()) + " and of " +
+                       spell_count(shape.size(), "dimension") + " are joined"};
     total = total + (*tensor.shape)[*index];
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (i != *index) shape[i] = agreed_dim(shape[i], (*tensor.shape)[i]);
@@ -278,7 +279,7 @@ Facts chunk_cat(const Call& call) {
 Verdict list_of_unknown_length(const Call& call) {
   const auto* list = call.input(0).list();
   if (!list) return {.truth = Truth::no, .message = "nothing is known of the list"};
-  if (list->items) return {.truth = Truth::no, .message = "the list has " + std::to_string(list->items->size()) + " members"};
+  if (list->items) return {.truth = Truth::no, .message = "the list has " + spell_count(list->items->size(), "member")};
   return {.truth = Truth::yes};
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <numeric>
 
+#include "process/spell_count.h"
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
@@ -278,7 +279,7 @@ std::optional<Letters> read_equation(std::string equation, const std::vector<con
     const auto* tensor = operands[i]->tensor();
     const auto comma = left.find(',');
     if ((comma == std::string_view::npos) != (i + 1 == operands.size()))
-      throw Impossible{"its equation isn't one of " + std::to_string(operands.size()) + " operands"};
+      throw Impossible{"its equation isn't one of " + spell_count(operands.size(), "operand")};
     if (!tensor || !tensor->shape) return std::nullopt;
     if (!read_operand(left.substr(0, comma), *tensor->shape, known)) return std::nullopt;
     if (comma != std::string_view::npos) left.remove_prefix(comma + 1);

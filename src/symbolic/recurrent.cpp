@@ -1,6 +1,7 @@
 // Recurrent layers, on padded or packed sequences: facts and conditions.
 #include <algorithm>
 
+#include "process/spell_count.h"
 #include "symbolic/demands.h"
 #include "symbolic/families.h"
 #include "symbolic/shapes.h"
@@ -177,7 +178,7 @@ Verdict without_projection(const Call& call) {
   const Dim expected = Dim(*layers) * Dim((*both ? 2 : 1) * (*biases ? 4 : 2));
   if (expected.number() == static_cast<std::int64_t>(params->size())) return {.truth = Truth::yes};
   return {.truth = Truth::no,
-          .message = "the LSTM has " + std::to_string(params->size()) + " weights where one without proj_size has " +
+          .message = "the LSTM has " + spell_count(params->size(), "weight") + " where one without proj_size has " +
                      expected.to_string()};
 }
 

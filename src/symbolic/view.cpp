@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "process/spell_count.h"
 #include "symbolic/demands.h"
 #include "symbolic/emptiness.h"
 #include "symbolic/families.h"
@@ -215,7 +216,7 @@ Facts permute(const Call& call) {
   if (!self.shape || !dims) return {tensor_fact(self.dtype, std::nullopt)};
   if (dims->size() != self.shape->size())
     throw Impossible{"a tensor of rank " + std::to_string(self.shape->size()) + " is permuted by " +
-                     std::to_string(dims->size()) + " dimensions"};
+                     spell_count(dims->size(), "dimension")};
   Shape shape;
   for (const std::int64_t dim : *dims) {
     const auto index = wrap_dim(dim, self.shape->size());

@@ -7,6 +7,7 @@
 
 #include "analysis/site.h"
 #include "compatcheck/error.h"
+#include "process/spell_count.h"
 #include "verification/compare.h"
 #include "verification/value_pairs.h"
 
@@ -100,7 +101,7 @@ class FaultSearch {
     for (const ir::Value* value : unpaired_)
       if (trials_left_ > 0 && find_place(value)) return finish();
     made_.note = "the search can't name an operator: the file holds " + std::to_string(paired) + " of the " +
-                 std::to_string(pairs_.values().size()) + " values that TorchScript computes";
+                 spell_count(pairs_.values().size(), "value") + " that TorchScript computes";
     if (!unpaired_.empty())
       made_.note += "; it lacks the values of " + places_of(unpaired_) + ", which come before the wrong outputs";
     return finish();

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "ir/number_text.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -189,7 +190,7 @@ std::string describe(const Comparison& comparison) {
     return "shape " + spell(comparison.found_sizes) + " for " + spell(comparison.expected_sizes);
   if (comparison.passed()) return {};
   const std::uint64_t parts = ir::is_complex(comparison.expected_dtype) ? 2 : 1;
-  return std::to_string(comparison.mismatched) + " of " + std::to_string(comparison.elements) + " values, " +
+  return std::to_string(comparison.mismatched) + " of " + spell_count(comparison.elements, "value") + ", " +
          ir::plainly(comparison.found_there) + " for " + ir::plainly(comparison.expected_there) + " at " +
          spell(index_to_place(comparison.first_mismatch / parts, comparison.expected_sizes));
 }

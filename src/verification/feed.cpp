@@ -52,6 +52,9 @@ ir::Constants feed(const MadeCall& call, const std::vector<std::string>& inputs,
   if (!stated.file.empty())
     if (const std::string other = other_members(inputs, call, stated.options, stated.model); !other.empty())
       throw UsageError(other);
+  if (stated.values)
+    if (const std::string other = other_values(inputs, call, *stated.values, stated.options, stated.model); !other.empty())
+      throw UsageError(other);
   ir::Constants values;
   std::vector<std::size_t> others;
   for (const std::string& input : inputs) {

@@ -1,6 +1,7 @@
 // The values of a call as inputs of the ONNX model.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ namespace compatcheck::verification {
 
 struct Statements {
   const std::vector<OnnxGraph::Given>& file;  // inputs of the user's ONNX file; empty for our own file
-  const std::vector<std::string>& options;    // those of --input
+  const std::optional<std::string>&
+      values;                               // metadata of the values that the user's file holds; nullopt: another exporter's file
+  const std::vector<std::string>& options;  // those of --input
   const Model::State& model;
 };
 

@@ -8,6 +8,7 @@
 #include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "process/callback.h"
+#include "process/spell_count.h"
 #include "verification/by_value.h"
 #include "verification/match.h"
 
@@ -219,13 +220,13 @@ void explain(const Mismatch& mismatch, Verification& made) {
   if (all > known.stands.size())
     made.bisection->note +=
         std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(all - known.stands.size()) + " of " +
-        std::to_string(all) + " values are not paired" +
+        spell_count(all, "value") + (all == 1 ? " is" : " are") + " not paired" +
         (others > 0 ? ", " + std::to_string(others) + " of them with another dtype or rank in the file" : "") +
         ": the file was converted in another way than in this run";
   if (bisected.unfed > 0)
-    made.bisection->note +=
-        std::string(made.bisection->note.empty() ? "" : "; ") + std::to_string(bisected.unfed) +
-        " values are not compared: the file's nodes expect another dtype or rank than TorchScript's values have";
+    made.bisection->note += std::string(made.bisection->note.empty() ? "" : "; ") + spell_count(bisected.unfed, "value") +
+                            (bisected.unfed == 1 ? " is" : " are") +
+                            " not compared: the file's nodes expect another dtype or rank than TorchScript's values have";
   if (mismatch.options.repro.empty()) return;
   if (!bisected.bad || bisected.bad->segment.bytes.empty() || bisected.bad->expected.is_none())
     return write_whole(mismatch, onnx, made);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "onnx/model.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::verification {
 namespace {
@@ -75,7 +76,7 @@ class Matching {
     else
       walk(expected, nullptr);
     if (made_.mismatch.empty() && next_ != found_.size())
-      made_.mismatch = "the ONNX model gives " + std::to_string(found_.size()) + " values, TorchScript " + std::to_string(next_);
+      made_.mismatch = "the ONNX model gives " + spell_count(found_.size(), "value") + ", TorchScript " + std::to_string(next_);
     return std::move(made_);
   }
 
@@ -143,7 +144,7 @@ class Matching {
     return count;
   }
 
-  void has_too_few() { made_.mismatch = "the ONNX model gives only " + std::to_string(found_.size()) + " values"; }
+  void has_too_few() { made_.mismatch = "the ONNX model gives only " + spell_count(found_.size(), "value"); }
   void lacks(const std::string& name) {
     made_.nones_differ = true;
     made_.mismatch = "output '" + name + "' is None, TorchScript's isn't";

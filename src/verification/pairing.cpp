@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <set>
 #include <sstream>
@@ -9,8 +10,10 @@
 #include "analysis/given_inputs.h"
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
+#include "ir/literal.h"
 #include "ir/value_name.h"
 #include "passes/passes.h"
+#include "process/spell_count.h"
 #include "symbolic/scalar.h"
 
 namespace compatcheck::verification {
@@ -272,18 +275,18 @@ bool may_read(const std::string& member, const analysis::InputLeaf& leaf, const 
 
 std::string other_members(const std::vector<std::string>& inputs, const MadeCall& call, const std::vector<std::string>& options,
                           const Model::State& model) {
-  std::vector<std::string> given, constants, empty;
+  std::vector<std::string> given, constants;
   for (const auto& [name, fact] : analysis::match_inputs(options, model.graph, model.defaults))
     if (fact.number() && symbolic::constant_of(*fact.number())) constants.push_back(name);
   for (const auto& [name, value] : call.leaves) {
     given.push_back(name);
-    if (const auto* list = value.get<ir::ListConstant>(); list && list->items.empty()) empty.push_back(name);
     if (const auto* list = value.get<ir::ListConstant>())
       for (std::size_t i = 0; i < list->items.size(); ++i) given.push_back(name + "." + std::to_string(i));
   }
   for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph)) {
     const auto of_file = members_of(leaf.name, inputs), of_call = members_of(leaf.name, given);
-    const bool is_empty = std::ranges::find(empty, leaf.name) != empty.end();
+    const auto* list = leaf.input < call.arguments.size() ? call.arguments[leaf.input].get<ir::ListConstant>() : nullptr;
+    const bool is_empty = list && list->items.empty();  // it is no leaf of the call
     if (!has_members(leaf.type) || of_file.empty() || (of_call.empty() && !is_empty)) continue;
     const bool lacks = std::ranges::any_of(of_file, [&](const auto& member) { return !is_covered(member, of_call); });
     const bool more = std::ranges::any_of(of_call, [&](const auto& member) {
@@ -291,7 +294,72 @@ std::string other_members(const std::vector<std::string>& inputs, const MadeCall
     });
     if (lacks || more)
       return "the ONNX model takes " + listed(of_file) + " of the input '" + leaf.name + "', and the values given are " +
-             listed(of_call) + ": the two can't be compared; convert the model with the same members";
+             (of_call.empty() ? "none" : listed(of_call)) +
+             ": the two can't be compared; convert the model with the same members";
+  }
+  return "";
+}
+
+namespace {
+
+// As options state it, or what it is.
+std::string stated_text(const ir::Constant& value) {
+  if (value.is_none()) return "none";
+  if (const auto* flag = value.get<bool>()) return *flag ? "true" : "false";
+  if (const auto* list = value.get<ir::ListConstant>())
+    return list->items.empty() ? "empty" : "a list of " + spell_count(list->items.size(), "member");
+  if (value.get<std::int64_t>() || value.get<double>() || value.get<std::string>()) {
+    const std::string text = ir::write_literal(value, nullptr);
+    return text.ends_with('.') ? text + "0" : text;
+  }
+  return value.get<ir::TensorView>() ? "a tensor" : "another value";
+}
+
+bool is_stated_as(const std::string& held, const ir::Constant& value) {
+  const auto* integer = value.get<std::int64_t>();
+  const auto* floating = value.get<double>();
+  if (!integer && !floating) return held == stated_text(value);
+  double number = 0;
+  const auto [end, error] = std::from_chars(held.data(), held.data() + held.size(), number);
+  return error == std::errc() && end == held.data() + held.size() &&
+         number == (integer ? static_cast<double>(*integer) : *floating);
+}
+
+}  // namespace
+
+std::string other_values(const std::vector<std::string>& inputs, const MadeCall& call, const std::string& metadata,
+                         const std::vector<std::string>& options, const Model::State& model) {
+  std::vector<std::string> stated;
+  for (const analysis::StatedSizes& one : analysis::stated_sizes(options, model.graph, model.defaults))
+    stated.push_back(one.input);
+  std::map<std::string, std::string> held;
+  if (!std::ranges::all_of(inputs,
+                           [&](const std::string& input) { return analysis::type_named(input, model.graph).has_value(); }))
+    return "";
+  for (const auto& [input, value] : model.defaults)
+    if (!model.graph.inputs()[input]->unused()) held.emplace(ir::input_name(*model.graph.inputs()[input]), stated_text(value));
+  std::istringstream lines(metadata);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string name = name_in(line);
+    std::erase_if(held, [&](const auto& of_default) { return analysis::covers(of_default.first, name); });
+    if (line == name + "=empty" || states_value(line, model)) held.insert_or_assign(name, line.substr(name.size() + 1));
+  }
+  const auto differ = [](const std::string& input, const std::string& text, const std::string& given) {
+    return "the ONNX model holds " + text + " for the input '" + input + "', and the value given is " + given +
+           ": the two can't be compared; convert the model with this value";
+  };
+  for (const auto& [name, value] : call.leaves) {
+    if (is_covered(name, inputs) || is_covered(name, stated)) continue;
+    if (const auto whole = held.find(name); whole != held.end() && !is_stated_as(whole->second, value))
+      return differ(name, whole->second, stated_text(value));
+    const std::string container = name.substr(0, name.find('.'));
+    if (const auto whole = held.find(container); name != container && whole != held.end())
+      return differ(container, whole->second, "one with '" + name + "'");
+    const auto* list = value.get<ir::ListConstant>();
+    for (std::size_t i = 0; list && i < list->items.size(); ++i)
+      if (const auto member = held.find(name + "." + std::to_string(i));
+          member != held.end() && !is_stated_as(member->second, list->items[i]))
+        return differ(member->first, member->second, stated_text(list->items[i]));
   }
   return "";
 }

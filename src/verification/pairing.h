@@ -35,6 +35,11 @@ std::string how_to_state(const std::vector<OnnxGraph::Given>& inputs, const std:
 std::string other_members(const std::vector<std::string>& inputs, const MadeCall& call, const std::vector<std::string>& options,
                           const Model::State& model);
 
+// Why an example can't be compared: a file of compatcheck holds another value of an input as a constant. Empty if it can, and
+// for what `options` state. `metadata`: what the file lists (analysis::values_metadata).
+std::string other_values(const std::vector<std::string>& inputs, const MadeCall& call, const std::string& metadata,
+                         const std::vector<std::string>& options, const Model::State& model);
+
 // Returns the first dictionary that the model reads and whose keys neither its code nor an option states.
 std::optional<std::string> open_dictionary(const std::vector<std::string>& options, const Model::State& model);
 

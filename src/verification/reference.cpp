@@ -15,6 +15,7 @@
 #include "conversion/fact_rules.h"
 #include "examples/elements.h"
 #include "inference/fitting.h"
+#include "ir/literal.h"
 #include "ir/value_name.h"
 #include "verification/frozen.h"
 #include "verification/match.h"
@@ -339,6 +340,20 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
   return std::nullopt;
 }
 
+// "; this run has n=0: …", for a run that was stopped.
+std::string Reference::values_that_may_not_end(const MadeCall& call) const {
+  std::string values, options;
+  for (const auto& [name, value] : call.leaves) {
+    if (!value.get<bool>() && !value.get<std::int64_t>() && !value.get<double>()) continue;
+    const std::string text = ir::write_literal(value, nullptr);
+    values += (values.empty() ? "" : ", ") + name + "=" + text + (text.ends_with('.') ? "0" : "");
+    options += " CheckOptions::inputs " + name + "=…";
+  }
+  if (has_examples()) return values.empty() ? values : "; the example has " + values;
+  return (values.empty() ? "; " : "; this run has " + values + ": state values with which it ends by" + options + ", or ") +
+         "add CheckOptions::inputs_from FILE, with an example for which the model ends";
+}
+
 // Why PyTorch doesn't run; empty if it does. `twice`: with another seed of its generator, too.
 std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) {
   std::vector<MadeCall*> sequence;
@@ -355,7 +370,12 @@ std::string Reference::run(Expected& expected, bool twice, std::uint64_t nudge) 
   if (exported_ && nudge) return "the weights of an exported program can't be changed";
   const auto generate = [&](std::uint64_t seed) {
     if (exported_) return exported_->run(frontend_, calls, seed);
-    return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
+    try {
+      return frontend_.run(*model_.file, model_.path, model_.method, calls, seed, nudge, state_);
+    } catch (const ModelError& error) {
+      if (!frontend_.timed_out()) throw;
+      throw ModelError(error.what() + values_that_may_not_end(expected.call));
+    }
   };
   auto runs = generate(options_.seed);
   crashes_ = runs[0].crashed ? crashes_ + 1 : 0;

@@ -101,6 +101,7 @@ class Reference {
   const std::vector<analysis::ExampleLeaf>& examples_of(int attempt) const { return attempt == sampled ? samples_ : examples_; }
   std::optional<Expected> expect(const std::vector<Sizes>& candidates, int run, int attempt, bool twice, std::string& reason,
                                  int other_numbers = 0, Way way = Way::usual);
+  std::string values_that_may_not_end(const MadeCall& call) const;
   std::string run(Expected& expected, bool twice, std::uint64_t nudge = 0);
   ir::Constant with_state(frontend::Frontend::Run& run);
   [[noreturn]] void fail(const std::vector<Sizes>& tried, const std::string& reason) const;

@@ -13,6 +13,7 @@
 #include "ir/number_text.h"
 #include "onnx/model.h"
 #include "process/log.h"
+#include "process/spell_count.h"
 #include "verification/ort_api.h"
 #include "verification/runtime_library.h"
 
@@ -330,7 +331,7 @@ const std::vector<std::string>& Session::outputs() const { return state_->output
 ir::Constants Session::run(const ir::Constants& values) const {
   const State& state = *state_;
   if (values.size() != state.inputs.size())
-    throw InternalError("the ONNX model takes " + std::to_string(state.inputs.size()) + " inputs, not " +
+    throw InternalError("the ONNX model takes " + spell_count(state.inputs.size(), "input") + ", not " +
                         std::to_string(values.size()));
   std::vector<Held<ort::Value>> given, got;
   std::vector<const ort::Value*> inputs;

@@ -64,6 +64,7 @@ class Verifying {
       const verification::OnnxGraph graph(onnx, watch_);
       graph.must_be_whole();
       given_ = graph.inputs();
+      if (graph.producer() == "compatcheck") values_ = graph.metadata(analysis::values_metadata).value_or("");
     }
     return run(onnx);
   }
@@ -115,7 +116,7 @@ class Verifying {
   }
 
   ir::Constants feed(const MadeCall& call) const {
-    ir::Constants values = verification::feed(call, inputs_, {given_, options_.convert.inputs, model_});
+    ir::Constants values = verification::feed(call, inputs_, {given_, values_, options_.convert.inputs, model_});
     for (ir::Constant& value : values)
       value = verification::as_given(verification::in_pairs(std::move(value)), options_.convert.quantized_io);
     return values;
@@ -357,6 +358,7 @@ class Verifying {
   bool nones_differ_ = false;                          // in it, another output is None than should be
   int settled_ = 0;                                    // number of runs that agree
   std::vector<verification::OnnxGraph::Given> given_;  // inputs of the user's ONNX file
+  std::optional<std::string> values_;                  // those that compatcheck listed in it; nullopt: another exporter's file
 };
 
 void must_run(const Model& model, const VerifyOptions& options) {

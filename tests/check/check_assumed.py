@@ -883,7 +883,7 @@ class Checks:
     # What no option states is refused, and the advice is for the model.
     def not_to_be_given(self):
         for name, module, advice in (("named", Named(), "set 'names' in __init__"), ("configured", Configured(), "set 'settings' in __init__"), ("keyed", Keyed(), "keys that are texts or ints"), ("anything", Anything(), "annotate 'n' with one type"),
-                                     ("texts", PairOfTexts(), "set 'pair.1' in __init__")):
+                                     ("texts", PairOfTexts(), "set 'pair' in __init__")):
             model = self.saved(name, module)
             self.expect(f"{name}: verdict", self.report(model)["verdict"], "no")
             errors = self.errors(model)

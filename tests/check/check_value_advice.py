@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Advice about values of inputs and sizes of their members: each option that a report names converts the model."""
 import argparse, json, pathlib, subprocess, sys, tempfile
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 import torch
 
@@ -104,6 +104,92 @@ class OwnSlots(torch.nn.Module):
         return self.rows[0]
 
 
+class Chunks(torch.nn.Module):
+    """Which list a write reaches is known if the loop is unrolled."""
+
+    def forward(self, x, n: Optional[int] = None):
+        made: List[List[int]] = []
+        last: List[int] = [0]
+        for i in range(x.size(0) if n is None else n):
+            v = int(x[i])
+            made.append(last)
+            if v < 0:
+                last = [v]
+            else:
+                made[-1].append(v)
+        return made, last
+
+
+class NewChunks(torch.nn.Module):
+    """What the advice for Chunks says."""
+
+    def forward(self, x, n: int):
+        made: List[List[int]] = []
+        last: List[int] = [0]
+        for i in range(n):
+            v = int(x[i])
+            made.append(last)
+            if v < 0:
+                last = [v]
+            else:
+                last = last + [v]
+        return made, last
+
+
+class Padded(torch.nn.Module):
+    def forward(self, rows: List[torch.Tensor], fill: float, first: bool):
+        return torch.nn.utils.rnn.pad_sequence(rows, first, fill)
+
+
+class ChunksOfChunks(torch.nn.Module):
+    """Few iterations can be unrolled, because the loops are nested."""
+
+    def forward(self, x):
+        made: List[List[int]] = []
+        last: List[int] = [0]
+        for i in range(x.size(0)):
+            for j in range(i):
+                if int(x[j]) < 0:
+                    made.append(last)
+                    last = [i]
+                else:
+                    last.append(j)
+            made.append(last)
+            last = [i * 10]
+        return made
+
+
+class Permuted(torch.nn.Module):
+    """Neither the rank nor the order is known, and the list has many members."""
+
+    def forward(self, x, k: List[int]):
+        return x.permute([k[0], k[1], k[2], k[3], k[4], k[5], k[6]])
+
+
+class Ordered(torch.nn.Module):
+    def forward(self, x, k: List[int]):
+        return x.permute(k)
+
+
+class Bounded(torch.nn.Module):
+    """Without the removal it converts."""
+
+    def forward(self, x, most: int):
+        held: Dict[int, torch.Tensor] = {}
+        for i in range(x.size(0)):
+            if len(held) >= most:
+                held.popitem()
+            held[i] = x[i]
+        return held
+
+
+class SomePlaces(torch.nn.Module):
+    """The model reads some members of a list only."""
+
+    def forward(self, x, k: List[int]):
+        return x.sum(k[5]).permute(k[0], k[1], k[2])
+
+
 def report_of(tool, model, *arguments):
     done = subprocess.run([tool, model, "--format", "json", "--no-config", *arguments], capture_output=True, text=True)
     assert done.stdout, done.stderr
@@ -180,12 +266,79 @@ def check_places_in_state(tool, folder):
     assert not errors_of(tool, saved(folder, "own_slots", OwnSlots()), *stated)
 
 
+def check_small_numbers(tool, folder):
+    """An option that converts for small numbers only says so, and the refusal of a larger number names the loops."""
+    small = "(small numbers only: 1000 doesn't convert)"
+    chunks, nested = saved(folder, "chunks", Chunks()), saved(folder, "chunks_of_chunks", ChunksOfChunks())
+    for model, option in (chunks, "x=i64:16"), (nested, "x=i64:4"):
+        (error,) = errors_of(tool, model, "--input", "x=i64:m")
+        assert error["id"] == "CC006" and error["help"] == f"--input {option} with your number for 'm' {small}", error
+        assert not errors_of(tool, model, *options_in(error["help"]))
+    assert errors_of(tool, nested, "--input", "x=i64:16")
+    (error,) = errors_of(tool, chunks)
+    assert error["help"].endswith(f"with your sizes instead of 16 {small}"), error
+    (error,) = errors_of(tool, chunks, "--input", "x=i64:m", "--input", "n=i64")
+    assert error["help"].startswith("make a new list instead of changing one that other names or lists may hold: `l = l + [v]` instead of `l.append(v)`; or if 'n'"), error
+    assert error["help"].endswith(f"--input n=1 with your own value {small}"), error
+    assert not errors_of(tool, saved(folder, "new_chunks", NewChunks()), "--input", "x=i64:m", "--input", "n=i64")
+    for stated in ("x=i64:64",), ("x=i64:m", "n=64"):
+        (error,) = errors_of(tool, chunks, *(word for each in stated for word in ("--input", each)))
+        assert error["message"].startswith("loops are unrolled to follow the list `made`, but they have too many iterations for this"), error
+    errors = errors_of(tool, chunks, "--input", "x=i64:5000")
+    assert errors
+    for error in errors:
+        assert "the loop around it has 5000 iterations, too many to unroll it" in error["message"], error
+
+
+def check_rank_and_values(tool, folder):
+    """Where two inputs decide, the report asks for one after the other."""
+    model, stated = saved(folder, "permuted", Permuted()), []
+    for asked in "--input k.0=0 --input k.1=1", "--input x=f32:x0,x1 with a number or a name for each of its dimensions":
+        (error,) = errors_of(tool, model, *stated)
+        assert error["id"] == "CC006" and error["help"].startswith(asked), error
+        stated += options_in(error["help"])
+    assert not errors_of(tool, model, *stated[:-1], "x=f32:a,b,c,d,e,f,g")
+
+
+def check_attribute_to_set(tool, folder):
+    """The attribute to set is a Python name: the list, and not its member."""
+    (error,) = errors_of(tool, saved(folder, "ordered", Ordered()), "--input", "x=f32:n,3,4", "--input", "k.2=0")
+    assert "follows from inputs 'k.0', 'k.1'" in error["message"] and "or set 'k' in __init__, as an attribute of the module" in error["help"], error
+
+
+def check_removed_keys(tool, folder):
+    """Where removing a key is why a dictionary stays, the finding stands there."""
+    (error,) = errors_of(tool, saved(folder, "bounded", Bounded()), "--input", "x=f32:n,4", "--input", "most=i64")
+    assert error["op"] == "aten::popitem", error
+
+
+def check_number_that_is_lacked(tool, folder):
+    """The report asks for the number that decides, and not for the list beside it."""
+    model, rows = saved(folder, "padded", Padded()), ("--input", "rows=f32:n,2", "--input", "fill=f64")
+    (error,) = errors_of(tool, model, *rows, "--input", "first=bool")
+    assert "must be known while converting, and follows from input 'first'" in error["message"], error
+    assert error["help"].startswith("--input first=true with your own value, or set 'first' in __init__"), error
+    assert not errors_of(tool, model, *rows, *options_in(error["help"]))
+    (error,) = errors_of(tool, model, *rows, "--input", "first=true", "--opset", "8")
+    assert error["help"].count("opset 11") == 1 and error["help"].endswith(", or --opset 11, or a list whose length is fixed"), error
+    assert not errors_of(tool, model, *rows, "--input", "first=true", "--opset", "11")
+    assert not errors_of(tool, model, "--input", "rows.0=f32:3,2", "--input", "rows.1=f32:4,2", "--input", "fill=0.5", "--input", "first=true", "--opset", "8")
+
+
+def check_places_that_are_read(tool, folder):
+    """The options name the members that the model reads: it refuses others."""
+    model = saved(folder, "some_places", SomePlaces())
+    (error,) = errors_of(tool, model, "--input", "x=f32:a,b,c,d")
+    assert error["help"].startswith("--input k.0=0 --input k.1=1 --input k.2=2 --input k.5=3 with your own values"), error
+    assert not errors_of(tool, model, "--input", "x=f32:a,b,c,d", *options_in(error["help"]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state:
+        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_attribute_to_set, check_removed_keys, check_number_that_is_lacked, check_places_that_are_read:
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0

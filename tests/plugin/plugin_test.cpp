@@ -118,7 +118,7 @@ TEST(Plugin, WhatItsFunctionsDoWrongIsAFinding) {
 
 TEST(Plugin, WhatItsFunctionsMisuseIsAFinding) {
   const std::pair<const char*, const char*> cases[] = {
-      {"permuting", "transpose: its order has 1 dimensions, the tensor 2"},
+      {"permuting", "transpose: its order has 1 dimension, the tensor 2"},
       {"permuting_twice", "transpose: its order isn't each dimension once"},
       {"squeezing", "there is no dimension 3"},
       {"gathering", "there is no dimension -1"},

@@ -69,7 +69,7 @@ def write_results(job: Job, folder: Folder, files: Sequence[File], models: int) 
         totals.merge(results.Totals(json.loads(row["counts"])))
     summary = totals.to_dict()
     if summary["models"] != models:
-        raise ModelError(f"{job.output}: the results hold {summary['models']} of {models} models; --resume goes on from here")
+        raise ModelError(f"{job.output}: the results hold {summary['models']} of {models} model{'' if models == 1 else 's'}; --resume goes on from here")
     write(folder, results.PAGE, _core.page_of_rows([row["rows"] for row in found]).encode())
     # Those of a task that a run left behind when it was killed are removed, too.
     written = {name for row in found for name in json.loads(row["written"])}

@@ -69,7 +69,7 @@ def find_models(
         listed = _listed(uri, options)
         models = [model for model in listed if not _is_excluded(model[0], model[1], exclude)]
         if not models:
-            left_out = f": --exclude leaves out {len(listed)} files" if listed else ""
+            left_out = f": --exclude leaves out {len(listed)} file{'s' if len(listed) > 1 else ''}" if listed else ""
             raise UsageError(f"{uri}: no model is there{left_out}; the names of models end in {', '.join(ENDINGS)}")
         for model, _, info in models:
             if changed_since and _modified(model, info, options) < changed_since:

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/snapshot.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::native {
 namespace {
@@ -289,7 +290,7 @@ TypeRef Definitions::generic(std::string_view word, const Expression& annotation
   }
   const std::size_t arity = made.kind == TypeKind::dict ? 2 : 1;
   if (made.kind != TypeKind::tuple && made.kind != TypeKind::union_of && made.elements.size() != arity)
-    throw ModelError("its code has a " + std::string(word) + " of " + std::to_string(made.elements.size()) + " types");
+    throw ModelError("its code has a " + std::string(word) + " of " + spell_count(made.elements.size(), "type"));
   if (made.kind == TypeKind::optional) return ir::optional_of(made.elements[0]);
   return std::make_shared<const ir::Type>(std::move(made));
 }

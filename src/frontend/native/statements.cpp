@@ -6,6 +6,7 @@
 
 #include "frontend/native/function_emitter.h"
 #include "frontend/native/output_order.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::native {
 
@@ -145,7 +146,7 @@ void FunctionEmitter::assign(const Statement& each) {
     for (const Expression& value : each.values) made.push_back(expression(value));
   else
     made = unpacked(each.values[0], each.targets.size());
-  if (made.size() != each.targets.size()) fail("unpacks " + std::to_string(made.size()) + " values");
+  if (made.size() != each.targets.size()) fail("unpacks " + spell_count(made.size(), "value"));
   for (std::size_t i = 0; i < made.size(); ++i) target(each.targets[i], made[i], each.values[0].start);
 }
 

@@ -9,6 +9,7 @@
 #include "files/saved_object.h"
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/tensor_meta.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -222,7 +223,7 @@ ir::Constant Archive::placed(const std::string& name, const Placed& place) {
     throw ModelError("the tensor " + name + " was saved without its values (a fake or meta tensor)" + std::string(save_again) +
                      " with real weights");
   if (!files::fits(reached, element, view.storage->bytes))
-    throw ModelError("the tensor " + name + " reaches outside its record of " + std::to_string(view.storage->bytes) + " bytes (" +
+    throw ModelError("the tensor " + name + " reaches outside its record of " + spell_count(view.storage->bytes, "byte") + " (" +
                      place.record + ")");
   return {std::move(view)};
 }

@@ -8,6 +8,7 @@
 #include "frontend/pt2/enums.h"
 #include "frontend/pt2/union.h"
 #include "ir/exported_ops.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -108,7 +109,7 @@ Values HigherOrder::run(const Json& graph_argument, ir::Block& block, const Valu
   GraphReader inner(reader_.reading(), block, graph);
   const auto inputs = graph.at("inputs").members();
   if (inputs.size() != operands.size())
-    graph.fail("has " + std::to_string(inputs.size()) + " inputs for " + std::to_string(operands.size()) + " operands");
+    graph.fail("has " + spell_count(inputs.size(), "input") + " for " + spell_count(operands.size(), "operand"));
   for (std::size_t i = 0; i < inputs.size(); ++i) inner.arguments().bind_result(inputs[i], operands[i]);
   inner.read_nodes();
   Values results;

@@ -5,6 +5,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/pt2/union.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -208,8 +209,8 @@ Signature read_signature(const Json& graph_module) {
   }
   const std::size_t inputs = graph.at("inputs").size(), outputs = graph.at("outputs").size();
   if (made.inputs.size() != inputs || made.outputs.size() != outputs)
-    signature.fail("lists " + std::to_string(made.inputs.size()) + " inputs and " + std::to_string(made.outputs.size()) +
-                   " outputs, but the graph has " + std::to_string(inputs) + " and " + std::to_string(outputs));
+    signature.fail("lists " + spell_count(made.inputs.size(), "input") + " and " + spell_count(made.outputs.size(), "output") +
+                   ", but the graph has " + std::to_string(inputs) + " and " + std::to_string(outputs));
 
   const auto call = root_call(graph_module);
   if (!call) return made;

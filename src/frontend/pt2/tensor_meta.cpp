@@ -1,6 +1,7 @@
 #include "frontend/pt2/tensor_meta.h"
 
 #include "frontend/pt2/enums.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -40,7 +41,7 @@ ir::TensorView stored_view(const Json& meta) {
   for (const Json& size : sizes(meta, "sizes")) view.sizes.push_back(known_number(size));
   for (const Json& stride : sizes(meta, "strides")) view.strides.push_back(known_number(stride));
   if (view.sizes.size() != view.strides.size())
-    meta.fail("has " + std::to_string(view.strides.size()) + " strides for " + std::to_string(view.sizes.size()) + " sizes");
+    meta.fail("has " + spell_count(view.strides.size(), "stride") + " for " + spell_count(view.sizes.size(), "size"));
   view.offset = known_number(meta.at("storage_offset"));
   view.requires_grad = meta.at("requires_grad").boolean();
   view.device = meta.at("device").at("type").text();

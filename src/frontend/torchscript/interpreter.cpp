@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/libtorch_message.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -113,8 +114,7 @@ void Interpreter::define(const ir::Value& value, IValue held) {
 
 void Interpreter::define_outputs(const ir::Node& node, Values held) {
   if (held.size() != node.outputs().size())
-    throw ModelError("gives " + std::to_string(held.size()) + " values, the graph takes " +
-                     std::to_string(node.outputs().size()));
+    throw ModelError("gives " + spell_count(held.size(), "value") + ", the graph takes " + std::to_string(node.outputs().size()));
   for (std::size_t i = 0; i < held.size(); ++i) define(*node.output(i), std::move(held[i]));
 }
 
@@ -127,8 +127,7 @@ Interpreter::Values Interpreter::inputs_of(const ir::Node& node) const {
 
 void Interpreter::bind(const ir::Block& block, const Values& inputs) {
   if (block.inputs().size() != inputs.size())
-    throw ModelError("the graph takes " + std::to_string(block.inputs().size()) + " inputs, not " +
-                     std::to_string(inputs.size()));
+    throw ModelError("the graph takes " + spell_count(block.inputs().size(), "input") + ", not " + std::to_string(inputs.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i) define(*block.inputs()[i], inputs[i]);
 }
 

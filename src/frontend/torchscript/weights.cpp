@@ -8,6 +8,7 @@
 
 #include "compatcheck/error.h"
 #include "files/extent.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::frontend::torchscript {
 namespace {
@@ -24,7 +25,7 @@ std::size_t element_bytes(std::string_view storage_type) {
 }
 
 [[noreturn]] void outside(const std::string& tensor, std::uint64_t storage) {
-  throw ModelError(tensor + " reaches outside its storage of " + std::to_string(storage) + " bytes");
+  throw ModelError(tensor + " reaches outside its storage of " + spell_count(storage, "byte"));
 }
 
 // Returns the bytes of one number of an element; a complex element has two.
@@ -82,8 +83,8 @@ void Weights::map_storage(const PickledStorage& named, const std::string& folder
   if (!context.hasStorage(named.key)) context.addStorage(named.key, storage_of(*record, named));
   const std::uint64_t has = context.getStorage(named.key).nbytes();
   if (!files::fits(named.elements, element_bytes(named.type), has))
-    throw ModelError("record " + name + " is too short: " + std::to_string(named.elements) + " elements of " + named.type +
-                     " don't fit its " + std::to_string(has) + " bytes");
+    throw ModelError("record " + name + " is too short: " + spell_count(named.elements, "element") + " of " + named.type +
+                     (named.elements == 1 ? " doesn't fit its " : " don't fit its ") + spell_count(has, "byte"));
 }
 
 c10::Storage Weights::storage_of(const Record& record, const PickledStorage& named) {
