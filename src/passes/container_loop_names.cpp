@@ -81,18 +81,20 @@ void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
   for (const auto& [id, plan] : plan_.cells)
     if (plan.whole && plan.kind == Cell::Kind::dict) tables.insert(id);
   std::set<Identity> held;
+  const auto note = [&](CellId id, const std::set<Identity>& identities) {
+    for (const Identity identity : identities)
+      if (was_outside(identity)) note_element(id, identity);
+    held.insert(identities.begin(), identities.end());
+  };
   walk_.heap_.reopen(ends.changes);
   for (const CellId list : lists) {
-    std::set<Identity> elements = walk_.elements_of(list);
-    for (const Identity identity : elements)
-      if (was_outside(identity)) note_element(list, identity);
-    held.merge(elements);
+    note(list, walk_.elements_of(list));
     repeats_ = repeats_ || walk_.repeats(list);
   }
   for (const CellId id : tables) {
     if (walk_.heap_.at(id).is_table()) continue;
-    Held values = walk_.held_by(std::vector<Abstract>(walk_.heap_.at(id).items));
-    held.merge(values.identities);
+    const Held values = walk_.held_by(std::vector<Abstract>(walk_.heap_.at(id).items));
+    note(id, values.identities);
     repeats_ = repeats_ || values.repeats;
   }
   walk_.heap_.close();

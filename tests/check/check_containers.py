@@ -236,6 +236,20 @@ class ChangedTracks(nn.Module):
         return [track.hits for track in live]
 
 
+class TracksChangedOnceKept(nn.Module):
+    def forward(self, marks):
+        live: List[Track] = []
+        for i in range(marks.size(0)):
+            kept: List[Track] = []
+            for track in live:
+                kept.append(track)
+                track.hits += int(marks[i])
+            if int(marks[i]) > 0:
+                kept.append(Track(i, 0))
+            live = kept
+        return [track.hits for track in live]
+
+
 class NewTracks(nn.Module):
     def forward(self, marks):
         live: List[Track] = []
@@ -389,12 +403,12 @@ CASES = [
     (DictOfDicts(), ["marks=i64:n"], "the keys of the dict `held`, and ONNX has no list for its values, which are dictionaries",
      "use one dictionary, whose keys say both: n * outer key + inner key", [BothKeys()]),
     (ByText(), ["marks=i64:n"], "a key of the dict `held`, whose keys are texts", "use ints as keys", [ByInt()]),
-    (ChangedTracks(), ["marks=i64:n"], "only the running model knows which other names or lists also hold", "make a new one with the changed values", [NewTracks()]),
+    (TracksChangedOnceKept(), ["marks=i64:n"], "only the running model knows which other names or lists also hold", "make a new one with the changed values", [NewTracks()]),
 ]
 # Constructs that were refused once, and programs that say the same in another way.
 CONVERTING = [
     ([Pages(), TensorPages()], ["slots=i64:n", "values=f32:n,d", "ask=i64"]), ([Summed(), KeysAndValues()], ["flows=f32:2", "names=i64:n"]),
-    ([TwoReturns(), OneReturn(), TupleReturns(), Best(), BestOrEmpty(), EarlyList(), LateList()], ["marks=i64:n"]),
+    ([TwoReturns(), OneReturn(), TupleReturns(), Best(), BestOrEmpty(), EarlyList(), LateList(), ChangedTracks()], ["marks=i64:n"]),
 ]
 
 

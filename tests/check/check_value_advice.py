@@ -175,12 +175,12 @@ class Bounded(torch.nn.Module):
     """Without the removal it converts."""
 
     def forward(self, x, most: int):
-        held: Dict[int, torch.Tensor] = {}
+        held: Dict[int, List[torch.Tensor]] = {}
         for i in range(x.size(0)):
             if len(held) >= most:
                 held.popitem()
-            held[i] = x[i]
-        return held
+            held[i] = [x[i]]
+        return held[0][0]
 
 
 class SomePlaces(torch.nn.Module):
