@@ -12,6 +12,10 @@ from pathlib import Path
 LONG = 400
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]')
 ROOM = re.compile(r"^\s*compatcheck_room\(\s*(\w+)\s*([^)]*)\)", re.MULTILINE)
+STANDARD = {
+    "numeric": "accumulate|iota|reduce|inner_product|partial_sum|gcd|lcm|midpoint", "charconv": "to_chars|from_chars", "filesystem": "filesystem",
+    "regex": "regex", "complex": "complex", "sstream": "[io]?stringstream", "thread": "thread|this_thread", "chrono": "chrono",
+}
 KEYWORDS = {"USES", "LINKS", "SOURCES", "PRECOMPILES", "LIKE"}
 
 
@@ -70,6 +74,29 @@ def check_rooms(root, rooms):
                     yield f"{place}:{number}: {header} is for src/frontend/torchscript/ alone"
 
 
+def reached_headers(root, file, seen):
+    """The headers that a file of src/ includes, itself or through our own."""
+    for _, _, header in includes(file):
+        own = next((each for each in (root / "src" / header, root / "include" / header) if each.exists()), None)
+        if own is None:
+            yield header
+        elif own not in seen:
+            seen.add(own)
+            yield from reached_headers(root, own, seen)
+
+
+def check_standard_headers(root):
+    """Precompiled headers hide that one of these is missing; builds without them, as for AddressSanitizer, fail then."""
+    for file in sources(root / "src"):
+        text, reached = file.read_text(), None
+        for header, names in STANDARD.items():
+            if not re.search(rf"std::(?:{names})\b", text):
+                continue
+            reached = reached or set(reached_headers(root, file, set()))
+            if header not in reached:
+                yield f"{file.relative_to(root)}: uses what <{header}> declares, and doesn't include it"
+
+
 def check_cycles(rooms):
     for room in rooms:
         for used in rooms[room]:
@@ -118,7 +145,8 @@ def main():
         sys.exit("no rooms, or no public headers: is this the project's root?")
     defects = list(check_cycles(rooms))
     if not defects:  # what is reachable is only known without cycles and unknown rooms
-        defects += [*check_folders(root, rooms), *check_rooms(root, rooms), *check_public_headers(root), *check_table(root, rooms)]
+        defects += [*check_folders(root, rooms), *check_rooms(root, rooms), *check_public_headers(root), *check_table(root, rooms),
+                    *check_standard_headers(root)]
     for folder in ("src", "include", "tests"):
         for file in sources(root / folder):
             lines = len(file.read_text().splitlines())
