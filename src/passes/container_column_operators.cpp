@@ -4,6 +4,7 @@
 
 #include "passes/container_walk.h"
 #include "passes/list_form.h"
+#include "passes/loops.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -11,9 +12,7 @@ namespace compatcheck::passes {
 // The same place, counted from the front.
 ir::Value* ContainerWalk::from_front(ir::Value* index, ir::Value* list, ir::Node* place) {
   const auto* number = known<std::int64_t>(index);
-  const ir::Block* counted = index->producer() ? nullptr : index->block();
-  const bool counts = counted && counted->owner() && counted->owner()->is("prim::Loop") && index == counted->inputs()[0];
-  if (counts || (number && *number >= 0)) return index;
+  if (counts_up(index) || (number && *number >= 0)) return index;
   const ir::TypeRef truth = ir::simple_type(ir::TypeKind::boolean), integer = ir::simple_type(ir::TypeKind::integer);
   ir::Value* negative = computed(place, "aten::lt", std::array{index, constant_before(place, {std::int64_t{0}})}, truth);
   ir::Value* once = computed(place, "aten::Int", {&negative, 1}, integer);

@@ -11,6 +11,8 @@ namespace compatcheck::passes {
 ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
   const Placements before = walk.standing(walk.placements_);
   std::array<Placements, ways> after;
+  const Heap::Iterations drawn_before = walk.heap_.iterations();
+  std::array<Heap::Iterations, ways> drawn;
   for (std::size_t way = 0; way < ways; ++way) {
     ir::Block* block = node->blocks()[way];
     walk.placements_ = before;
@@ -18,12 +20,16 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
     walk.heap_.open();
     walk.settle_keys(node->input(0), way == 0);
     walk.note_keys(node->input(0), way == 0, block);
+    walk.heap_.set_iterations(drawn_before);  // what the other block puts into a list, this one doesn't
     walk.walk(*block);
+    drawn[way] = walk.heap_.iterations();
     after[way] = walk.standing(before);
     living[way] = walk.heap_.living_since(first);
     changes[way] = walk.heap_.close();
     for (const ir::Node* inner : *block) raises[way] = raises[way] || inner->is("prim::RaiseException");
   }
+  for (auto& [element, iteration] : drawn[0]) drawn[1][element] = std::max(drawn[1][element], iteration);
+  walk.heap_.set_iterations(drawn[1]);
   first_result = static_cast<CellId>(walk.heap_.size());
   has_walked = true;
   return raises[0] ? after[1] : raises[1] ? after[0] : in_both(after[0], after[1]);

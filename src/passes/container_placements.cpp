@@ -4,6 +4,7 @@
 
 #include "passes/container_walk.h"
 #include "passes/lifetimes.h"
+#include "passes/loops.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -93,7 +94,8 @@ std::optional<Draw> ContainerWalk::draw_of(CellId id, const ir::Node* node) cons
   const OpenLoop& loop = open_loops_.back();
   const ir::Block* body = node->owner();
   while (body->owner() && !body->owner()->is("prim::Loop")) body = body->parent();
-  const bool is_counted = body == loop.body && placement.index == body->inputs()[0] && encloses(placement.block, *node);
+  const bool is_counted =
+      body == loop.body && placement.index->block() == body && counts_up(placement.index) && encloses(placement.block, *node);
   const bool stays = placement.list < loop.cells && heap_.at(placement.list).places <= loop.versions;
   if (!is_counted || !stays || heap_.repeats(placement.list)) return std::nullopt;
   return Draw{.loop = loop.loop, .from = placement.list, .iteration = loop.iteration};

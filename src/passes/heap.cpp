@@ -157,6 +157,21 @@ void Heap::draw_element(CellId list, Identity identity, const Draw& draw) {
   drawn_[list][identity] = draw;
 }
 
+Heap::Iterations Heap::iterations() const {
+  Iterations found;
+  for (const auto& [list, draws] : drawn_)
+    for (const auto& [identity, draw] : draws) found[{list, identity}] = draw.iteration;
+  return found;
+}
+
+void Heap::set_iterations(const Iterations& iterations) {
+  for (auto& [list, draws] : drawn_)
+    for (auto& [identity, draw] : draws) {
+      const auto found = iterations.find({list, identity});
+      draw.iteration = found == iterations.end() ? 0 : found->second;
+    }
+}
+
 const Draw* Heap::draw_of(CellId list, Identity identity) const {
   const auto drawn = drawn_.find(list);
   if (drawn == drawn_.end()) return nullptr;

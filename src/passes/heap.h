@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -171,6 +172,10 @@ class Heap {
   // The objects that items of a list in columns may be, beside objects that only the list holds.
   void add_elements(CellId list, const std::set<Identity>& identities);
   void draw_element(CellId list, Identity identity, const Draw& draw);
+  // The iterations of all draws.
+  using Iterations = std::map<std::pair<CellId, Identity>, std::uint64_t>;
+  Iterations iterations() const;
+  void set_iterations(const Iterations& iterations);
   const Draw* draw_of(CellId list, Identity identity) const;  // null: the list may have got it in another way
   const std::set<Identity>& elements(CellId list) const;
   std::vector<CellId> lists_that_may_hold(CellId id) const;  // lists that haven't ended

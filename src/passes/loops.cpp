@@ -326,4 +326,19 @@ std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop) {
                                                                                                         : std::nullopt;
 }
 
+bool counts_up(const ir::Value* value) {
+  const ir::Block* body = value->producer() ? nullptr : value->block();
+  const ir::Node* loop = body ? body->owner() : nullptr;
+  if (!loop || !loop->is("prim::Loop")) return false;
+  const std::size_t place = value->index();
+  if (place == 0) return true;
+  if (place + 1 >= loop->inputs().size() || place >= body->outputs().size()) return false;
+  const auto* first = known<std::int64_t>(loop->input(place + 1));
+  const ir::Node* next = body->outputs()[place]->producer();
+  if (!first || *first < 0 || !next || !next->is("aten::add") || next->inputs().size() != 2 || next->input(0) != value)
+    return false;
+  const auto* step = known<std::int64_t>(next->input(1));
+  return step && *step > 0;
+}
+
 }  // namespace compatcheck::passes

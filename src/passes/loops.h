@@ -20,6 +20,10 @@ bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied = {});
 // How often a loop runs that stays because its copies would exceed the budget; nullopt for other loops.
 std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop);
 
+// Whether the value is a number that is larger in each iteration of the loop that owns it, and never negative: the number of the
+// iteration, or one that is carried and counted up from 0 or more.
+bool counts_up(const ir::Value* value);
+
 // The loop runs at least once in each run that PyTorch doesn't refuse: the number is known, or a list that the loop fills is
 // joined.
 bool runs_at_least_once(const ir::Node& loop);

@@ -213,3 +213,56 @@ def tracks_of_every_second_place_that_are_kept(x: Tensor):
     for i in range(len(kept)):
         kept[i].age += 1
     return ages(kept)
+
+
+@program(NUMBERS, "i64:n")
+def tracks_that_change_where_they_are_dropped(x: Tensor):
+    tracks: List[Track] = []
+    for t in range(x.size(0)):
+        for _ in range(int(x[t])):
+            kept: List[Track] = []
+            for track in tracks:
+                track.age += 1
+                if track.age < 3:
+                    kept.append(track)
+                else:
+                    track.number = -1
+            tracks = kept
+        tracks.append(Track(t))
+    return ages(tracks)
+
+
+# Both branches keep it, and what follows changes it.
+@program(NUMBERS, "i64:n")
+def tracks_that_change_after_both_branches_keep_them(x: Tensor):
+    tracks: List[Track] = []
+    for t in range(x.size(0)):
+        tracks.append(Track(t))
+    kept: List[Track] = []
+    others: List[Track] = []
+    for track in tracks:
+        if int(x[track.number]) > 1:
+            kept.append(track)
+        else:
+            others.append(track)
+        track.age += 1
+    return ages(kept), ages(others), ages(tracks)
+
+
+# The loop counts for itself, as one that is left early does in a saved file.
+@program(NUMBERS, "i64:n")
+def tracks_at_a_counted_place_that_are_kept(x: Tensor):
+    tracks: List[Track] = []
+    for t in range(x.size(0)):
+        tracks.append(Track(t))
+    kept: List[Track] = []
+    i = 0
+    while i < len(tracks):
+        track = tracks[i]
+        track.age += i
+        if int(x[track.number]) != 1:
+            kept.append(track)
+        i += 1
+    for i in range(len(kept)):
+        kept[i].age += 1
+    return ages(kept)
