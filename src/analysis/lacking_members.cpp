@@ -1,6 +1,8 @@
 #include "analysis/lacking_members.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,9 +12,15 @@
 namespace compatcheck::analysis {
 namespace {
 
-// The values that every call reads from a dictionary, with their keys.
+// The values that every call reads from a dictionary, with their keys; none if something may add keys.
 std::vector<std::pair<std::string, const ir::Value*>> certain_reads(const ir::Value& dict) {
   std::vector<std::pair<std::string, const ir::Value*>> reads;
+  const auto only_reads = [](const ir::Use& use) {
+    static const std::set<std::string_view> readers{"aten::__getitem__", "aten::__contains__", "aten::get",  "aten::len",
+                                                    "aten::keys",        "aten::values",       "aten::items"};
+    return readers.contains(use.user->op());
+  };
+  if (!std::ranges::all_of(dict.uses(), only_reads)) return reads;
   for (const ir::Use& use : dict.uses()) {
     if (!use.user->is("aten::__getitem__") || use.operand != 0 || use.user->owner() != use.user->graph()->top()) continue;
     const ir::Constant* key = ir::constant_of(use.user->input(1));

@@ -107,7 +107,7 @@ void ContainerWalk::Loop::note_element(CellId list, Identity identity) {
   const Draw* draw = walk_.heap_.at(list).items.empty() ? walk_.heap_.draw_of(list, identity) : nullptr;
   const bool fresh = elements_.insert(identity).second;
   const auto known = drawn_.find(identity);
-  if (fresh && draw) drawn_[identity] = {.loop = draw->loop, .from = draw->from};
+  if (fresh && draw) drawn_[identity] = {.loop = draw->loop, .from = draw->from, .counter = draw->counter};
   if (!fresh && known != drawn_.end() && !(draw && draw->is_of(known->second))) drawn_.erase(known);
 }
 

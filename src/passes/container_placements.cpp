@@ -98,7 +98,7 @@ std::optional<Draw> ContainerWalk::draw_of(CellId id, const ir::Node* node) cons
       body == loop.body && placement.index->block() == body && counts_up(placement.index) && encloses(placement.block, *node);
   const bool stays = placement.list < loop.cells && heap_.at(placement.list).places <= loop.versions;
   if (!is_counted || !stays || heap_.repeats(placement.list)) return std::nullopt;
-  return Draw{.loop = loop.loop, .from = placement.list, .iteration = loop.iteration};
+  return Draw{.loop = loop.loop, .from = placement.list, .counter = placement.index->index(), .iteration = loop.iteration};
 }
 
 // Whether a list that gets this item at the node draws everything in it.

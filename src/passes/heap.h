@@ -128,14 +128,15 @@ struct CellOrigin {
   const ir::Value* value = nullptr;  // the graph's value that it was before it was followed
 };
 
-// A loop that puts items of one list into another, in each iteration at most the item at the place that is the number of the
-// iteration: none of them stands twice in the other list.
+// A loop that puts items of one list into another, in each iteration at most the item at a place that the loop counts up: none of
+// them stands twice in the other list.
 struct Draw {
   std::uint64_t loop = 0;
   CellId from = 0;
+  std::size_t counter = 0;      // the number's place among the inputs of the loop's body
   std::uint64_t iteration = 0;  // the walk of the loop's body in which it puts one; 0: only earlier iterations did
 
-  bool is_of(const Draw& other) const { return loop == other.loop && from == other.from; }
+  bool is_of(const Draw& other) const { return loop == other.loop && from == other.from && counter == other.counter; }
 };
 
 // The contents that some cells have at the end of a block.

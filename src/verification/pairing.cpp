@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -316,13 +317,29 @@ std::string stated_text(const ir::Constant& value) {
 }
 
 bool is_stated_as(const std::string& held, const ir::Constant& value) {
-  const auto* integer = value.get<std::int64_t>();
-  const auto* floating = value.get<double>();
-  if (!integer && !floating) return held == stated_text(value);
+  const auto read = [&](auto& number) {
+    const auto [end, error] = std::from_chars(held.data(), held.data() + held.size(), number);
+    return error == std::errc() && end == held.data() + held.size();
+  };
+  std::int64_t whole = 0;
   double number = 0;
-  const auto [end, error] = std::from_chars(held.data(), held.data() + held.size(), number);
-  return error == std::errc() && end == held.data() + held.size() &&
-         number == (integer ? static_cast<double>(*integer) : *floating);
+  if (const auto* integer = value.get<std::int64_t>())
+    return read(whole) ? whole == *integer : read(number) && number == static_cast<double>(*integer);
+  if (const auto* floating = value.get<double>())
+    return read(number) && (number == *floating || (std::isnan(number) && std::isnan(*floating)));
+  return held == stated_text(value);
+}
+
+// Adds the values that options could state, by their names. Others can't be compared.
+void add_held(const std::string& name, const ir::Constant& value, std::map<std::string, std::string>& held) {
+  const auto* list = value.get<ir::ListConstant>();
+  const auto* tuple = value.get<ir::TupleConstant>();
+  if (const auto* items = tuple ? &tuple->items : list && !list->items.empty() ? &list->items : nullptr) {
+    for (std::size_t i = 0; i < items->size(); ++i) add_held(name + "." + std::to_string(i), (*items)[i], held);
+  } else if (list || value.is_none() || value.get<bool>() || value.get<std::int64_t>() || value.get<double>() ||
+             value.get<std::string>()) {
+    held.emplace(name, stated_text(value));
+  }
 }
 
 }  // namespace
@@ -337,17 +354,28 @@ std::string other_values(const std::vector<std::string>& inputs, const MadeCall&
                            [&](const std::string& input) { return analysis::type_named(input, model.graph).has_value(); }))
     return "";
   for (const auto& [input, value] : model.defaults)
-    if (!model.graph.inputs()[input]->unused()) held.emplace(ir::input_name(*model.graph.inputs()[input]), stated_text(value));
+    if (!model.graph.inputs()[input]->unused()) add_held(ir::input_name(*model.graph.inputs()[input]), value, held);
   std::istringstream lines(metadata);
   for (std::string line; std::getline(lines, line);) {
     const std::string name = name_in(line);
-    std::erase_if(held, [&](const auto& of_default) { return analysis::covers(of_default.first, name); });
+    std::erase_if(held, [&](const auto& of_default) {
+      return analysis::covers(of_default.first, name) || analysis::covers(name, of_default.first);
+    });
     if (line == name + "=empty" || states_value(line, model)) held.insert_or_assign(name, line.substr(name.size() + 1));
   }
   const auto differ = [](const std::string& input, const std::string& text, const std::string& given) {
     return "the ONNX model holds " + text + " for the input '" + input + "', and the value given is " + given +
            ": the two can't be compared; convert the model with this value";
   };
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(model.graph)) {
+    const auto* list = leaf.input < call.arguments.size() ? call.arguments[leaf.input].get<ir::ListConstant>() : nullptr;
+    const auto is_member = [&](const std::string& name) { return name.starts_with(leaf.name + "."); };
+    const auto members = std::ranges::count_if(held, [&](const auto& one) { return is_member(one.first); });
+    if (!list || members == 0 || std::ranges::any_of(inputs, is_member) || std::ranges::any_of(stated, is_member)) continue;
+    if (leaf.name == ir::input_name(*model.graph.inputs()[leaf.input]) && std::ssize(list->items) != members)
+      return differ(leaf.name, "a list of " + spell_count(static_cast<std::size_t>(members), "member"),
+                    stated_text(call.arguments[leaf.input]));
+  }
   for (const auto& [name, value] : call.leaves) {
     if (is_covered(name, inputs) || is_covered(name, stated)) continue;
     if (const auto whole = held.find(name); whole != held.end() && !is_stated_as(whole->second, value))

@@ -266,3 +266,23 @@ def tracks_at_a_counted_place_that_are_kept(x: Tensor):
     for i in range(len(kept)):
         kept[i].age += 1
     return ages(kept)
+
+
+# One track gets into the list by two counters.
+@program(NUMBERS, "i64:n")
+def tracks_at_two_counted_places(x: Tensor):
+    tracks: List[Track] = []
+    for t in range(x.size(0)):
+        tracks.append(Track(t))
+    kept: List[Track] = []
+    i, j = 0, 0
+    while j < len(tracks):
+        if int(x[i]) > 1:
+            kept.append(tracks[i])
+        else:
+            kept.append(tracks[j])
+        i += 1
+        j += 2
+    for i in range(len(kept)):
+        kept[i].age += 1
+    return ages(kept)
