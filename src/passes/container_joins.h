@@ -19,7 +19,7 @@ struct ContainerWalk::Join {
   ContainerWalk& walk;
   ir::Node* node;
   std::size_t cells_before;
-  CellId first_result = 0;  // cells from here on join those of both blocks
+  CellId first_result = static_cast<CellId>(cells_before);  // cells from here on join those of both blocks
   std::array<HeapChanges, ways> changes{};
   std::array<std::vector<CellId>, ways> living{};  // cells of each block that live at its end
   std::array<bool, ways> raises{};

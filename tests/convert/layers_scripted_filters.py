@@ -286,3 +286,38 @@ def tracks_at_two_counted_places(x: Tensor):
     for i in range(len(kept)):
         kept[i].age += 1
     return ages(kept)
+
+
+# Two names may mean the list that gets the item: a write to the item is one in the list under either name.
+@program(NUMBERS, "i64:n")
+def rows_of_a_list_that_may_have_two_names(x: Tensor):
+    rows: List[List[int]] = []
+    kept: List[List[int]] = []
+    others: List[List[int]] = []
+    for i in range(x.size(0)):
+        others = kept
+        rows.append([i])
+        kept = torch.jit.annotate(List[List[int]], [])
+        for row in rows:
+            row[0] = row[0] * 2
+            others.append(row)
+        rows = kept
+    found: List[int] = []
+    for row in others:
+        found.append(row[0])
+    return torch.tensor(found)
+
+
+# A control for those above that change a track after it was kept: its list isn't read any more.
+@program(NUMBERS, "i64:n")
+def tracks_of_a_list_that_is_kept_whole(x: Tensor):
+    tracks: List[Track] = []
+    for t in range(x.size(0)):
+        tracks.append(Track(t))
+    kept: List[Track] = []
+    for track in tracks:
+        if int(x[track.number]) != 1:
+            kept.append(track)
+    for i in range(len(kept)):
+        kept[i].age += i
+    return ages(kept)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compatcheck verify with examples that don't fit: members that are missing or stated twice, values that the ONNX file holds as constants."""
 import argparse, sys, tempfile
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import numpy, onnx, torch
 from torch import Tensor
@@ -39,6 +39,26 @@ class MaybeKey(torch.nn.Module):
         if more:
             s = s + d["b"]
         return s
+
+
+class Pairs(torch.nn.Module):
+    """Defaults with members, and one that isn't equal to itself."""
+
+    def forward(self, x, ks: Tuple[int, int] = (1, 2), w: float = float("nan")):
+        return x * ks[0] + ks[1] + w
+
+
+class SummedOver(torch.nn.Module):
+    def forward(self, x, ks: List[int]):
+        return x.sum(ks)
+
+
+class SetsKey(torch.nn.Module):
+    """Sets the key itself before it reads it."""
+
+    def forward(self, d: Dict[str, Tensor]):
+        d["b"] = d["a"] + 1
+        return d["b"] * 2
 
 
 class Transposed(torch.nn.Module):
@@ -102,6 +122,18 @@ def main():
         stated = verify.convert(model, "stated.onnx", *example("call", call), "--input", "n=4")
         verify.run("the stated number", 0, model, stated, *example("call", call))
         verify.run("another than the stated number", 2, model, stated, *example("five", (xs, d, 5, l)), form=None, says=held.format("4", "n", "5"))
+
+        pairs = verify.save(Pairs(), script=True)
+        verify.run("defaults with members", 0, pairs, verify.convert(pairs, "pairs.onnx", "--input", "x=f32:n"))
+        summed = verify.save(SummedOver(), script=True)
+        over = verify.convert(summed, "over.onnx", "--input", "x=f32:a,b,c", "--input", "ks.0=1", "--input", "ks.1=0")
+        verify.run("the same members", 0, summed, over, *example("two", {"x": torch.rand(2, 3, 4), "ks": [1, 0]}))
+        verify.run("other members", 2, summed, over, *example("other", {"x": torch.rand(2, 3, 4), "ks": [2, 0]}), form=None, says=held.format("1", "ks.0", "2"))
+        for count, ks in (3, [2, 1, 0]), (1, [0]):
+            verify.run(f"{count} members", 2, summed, over, *example("many", {"x": torch.rand(2, 3, 4), "ks": ks}), form=None,
+                       says="the ONNX model holds a list of 2 members for the input 'ks', and the value given is a list of")
+        sets = verify.save(SetsKey(), script=True)
+        verify.run("a key that the model sets", 0, sets, *example("sets", {"d": {"a": torch.rand(3)}}))
 
         # Lists that were empty at conversion, or are now.
         for name, empty, other in ("xs", ([], d, 4, l), "one with 'xs.0'"), ("l", (xs, d, 4, []), "a list of 3 members"):
