@@ -53,15 +53,12 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
     }
     walk_.stand_for(inside, ends.heads[i], body->first() ? body->first() : body->return_node());
   }
-  walk_.open_loops_.push_back(
-      {.loop = number_, .iteration = ++walk_.versions_, .versions = versions, .cells = cells_before_, .body = body});
-  try {
+  {
+    const OpenLoop::Entered entered_loop(
+        walk_.open_loops_,
+        {.loop = number_, .iteration = ++walk_.versions_, .versions = versions, .cells = cells_before_, .body = body});
     walk_.walk(*body);
-  } catch (...) {
-    walk_.open_loops_.pop_back();
-    throw;
   }
-  walk_.open_loops_.pop_back();
   for (std::size_t i = 0; i < given; ++i) {
     Abstract end = walk_.look(body->outputs()[i + 1]);
     if (end.code && !is_choice(end)) end = Abstract::of(walk_.leaf(end, body->return_node()));

@@ -46,7 +46,7 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
     outer_.clear();
     return true;
   }
-  // Grows: what was drawn becomes an element of another kind.
+  // Each round may only add to these, or find that an element comes in another way than by its draw: it ends.
   const auto count = [&] { return meeting_.size() + outer_.size() + 2 * elements_.size() - drawn_.size() + repeats_; };
   const std::size_t known = count();
   note_elements(last, ends);
@@ -104,6 +104,7 @@ void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
 }
 
 void ContainerWalk::Loop::note_element(CellId list, Identity identity) {
+  // An item that is known may be any object.
   const Draw* draw = walk_.heap_.at(list).items.empty() ? walk_.heap_.draw_of(list, identity) : nullptr;
   const bool fresh = elements_.insert(identity).second;
   const auto known = drawn_.find(identity);

@@ -399,6 +399,17 @@ class ContainerWalk {
     std::uint64_t versions;  // when its body is entered
     std::size_t cells;       // that are older
     const ir::Block* body;
+
+    class Entered {  // pops the loop in the end, also when the walk throws
+     public:
+      Entered(std::vector<OpenLoop>& loops, const OpenLoop& loop) : loops_(loops) { loops_.push_back(loop); }
+      ~Entered() { loops_.pop_back(); }
+      Entered(const Entered&) = delete;
+      Entered& operator=(const Entered&) = delete;
+
+     private:
+      std::vector<OpenLoop>& loops_;
+    };
   };
   std::vector<OpenLoop> open_loops_;        // whose bodies are walked
   std::size_t nested_ = 0;                  // items within items that are looked at
