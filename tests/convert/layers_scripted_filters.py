@@ -219,15 +219,14 @@ def tracks_of_every_second_place_that_are_kept(x: Tensor):
 def tracks_that_change_where_they_are_dropped(x: Tensor):
     tracks: List[Track] = []
     for t in range(x.size(0)):
-        for _ in range(int(x[t])):
-            kept: List[Track] = []
-            for track in tracks:
-                track.age += 1
-                if track.age < 3:
-                    kept.append(track)
-                else:
-                    track.number = -1
-            tracks = kept
+        kept: List[Track] = []
+        for track in tracks:
+            track.age += int(x[t])
+            if track.age < 3:
+                kept.append(track)
+            else:
+                track.number = -1
+        tracks = kept
         tracks.append(Track(t))
     return ages(tracks)
 
