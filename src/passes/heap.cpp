@@ -157,6 +157,11 @@ void Heap::draw_element(CellId list, Identity identity, const Draw& draw) {
   drawn_[list][identity] = draw;
 }
 
+void Heap::end_draws(std::uint64_t loop) {
+  for (auto& [list, draws] : drawn_) std::erase_if(draws, [&](const auto& entry) { return entry.second.loop == loop; });
+  std::erase_if(drawn_, [](const auto& entry) { return entry.second.empty(); });
+}
+
 Heap::Iterations Heap::iterations() const {
   Iterations found;
   for (const auto& [list, draws] : drawn_)

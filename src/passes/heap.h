@@ -173,6 +173,7 @@ class Heap {
   // The objects that items of a list in columns may be, beside objects that only the list holds.
   void add_elements(CellId list, const std::set<Identity>& identities);
   void draw_element(CellId list, Identity identity, const Draw& draw);
+  void end_draws(std::uint64_t loop);  // the loop is walked: what it put is an element as any other
   // The iterations of all draws.
   using Iterations = std::map<std::pair<CellId, Identity>, std::uint64_t>;
   Iterations iterations() const;
