@@ -43,17 +43,23 @@ std::string with_numbers(const AssumedInput& input, const TriedNumbers& chosen, 
   return text;
 }
 
-// The option with a large number in the place of each of these.
-std::string enlarged(const std::string& option, const std::set<std::string>& made_up, std::int64_t large) {
+// The option with other sizes; `other` is called with each of them.
+template <class Other>
+std::string with_sizes(const std::string& option, const Other& other) {
   const std::size_t lead = option.find(':') + 1;
+  if (lead == 0) return option;
   std::string text = option.substr(0, lead);
   for (std::size_t at = lead; at < option.size();) {
     const std::size_t end = std::min(option.find(',', at), option.size());
-    const std::string size = option.substr(at, end - at);
-    text += (at > lead ? "," : "") + (made_up.contains(size) ? std::to_string(large) : size);
+    text += (at > lead ? "," : "") + other(option.substr(at, end - at));
     at = end + 1;
   }
   return text;
+}
+
+// The option with a large number in the place of each of these.
+std::string enlarged(const std::string& option, const std::set<std::string>& made_up, std::int64_t large) {
+  return with_sizes(option, [&](const std::string& size) { return made_up.contains(size) ? std::to_string(large) : size; });
 }
 
 // " with your sizes instead of 16 and 224".
@@ -394,14 +400,9 @@ const std::vector<std::string>& DecidingSizes::options_of_members(const ir::Valu
 // Returns the option for each member of a list, with numbers as sizes if the call converts only with them.
 DecidingSizes::MemberOption DecidingSizes::option_of_member(const ir::Value& list, const std::string& named, const Call& call,
                                                             int opset) {
-  const std::string name = ir::input_name(list), lead = named.substr(0, named.find(':') + 1);
-  std::string numbered = lead;
-  for (std::size_t at = lead.size(); !lead.empty() && at < named.size();) {
-    const std::size_t end = std::min(named.find(',', at), named.size());
-    const std::string size = named.substr(at, end - at);
-    numbered += (at > lead.size() ? "," : "") + (is_number(size) || size == "scalar" ? size : "16");
-    at = end + 1;
-  }
+  const std::string name = ir::input_name(list);
+  const std::string numbered =
+      with_sizes(named, [](const std::string& size) { return is_number(size) || size == "scalar" ? size : std::string("16"); });
   const auto try_members = [&](const std::string& member) {
     std::vector<std::string> tried_options = options_without({name});
     tried_options.push_back(member);
