@@ -33,6 +33,13 @@ class Path(object):
         self.seen = [number]
 
 
+def numbered(count: int):
+    tracks: List[Track] = []
+    for t in range(count):
+        tracks.append(Track(t))
+    return tracks
+
+
 def ages(tracks: List[Track]):
     found: List[int] = []
     for track in tracks:
@@ -131,9 +138,7 @@ def tracks_in_two_lists(x: Tensor):
 # A track that is kept twice, changed afterwards under one of its names.
 @program(NUMBERS, "i64:n")
 def tracks_that_are_kept_twice(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for track in tracks:
         kept.append(track)
@@ -146,9 +151,7 @@ def tracks_that_are_kept_twice(x: Tensor):
 
 @program(NUMBERS, "i64:n")
 def tracks_that_two_loops_keep(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for track in tracks:
         if int(x[track.number]) > 1:
@@ -163,9 +166,7 @@ def tracks_that_two_loops_keep(x: Tensor):
 
 @program(NUMBERS, "i64:n")
 def tracks_that_change_once_they_are_kept(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for track in tracks:
         kept.append(track)
@@ -175,9 +176,7 @@ def tracks_that_change_once_they_are_kept(x: Tensor):
 
 @program(NUMBERS, "i64:n")
 def tracks_that_change_where_they_come_from(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for track in tracks:
         if int(x[track.number]) > 0:
@@ -190,9 +189,7 @@ def tracks_that_change_where_they_come_from(x: Tensor):
 # The loop moves what stands in the list that it reads.
 @program(NUMBERS, "i64:n")
 def tracks_that_turn_around_while_they_are_kept(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for i in range(len(tracks)):
         kept.append(tracks[i])
@@ -204,9 +201,7 @@ def tracks_that_turn_around_while_they_are_kept(x: Tensor):
 
 @program(NUMBERS, "i64:n")
 def tracks_of_every_second_place_that_are_kept(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for i in range(len(tracks)):
         kept.append(tracks[i // 2])
@@ -234,9 +229,7 @@ def tracks_that_change_where_they_are_dropped(x: Tensor):
 # Both branches keep it, and what follows changes it.
 @program(NUMBERS, "i64:n")
 def tracks_that_change_after_both_branches_keep_them(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     others: List[Track] = []
     for track in tracks:
@@ -251,9 +244,7 @@ def tracks_that_change_after_both_branches_keep_them(x: Tensor):
 # The loop counts for itself, as one that is left early does in a saved file.
 @program(NUMBERS, "i64:n")
 def tracks_at_a_counted_place_that_are_kept(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     i = 0
     while i < len(tracks):
@@ -270,9 +261,7 @@ def tracks_at_a_counted_place_that_are_kept(x: Tensor):
 # One track gets into the list by two counters.
 @program(NUMBERS, "i64:n")
 def tracks_at_two_counted_places(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     i, j = 0, 0
     while j < len(tracks):
@@ -310,9 +299,7 @@ def rows_of_a_list_that_may_have_two_names(x: Tensor):
 # A control for those above that change a track after it was kept: its list isn't read any more.
 @program(NUMBERS, "i64:n")
 def tracks_of_a_list_that_is_kept_whole(x: Tensor):
-    tracks: List[Track] = []
-    for t in range(x.size(0)):
-        tracks.append(Track(t))
+    tracks = numbered(x.size(0))
     kept: List[Track] = []
     for track in tracks:
         if int(x[track.number]) != 1:
