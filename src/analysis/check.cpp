@@ -94,15 +94,8 @@ struct Whole {
 Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options,
                  const ir::Watch& watch) {
   Whole whole;
-  ConvertOptions convert_options;
-  convert_options.opset = opset;
-  convert_options.inline_functions = options.inline_functions;
-  convert_options.export_type = options.export_type;
-  convert_options.complex_io = options.complex_io;
-  convert_options.quantized_io = options.quantized_io;
-  convert_options.prefer = options.prefer;
   try {
-    whole.model = analysis::onnx_model(state, prepared, convert_options, watch);
+    whole.model = analysis::onnx_model(state, prepared, analysis::convert_options(options, opset), watch);
     onnx::check(onnx::to_proto(*whole.model), *whole.model);
   } catch (const TableError&) {
     throw;

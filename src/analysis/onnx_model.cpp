@@ -9,6 +9,17 @@
 
 namespace compatcheck::analysis {
 
+ConvertOptions convert_options(const CheckOptions& options, int opset) {
+  ConvertOptions made;
+  made.opset = opset;
+  made.inline_functions = options.inline_functions;
+  made.export_type = options.export_type;
+  made.complex_io = options.complex_io;
+  made.quantized_io = options.quantized_io;
+  made.prefer = options.prefer;
+  return made;
+}
+
 CheckOptions check_options(const ConvertOptions& options) {
   return {.opset = options.opset,
           .inputs = options.inputs,

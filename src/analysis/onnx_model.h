@@ -21,6 +21,8 @@ inline constexpr const char* state_metadata = "compatcheck.state";
 inline constexpr const char* values_metadata = "compatcheck.values";
 
 CheckOptions check_options(const ConvertOptions& options);
+// The options with which `convert` writes the model that a check looks at.
+ConvertOptions convert_options(const CheckOptions& options, int opset);
 
 // Lowered, cleaned up and named; its weights are still places in the model file. Throws as conversion::lower.
 onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,

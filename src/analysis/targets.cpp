@@ -71,13 +71,8 @@ Targets::Targets(const Model::State& state, const Prepared& prepared, conversion
 Targets::Made Targets::make(const conversion::Assessment& assessment, int opset) {
   const bool converts = assessment.convertible();
   Made made;
-  ConvertOptions convert_options;
-  convert_options.opset = opset;
-  convert_options.inline_functions = options_.inline_functions;
-  convert_options.complex_io = options_.complex_io;
-  convert_options.quantized_io = options_.quantized_io;
-  convert_options.prefer = options_.prefer;
-  convert_options.export_type = converts ? options_.export_type : ExportType::onnx_fallthrough;
+  ConvertOptions options = convert_options(options_, opset);
+  if (!converts) options.export_type = ExportType::onnx_fallthrough;
   try {
     if (!converts && !fallthrough_) {
       fallthrough_context_.emplace(context_of(state_, prepared_, watch_, ExportType::onnx_fallthrough));
@@ -87,7 +82,7 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
       made.fault = "some nodes become neither ONNX operators nor PyTorch's operators";
       return made;
     }
-    made.model = onnx_model(state_, prepared_, convert_options, watch_);
+    made.model = onnx_model(state_, prepared_, options, watch_);
     onnx::infer_shapes(*made.model);  // limits speak of ranks and sizes
     if (!converts)
       made.kept = kept_of(assessment, fallthrough_->kept(opset));
