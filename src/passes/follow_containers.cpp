@@ -10,6 +10,7 @@
 #include "passes/attributes.h"
 #include "passes/container_walk.h"
 #include "passes/effects.h"
+#include "passes/number_objects.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/same_calls.h"
@@ -161,29 +162,40 @@ class Following {
       : graph_(graph), program_(program), registry_(registry), budget_(budget), watch_(watch), exception_(exception) {}
 
   std::size_t run(std::vector<ir::LostWrite>& lost) {
-    attributes_ = attributes_to_follow(graph_, program_, watch_);
-    most_work_ = 20'000 + 40 * std::size_t{graph_.value_limit()};
-    constexpr int most_tries = 100;
-    for (int i = 0; i < most_tries; ++i) {
-      try {
-        const auto changes = try_on_copy();
-        if (!changes) continue;
-        mark_unfollowed();
-        return *changes == 0 ? 0 : walk_itself(lost);
-      } catch (const TooManySteps&) {
-        if (unrolls_ || has_copies(graph_)) mark_all();
-        budget_.follows = false;
-        return 0;
-      } catch (const NotFollowed&) {
-        budget_.follows = false;
-        return 0;
-      }
+    try {
+      const auto changes = try_all();
+      if (!changes) return 0;
+      mark_unfollowed();
+      return *changes == 0 ? 0 : walk_itself(lost);
+    } catch (const TooManySteps&) {
+      if (unrolls_ || has_copies(graph_)) mark_all();
+    } catch (const NotFollowed&) {
     }
+    budget_.follows = false;
     return 0;
+  }
+
+  // Whether nothing has to be left out.
+  bool follows_all() {
+    try {
+      return try_all() && unfollowed_.empty();
+    } catch (const NotFollowed&) {
+      return false;
+    }
   }
 
  private:
   static constexpr std::size_t most_listed = 150'000;  // items of lists that one walk makes
+
+  // How much a walk changes that leaves out what can't be followed; nothing if no such walk was found.
+  std::optional<std::size_t> try_all() {
+    attributes_ = attributes_to_follow(graph_, program_, watch_);
+    most_work_ = 20'000 + 40 * std::size_t{graph_.value_limit()};
+    constexpr int most_tries = 100;
+    for (int i = 0; i < most_tries; ++i)
+      if (const auto changes = try_on_copy()) return changes;
+    return std::nullopt;
+  }
 
   // The graph and its copy get the same, so that both are walked alike.
   Budget of_one_walk() const {
@@ -340,7 +352,14 @@ std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, cons
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch) {
   if (!budget.follows || !uses_containers(graph, watch)) return 0;
   const char* exception = keep_assertions ? kept_exception.data() : "prim::RaiseException";
-  return Following(graph, program, registry, budget, exception, watch).run(lost);
+  const auto following = [&](ir::Graph& of) { return Following(of, program, registry, budget, exception, watch); };
+  std::size_t numbered = 0;
+  if (creates_objects(graph) && !following(graph).follows_all()) {
+    ir::Graph copy = graph.clone();
+    if (number_objects(copy, registry, watch) > 0 && following(copy).follows_all())
+      numbered = number_objects(graph, registry, watch);
+  }
+  return numbered + following(graph).run(lost);
 }
 
 }  // namespace compatcheck::passes
