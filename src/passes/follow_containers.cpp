@@ -10,7 +10,7 @@
 #include "passes/attributes.h"
 #include "passes/container_walk.h"
 #include "passes/effects.h"
-#include "passes/number_objects.h"
+#include "passes/number_references.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/same_calls.h"
@@ -348,18 +348,26 @@ class Following {
 
 }  // namespace
 
+// Makes numbers of references if all can be followed then.
+template <class Follow>
+static bool number_what_follows(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch, const Follow& following) {
+  for (const Numbered which : {Numbered::objects, Numbered::all}) {
+    if (!has_references(graph, which)) continue;
+    ir::Graph copy = graph.clone();
+    if (number_references(copy, which, registry, watch) && following(copy).follows_all())
+      return number_references(graph, which, registry, watch);
+  }
+  return false;
+}
+
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch) {
   if (!budget.follows || !uses_containers(graph, watch)) return 0;
   const char* exception = keep_assertions ? kept_exception.data() : "prim::RaiseException";
   const auto following = [&](ir::Graph& of) { return Following(of, program, registry, budget, exception, watch); };
-  std::size_t numbered = 0;
-  if (creates_objects(graph) && !following(graph).follows_all()) {
-    ir::Graph copy = graph.clone();
-    if (number_objects(copy, registry, watch) > 0 && following(copy).follows_all())
-      numbered = number_objects(graph, registry, watch);
-  }
-  return numbered + following(graph).run(lost);
+  const bool numbers = has_references(graph, Numbered::all) && !following(graph).follows_all() &&
+                       number_what_follows(graph, registry, watch, following);
+  return (numbers ? 1 : 0) + following(graph).run(lost);
 }
 
 }  // namespace compatcheck::passes

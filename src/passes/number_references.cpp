@@ -1,0 +1,349 @@
+#include "passes/number_references.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "passes/effects.h"
+#include "passes/references.h"
+#include "passes/rewrite.h"
+
+namespace compatcheck::passes {
+namespace {
+
+using Term = References::Term;
+
+const ir::TypeRef& integer() {
+  static const ir::TypeRef type = ir::simple_type(ir::TypeKind::integer);
+  return type;
+}
+const ir::TypeRef& truth() {
+  static const ir::TypeRef type = ir::simple_type(ir::TypeKind::boolean);
+  return type;
+}
+
+ir::Value* made(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type) {
+  return node_before(place, op, inputs, {&type, 1})->output();
+}
+ir::Value* item(ir::Node* place, ir::Value* list, ir::Value* at) {
+  return made(place, "aten::__getitem__", std::array{list, at}, list->type()->elements[0]);
+}
+// Returns its place.
+ir::Value* append(ir::Node* place, ir::Value* list, ir::Value* value) {
+  ir::Value* at = made(place, "aten::len", std::array{list}, integer());
+  made(place, "aten::append", std::array{list, value}, list->type());
+  return at;
+}
+ir::Node* branch_before(ir::Node* place, ir::Value* condition, const ir::TypeRef& type) {
+  ir::Node* branch = node_before(place, "prim::If", {&condition, 1}, {&type, 1});
+  branch->add_block();
+  branch->add_block();
+  return branch;
+}
+void give(ir::Node* branch, std::size_t way, ir::Value* value) { branch->blocks()[way]->add_output(value); }
+ir::Node* end_of(ir::Node* branch, std::size_t way) { return branch->blocks()[way]->return_node(); }
+
+void replace_by(ir::Node* node, ir::Value* value) {
+  replace(node->output(), value);
+  node->erase();
+}
+
+bool is_none(const ir::Value* value) {
+  const ir::Constant* constant = ir::constant_of(value);
+  return ir::is(value->type(), ir::TypeKind::none) || (constant && constant->is_none());
+}
+
+// Where the values of one attribute stand: a list of them, in the order in which objects were made. Of an Optional, a list has each
+// object's place in another list, which holds the values that aren't None; -1 stands for None.
+struct Values {
+  ir::TypeRef type{};  // as the class declares it
+  ir::Value* values = nullptr;
+  ir::Value* places = nullptr;
+};
+
+struct Objects {
+  std::map<std::string, Values, std::less<>> attributes{};  // those that the program reads
+  ir::Value* all = nullptr;                                 // a list with one item for each object
+  std::set<const ir::Node*> first_writes{};                 // by which an object gets its attributes
+};
+
+class Numbering {
+ public:
+  Numbering(ir::Graph& graph, Numbered which, const ir::Watch& watch)
+      : graph_(graph), which_(which), references_(graph, watch) {
+    for (ir::Node* node : all_nodes(graph, watch)) nodes_.push_back(node);
+  }
+
+  bool run() {
+    while (!find_objects()) {
+    }
+    if (!finds_any()) return false;
+    note_types();
+    for (ir::Node* node : nodes_) {
+      if (std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return types_.contains(input); })) node->set_overload({});
+    }
+    make_lists();
+    for (ir::Node* node : nodes_) rewrite(node);
+    open(graph_.top()->return_node());
+    for (const auto& [value, type] : types_)
+      if (!erased_.contains(value)) const_cast<ir::Value*>(value)->set_type(type);
+    return true;
+  }
+
+ private:
+  bool is_numbered(const Term* term) const {
+    if (!term->is_reference() || term->foreign) return false;
+    return term->kind == Term::Kind::object || (which_ == Numbered::all && term->held);
+  }
+  bool is_numbered(const ir::Value* value) { return is_numbered(references_.of(value)); }
+  Objects* objects_of(const ir::Value* value) {
+    const Term* term = references_.of(value);
+    return term->kind == Term::Kind::object && is_numbered(term) ? &objects_[term->class_name] : nullptr;
+  }
+
+  bool finds_any() {
+    return std::ranges::any_of(nodes_, [&](const ir::Node* node) {
+      return std::ranges::any_of(node->outputs(), [&](const ir::Value* output) { return is_numbered(output); });
+    });
+  }
+
+  // ---- Attributes of objects
+
+  // Whether each object gets each attribute once, in its __init__, before anything else is done with it. Gives up the class of one
+  // for which that isn't so.
+  bool find_objects() {
+    objects_.clear();
+    for (const ir::Node* node : nodes_)
+      if (node->is("prim::GetAttr"))
+        if (Objects* of = objects_of(node->input(0)))
+          of->attributes[std::string(attribute_name(*node))].type = node->output()->type();
+    for (const ir::Node* node : nodes_) {
+      if (!node->is("prim::CreateObject") || !is_numbered(node->output()) || is_initialized(*node)) continue;
+      references_.make_foreign(references_.of(node->output()));
+      return false;
+    }
+    return true;
+  }
+
+  bool is_initialized(const ir::Node& made) {
+    Objects& of = *objects_of(made.output());
+    const ir::Value* object = made.output();
+    std::set<std::string_view> missing;
+    for (const auto& [name, attribute] : of.attributes) missing.insert(name);
+    const auto uses = [&](const ir::Node& node) { return std::ranges::find(node.inputs(), object) != node.inputs().end(); };
+    const auto accesses = [&](const ir::Node& node) {
+      return is_attribute_access(node) && node.input(0) == object && (node.inputs().size() == 1 || node.input(1) != object);
+    };
+    const auto makes_another = [&](const ir::Node& node) {
+      return node.is("prim::CreateObject") && node.output()->type()->name == object->type()->name;
+    };
+    for (const ir::Node* node = made.next(); !missing.empty(); node = node->next()) {
+      if (!node || makes_another(*node) || (uses(*node) && !accesses(*node))) return false;
+      bool nested = false;
+      for (const ir::Block* block : node->blocks())
+        ir::for_each_node(*block, [&](const ir::Node* inner) { nested = nested || makes_another(*inner) || uses(*inner); });
+      if (nested) return false;
+      if (!accesses(*node)) continue;
+      if (node->is("prim::SetAttr") && missing.erase(attribute_name(*node)) > 0)
+        of.first_writes.insert(node);
+      else if (missing.contains(attribute_name(*node)))
+        return false;
+    }
+    return true;
+  }
+
+  // ---- Types and lists
+
+  // The type with numbers in the places of what is numbered.
+  ir::TypeRef numbered(const ir::TypeRef& type, const Term* term) {
+    if (is_numbered(term)) return ir::is(type, ir::TypeKind::optional) ? ir::optional_of(integer()) : integer();
+    return with_numbers(type, term);
+  }
+  ir::TypeRef with_numbers(const ir::TypeRef& type, const Term* term) {
+    if (ir::is(type, ir::TypeKind::optional)) return ir::optional_of(numbered(type->elements[0], term));
+    const std::size_t first = ir::is(type, ir::TypeKind::dict) ? 1 : 0;
+    if (term->parts.empty() || !type || type->elements.size() != term->parts.size() + first) return type;
+    ir::Type made = *type;
+    for (std::size_t i = 0; i < term->parts.size(); ++i)
+      made.elements[i + first] = numbered(type->elements[i + first], references_.part(term, i));
+    return std::make_shared<const ir::Type>(std::move(made));
+  }
+
+  void note_types() {
+    const auto note = [&](const ir::Value* value) {
+      const ir::TypeRef type = numbered(value->type(), references_.of(value));
+      if (type && value->type() && !ir::equal(*type, *value->type())) types_[value] = type;
+    };
+    for (const ir::Value* input : graph_.inputs()) note(input);
+    for (const ir::Node* node : nodes_) {
+      for (const ir::Value* output : node->outputs()) note(output);
+      for (const ir::Block* block : node->blocks())
+        for (const ir::Value* input : block->inputs()) note(input);
+    }
+  }
+
+  ir::Value* list_of(const ir::TypeRef& item) {
+    const ir::TypeRef type = ir::list_of(item);
+    return node_before(start_, "prim::ListConstruct", {}, {&type, 1})->output();
+  }
+
+  void make_lists() {
+    start_ = graph_.top()->first();
+    for (auto& [class_name, of] : objects_) {
+      const Term* object = references_.classes().find(class_name)->second;
+      for (auto& [name, attribute] : of.attributes) {
+        const Term* term = references_.part(object, name);
+        const bool optional = ir::is(attribute.type, ir::TypeKind::optional);
+        const ir::TypeRef value = numbered(ir::without_optional(attribute.type), term);
+        if (optional) attribute.places = list_of(integer());
+        if (!optional || !is_numbered(term)) attribute.values = list_of(value);
+        if (!of.all) of.all = optional ? attribute.places : attribute.values;
+      }
+      if (!of.all) of.all = list_of(integer());
+    }
+  }
+
+  // The list of all containers of this kind.
+  ir::Value* contents_of(const ir::Value* value) {
+    const Term* term = references_.of(value);
+    ir::Value*& list = contents_[term];
+    if (!list) list = list_of(with_numbers(ir::without_optional(value->type()), term));
+    return list;
+  }
+
+  // ---- Nodes
+
+  void rewrite(ir::Node* node) {
+    if (node->is("prim::CreateObject") && is_numbered(node->output())) return create(node);
+    if (Objects* of = is_attribute_access(*node) ? objects_of(node->input(0)) : nullptr)
+      return node->is("prim::GetAttr") ? get(node, *of) : set(node, *of);
+    const bool is = node->is("aten::__is__");
+    if ((is || node->is("aten::__isnot__")) && is_numbered(node->input(0)) && is_numbered(node->input(1)))
+      return node->set_op(is ? "aten::eq" : "aten::ne");
+    open(node);
+    for (ir::Block* block : node->blocks()) open(block->return_node());
+    for (ir::Value* output : node->outputs())
+      if (is_numbered(output) && !gives_references(*node)) number(node, output);
+  }
+
+  // The containers that the operator needs in the places of their numbers.
+  void open(ir::Node* node) {
+    for (std::size_t i = 0; i < node->inputs().size(); ++i) {
+      ir::Value* input = node->input(i);
+      if (only_moves(*node, i) || is_none(input) || !is_numbered(input)) continue;
+      if (i == 0 && gives_what_it_writes(*node)) replace(node->output(), input);
+      node->replace_input(i, item(node, contents_of(input), input));
+    }
+  }
+
+  void number(ir::Node* node, ir::Value* output) {
+    const std::vector<ir::Use> uses(output->uses().begin(), output->uses().end());
+    if (gives_what_it_writes(*node)) return;  // nothing reads it any more
+    ir::Value* at = append(node->next() ? node->next() : node->owner()->return_node(), contents_of(output), output);
+    references_.set(at, references_.of(output));
+    types_[output] = contents_of(output)->type()->elements[0];
+    for (const ir::Use& use : uses) use.user->replace_input(use.operand, at);
+  }
+
+  // A value of the same kind that is a number.
+  ir::Value* as(ir::Value* number, const ir::Value* of) {
+    references_.set(number, references_.of(of));
+    return number;
+  }
+
+  void create(ir::Node* node) {
+    const Objects& of = *objects_of(node->output());
+    ir::Value* number = made(node, "aten::len", std::array{of.all}, integer());
+    if (of.attributes.empty()) append(node, of.all, number);
+    replace_with(node, number);
+  }
+
+  void replace_with(ir::Node* node, ir::Value* value) {
+    as(value, node->output());
+    erased_.insert(node->output());
+    replace_by(node, value);
+  }
+
+  void get(ir::Node* node, Objects& of) {
+    const Values& attribute = of.attributes.find(attribute_name(*node))->second;
+    ir::Value* object = node->input(0);
+    if (!attribute.places) return replace_with(node, item(node, attribute.values, object));
+    ir::Value* place = item(node, attribute.places, object);
+    ir::Value* is_there = made(node, "aten::ge", std::array{place, constant_before(node, {std::int64_t{0}})}, truth());
+    const auto type = types_.find(node->output());
+    ir::Node* branch = branch_before(node, is_there, type == types_.end() ? node->output()->type() : type->second);
+    give(branch, 0, attribute.values ? item(end_of(branch, 0), attribute.values, place) : place);
+    give(branch, 1, constant_before(end_of(branch, 1), {}));
+    replace_with(node, branch->output());
+  }
+
+  void set(ir::Node* node, Objects& of) {
+    const auto found = of.attributes.find(attribute_name(*node));
+    if (found == of.attributes.end()) return node->erase();
+    const Values& attribute = found->second;
+    ir::Value* list = attribute.places ? attribute.places : attribute.values;
+    ir::Value* value = attribute.places ? place_of(node, attribute, node->input(1)) : node->input(1);
+    if (of.first_writes.contains(node))
+      made(node, "aten::append", std::array{list, value}, list->type());
+    else
+      made(node, "aten::_set_item", std::array{list, node->input(0), value}, list->type());
+    node->erase();
+  }
+
+  // The number that stands for an Optional's value in `places`.
+  ir::Value* place_of(ir::Node* node, const Values& attribute, ir::Value* value) {
+    const auto of_value = [&](ir::Node* place, ir::Value* there) {
+      return attribute.values ? append(place, attribute.values, there) : there;
+    };
+    const auto none = [](ir::Node* place) { return constant_before(place, {std::int64_t{-1}}); };
+    if (is_none(value)) return none(node);
+    if (!ir::is(value->type(), ir::TypeKind::optional)) return of_value(node, value);
+    const auto retyped = types_.find(value);
+    const ir::TypeRef type = ir::without_optional(retyped == types_.end() ? value->type() : retyped->second);
+    ir::Value* is_there = made(node, "aten::__isnot__", std::array{value, constant_before(node, {})}, truth());
+    ir::Node* branch = branch_before(node, is_there, integer());
+    give(branch, 0, of_value(end_of(branch, 0), made(end_of(branch, 0), "prim::unchecked_cast", std::array{value}, type)));
+    give(branch, 1, none(end_of(branch, 1)));
+    return branch->output();
+  }
+
+  ir::Graph& graph_;
+  Numbered which_;
+  References references_;
+  std::vector<ir::Node*> nodes_;
+  std::map<std::string, Objects, std::less<>> objects_;
+  std::map<const Term*, ir::Value*> contents_;
+  std::map<const ir::Value*, ir::TypeRef> types_;  // of values that change theirs
+  std::set<const ir::Value*> erased_;
+  ir::Node* start_ = nullptr;
+};
+
+}  // namespace
+
+bool number_references(ir::Graph& graph, Numbered which, const schema::Registry& registry, const ir::Watch& watch) {
+  if (!Numbering(graph, which, watch).run()) return false;
+  schema::resolve(graph, registry);
+  return true;
+}
+
+bool has_references(const ir::Graph& graph, Numbered which) {
+  bool any = false;
+  ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
+    any = any || node->is("prim::CreateObject");
+    if (which == Numbered::objects) return;
+    for (const ir::Value* output : node->outputs()) {
+      const ir::TypeRef& type = ir::without_optional(output->type());
+      if (!ir::is(type, ir::TypeKind::list) && !ir::is(type, ir::TypeKind::dict)) continue;
+      any = any || ir::holds(*type->elements.back(), ir::TypeKind::list) || ir::holds(*type->elements.back(), ir::TypeKind::dict);
+    }
+  });
+  return any;
+}
+
+}  // namespace compatcheck::passes
