@@ -78,6 +78,17 @@ class Preparation {
       if (assumption.open_rank) prepared_.open_ranks.push_back(assumption.leaf.name);
   }
 
+  // Only what is still left when all facts are known: where sizes settle how often a loop runs, its containers can be followed.
+  void number_what_is_left() {
+    if (!passes::number_what_is_left(prepared_.graph, program_of(model_), model_.schemas, how_.keep_assertions, watch_)) return;
+    prepared_.steps.emplace_back("made numbers of objects and containers with several names");
+    folded_ = false;
+    facts_.reset();
+    state();
+    fold();
+    infer();
+  }
+
   // The last changes: nothing is folded after them.
   void write_loops() {
     const auto report = [&](std::size_t count, const char* before, const char* one, const char* many) {
@@ -159,6 +170,7 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
                  const ir::Watch& watch, const PrepareOptions& how) {
   Preparation preparation(model, std::move(graph), inputs, watch, how);
   preparation.fold();
+  preparation.number_what_is_left();
   return preparation.take();
 }
 
@@ -269,6 +281,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.fold();
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
+  preparation.number_what_is_left();
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.write_loops();
   Prepared prepared = preparation.take();
   prepared.values = std::move(given.values);

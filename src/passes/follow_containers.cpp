@@ -346,28 +346,30 @@ class Following {
   const char* exception_;
 };
 
-}  // namespace
+const char* exception_of(bool keep_assertions) { return keep_assertions ? kept_exception.data() : "prim::RaiseException"; }
 
-// Makes numbers of references if all can be followed then.
-template <class Follow>
-static bool number_what_follows(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch, const Follow& following) {
-  for (const Numbered which : {Numbered::objects, Numbered::all}) {
-    if (!has_references(graph, which)) continue;
-    ir::Graph copy = graph.clone();
-    if (number_references(copy, which, registry, watch) && following(copy).follows_all())
-      return number_references(graph, which, registry, watch);
-  }
-  return false;
-}
+}  // namespace
 
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch) {
   if (!budget.follows || !uses_containers(graph, watch)) return 0;
-  const char* exception = keep_assertions ? kept_exception.data() : "prim::RaiseException";
-  const auto following = [&](ir::Graph& of) { return Following(of, program, registry, budget, exception, watch); };
-  const bool numbers = has_references(graph, Numbered::all) && !following(graph).follows_all() &&
-                       number_what_follows(graph, registry, watch, following);
-  return (numbers ? 1 : 0) + following(graph).run(lost);
+  return Following(graph, program, registry, budget, exception_of(keep_assertions), watch).run(lost);
+}
+
+bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, bool keep_assertions,
+                         const ir::Watch& watch) {
+  const auto follows_all = [&](ir::Graph& followed) {
+    Budget budget;
+    return Following(followed, program, registry, budget, exception_of(keep_assertions), watch).follows_all();
+  };
+  if (!has_references(graph, Numbered::all) || follows_all(graph)) return false;
+  for (const Numbered which : {Numbered::objects, Numbered::all}) {
+    if (!has_references(graph, which)) continue;
+    ir::Graph copy = graph.clone();
+    if (number_references(copy, which, registry, watch) && follows_all(copy))
+      return number_references(graph, which, registry, watch);
+  }
+  return false;
 }
 
 }  // namespace compatcheck::passes

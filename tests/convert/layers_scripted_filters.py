@@ -285,7 +285,7 @@ def rows_of_a_list_that_may_have_two_names(x: Tensor):
     for i in range(x.size(0)):
         others = kept
         rows.append([i])
-        kept = torch.jit.annotate(List[List[int]], [])
+        kept = rows[:0]  # PyTorch makes one list of a literal here
         for row in rows:
             row[0] = row[0] * 2
             others.append(row)
