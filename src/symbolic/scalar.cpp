@@ -219,6 +219,17 @@ Facts disjunction(const Call& call) {
   if (a == true || b == true) return {boolean_fact(true)};
   return {boolean_fact(a && b ? std::optional(false) : std::nullopt)};
 }
+// ---- Tests of floats
+
+template <bool (*test)(double)>
+Facts tested(const Call& call) {
+  const auto number = as_double(number_at(call, 0));
+  return {boolean_fact(number ? std::optional(test(*number)) : std::nullopt)};
+}
+
+bool is_nan(double number) { return std::isnan(number); }
+bool is_infinite(double number) { return std::isinf(number); }
+bool is_finite(double number) { return std::isfinite(number); }
 
 // `is` and `is not`, where one side is None.
 std::optional<bool> is_same(const Call& call) {
@@ -280,6 +291,9 @@ void register_scalar(Registry& registry) {
                                                              {"aten::ne", different_numbers},
                                                              {"aten::__and__", conjunction},
                                                              {"aten::__or__", disjunction},
+                                                             {"aten::isnan", tested<is_nan>},
+                                                             {"aten::isinf", tested<is_infinite>},
+                                                             {"aten::isfinite", tested<is_finite>},
                                                              {"aten::__not__", negation},
                                                              {"aten::Bool", to_boolean},
                                                              {"aten::Int", to_int},
