@@ -49,15 +49,6 @@ void int_power(Emission& e) {
   e.give(dtype == DType::i64 ? power(e, base, exponent) : raised(e, base, exponent));
 }
 
-void on_bits_of_numbers(Emission& e, const char* on_bools, const char* on_integers) {
-  const auto [a, b] = operands(e);
-  e.give(e.node(a.dtype == DType::boolean ? on_bools : on_integers, {a, b}));
-}
-
-void bits_and(Emission& e) { on_bits_of_numbers(e, "And", "BitwiseAnd"); }
-void bits_or(Emission& e) { on_bits_of_numbers(e, "Or", "BitwiseOr"); }
-void bits_xor(Emission& e) { on_bits_of_numbers(e, "Xor", "BitwiseXor"); }
-
 // ---- Of one
 
 void negated_number(Emission& e) { e.give(negated(e, single_operand(e))); }
@@ -172,9 +163,6 @@ void register_scalar(Registry& registry) {
                                                         {"aten::ge", of_two<greater_equal>},
                                                         {"aten::eq", of_two<equal>},
                                                         {"aten::ne", of_two<not_equal>},
-                                                        {"aten::__and__", bits_and},
-                                                        {"aten::__or__", bits_or},
-                                                        {"aten::__xor__", bits_xor},
                                                         {"aten::__not__", opposite},
                                                         {"aten::Int", same_number},
                                                         {"aten::Float", same_number},

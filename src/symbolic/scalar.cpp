@@ -206,7 +206,16 @@ std::optional<bool> truth_of(const NumberFact& number) {
 
 Facts negation(const Call& call) { return {boolean_fact(inverted(truth_of(number_at(call, 0))))}; }
 
+// Bits of ints, if both are known.
+using OnInts = std::int64_t (*)(std::int64_t, std::int64_t);
+Facts bits(const Call& call, OnInts on_ints) {
+  const NumberFact a = number_at(call, 0), b = number_at(call, 1);
+  const auto x = a.integer ? a.integer->number() : std::nullopt, y = b.integer ? b.integer->number() : std::nullopt;
+  return {integer_fact(x && y ? Dim(on_ints(*x, *y)) : Dim::unknown())};
+}
+
 Facts conjunction(const Call& call) {
+  if (result_kind(call) == Kind::integer) return bits(call, [](std::int64_t a, std::int64_t b) { return a & b; });
   if (result_kind(call) != Kind::boolean) return {};
   const auto a = truth_of(number_at(call, 0)), b = truth_of(number_at(call, 1));
   if (a == false || b == false) return {boolean_fact(false)};
@@ -214,11 +223,32 @@ Facts conjunction(const Call& call) {
 }
 
 Facts disjunction(const Call& call) {
+  if (result_kind(call) == Kind::integer) return bits(call, [](std::int64_t a, std::int64_t b) { return a | b; });
   if (result_kind(call) != Kind::boolean) return {};
   const auto a = truth_of(number_at(call, 0)), b = truth_of(number_at(call, 1));
   if (a == true || b == true) return {boolean_fact(true)};
   return {boolean_fact(a && b ? std::optional(false) : std::nullopt)};
 }
+
+Facts exclusion(const Call& call) {
+  if (result_kind(call) == Kind::integer) return bits(call, [](std::int64_t a, std::int64_t b) { return a ^ b; });
+  if (result_kind(call) != Kind::boolean) return {};
+  const auto a = truth_of(number_at(call, 0)), b = truth_of(number_at(call, 1));
+  return {boolean_fact(a && b ? std::optional(*a != *b) : std::nullopt)};
+}
+
+// Shifts by a known number of bits: a product, or a quotient rounded down.
+Facts shifted(const Call& call, OnDims dims) {
+  const auto a = number_at(call, 0).integer, b = number_at(call, 1).integer;
+  const auto by = b ? b->number() : std::nullopt;
+  const bool known = a && by && *by >= 0 && *by < 63;
+  return {integer_fact(known ? dims(*a, Dim(std::int64_t{1} << *by)) : Dim::unknown())};
+}
+Facts shifted_left(const Call& call) {
+  return shifted(call, [](const Dim& a, const Dim& b) { return a * b; });
+}
+Facts shifted_right(const Call& call) { return shifted(call, floor_div); }
+
 // ---- Tests of floats
 
 template <bool (*test)(double)>
@@ -291,6 +321,9 @@ void register_scalar(Registry& registry) {
                                                              {"aten::ne", different_numbers},
                                                              {"aten::__and__", conjunction},
                                                              {"aten::__or__", disjunction},
+                                                             {"aten::__xor__", exclusion},
+                                                             {"aten::__lshift__", shifted_left},
+                                                             {"aten::__rshift__", shifted_right},
                                                              {"aten::isnan", tested<is_nan>},
                                                              {"aten::isinf", tested<is_infinite>},
                                                              {"aten::isfinite", tested<is_finite>},

@@ -45,3 +45,43 @@ def bits_nan_loss(x):
 def bits_known_floats(x):
     unbounded = float("inf")
     return x if math.isinf(unbounded) and not math.isnan(2.5) and math.isfinite(1.5) else x * 2
+
+
+@programs.add(TWO_INTS, I64, I64)
+def bits_of_two_ints(a: torch.Tensor, b: torch.Tensor) -> Tuple[int, int, int]:
+    return int(a) & int(b), int(a) | int(b), int(a) ^ int(b)
+
+
+@programs.add([(torch.tensor(a),) for a in INTS], I64)
+def bits_and_constants(a: torch.Tensor) -> Tuple[int, int, int, int]:
+    return int(a) & 0xFF, int(a) | -8, int(a) ^ -1, -77 & int(a)
+
+
+@programs.add(SHIFTS, I64, I64)
+def bits_shifted(a: torch.Tensor, b: torch.Tensor) -> Tuple[int, int]:
+    return int(a) << int(b), int(a) >> int(b)
+
+
+@programs.add([(torch.tensor(a),) for a in INTS], I64)
+def bits_shifted_by_constants(a: torch.Tensor) -> Tuple[int, int, int]:
+    return int(a) << 3, int(a) >> 3, 1 << (int(a) & 31)
+
+
+@programs.add([(r(n, 3),) for n in (4, 2, 6)], N3)
+def bits_half_the_rows(x):
+    return x[: x.size(0) >> 1], x.new_zeros(x.size(1) << 1, x.size(1) & 1)
+
+
+@programs.add([(torch.tensor(a),) for a in INTS], I64)
+def bits_counted(a: torch.Tensor) -> int:
+    count, rest = 0, int(a)
+    for _ in range(64):
+        count += rest & 1
+        rest = rest >> 1
+    return count
+
+
+@programs.add([(torch.arange(n),) for n in (3, 1, 5, 0)], "i64:n")
+def bits_of_tensor_and_size(x):
+    n = x.size(0)
+    return x & (n | 1), x ^ (n & 6), (x << 2) >> (n & 1)
