@@ -77,8 +77,8 @@ void log(Emission& e) {
 }
 
 void modf(Emission& e) {
-  const Value x = e.tensor("a"), whole = truncated(e, x);
-  e.give(0, subtract(e, x, whole));
+  const Value x = e.tensor("a"), whole = truncated(e, x), fraction = subtract(e, x, whole);
+  e.give(0, where(e, is_infinite(e, x), e.scalar(x.dtype, 0), fraction));
   e.give(1, whole);
 }
 
@@ -86,6 +86,23 @@ void divmod(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(0, floored_quotient(e, a, b));
   e.give(1, remainder_of(e, a, b));
+}
+
+// By the nearest quotient, the even one of two. Every step is exact.
+Value ieee_remainder(Emission& e, const Value& a, const Value& b) {
+  const auto twice = [&](const Value& x) { return add(e, x, x); };
+  const Value size = absolute(e, b), rest = truncated_remainder(e, absolute(e, a), twice(size));
+  const Value lower = subtract(e, rest, size);
+  const Value lowest = where(e, less(e, twice(lower), size), lower, subtract(e, lower, size));
+  return multiply(e, e.node("Sign", {a}), where(e, greater(e, twice(rest), size), lowest, rest));
+}
+
+// By a table; beyond 20! the product wraps, as in TorchScript. All products beyond 66! are 0.
+void factorial(Emission& e) {
+  Ints table;
+  std::uint64_t product = 1;
+  for (std::uint64_t n = 1; n <= 67; product *= n++) table.push_back(static_cast<std::int64_t>(product));
+  e.give(e.node("Gather", {e.integers(table), single_operand(e)}, {{"axis", 0}}));
 }
 
 // Divides as integers.
@@ -172,6 +189,8 @@ void register_scalar(Registry& registry) {
                                                         {"aten::log", log},
                                                         {"aten::modf", modf},
                                                         {"aten::divmod", divmod},
+                                                        {"aten::mathremainder", in_double<ieee_remainder>},
+                                                        {"aten::factorial", factorial},
                                                         {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
   for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tanh"}) registry.number_handler(op, by_row);

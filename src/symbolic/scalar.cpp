@@ -335,9 +335,10 @@ void register_scalar(Registry& registry) {
                                                              {"aten::__derive_index", derive_index}};
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
   for (const char* op :
-       {"aten::round", "aten::sqrt",  "aten::exp",   "aten::expm1", "aten::log",  "aten::log10",   "aten::log1p",   "aten::sin",
-        "aten::cos",   "aten::tan",   "aten::asin",  "aten::acos",  "aten::atan", "aten::sinh",    "aten::cosh",    "aten::tanh",
-        "aten::asinh", "aten::acosh", "aten::atanh", "aten::erf",   "aten::erfc", "aten::degrees", "aten::radians", "aten::fabs"})
+       {"aten::round",   "aten::sqrt",    "aten::exp",   "aten::expm1", "aten::log",   "aten::log10", "aten::log1p",
+        "aten::sin",     "aten::cos",     "aten::tan",   "aten::asin",  "aten::acos",  "aten::atan",  "aten::sinh",
+        "aten::cosh",    "aten::tanh",    "aten::asinh", "aten::acosh", "aten::atanh", "aten::erf",   "aten::erfc",
+        "aten::degrees", "aten::radians", "aten::fabs",  "aten::lgamma"})
     registry.number_facts(op, floating_result);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);

@@ -47,6 +47,27 @@ def bits_known_floats(x):
     return x if math.isinf(unbounded) and not math.isnan(2.5) and math.isfinite(1.5) else x * 2
 
 
+@programs.add(FLOATS, F64)
+def bits_modf(x: torch.Tensor) -> Tuple[float, float]:
+    fraction, whole = math.modf(float(x))
+    return fraction, whole
+
+
+@programs.add(FLOATS, F64)
+def bits_lgamma(x: torch.Tensor) -> float:
+    return math.lgamma(float(x))
+
+
+@programs.add(TWO_FLOATS, F64, F64)
+def bits_remainder(x: torch.Tensor, y: torch.Tensor) -> float:
+    return math.remainder(float(x), float(y))
+
+
+@programs.add([(torch.tensor(n),) for n in (0, 1, 5, 12, 20)], I64)
+def bits_factorial(n: torch.Tensor) -> int:
+    return math.factorial(int(n))
+
+
 @programs.add(TWO_INTS, I64, I64)
 def bits_of_two_ints(a: torch.Tensor, b: torch.Tensor) -> Tuple[int, int, int]:
     return int(a) & int(b), int(a) | int(b), int(a) ^ int(b)
