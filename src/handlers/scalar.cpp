@@ -42,6 +42,13 @@ void floor_divide_numbers(Emission& e) {
   e.give(e.node("Floor", {divide(e, a, b)}));  // same computation as in TorchScript
 }
 
+// TorchScript's formula: what infinity leaves is NaN.
+void remainder_of_numbers(Emission& e) {
+  const auto [a, b] = operands(e);
+  if (!is_floating(a) || !e.at_least(10)) return e.give(remainder_of(e, a, b));
+  e.give(truncated_remainder(e, add(e, b, truncated_remainder(e, a, b)), b));
+}
+
 void int_power(Emission& e) {
   const auto [a, b] = operand_names(e);
   const DType dtype = e.output_dtype();
@@ -163,7 +170,7 @@ void register_scalar(Registry& registry) {
                                                         {"aten::div", in_double<divide>},
                                                         {"aten::floordiv", floor_divide_numbers},
                                                         {"aten::floor_divide", floor_divide_numbers},
-                                                        {"aten::remainder", of_two<remainder_of>},
+                                                        {"aten::remainder", remainder_of_numbers},
                                                         {"aten::fmod", in_double<truncated_remainder>},
                                                         {"aten::pow", int_power},
                                                         {"aten::neg", negated_number},

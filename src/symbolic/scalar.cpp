@@ -94,10 +94,7 @@ Facts floor_divide(const Call& call) {
   return arithmetic(call, floor_div, [](double a, double b) { return std::floor(a / b); });
 }
 Facts remainder(const Call& call) {
-  return arithmetic(call, modulo, [](double a, double b) {
-    const double rest = std::fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  });
+  return arithmetic(call, modulo, [](double a, double b) { return std::fmod(b + std::fmod(a, b), b); });  // as TorchScript
 }
 Facts maximum(const Call& call) {
   return arithmetic(call, larger, [](double a, double b) { return b > a ? b : a; });
@@ -335,10 +332,10 @@ void register_scalar(Registry& registry) {
                                                              {"aten::__derive_index", derive_index}};
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
   for (const char* op :
-       {"aten::round",   "aten::sqrt",    "aten::exp",   "aten::expm1", "aten::log",   "aten::log10", "aten::log1p",
-        "aten::sin",     "aten::cos",     "aten::tan",   "aten::asin",  "aten::acos",  "aten::atan",  "aten::sinh",
-        "aten::cosh",    "aten::tanh",    "aten::asinh", "aten::acosh", "aten::atanh", "aten::erf",   "aten::erfc",
-        "aten::degrees", "aten::radians", "aten::fabs",  "aten::lgamma"})
+       {"aten::round",   "aten::sqrt",    "aten::exp",   "aten::expm1",  "aten::log",   "aten::log10", "aten::log1p",
+        "aten::sin",     "aten::cos",     "aten::tan",   "aten::asin",   "aten::acos",  "aten::atan",  "aten::sinh",
+        "aten::cosh",    "aten::tanh",    "aten::asinh", "aten::acosh",  "aten::atanh", "aten::erf",   "aten::erfc",
+        "aten::degrees", "aten::radians", "aten::fabs",  "aten::lgamma", "aten::ldexp"})
     registry.number_facts(op, floating_result);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);

@@ -106,3 +106,14 @@ def bits_counted(a: torch.Tensor) -> int:
 def bits_of_tensor_and_size(x):
     n = x.size(0)
     return x & (n | 1), x ^ (n & 6), (x << 2) >> (n & 1)
+
+
+@programs.add(TWO_FLOATS, F64, F64)
+def bits_rest(x: torch.Tensor, y: torch.Tensor) -> float:
+    return float(x) % float(y)
+
+
+@programs.add([(torch.tensor(a, dtype=torch.float64), torch.tensor(i)) for a in (0.0, 1.5, -3e-320, 1e308, math.inf, math.nan)
+               for i in (0, 3, -1, 1100, -1100, 2080, -2080, 10**6, -10**6)], F64, I64, runs=range(8, 27))
+def bits_ldexp(x: torch.Tensor, i: torch.Tensor) -> Tuple[float, float]:
+    return math.ldexp(float(x), int(i)), math.ldexp(float(x), -7)
