@@ -40,7 +40,7 @@ Value finite(Emission& e, const Value& x) {
   return less(e, absolute(e, x), e.scalar(x.dtype, std::numeric_limits<double>::infinity()));
 }
 
-// Of a Python float.
+// Tests a Python float.
 template <Test test>
 void number_test(Emission& e) {
   e.give(test(e, e.number_value("a", DType::f64)));

@@ -104,8 +104,8 @@ Value ieee_remainder(Emission& e, const Value& a, const Value& b) {
   return multiply(e, e.node("Sign", {a}), where(e, greater(e, twice(rest), size), lowest, rest));
 }
 
-// By a table; beyond 20! the product wraps, as in TorchScript. All products beyond 66! are 0.
-void factorial(Emission& e) {
+// Beyond 20! the product wraps, as in TorchScript.
+void factorial_by_table(Emission& e) {
   Ints table;
   std::uint64_t product = 1;
   for (std::uint64_t n = 1; n <= 67; product *= n++) table.push_back(static_cast<std::int64_t>(product));
@@ -197,7 +197,7 @@ void register_scalar(Registry& registry) {
                                                         {"aten::modf", modf},
                                                         {"aten::divmod", divmod},
                                                         {"aten::mathremainder", in_double<ieee_remainder>},
-                                                        {"aten::factorial", factorial},
+                                                        {"aten::factorial", factorial_by_table},
                                                         {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
   for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tanh"}) registry.number_handler(op, by_row);
