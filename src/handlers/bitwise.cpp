@@ -131,6 +131,9 @@ void register_bitwise(Registry& registry) {
   for (const char* op : {"aten::bitwise_xor", "aten::bitwise_xor.Scalar", "aten::bitwise_xor.Scalar_Tensor", "aten::__xor__",
                          "aten::__xor__.Scalar"})
     registry.handler(op, bitwise_xor);
+  registry.number_handler("aten::__and__", bitwise_and);
+  registry.number_handler("aten::__or__", bitwise_or);
+  registry.number_handler("aten::__xor__", bitwise_xor);
   registry.handler("aten::bitwise_not", bitwise_not);
   for (const char* op : {"aten::bitwise_left_shift", "aten::__lshift__"}) registry.handler(op, left_shift);
   for (const char* op : {"aten::bitwise_right_shift", "aten::__rshift__"}) registry.handler(op, right_shift);

@@ -40,6 +40,12 @@ Value finite(Emission& e, const Value& x) {
   return less(e, absolute(e, x), e.scalar(x.dtype, std::numeric_limits<double>::infinity()));
 }
 
+// Tests a Python float.
+template <Test test>
+void number_test(Emission& e) {
+  e.give(test(e, e.number_value("a", DType::f64)));
+}
+
 Value positive_infinite(Emission& e, const Value& x) {
   if (e.at_least(10)) return e.node("IsInf", {x}, {{"detect_negative", 0}});
   return greater(e, x, e.scalar(x.dtype, largest(x.dtype)));
@@ -152,6 +158,9 @@ void register_comparison(Registry& registry) {
   registry.handler("aten::isnan", float_test<is_nan, false>);
   registry.handler("aten::isinf", float_test<is_infinite, false>);
   registry.handler("aten::isfinite", float_test<finite, true>);
+  registry.number_handler("aten::isnan", number_test<is_nan>);
+  registry.number_handler("aten::isinf", number_test<is_infinite>);
+  registry.number_handler("aten::isfinite", number_test<finite>);
   registry.handler("aten::isposinf", float_test<positive_infinite, false>);
   registry.handler("aten::isneginf", float_test<negative_infinite, false>);
   registry.handler("aten::isreal", isreal);

@@ -1,6 +1,7 @@
 // Powers.
 #include "handlers/power.h"
 
+#include <cmath>
 #include <vector>
 
 #include "handlers/arithmetic_division.h"
@@ -132,6 +133,18 @@ void ldexp(Emission& e) {
   e.give(multiply(e, e.number_value(self, dtype), power(e, e.scalar(dtype, 2), e.number_value(by, dtype))));
 }
 
+// In three steps: the power of two is no double where it takes the least double to the largest.
+void ldexp_of_number(Emission& e) {
+  const Value x = e.number_value("x", DType::f64), two = constant(e, x, 2);
+  if (const auto known = e.call.integer("i"); known && *known >= -1000 && *known <= 1000)
+    return e.give(times(e, x, std::ldexp(1.0, static_cast<int>(*known))));
+  const Value i = e.number_value("i", DType::f64);
+  const Value places = minimum(e, maximum(e, i, constant(e, x, -2100)), constant(e, x, 2100));
+  const Value third = node(e, "Floor", times(e, places, 1.0 / 3)), step = power(e, two, third);
+  const Value last = power(e, two, subtract(e, places, times(e, third, 2)));
+  e.give(multiply(e, multiply(e, multiply(e, x, step), step), last));
+}
+
 }  // namespace
 
 void register_power(Registry& registry) {
@@ -141,6 +154,7 @@ void register_power(Registry& registry) {
   registry.handler("aten::square", square);
   registry.handler("aten::exp2", exp2);
   registry.handler("aten::ldexp", ldexp);
+  registry.number_handler("aten::ldexp", ldexp_of_number);
 }
 
 }  // namespace compatcheck::handlers

@@ -42,21 +42,19 @@ void floor_divide_numbers(Emission& e) {
   e.give(e.node("Floor", {divide(e, a, b)}));  // same computation as in TorchScript
 }
 
+// TorchScript's formula: what infinity leaves is NaN.
+void remainder_of_numbers(Emission& e) {
+  const auto [a, b] = operands(e);
+  if (!is_floating(a) || !e.at_least(10)) return e.give(remainder_of(e, a, b));
+  e.give(truncated_remainder(e, add(e, b, truncated_remainder(e, a, b)), b));
+}
+
 void int_power(Emission& e) {
   const auto [a, b] = operand_names(e);
   const DType dtype = e.output_dtype();
   const Value base = e.number_value(a, dtype), exponent = e.number_value(b, dtype);
   e.give(dtype == DType::i64 ? power(e, base, exponent) : raised(e, base, exponent));
 }
-
-void on_bits_of_numbers(Emission& e, const char* on_bools, const char* on_integers) {
-  const auto [a, b] = operands(e);
-  e.give(e.node(a.dtype == DType::boolean ? on_bools : on_integers, {a, b}));
-}
-
-void bits_and(Emission& e) { on_bits_of_numbers(e, "And", "BitwiseAnd"); }
-void bits_or(Emission& e) { on_bits_of_numbers(e, "Or", "BitwiseOr"); }
-void bits_xor(Emission& e) { on_bits_of_numbers(e, "Xor", "BitwiseXor"); }
 
 // ---- Of one
 
@@ -86,8 +84,8 @@ void log(Emission& e) {
 }
 
 void modf(Emission& e) {
-  const Value x = e.tensor("a"), whole = truncated(e, x);
-  e.give(0, subtract(e, x, whole));
+  const Value x = e.tensor("a"), whole = truncated(e, x), fraction = subtract(e, x, whole);
+  e.give(0, where(e, is_infinite(e, x), e.scalar(x.dtype, 0), fraction));
   e.give(1, whole);
 }
 
@@ -95,6 +93,23 @@ void divmod(Emission& e) {
   const auto [a, b] = operands(e);
   e.give(0, floored_quotient(e, a, b));
   e.give(1, remainder_of(e, a, b));
+}
+
+// By the nearest quotient, the even one of two. Every step is exact.
+Value ieee_remainder(Emission& e, const Value& a, const Value& b) {
+  const auto twice = [&](const Value& x) { return add(e, x, x); };
+  const Value size = absolute(e, b), rest = truncated_remainder(e, absolute(e, a), twice(size));
+  const Value lower = subtract(e, rest, size);
+  const Value lowest = where(e, less(e, twice(lower), size), lower, subtract(e, lower, size));
+  return multiply(e, e.node("Sign", {a}), where(e, greater(e, twice(rest), size), lowest, rest));
+}
+
+// Beyond 20! the product wraps, as in TorchScript.
+void factorial_by_table(Emission& e) {
+  Ints table;
+  std::uint64_t product = 1;
+  for (std::uint64_t n = 1; n <= 67; product *= n++) table.push_back(static_cast<std::int64_t>(product));
+  e.give(e.node("Gather", {e.integers(table), single_operand(e)}, {{"axis", 0}}));
 }
 
 // Divides as integers.
@@ -155,7 +170,7 @@ void register_scalar(Registry& registry) {
                                                         {"aten::div", in_double<divide>},
                                                         {"aten::floordiv", floor_divide_numbers},
                                                         {"aten::floor_divide", floor_divide_numbers},
-                                                        {"aten::remainder", of_two<remainder_of>},
+                                                        {"aten::remainder", remainder_of_numbers},
                                                         {"aten::fmod", in_double<truncated_remainder>},
                                                         {"aten::pow", int_power},
                                                         {"aten::neg", negated_number},
@@ -172,9 +187,6 @@ void register_scalar(Registry& registry) {
                                                         {"aten::ge", of_two<greater_equal>},
                                                         {"aten::eq", of_two<equal>},
                                                         {"aten::ne", of_two<not_equal>},
-                                                        {"aten::__and__", bits_and},
-                                                        {"aten::__or__", bits_or},
-                                                        {"aten::__xor__", bits_xor},
                                                         {"aten::__not__", opposite},
                                                         {"aten::Int", same_number},
                                                         {"aten::Float", same_number},
@@ -184,6 +196,8 @@ void register_scalar(Registry& registry) {
                                                         {"aten::log", log},
                                                         {"aten::modf", modf},
                                                         {"aten::divmod", divmod},
+                                                        {"aten::mathremainder", in_double<ieee_remainder>},
+                                                        {"aten::factorial", factorial_by_table},
                                                         {"aten::__round_to_zero_floordiv", round_to_zero_floordiv}};
   for (const auto& [op, handler] : on_numbers) registry.number_handler(op, handler);
   for (const char* op : {"aten::sqrt", "aten::exp", "aten::sin", "aten::cos", "aten::tanh"}) registry.number_handler(op, by_row);

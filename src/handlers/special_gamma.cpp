@@ -162,6 +162,7 @@ Value zeta_of(Emission& e, const Exponent& x, const Value& q) {
 Value in_doubles(Emission& e, const char* name) { return e.cast(e.number_value(name, e.output_dtype()), DType::f64); }
 
 void lgamma(Emission& e) { e.give(log_gamma(e, in_doubles(e, "self"))); }
+void lgamma_of_number(Emission& e) { e.give(log_gamma(e, single_operand(e))); }
 void digamma(Emission& e) { e.give(digamma_of(e, in_doubles(e, "self"))); }
 
 void zeta(Emission& e) {
@@ -206,6 +207,7 @@ void mvlgamma(Emission& e) {
 
 void register_special_gamma(Registry& registry) {
   registry.handler("aten::lgamma", lgamma);
+  registry.number_handler("aten::lgamma", lgamma_of_number);
   registry.handler("aten::digamma", digamma);
   registry.handler("aten::polygamma", polygamma);
   registry.handler("aten::mvlgamma", mvlgamma);

@@ -94,10 +94,7 @@ Facts floor_divide(const Call& call) {
   return arithmetic(call, floor_div, [](double a, double b) { return std::floor(a / b); });
 }
 Facts remainder(const Call& call) {
-  return arithmetic(call, modulo, [](double a, double b) {
-    const double rest = std::fmod(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  });
+  return arithmetic(call, modulo, [](double a, double b) { return std::fmod(b + std::fmod(a, b), b); });  // as TorchScript
 }
 Facts maximum(const Call& call) {
   return arithmetic(call, larger, [](double a, double b) { return b > a ? b : a; });
@@ -206,7 +203,16 @@ std::optional<bool> truth_of(const NumberFact& number) {
 
 Facts negation(const Call& call) { return {boolean_fact(inverted(truth_of(number_at(call, 0))))}; }
 
+// Bits of ints, if both are known.
+using OnInts = std::int64_t (*)(std::int64_t, std::int64_t);
+Facts bits(const Call& call, OnInts on_ints) {
+  const NumberFact a = number_at(call, 0), b = number_at(call, 1);
+  const auto x = a.integer ? a.integer->number() : std::nullopt, y = b.integer ? b.integer->number() : std::nullopt;
+  return {integer_fact(x && y ? Dim(on_ints(*x, *y)) : Dim::unknown())};
+}
+
 Facts conjunction(const Call& call) {
+  if (result_kind(call) == Kind::integer) return bits(call, [](std::int64_t a, std::int64_t b) { return a & b; });
   if (result_kind(call) != Kind::boolean) return {};
   const auto a = truth_of(number_at(call, 0)), b = truth_of(number_at(call, 1));
   if (a == false || b == false) return {boolean_fact(false)};
@@ -214,11 +220,43 @@ Facts conjunction(const Call& call) {
 }
 
 Facts disjunction(const Call& call) {
+  if (result_kind(call) == Kind::integer) return bits(call, [](std::int64_t a, std::int64_t b) { return a | b; });
   if (result_kind(call) != Kind::boolean) return {};
   const auto a = truth_of(number_at(call, 0)), b = truth_of(number_at(call, 1));
   if (a == true || b == true) return {boolean_fact(true)};
   return {boolean_fact(a && b ? std::optional(false) : std::nullopt)};
 }
+
+Facts exclusion(const Call& call) {
+  if (result_kind(call) == Kind::integer) return bits(call, [](std::int64_t a, std::int64_t b) { return a ^ b; });
+  if (result_kind(call) != Kind::boolean) return {};
+  const auto a = truth_of(number_at(call, 0)), b = truth_of(number_at(call, 1));
+  return {boolean_fact(a && b ? std::optional(*a != *b) : std::nullopt)};
+}
+
+// Shifts by a known number of bits: a product, or a quotient rounded down.
+Facts shifted(const Call& call, OnDims dims) {
+  const auto a = number_at(call, 0).integer, b = number_at(call, 1).integer;
+  const auto by = b ? b->number() : std::nullopt;
+  const bool known = a && by && *by >= 0 && *by < 63;
+  return {integer_fact(known ? dims(*a, Dim(std::int64_t{1} << *by)) : Dim::unknown())};
+}
+Facts shifted_left(const Call& call) {
+  return shifted(call, [](const Dim& a, const Dim& b) { return a * b; });
+}
+Facts shifted_right(const Call& call) { return shifted(call, floor_div); }
+
+// ---- Tests of floats
+
+template <bool (*test)(double)>
+Facts tested(const Call& call) {
+  const auto number = as_double(number_at(call, 0));
+  return {boolean_fact(number ? std::optional(test(*number)) : std::nullopt)};
+}
+
+bool is_nan(double number) { return std::isnan(number); }
+bool is_infinite(double number) { return std::isinf(number); }
+bool is_finite(double number) { return std::isfinite(number); }
 
 // `is` and `is not`, where one side is None.
 std::optional<bool> is_same(const Call& call) {
@@ -280,6 +318,12 @@ void register_scalar(Registry& registry) {
                                                              {"aten::ne", different_numbers},
                                                              {"aten::__and__", conjunction},
                                                              {"aten::__or__", disjunction},
+                                                             {"aten::__xor__", exclusion},
+                                                             {"aten::__lshift__", shifted_left},
+                                                             {"aten::__rshift__", shifted_right},
+                                                             {"aten::isnan", tested<is_nan>},
+                                                             {"aten::isinf", tested<is_infinite>},
+                                                             {"aten::isfinite", tested<is_finite>},
                                                              {"aten::__not__", negation},
                                                              {"aten::Bool", to_boolean},
                                                              {"aten::Int", to_int},
@@ -288,9 +332,10 @@ void register_scalar(Registry& registry) {
                                                              {"aten::__derive_index", derive_index}};
   for (const auto& [op, function] : on_numbers) registry.number_facts(op, function);
   for (const char* op :
-       {"aten::round", "aten::sqrt",  "aten::exp",   "aten::expm1", "aten::log",  "aten::log10",   "aten::log1p",   "aten::sin",
-        "aten::cos",   "aten::tan",   "aten::asin",  "aten::acos",  "aten::atan", "aten::sinh",    "aten::cosh",    "aten::tanh",
-        "aten::asinh", "aten::acosh", "aten::atanh", "aten::erf",   "aten::erfc", "aten::degrees", "aten::radians", "aten::fabs"})
+       {"aten::round",   "aten::sqrt",    "aten::exp",   "aten::expm1",  "aten::log",   "aten::log10", "aten::log1p",
+        "aten::sin",     "aten::cos",     "aten::tan",   "aten::asin",   "aten::acos",  "aten::atan",  "aten::sinh",
+        "aten::cosh",    "aten::tanh",    "aten::asinh", "aten::acosh",  "aten::atanh", "aten::erf",   "aten::erfc",
+        "aten::degrees", "aten::radians", "aten::fabs",  "aten::lgamma", "aten::ldexp"})
     registry.number_facts(op, floating_result);
   registry.facts("aten::__is__", identical);
   registry.facts("aten::__isnot__", not_identical);
