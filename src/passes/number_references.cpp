@@ -92,7 +92,7 @@ class Numbering {
     for (ir::Node* node : nodes_) rewrite(node);
     open(graph_.top()->return_node());
     for (const auto& [value, type] : types_)
-      if (!erased_.contains(value)) const_cast<ir::Value*>(value)->set_type(type);
+      if (!erased_.contains(value)) retype(const_cast<ir::Value*>(value), type);
     return true;
   }
 
@@ -186,6 +186,16 @@ class Numbering {
       for (const ir::Block* block : node->blocks())
         for (const ir::Value* input : block->inputs()) note(input);
     }
+  }
+
+  // A constant without items states the type that they would have.
+  static void retype(ir::Value* value, const ir::TypeRef& type) {
+    value->set_type(type);
+    const ir::Constant* constant = ir::constant_of(value);
+    if (constant && constant->get<ir::ListConstant>())
+      value->producer()->set_attribute("value", {ir::ListConstant{type->elements[0], {}}});
+    else if (constant && constant->get<ir::DictConstant>())
+      value->producer()->set_attribute("value", {ir::DictConstant{type->elements[0], type->elements[1], {}}});
   }
 
   ir::Value* list_of(const ir::TypeRef& item) {

@@ -25,6 +25,15 @@ bool refines(const ir::Node& node) {
   return node.is("prim::unchecked_cast") || node.is("prim::annotate") || node.is("aten::_unwrap_optional");
 }
 
+// None, or a container without items.
+bool is_empty_constant(const ir::Node& node) {
+  const ir::Constant* constant = node.is("prim::Constant") ? ir::constant_of(node.output()) : nullptr;
+  if (!constant) return false;
+  const auto* list = constant->get<ir::ListConstant>();
+  const auto* dict = constant->get<ir::DictConstant>();
+  return constant->is_none() || (list && list->items.empty() && !list->identity) || (dict && dict->items.empty() && !dict->identity);
+}
+
 bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
 
 }  // namespace
@@ -170,8 +179,7 @@ bool References::read_moves(const ir::Node& node) {
     const ir::Value* value = node.is("prim::GetAttr") ? node.output() : node.input(1);
     unify(attribute(object, attribute_name(node), value->type()), of(value));
   } else {
-    return node.is("prim::CreateObject") || node.is("prim::Uninitialized") ||
-           (node.is("prim::Constant") && ir::constant_of(node.output())->is_none());
+    return node.is("prim::CreateObject") || node.is("prim::Uninitialized") || is_empty_constant(node);
   }
   return true;
 }
