@@ -192,9 +192,10 @@ class Numbering {
   static void retype(ir::Value* value, const ir::TypeRef& type) {
     value->set_type(type);
     const ir::Constant* constant = ir::constant_of(value);
-    if (constant && constant->get<ir::ListConstant>())
-      value->producer()->set_attribute("value", {ir::ListConstant{type->elements[0], {}}});
-    else if (constant && constant->get<ir::DictConstant>())
+    const auto* list = constant ? constant->get<ir::ListConstant>() : nullptr;
+    const auto* dict = constant ? constant->get<ir::DictConstant>() : nullptr;
+    if (list && list->items.empty()) value->producer()->set_attribute("value", {ir::ListConstant{type->elements[0], {}}});
+    if (dict && dict->items.empty())
       value->producer()->set_attribute("value", {ir::DictConstant{type->elements[0], type->elements[1], {}}});
   }
 
@@ -253,11 +254,11 @@ class Numbering {
   }
 
   void number(ir::Node* node, ir::Value* output) {
-    const std::vector<ir::Use> uses(output->uses().begin(), output->uses().end());
+    types_[output] = contents_of(output)->type()->elements[0];
     if (gives_what_it_writes(*node)) return;  // nothing reads it any more
+    const std::vector<ir::Use> uses(output->uses().begin(), output->uses().end());
     ir::Value* at = append(node->next() ? node->next() : node->owner()->return_node(), contents_of(output), output);
     references_.set(at, references_.of(output));
-    types_[output] = contents_of(output)->type()->elements[0];
     for (const ir::Use& use : uses) use.user->replace_input(use.operand, at);
   }
 
