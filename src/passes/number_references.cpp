@@ -59,8 +59,8 @@ bool is_none(const ir::Value* value) {
   return ir::is(value->type(), ir::TypeKind::none) || (constant && constant->is_none());
 }
 
-// Where the values of one attribute stand: a list of them, in the order in which objects were made. Of an Optional, a list has each
-// object's place in another list, which holds the values that aren't None; -1 stands for None.
+// Where the values of one attribute stand: a list of them, in the order in which objects were made. Of an Optional, a list has
+// each object's place in another list, which holds the values that aren't None; -1 stands for None.
 struct Values {
   ir::TypeRef type{};  // as the class declares it
   ir::Value* values = nullptr;
@@ -75,8 +75,7 @@ struct Objects {
 
 class Numbering {
  public:
-  Numbering(ir::Graph& graph, Numbered which, const ir::Watch& watch)
-      : graph_(graph), which_(which), references_(graph, watch) {
+  Numbering(ir::Graph& graph, Numbered which, const ir::Watch& watch) : graph_(graph), which_(which), references_(graph, watch) {
     for (ir::Node* node : all_nodes(graph, watch)) nodes_.push_back(node);
   }
 
@@ -86,7 +85,8 @@ class Numbering {
     if (!finds_any()) return false;
     note_types();
     for (ir::Node* node : nodes_) {
-      if (std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return types_.contains(input); })) node->set_overload({});
+      if (std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return types_.contains(input); }))
+        node->set_overload({});
     }
     make_lists();
     for (ir::Node* node : nodes_) rewrite(node);
@@ -115,8 +115,8 @@ class Numbering {
 
   // ---- Attributes of objects
 
-  // Whether each object gets each attribute once, in its __init__, before anything else is done with it. Gives up the class of one
-  // for which that isn't so.
+  // Whether each object gets each attribute once, in its __init__, before anything else is done with it. Gives up the class of
+  // one for which that isn't so.
   bool find_objects() {
     objects_.clear();
     for (const ir::Node* node : nodes_)

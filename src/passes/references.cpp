@@ -16,8 +16,8 @@ bool is_kind(const ir::Value* value, ir::TypeKind kind) { return ir::is(ir::with
 // The operand that becomes an item of the first one.
 std::size_t item_operand(const ir::Node& node) {
   if (node.is("aten::append") || node.is("prim::SetAttr")) return 1;
-  const bool second = node.is("aten::insert") || node.is("aten::_set_item") || node.is("aten::get") || node.is("aten::setdefault") ||
-                      (node.is("aten::pop") && is_kind(node.input(0), ir::TypeKind::dict));
+  const bool second = node.is("aten::insert") || node.is("aten::_set_item") || node.is("aten::get") ||
+                      node.is("aten::setdefault") || (node.is("aten::pop") && is_kind(node.input(0), ir::TypeKind::dict));
   return second ? 2 : 0;
 }
 
@@ -31,7 +31,8 @@ bool is_empty_constant(const ir::Node& node) {
   if (!constant) return false;
   const auto* list = constant->get<ir::ListConstant>();
   const auto* dict = constant->get<ir::DictConstant>();
-  return constant->is_none() || (list && list->items.empty() && !list->identity) || (dict && dict->items.empty() && !dict->identity);
+  return constant->is_none() || (list && list->items.empty() && !list->identity) ||
+         (dict && dict->items.empty() && !dict->identity);
 }
 
 bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
@@ -47,9 +48,9 @@ bool only_moves(const ir::Node& node, std::size_t operand) {
 }
 
 bool gives_references(const ir::Node& node) {
-  static const Operators all{"prim::If",          "prim::Loop",         "prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice",
-                             "prim::ListUnpack",  "prim::GetAttr",      "aten::__getitem__", "aten::get",        "aten::setdefault",
-                             "aten::pop",         "aten::popitem",      "prim::Uninitialized"};
+  static const Operators all{"prim::If",         "prim::Loop",    "prim::TupleUnpack",  "prim::TupleIndex", "prim::TupleSlice",
+                             "prim::ListUnpack", "prim::GetAttr", "aten::__getitem__",  "aten::get",        "aten::setdefault",
+                             "aten::pop",        "aten::popitem", "prim::Uninitialized"};
   const bool none = node.is("prim::Constant") && ir::constant_of(node.output())->is_none();
   return all.contains(node.op()) || refines(node) || none;
 }

@@ -25,7 +25,7 @@ class References {
   struct Term {
     enum class Kind : std::uint8_t { plain, list, dict, tuple, object };
     Kind kind = Kind::plain;
-    std::vector<Term*> parts{};                            // of a list or dictionary one, for its items
+    std::vector<Term*> parts{};                              // of a list or dictionary one, for its items
     std::map<std::string, Term*, std::less<>> attributes{};  // of an object
     std::string class_name{};
     bool held = false;     // an item of a list or dictionary, or an object's attribute, may be it
@@ -42,7 +42,7 @@ class References {
   static Term* part(const Term* term, std::size_t i) { return root(term->parts.at(i)); }
   static Term* part(const Term* object, std::string_view attribute) { return root(object->attributes.find(attribute)->second); }
   const std::map<std::string, Term*, std::less<>>& classes() const { return classes_; }  // of which objects are made
-  void make_foreign(const Term* term);  // and what it holds
+  void make_foreign(const Term* term);                                                   // and what it holds
 
  private:
   Term* made(const ir::TypeRef& type);

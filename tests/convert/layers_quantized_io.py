@@ -82,7 +82,8 @@ def layers():
     reflect.scale, reflect.zero_point = 0.2, 60
     made["io_conv_reflect"] = Case(reflect, pictures(), opsets=OPSETS, tolerance=(1e-4, 0.201))
     linear = nnq.Linear(8, 5)
-    linear.set_weight_bias(torch.quantize_per_channel(r(5, 8), torch.rand(5) * 0.01 + 0.01, torch.zeros(5, dtype=torch.long), 0, torch.qint8), r(5))
+    # Weights of 7 bits: without VNNI, ONNX Runtime adds two products of 8 bits in 16 bits, where larger ones saturate.
+    linear.set_weight_bias(torch.quantize_per_channel(r(5, 8).clamp(-0.63, 0.63), torch.rand(5) * 0.01 + 0.01, torch.zeros(5, dtype=torch.long), 0, torch.qint8), r(5))
     linear.scale, linear.zero_point = 0.2, 60
     made["io_linear"] = Case(linear, pictures(), opsets=OPSETS, tolerance=(1e-4, 0.201))
     quantize = torch.ao.quantization.quantize_dynamic

@@ -1,0 +1,189 @@
+"""Scripted programs whose objects and lists have several names, so that they are followed as numbers."""
+from typing import Dict, List, Optional
+
+import torch
+from torch import Tensor
+
+from script_programs import Programs
+
+programs = Programs()
+program = programs.add
+cases = programs.cases
+
+
+def rows(*counts: int):
+    made = torch.Generator().manual_seed(3)
+    return [(torch.randn(count, 3, generator=made),) for count in counts]
+
+
+ROWS, SOME_ROWS = rows(5, 9, 1, 0, 14), rows(5, 9, 1, 14)
+
+
+@torch.jit.script
+class Track(object):
+    def __init__(self, place: Tensor, number: int):
+        self.place = place
+        self.age = 0
+        self.number = number
+        self.seen = [number]
+        self.best = torch.jit.annotate(Optional[Tensor], None)
+        self.parent = torch.jit.annotate(Optional[int], None)
+
+
+@torch.jit.script
+class Node(object):
+    def __init__(self, value: int):
+        self.value = value
+        self.count = 0
+
+
+@program(ROWS, "f32:n,3")
+def numbered_kept_and_dropped(x: Tensor):
+    tracks: List[Track] = []
+    dropped: List[Track] = []
+    for i in range(x.size(0)):
+        kept = tracks[:0]
+        for track in tracks:
+            track.age += 1
+            if track.age < 3:
+                kept.append(track)
+            else:
+                dropped.append(track)
+        tracks = kept
+        tracks.append(Track(x[i], i))
+        for track in tracks:
+            if float(track.place.sum()) > 0:
+                track.age = 0
+    ages, numbers = [track.age for track in dropped], [track.number for track in dropped]
+    return torch.tensor([track.number for track in tracks]), torch.tensor(ages), torch.tensor(numbers)
+
+
+@program(ROWS, "f32:n,3")
+def numbered_filter_with_continue_and_break(x: Tensor):
+    tracks = [Track(x[i], i) for i in range(x.size(0))]
+    ended = 0
+    for i in range(x.size(0)):
+        kept = tracks[:0]
+        for track in tracks:
+            if float(track.place.max()) < 0.0:
+                continue
+            track.age += i
+            kept.append(track)
+            if track.age > 4:
+                ended += 1
+                break
+        tracks = kept
+    return torch.tensor([track.number for track in tracks]), torch.tensor([track.age for track in tracks]), ended
+
+
+@program(ROWS, "f32:n,3")
+def numbered_optional_attributes(x: Tensor):
+    tracks: List[Track] = []
+    for i in range(x.size(0)):
+        track = Track(x[i], i)
+        if i % 2 == 1:
+            track.best = x[i] * 2
+        if i > 2:
+            track.parent = i - 2
+        tracks.append(track)
+    total, parents = torch.zeros(3), 0
+    for track in tracks:
+        best = track.best
+        if best is not None:
+            total = total + best
+        parent = track.parent
+        if parent is not None:
+            parents += parent * tracks[parent].number
+            tracks[parent].age += 1
+    return total, parents, torch.tensor([track.age for track in tracks])
+
+
+@program(SOME_ROWS, "f32:n,3")
+def numbered_frames_of_tracks(x: Tensor):
+    tracks: List[Track] = []
+    frames: List[Tensor] = []
+    for i in range(x.size(0)):
+        kept = tracks[:0]
+        for track in tracks:
+            track.age += 1
+            track.place = track.place + x[i]
+            if track.age < 3:
+                kept.append(track)
+        kept.append(Track(x[i], i))
+        tracks = kept
+        frames.append(torch.stack([track.place for track in tracks]).sum(0))
+    return torch.stack(frames)
+
+
+@program(ROWS, "f32:n,3")
+def numbered_best_while_its_list_is_read(x: Tensor):
+    tracks = [Track(x[i], i) for i in range(x.size(0))]
+    best: Optional[Track] = None
+    for track in tracks:
+        if best is None or float(track.place.sum()) > float(best.place.sum()):
+            best = track
+    if best is not None:
+        best.age = 7
+        best.seen.append(9)
+    return torch.tensor([track.age for track in tracks]), torch.tensor([len(track.seen) for track in tracks])
+
+
+@program(ROWS, "f32:n,3")
+def numbered_stack_of_objects(x: Tensor):
+    stack: List[Track] = []
+    out: List[int] = []
+    for i in range(x.size(0)):
+        while len(stack) > 0 and float(stack[-1].place.sum()) < float(x[i].sum()):
+            track = stack.pop()
+            track.age = i
+            out.append(track.number * 100 + track.age)
+        stack.append(Track(x[i], i))
+    return torch.tensor(out), torch.tensor([track.number for track in stack])
+
+
+@program(SOME_ROWS, "f32:n,3")
+def numbered_objects_that_swap_names(x: Tensor):
+    a, b = Track(x[0], 0), Track(x[0] * 2, 1)
+    tracks = [a, b]
+    for i in range(x.size(0)):
+        if float(x[i].sum()) > 0:
+            a, b = b, a
+        a.age += 1
+        tracks.append(a)
+    return torch.tensor([track.number for track in tracks]), a.age, b.age, a is b, tracks[-1] is a
+
+
+@program([(torch.tensor(ids),) for ids in ([3, 1, 3, 3, 1], [2, 2], [0], [1, 2, 3, 1, 2, 3, 1])], "i64:n")
+def numbered_lists_by_key_with_two_names(x: Tensor):
+    groups: Dict[int, List[int]] = {}
+    order: List[List[int]] = []
+    for i in range(x.size(0)):
+        key = int(x[i])
+        found = groups.get(key)
+        if found is None:
+            made = [i]
+            groups[key] = made
+            order.append(made)
+        else:
+            found.append(i)
+    mark = 0
+    for group in order:
+        for i in group:
+            mark = mark * 3 + i
+    return mark, len(order)
+
+
+@program([(torch.tensor(ids),) for ids in ([3, 1, 3, 3, 1], [2, 2], [0], [1, 2, 3, 1, 2, 3, 1])], "i64:n")
+def numbered_objects_by_key_and_in_order(x: Tensor):
+    nodes: Dict[int, Node] = {}
+    order: List[Node] = []
+    for i in range(x.size(0)):
+        key = int(x[i])
+        if key not in nodes:
+            node = Node(key)
+            nodes[key] = node
+            order.append(node)
+        nodes[key].count += 1
+    last = order[len(order) - 1]
+    last.count += 100
+    return torch.tensor([node.count for node in order]), nodes[int(x[0])].count
