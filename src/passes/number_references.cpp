@@ -80,8 +80,7 @@ class Numbering {
   }
 
   bool run() {
-    while (!find_objects()) {
-    }
+    while (!find_attributes()) continue;
     if (!finds_any()) return false;
     note_types();
     for (ir::Node* node : nodes_) {
@@ -92,7 +91,7 @@ class Numbering {
     for (ir::Node* node : nodes_) rewrite(node);
     open(graph_.top()->return_node());
     for (const auto& [value, type] : types_)
-      if (!erased_.contains(value)) retype(const_cast<ir::Value*>(value), type);
+      if (!erased_.contains(value)) retype(value, type);
     return true;
   }
 
@@ -115,9 +114,9 @@ class Numbering {
 
   // ---- Attributes of objects
 
-  // Whether each object gets each attribute once, in its __init__, before anything else is done with it. Gives up the class of
-  // one for which that isn't so.
-  bool find_objects() {
+  // Whether each object gets each attribute that is read in its __init__, before anything else is done with it. If one doesn't,
+  // its class isn't numbered, and the others are looked at again.
+  bool find_attributes() {
     objects_.clear();
     for (const ir::Node* node : nodes_)
       if (node->is("prim::GetAttr"))
@@ -176,15 +175,15 @@ class Numbering {
   }
 
   void note_types() {
-    const auto note = [&](const ir::Value* value) {
+    const auto note = [&](ir::Value* value) {
       const ir::TypeRef type = numbered(value->type(), references_.of(value));
       if (type && value->type() && !ir::equal(*type, *value->type())) types_[value] = type;
     };
-    for (const ir::Value* input : graph_.inputs()) note(input);
+    for (ir::Value* input : graph_.inputs()) note(input);
     for (const ir::Node* node : nodes_) {
-      for (const ir::Value* output : node->outputs()) note(output);
+      for (ir::Value* output : node->outputs()) note(output);
       for (const ir::Block* block : node->blocks())
-        for (const ir::Value* input : block->inputs()) note(input);
+        for (ir::Value* input : block->inputs()) note(input);
     }
   }
 
@@ -262,12 +261,6 @@ class Numbering {
     for (const ir::Use& use : uses) use.user->replace_input(use.operand, at);
   }
 
-  // A value of the same kind that is a number.
-  ir::Value* as(ir::Value* number, const ir::Value* of) {
-    references_.set(number, references_.of(of));
-    return number;
-  }
-
   void create(ir::Node* node) {
     const Objects& of = *objects_of(node->output());
     ir::Value* number = made(node, "aten::len", std::array{of.all}, integer());
@@ -276,7 +269,7 @@ class Numbering {
   }
 
   void replace_with(ir::Node* node, ir::Value* value) {
-    as(value, node->output());
+    references_.set(value, references_.of(node->output()));
     erased_.insert(node->output());
     replace_by(node, value);
   }
@@ -330,7 +323,7 @@ class Numbering {
   std::vector<ir::Node*> nodes_;
   std::map<std::string, Objects, std::less<>> objects_;
   std::map<const Term*, ir::Value*> contents_;
-  std::map<const ir::Value*, ir::TypeRef> types_;  // of values that change theirs
+  std::map<ir::Value*, ir::TypeRef> types_;  // of values that change theirs
   std::set<const ir::Value*> erased_;
   ir::Node* start_ = nullptr;
 };

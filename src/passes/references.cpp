@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "passes/effects.h"
 #include "passes/rewrite.h"
@@ -55,7 +56,7 @@ bool gives_references(const ir::Node& node) {
   return all.contains(node.op()) || refines(node) || none;
 }
 
-References::References(const ir::Graph& graph, const ir::Watch& watch) : graph_(graph) {
+References::References(const ir::Graph& graph, const ir::Watch& watch) {
   const Nodes nodes = all_nodes(graph, watch);
   for (const ir::Node* node : nodes)
     if (node->is("prim::CreateObject")) {
@@ -68,7 +69,7 @@ References::References(const ir::Graph& graph, const ir::Watch& watch) : graph_(
   for (const ir::Value* input : graph.inputs()) make_foreign(of(input));
   for (const ir::Value* output : graph.outputs())
     if (of(output)->kind == Term::Kind::list)
-      mark_contents(of(output));
+      make_contents_foreign(*of(output));
     else
       make_foreign(of(output));
   mark_held();
@@ -130,18 +131,14 @@ References::Term* References::attribute(Term* object, std::string_view name, con
   return term;
 }
 
-void References::make_foreign(const Term* term) {
-  Term* of = root(const_cast<Term*>(term));
-  if (of->foreign && of->kind == Term::Kind::plain) return;
-  const bool known = std::exchange(of->foreign, true);
-  if (known) return;
-  mark_contents(of);
+void References::make_foreign(Term* term) {
+  Term& of = *root(term);
+  if (!std::exchange(of.foreign, true)) make_contents_foreign(of);
 }
 
-// What the container holds stays as it is.
-void References::mark_contents(const Term* term) {
-  for (const Term* part : term->parts) make_foreign(part);
-  for (const auto& [name, attribute] : term->attributes) make_foreign(attribute);
+void References::make_contents_foreign(const Term& term) {
+  for (Term* part : term.parts) make_foreign(part);
+  for (const auto& [name, attribute] : term.attributes) make_foreign(attribute);
 }
 
 void References::read(const ir::Node& node) {
@@ -255,13 +252,13 @@ bool References::read_dict(const ir::Node& node) {
 
 // An operator that reads containers whole, or makes some.
 void References::read_other(const ir::Node& node) {
-  const bool reads_state = is_attribute_access(node);
+  const bool reads_state = is_attribute_access(node) || (node.is("prim::Constant") && ir::identity_of(*ir::constant_of(node.output())));
   for (const ir::Value* value : node.inputs()) {
     Term* term = of(value);
     if (term->kind == Term::Kind::object || term->kind == Term::Kind::tuple || reads_state)
       make_foreign(term);
     else
-      mark_contents(term);
+      make_contents_foreign(*term);
   }
   for (const ir::Value* value : node.outputs()) {
     Term* term = of(value);
@@ -269,7 +266,7 @@ void References::read_other(const ir::Node& node) {
     if (reads_state || term->kind != Term::Kind::list || gives_references(node))
       make_foreign(term);
     else
-      mark_contents(root(term));
+      make_contents_foreign(*root(term));
   }
 }
 

@@ -1,7 +1,10 @@
 // Which values of a program may be one list, dictionary or object, or hold one.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,7 +33,7 @@ class References {
     std::string class_name{};
     bool held = false;     // an item of a list or dictionary, or an object's attribute, may be it
     bool foreign = false;  // comes from elsewhere or goes there, so that it must stay as it is
-    Term* same = nullptr;
+    Term* same = nullptr;  // the one that stands for both
 
     bool is_reference() const { return kind == Kind::list || kind == Kind::dict || kind == Kind::object; }
   };
@@ -42,7 +45,7 @@ class References {
   static Term* part(const Term* term, std::size_t i) { return root(term->parts.at(i)); }
   static Term* part(const Term* object, std::string_view attribute) { return root(object->attributes.find(attribute)->second); }
   const std::map<std::string, Term*, std::less<>>& classes() const { return classes_; }  // of which objects are made
-  void make_foreign(const Term* term);                                                   // and what it holds
+  void make_foreign(Term* term);  // and what it holds
 
  private:
   Term* made(const ir::TypeRef& type);
@@ -50,7 +53,7 @@ class References {
   void unify(Term* a, Term* b);
   void unify(const ir::Value* a, const ir::Value* b) { unify(of(a), of(b)); }
   Term* attribute(Term* object, std::string_view name, const ir::TypeRef& type);
-  void mark_contents(const Term* term);
+  void make_contents_foreign(const Term& term);
 
   void read(const ir::Node& node);
   bool read_moves(const ir::Node& node);
@@ -62,7 +65,6 @@ class References {
   std::deque<Term> terms_;
   std::unordered_map<const ir::Value*, Term*> of_values_;
   std::map<std::string, Term*, std::less<>> classes_;
-  const ir::Graph& graph_;
 };
 
 }  // namespace compatcheck::passes
