@@ -84,8 +84,7 @@ class Numbering {
     if (!finds_any()) return false;
     note_types();
     for (ir::Node* node : nodes_) {
-      if (std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return types_.contains(input); }))
-        node->set_overload({});
+      if (std::ranges::any_of(node->inputs(), [&](ir::Value* input) { return types_.contains(input); })) node->set_overload({});
     }
     make_lists();
     for (ir::Node* node : nodes_) rewrite(node);

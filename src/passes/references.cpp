@@ -252,7 +252,8 @@ bool References::read_dict(const ir::Node& node) {
 
 // An operator that reads containers whole, or makes some.
 void References::read_other(const ir::Node& node) {
-  const bool reads_state = is_attribute_access(node) || (node.is("prim::Constant") && ir::identity_of(*ir::constant_of(node.output())));
+  const bool reads_state =
+      is_attribute_access(node) || (node.is("prim::Constant") && ir::identity_of(*ir::constant_of(node.output())));
   for (const ir::Value* value : node.inputs()) {
     Term* term = of(value);
     if (term->kind == Term::Kind::object || term->kind == Term::Kind::tuple || reads_state)

@@ -45,7 +45,7 @@ class References {
   static Term* part(const Term* term, std::size_t i) { return root(term->parts.at(i)); }
   static Term* part(const Term* object, std::string_view attribute) { return root(object->attributes.find(attribute)->second); }
   const std::map<std::string, Term*, std::less<>>& classes() const { return classes_; }  // of which objects are made
-  void make_foreign(Term* term);  // and what it holds
+  void make_foreign(Term* term);                                                         // and what it holds
 
  private:
   Term* made(const ir::TypeRef& type);
