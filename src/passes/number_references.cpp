@@ -31,7 +31,7 @@ const ir::TypeRef& truth() {
 ir::Value* made(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type) {
   return node_before(place, op, inputs, {&type, 1})->output();
 }
-ir::Value* item(ir::Node* place, ir::Value* list, ir::Value* at) {
+ir::Value* item_at_place(ir::Node* place, ir::Value* list, ir::Value* at) {
   return made(place, "aten::__getitem__", std::array{list, at}, list->type()->elements[0]);
 }
 // Returns its place.
@@ -247,7 +247,7 @@ class Numbering {
       ir::Value* input = node->input(i);
       if (only_moves(*node, i) || is_none(input) || !is_numbered(input)) continue;
       if (i == 0 && gives_what_it_writes(*node)) replace(node->output(), input);
-      node->replace_input(i, item(node, contents_of(input), input));
+      node->replace_input(i, item_at_place(node, contents_of(input), input));
     }
   }
 
@@ -276,12 +276,12 @@ class Numbering {
   void get(ir::Node* node, Objects& of) {
     const Values& attribute = of.attributes.find(attribute_name(*node))->second;
     ir::Value* object = node->input(0);
-    if (!attribute.places) return replace_with(node, item(node, attribute.values, object));
-    ir::Value* place = item(node, attribute.places, object);
+    if (!attribute.places) return replace_with(node, item_at_place(node, attribute.values, object));
+    ir::Value* place = item_at_place(node, attribute.places, object);
     ir::Value* is_there = made(node, "aten::ge", std::array{place, constant_before(node, {std::int64_t{0}})}, truth());
     const auto type = types_.find(node->output());
     ir::Node* branch = branch_before(node, is_there, type == types_.end() ? node->output()->type() : type->second);
-    give(branch, 0, attribute.values ? item(end_of(branch, 0), attribute.values, place) : place);
+    give(branch, 0, attribute.values ? item_at_place(end_of(branch, 0), attribute.values, place) : place);
     give(branch, 1, constant_before(end_of(branch, 1), {}));
     replace_with(node, branch->output());
   }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "passes/container_forms.h"
 #include "passes/effects.h"
 #include "passes/rewrite.h"
 
@@ -12,7 +13,6 @@ namespace {
 
 using Operators = std::set<std::string_view>;
 
-bool is_kind(const ir::Value* value, ir::TypeKind kind) { return ir::is(ir::without_optional(value->type()), kind); }
 
 // The operand that becomes an item of the first one.
 std::size_t item_operand(const ir::Node& node) {
@@ -36,14 +36,14 @@ bool is_empty_constant(const ir::Node& node) {
          (dict && dict->items.empty() && !dict->identity);
 }
 
-bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
+bool compares_references(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
 
 }  // namespace
 
 bool only_moves(const ir::Node& node, std::size_t operand) {
   static const Operators all{"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::If",
                              "prim::Loop",          "prim::TupleUnpack",    "prim::TupleIndex",    "prim::TupleSlice"};
-  if (all.contains(node.op()) || refines(node) || compares_identity(node)) return true;
+  if (all.contains(node.op()) || refines(node) || compares_references(node)) return true;
   if (&node == node.owner()->return_node()) return node.owner()->owner() != nullptr;
   return operand > 0 && operand == item_operand(node);
 }
@@ -160,7 +160,7 @@ bool References::read_moves(const ir::Node& node) {
     }
   } else if (refines(node)) {
     unify(node.output(), node.input(0));
-  } else if (compares_identity(node)) {
+  } else if (compares_references(node)) {
     unify(node.input(0), node.input(1));
   } else if (node.is("prim::TupleConstruct")) {
     for (std::size_t i = 0; i < node.inputs().size(); ++i) unify(part(of(node.output()), i), of(node.input(i)));

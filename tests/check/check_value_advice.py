@@ -172,7 +172,7 @@ class Ordered(torch.nn.Module):
 
 
 class Bounded(torch.nn.Module):
-    """Without the removal it converts."""
+    """A dictionary of lists that is an output."""
 
     def forward(self, x, most: int):
         held: Dict[int, List[torch.Tensor]] = {}
@@ -180,7 +180,7 @@ class Bounded(torch.nn.Module):
             if len(held) >= most:
                 held.popitem()
             held[i] = [x[i]]
-        return held[0][0]
+        return held
 
 
 class SomePlaces(torch.nn.Module):
@@ -307,7 +307,7 @@ def check_attribute_to_set(tool, folder):
 
 
 def check_removed_keys(tool, folder):
-    """Where removing a key is why a dictionary stays, the finding stands there."""
+    """Where keys of a dictionary that stays are removed, the finding stands there."""
     (error,) = errors_of(tool, saved(folder, "bounded", Bounded()), "--input", "x=f32:n,4", "--input", "most=i64")
     assert error["op"] == "aten::popitem", error
 
