@@ -13,7 +13,6 @@ namespace {
 
 using Operators = std::set<std::string_view>;
 
-
 // The operand that becomes an item of the first one.
 std::size_t item_operand(const ir::Node& node) {
   if (node.is("aten::append") || node.is("prim::SetAttr")) return 1;
