@@ -14,6 +14,13 @@ namespace {
 // `None` stands for a value that is known only not to be one.
 const ir::Constant something{ir::OpaqueConstant{}};
 
+// Two containers with equal contents may have become one value.
+bool may_be_merged(const ir::Value* value) {
+  using enum ir::TypeKind;
+  const ir::TypeRef& type = ir::without_optional(value->type());
+  return ir::is(type, list) || ir::is(type, dict) || ir::is(type, tuple);
+}
+
 bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
 
 // Made by an operator that never hands on a tensor that it was given; some views are new tensors on old memory.
@@ -45,7 +52,8 @@ bool are_apart(const ir::Value* a, const ir::Value* b) {
 // Evaluates the operator on its inputs; nullopt unless enough of them are known.
 std::optional<ir::Constant> result_of(const ir::Node& node) {
   if (!can_evaluate(node)) return std::nullopt;
-  if (compares_identity(node) && node.input(0) == node.input(1)) return ir::Constant{node.is("aten::__is__")};
+  if (compares_identity(node) && node.input(0) == node.input(1) && !may_be_merged(node.input(0)))
+    return ir::Constant{node.is("aten::__is__")};
   if (compares_identity(node) && are_apart(node.input(0), node.input(1))) return ir::Constant{node.is("aten::__isnot__")};
   std::vector<const ir::Constant*> arguments;
   // Types alone decide these two, whatever the value is.

@@ -161,6 +161,9 @@ bool References::read_moves(const ir::Node& node) {
     unify(node.output(), node.input(0));
   } else if (compares_references(node)) {
     unify(node.input(0), node.input(1));
+    Term *one = of(node.input(0)), *other = of(node.input(1));
+    // Lists with equal contents may have become one value before.
+    if (one->kind != Term::Kind::object && one->kind == other->kind) make_foreign(one);
   } else if (node.is("prim::TupleConstruct")) {
     for (std::size_t i = 0; i < node.inputs().size(); ++i) unify(part(of(node.output()), i), of(node.input(i)));
   } else if (node.is("prim::TupleUnpack") && of(node.input(0))->parts.size() == node.outputs().size()) {

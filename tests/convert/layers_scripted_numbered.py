@@ -187,3 +187,24 @@ def numbered_objects_by_key_and_in_order(x: Tensor):
     last = order[len(order) - 1]
     last.count += 100
     return torch.tensor([node.count for node in order]), nodes[int(x[0])].count
+
+
+# Lists with equal contents: passes make one value of them, so nothing says any more that they are two.
+@program([(torch.arange(n),) for n in (0, 1, 3)], "i64:n")
+def numbered_equal_lists_that_are_two(x: Tensor):
+    a, b = [x.size(0)], [x.size(0)]
+    a.append(2)
+    b.append(2)
+    return int(a is b)
+
+
+@program([(torch.arange(n),) for n in (0, 1, 3)], "i64:n")
+def numbered_equal_items_that_are_two(x: Tensor):
+    rows: List[List[int]] = []
+    for i in range(x.size(0)):
+        rows.append([0])
+    same = 0
+    for i in range(x.size(0) - 1):
+        if rows[i] is rows[i + 1]:
+            same += 1
+    return same
