@@ -21,8 +21,6 @@ bool may_be_merged(const ir::Value* value) {
   return ir::is(type, list) || ir::is(type, dict) || ir::is(type, tuple);
 }
 
-bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
-
 // Made by an operator that never hands on a tensor that it was given; some views are new tensors on old memory.
 bool is_new_tensor(const ir::Value* value) {
   const ir::Node* maker = value->producer();

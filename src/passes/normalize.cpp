@@ -267,11 +267,10 @@ void add_defaults(const ir::Graph& graph, const ir::Watch& watch) {
 // `mode is Mode.FAST` is false in TorchScript even where `==` is true: each place that names a member has an object of its own.
 void settle_enum_identity(const ir::Graph& graph, const ir::Watch& watch) {
   for (ir::Node* node : all_nodes(graph, watch)) {
-    const bool is_not = node->is("aten::__isnot__");
-    if (!(is_not || node->is("aten::__is__")) || node->outputs().size() != 1) continue;
+    if (!compares_identity(*node) || node->outputs().size() != 1) continue;
     const auto is_named_here = [](const ir::Value* input) { return known<ir::EnumConstant>(input) && input->uses().size() == 1; };
     if (std::ranges::none_of(node->inputs(), is_named_here)) continue;
-    replace(node->output(), constant_before(node, {is_not}));
+    replace(node->output(), constant_before(node, {node->is("aten::__isnot__")}));
     node->erase();
   }
 }

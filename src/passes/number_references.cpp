@@ -49,11 +49,6 @@ ir::Node* branch_before(ir::Node* place, ir::Value* condition, const ir::TypeRef
 void give(ir::Node* branch, std::size_t way, ir::Value* value) { branch->blocks()[way]->add_output(value); }
 ir::Node* end_of(ir::Node* branch, std::size_t way) { return branch->blocks()[way]->return_node(); }
 
-void replace_by(ir::Node* node, ir::Value* value) {
-  replace(node->output(), value);
-  node->erase();
-}
-
 bool is_none(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
   return ir::is(value->type(), ir::TypeKind::none) || (constant && constant->is_none());
@@ -197,6 +192,12 @@ class Numbering {
       value->producer()->set_attribute("value", {ir::DictConstant{type->elements[0], type->elements[1], {}}});
   }
 
+  // The type that the value gets.
+  const ir::TypeRef& type_of(ir::Value* value) const {
+    const auto changed = types_.find(value);
+    return changed == types_.end() ? value->type() : changed->second;
+  }
+
   ir::Value* list_of(const ir::TypeRef& item) {
     const ir::TypeRef type = ir::list_of(item);
     return node_before(start_, "prim::ListConstruct", {}, {&type, 1})->output();
@@ -232,9 +233,8 @@ class Numbering {
     if (node->is("prim::CreateObject") && is_numbered(node->output())) return create(node);
     if (Objects* of = is_attribute_access(*node) ? objects_of(node->input(0)) : nullptr)
       return node->is("prim::GetAttr") ? get(node, *of) : set(node, *of);
-    const bool is = node->is("aten::__is__");
-    if ((is || node->is("aten::__isnot__")) && is_numbered(node->input(0)) && is_numbered(node->input(1)))
-      return node->set_op(is ? "aten::eq" : "aten::ne");
+    if (compares_identity(*node) && is_numbered(node->input(0)) && is_numbered(node->input(1)))
+      return node->set_op(node->is("aten::__is__") ? "aten::eq" : "aten::ne");
     open(node);
     for (ir::Block* block : node->blocks()) open(block->return_node());
     for (ir::Value* output : node->outputs())
@@ -270,7 +270,8 @@ class Numbering {
   void replace_with(ir::Node* node, ir::Value* value) {
     references_.set(value, references_.of(node->output()));
     erased_.insert(node->output());
-    replace_by(node, value);
+    replace(node->output(), value);
+    node->erase();
   }
 
   void get(ir::Node* node, Objects& of) {
@@ -279,8 +280,7 @@ class Numbering {
     if (!attribute.places) return replace_with(node, item_at_place(node, attribute.values, object));
     ir::Value* place = item_at_place(node, attribute.places, object);
     ir::Value* is_there = made(node, "aten::ge", std::array{place, constant_before(node, {std::int64_t{0}})}, truth());
-    const auto type = types_.find(node->output());
-    ir::Node* branch = branch_before(node, is_there, type == types_.end() ? node->output()->type() : type->second);
+    ir::Node* branch = branch_before(node, is_there, type_of(node->output()));
     give(branch, 0, attribute.values ? item_at_place(end_of(branch, 0), attribute.values, place) : place);
     give(branch, 1, constant_before(end_of(branch, 1), {}));
     replace_with(node, branch->output());
@@ -307,8 +307,7 @@ class Numbering {
     const auto none = [](ir::Node* place) { return constant_before(place, {std::int64_t{-1}}); };
     if (is_none(value)) return none(node);
     if (!ir::is(value->type(), ir::TypeKind::optional)) return of_value(node, value);
-    const auto retyped = types_.find(value);
-    const ir::TypeRef type = ir::without_optional(retyped == types_.end() ? value->type() : retyped->second);
+    const ir::TypeRef type = ir::without_optional(type_of(value));
     ir::Value* is_there = made(node, "aten::__isnot__", std::array{value, constant_before(node, {})}, truth());
     ir::Node* branch = branch_before(node, is_there, integer());
     give(branch, 0, of_value(end_of(branch, 0), made(end_of(branch, 0), "prim::unchecked_cast", std::array{value}, type)));

@@ -40,7 +40,7 @@ bool add_reads(const ir::Order& order, const ir::Value* value, Keys& keys) {
   std::ranges::sort(uses, {}, [&](const ir::Use& use) { return order.of(use.user); });
   for (const ir::Use& use : uses) {
     const ir::Node& user = *use.user;
-    if (user.is("aten::__is__") || user.is("aten::__isnot__")) continue;
+    if (compares_identity(user)) continue;
     if (user.op().ends_with("Construct") && user.outputs().size() == 1 && user.output()->unused()) continue;  // parted
     if (user.is("prim::unchecked_cast") || user.is("aten::_unwrap_optional")) {
       if (!add_reads(order, user.output(), keys)) return false;

@@ -35,14 +35,12 @@ bool is_empty_constant(const ir::Node& node) {
          (dict && dict->items.empty() && !dict->identity);
 }
 
-bool compares_references(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
-
 }  // namespace
 
 bool only_moves(const ir::Node& node, std::size_t operand) {
   static const Operators all{"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::If",
                              "prim::Loop",          "prim::TupleUnpack",    "prim::TupleIndex",    "prim::TupleSlice"};
-  if (all.contains(node.op()) || refines(node) || compares_references(node)) return true;
+  if (all.contains(node.op()) || refines(node) || compares_identity(node)) return true;
   if (&node == node.owner()->return_node()) return node.owner()->owner() != nullptr;
   return operand > 0 && operand == item_operand(node);
 }
@@ -60,9 +58,8 @@ References::References(const ir::Graph& graph, const ir::Watch& watch) {
   for (const ir::Node* node : nodes)
     if (node->is("prim::CreateObject")) {
       const std::string& name = node->output()->type()->name;
-      Term& term = terms_.emplace_back(Term{.kind = Term::Kind::object});
-      term.class_name = name;
-      classes_.emplace(name, &term);
+      Term*& term = classes_[name];
+      if (!term) term = &terms_.emplace_back(Term{.kind = Term::Kind::object, .class_name = name});
     }
   for (const ir::Node* node : nodes) read(*node);
   for (const ir::Value* input : graph.inputs()) make_foreign(of(input));
@@ -159,7 +156,7 @@ bool References::read_moves(const ir::Node& node) {
     }
   } else if (refines(node)) {
     unify(node.output(), node.input(0));
-  } else if (compares_references(node)) {
+  } else if (compares_identity(node)) {
     unify(node.input(0), node.input(1));
     Term *one = of(node.input(0)), *other = of(node.input(1));
     // Lists with equal contents may have become one value before.

@@ -64,6 +64,8 @@ std::string_view attribute_name(const ir::Node& node);
 // An object of the module and the name of one of its attributes.
 using ObjectAttribute = std::pair<std::uint32_t, std::string_view>;
 
+inline bool compares_identity(const ir::Node& node) { return node.is("aten::__is__") || node.is("aten::__isnot__"); }
+
 inline bool is_attribute_access(const ir::Node& node) { return node.is("prim::GetAttr") || node.is("prim::SetAttr"); }
 
 inline bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
