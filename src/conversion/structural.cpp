@@ -93,7 +93,7 @@ bool is_written(std::string_view attribute, const Context& context) {
   });
 }
 
-// The model's input that the object is, or a part of. `self` of a graph given as text is the model.
+// The graph's input that the object is, or a part of.
 std::optional<std::uint32_t> input_with(const ir::Value* object) {
   while (const ir::Node* producer = object->producer()) {
     if (!producer->is("prim::GetAttr")) return std::nullopt;
@@ -101,12 +101,12 @@ std::optional<std::uint32_t> input_with(const ir::Value* object) {
   }
   const ir::Block& block = *object->block();
   const auto at = std::ranges::find(block.inputs(), object);
-  if (block.owner() || at == block.inputs().begin() || at == block.inputs().end()) return std::nullopt;
+  if (block.owner() || at == block.inputs().end()) return std::nullopt;
   return static_cast<std::uint32_t>(at - block.inputs().begin());
 }
 
-// A graph given as text holds no attributes: of numbers and objects the model's file will say the value, and the rows of the
-// operators that take them have judged without it.
+// A graph given as text holds no attributes of the model, which is its first input: of numbers and objects the model's file will
+// say the value, and the rows of the operators that take them have judged without it.
 Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   const ir::Value *object = node.input(0), *attribute = node.output();
   const auto no = [&](const std::string& why) {
@@ -115,7 +115,8 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   if (!is_needed(attribute, context.table) || is_written(attribute_name(node), context)) return {.truth = Truth::yes};
   if (object->producer() && object->producer()->is("prim::CreateObject"))
     return no(" is of an object that is made while the model runs");
-  if (const auto input = input_with(object)) return {.message = "the members of an object aren't known", .wants = {*input}};
+  const auto input = input_with(object);
+  if (input && *input > 0) return {.message = "the members of an object aren't known", .wants = {*input}};
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
   if (const ir::Constant* why = node.attribute(passes::state_obstacle))
     return {.truth = Truth::no, .message = *why->get<std::string>()};
@@ -123,6 +124,7 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   if (known_object && ir::is(ir::without_optional(attribute->type()), ir::TypeKind::dict))
     return no(" is a dictionary that calls of the model change: which keys it holds isn't known while converting");
   if (known_object) return no(" isn't known while converting: its content can't be read");
+  if (!input) return no(" is of an object that isn't known while converting");
   if (is_returned(attribute)) return no(" is returned, and its value isn't known while converting");
   return {.truth = Truth::yes};
 }

@@ -192,6 +192,13 @@ ir::Value* result_by_branch(const ir::Node& node) {
   return result_each_way(node, operands, nullptr);
 }
 
+// What is read from an object that is never made is never read.
+ir::Value* result_of_undefined(ir::Node* node) {
+  const bool reads = node->is("prim::GetAttr") || node->is("prim::unchecked_cast");
+  if (!reads || !is_undefined(node->input(0))) return nullptr;
+  return node_before(node, "prim::Uninitialized", {}, output_types(*node))->output();
+}
+
 // Spends the budget for a large result. Values of usual size aren't counted.
 bool affordable(const ir::Constant& result, Budget& budget) {
   constexpr std::size_t usual = 1024;
@@ -207,6 +214,8 @@ std::size_t fold(ir::Graph& graph, const Aliases* aliases, Budget& budget, const
     if (!aliases && holds_memory(node->output()->type())) continue;
     if (ir::Value* number = number_behind(*node)) {
       replace(node->output(), number);
+    } else if (ir::Value* undefined = result_of_undefined(node)) {
+      replace(node->output(), undefined);
     } else if (ir::Value* operand = deciding_operand(*node)) {
       replace(node->output(), operand);
     } else if (ir::Value* chosen = result_by_branch(*node)) {

@@ -208,3 +208,26 @@ def numbered_equal_items_that_are_two(x: Tensor):
         if rows[i] is rows[i + 1]:
             same += 1
     return same
+
+
+# Nothing is ever in `old`, so that no object is made whose count could be read.
+@program([(torch.arange(n),) for n in (0, 1, 4)], "i64:n")
+def numbered_object_that_is_never_made(x: Tensor):
+    old: List[Node] = []
+    fresh: List[Node] = []
+    best: Optional[Node] = None
+    counts = [1]
+    for i in range(x.size(0)):
+        fresh = [Node(1)]
+        if len(counts) > 20:
+            break
+        for node in old:
+            best = node
+            if i > 1:
+                continue
+        counts.append(i)
+    total = len(fresh)
+    found = best
+    if found is not None:
+        total += found.count
+    return total
