@@ -76,14 +76,10 @@ bool ContainerWalk::write_columns(ir::Node* node, CellId id) {
   if (takes_item) hold(id, given, node);
   if (node->is("aten::mul_")) heap_.set_repeats(id);
   if (takes_list) hold_items_of(*given.cell, id);
-  const Cell before = heap_.at(id);
+  const std::uint64_t version = heap_.at(id).version;
   change(id, node);
   set_columns(id, *layout, std::move(changed.columns));
-  if (appends || takes_list) {  // the other items keep their places
-    Cell& now = heap_.change(id);
-    now.version = before.version;
-    if (before.layout) now.places = before.places;
-  }
+  if (appends || takes_list) heap_.change(id).version = version;  // the other items keep their places
   if (changed.popped.empty()) return wrote(node, id), true;
   std::span<ir::Value* const> left = changed.popped;
   give(node, item_from(*layout, left, heap_.elements(id), node));

@@ -237,7 +237,7 @@ bool ContainerWalk::keep_in_columns(CellId id, ir::Node* place) {
 void ContainerWalk::set_columns(CellId id, Layout layout, std::vector<ir::Value*> columns) {
   Cell& cell = heap_.change(id);
   cell = {.whole = true, .layout = std::make_shared<const Layout>(std::move(layout)), .columns = std::move(columns)};
-  cell.version = cell.places = ++versions_;
+  cell.version = ++versions_;
   if (heap_.elements(id).empty()) heap_.add_elements(id, {heap_.new_identity()});
 }
 

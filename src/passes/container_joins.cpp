@@ -11,8 +11,6 @@ namespace compatcheck::passes {
 ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
   const Placements before = walk.standing(walk.placements_);
   std::array<Placements, ways> after;
-  const Heap::Iterations drawn_before = walk.heap_.iterations();
-  std::array<Heap::Iterations, ways> drawn;
   for (std::size_t way = 0; way < ways; ++way) {
     ir::Block* block = node->blocks()[way];
     walk.placements_ = before;
@@ -20,18 +18,13 @@ ContainerWalk::Placements ContainerWalk::Join::walk_blocks() {
     walk.heap_.open();
     walk.settle_keys(node->input(0), way == 0);
     walk.note_keys(node->input(0), way == 0, block);
-    walk.heap_.set_iterations(drawn_before);  // what the other block puts into a list, this one doesn't
     walk.walk(*block);
-    drawn[way] = walk.heap_.iterations();
     after[way] = walk.standing(before);
     living[way] = walk.heap_.living_since(first);
     changes[way] = walk.heap_.close();
     for (const ir::Node* inner : *block) raises[way] = raises[way] || inner->is("prim::RaiseException");
   }
-  for (auto& [element, iteration] : drawn[0]) drawn[1][element] = std::max(drawn[1][element], iteration);
-  walk.heap_.set_iterations(drawn[1]);
   first_result = static_cast<CellId>(walk.heap_.size());
-  has_walked = true;
   return raises[0] ? after[1] : raises[1] ? after[0] : in_both(after[0], after[1]);
 }
 
@@ -255,8 +248,6 @@ bool ContainerWalk::Join::merge_columns(Cell& cell, const Cell* a, const Cell* b
   for (std::size_t i = 0; i < count; ++i)
     cell.columns.push_back(output({a ? columns[0][i] : nullptr, b ? columns[1][i] : nullptr}));
   cell.layout = std::make_shared<const Layout>(*std::move(layout));
-  const Cell& one = a ? *a : *b;
-  cell.places = one.layout && (!a || !b || a->places == b->places) ? one.places : ++walk.versions_;
   return true;
 }
 
@@ -331,12 +322,6 @@ void ContainerWalk::Join::add_elements(CellId list, const std::array<const Cell*
   for (std::size_t way = 0; way < ways; ++way) {
     if (!states[way]) continue;
     const std::vector<Abstract> items = states[way]->items;
-    const bool drawn = items.size() == 1 && has_walked && at_end_of(way, [&] {
-                         const bool draws = walk.draws(items[0], node);
-                         if (draws) walk.hold(list, items[0], node);
-                         return draws;
-                       });
-    if (drawn) continue;
     const Held held = at_end_of(way, [&] { return walk.held_at_end(items, list, *node->blocks()[way], first_result); });
     walk.heap_.add_elements(list, held.identities);
     if (held.repeats) walk.heap_.set_repeats(list);

@@ -23,7 +23,6 @@ struct ContainerWalk::Join {
   std::array<HeapChanges, ways> changes{};
   std::array<std::vector<CellId>, ways> living{};  // cells of each block that live at its end
   std::array<bool, ways> raises{};
-  bool has_walked = false;
   std::map<std::array<ir::Value*, ways>, ir::Value*> outputs{};
   std::map<std::array<CellId, ways>, CellId> merged{};
   std::deque<Abstract> kept{};

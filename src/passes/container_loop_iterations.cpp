@@ -11,7 +11,6 @@ namespace compatcheck::passes {
 
 ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
   ir::Block* body = loop->blocks()[0];
-  const std::uint64_t versions = walk_.versions_;
   Ends ends;
   const auto carry = [&](ir::Value* before, const ir::TypeRef& type) {
     loop->add_input(before);
@@ -53,12 +52,7 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
     }
     walk_.stand_for(inside, ends.heads[i], body->first() ? body->first() : body->return_node());
   }
-  {
-    const OpenLoop::Entered entered_loop(
-        walk_.open_loops_,
-        {.loop = number_, .iteration = ++walk_.versions_, .versions = versions, .cells = cells_before_, .body = body});
-    walk_.walk(*body);
-  }
+  walk_.walk(*body);
   for (std::size_t i = 0; i < given; ++i) {
     Abstract end = walk_.look(body->outputs()[i + 1]);
     if (end.code && !is_choice(end)) end = Abstract::of(walk_.leaf(end, body->return_node()));
@@ -113,7 +107,7 @@ Abstract ContainerWalk::Loop::instance(const Plan& plan, const Abstract* abstrac
 // Notes the objects that items of a list that is carried in columns may be.
 void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
   if (!walk_.heap_.at(list).layout) return;
-  give_elements(list);
+  walk_.heap_.add_elements(list, elements_);
   if (before) walk_.heap_.add_elements(list, walk_.elements_of(*before->cell));
   if (repeats_ || (before && walk_.repeats(*before->cell))) walk_.heap_.set_repeats(list);
 }
@@ -122,7 +116,7 @@ void ContainerWalk::Loop::add_elements(CellId list, const Abstract* before) {
 // were seen to get; items of lists that are new in each iteration aren't known by their names afterwards.
 void ContainerWalk::Loop::hold_elements(CellId list) {
   walk_.heap_.add_elements(list, walk_.held_by(walk_.heap_.at(list).items).identities);
-  if (makes_lists_in_columns()) give_elements(list);
+  if (makes_lists_in_columns()) walk_.heap_.add_elements(list, elements_);
   if (repeats_ || walk_.repeats(list)) walk_.heap_.set_repeats(list);
 }
 
@@ -211,7 +205,6 @@ Cell ContainerWalk::Loop::instance(const CellPlan& plan, const Abstract* before,
     const std::vector<Column> form = plan.layout->columns();
     Cell list{
         .whole = true, .layout = std::make_shared<const Layout>(*plan.layout), .columns = std::vector<ir::Value*>(form.size())};
-    list.places = cell.layout && !plan.moves ? cell.places : ++walk_.versions_;
     if (place) list.columns = walk_.columns_of(cell, sites, *plan.layout, place);
     for (std::size_t i = 0; i < form.size(); ++i) list.columns[i] = carry(list.columns[i], form[i].type);
     return list;

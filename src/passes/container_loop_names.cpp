@@ -46,8 +46,7 @@ bool ContainerWalk::Loop::meet(const Cells& heads, const Ends& ends) {
     outer_.clear();
     return true;
   }
-  // Each round may only add to these, or find that an element comes in another way than by its draw: it ends.
-  const auto count = [&] { return meeting_.size() + outer_.size() + 2 * elements_.size() - drawn_.size() + repeats_; };
+  const auto count = [&] { return meeting_.size() + outer_.size() + elements_.size() + repeats_; };  // each round may only add
   const std::size_t known = count();
   note_elements(last, ends);
   const auto meets = [&](std::optional<CellId> a, std::optional<CellId> b) {
@@ -81,44 +80,26 @@ void ContainerWalk::Loop::note_elements(const Cells& last, const Ends& ends) {
   for (const auto& [id, plan] : plan_.cells)
     if (plan.whole && plan.kind == Cell::Kind::dict) tables.insert(id);
   std::set<Identity> held;
-  const auto note = [&](CellId id, const std::set<Identity>& identities) {
+  const auto note = [&](const std::set<Identity>& identities) {
     for (const Identity identity : identities)
-      if (was_outside(identity)) note_element(id, identity);
+      if (was_outside(identity)) elements_.insert(identity);
     held.insert(identities.begin(), identities.end());
   };
   walk_.heap_.reopen(ends.changes);
   for (const CellId list : lists) {
-    note(list, walk_.elements_of(list));
+    note(walk_.elements_of(list));
     repeats_ = repeats_ || walk_.repeats(list);
   }
   for (const CellId id : tables) {
     if (walk_.heap_.at(id).is_table()) continue;
     const Held values = walk_.held_by(std::vector<Abstract>(walk_.heap_.at(id).items));
-    note(id, values.identities);
+    note(values.identities);
     repeats_ = repeats_ || values.repeats;
   }
   walk_.heap_.close();
   for (const auto& cell : last)
     for (const auto& [identity, same] : identities(cell))
       if (held.contains(identity)) walk_.leave(walk_.heap_.origin(*cell).sites);
-}
-
-void ContainerWalk::Loop::note_element(CellId list, Identity identity) {
-  // An item that is known may be any object.
-  const Draw* draw = walk_.heap_.at(list).items.empty() ? walk_.heap_.draw_of(list, identity) : nullptr;
-  const bool fresh = elements_.insert(identity).second;
-  const auto known = drawn_.find(identity);
-  if (fresh && draw) drawn_[identity] = {.loop = draw->loop, .from = draw->from, .counter = draw->counter};
-  if (!fresh && known != drawn_.end() && !(draw && draw->is_of(known->second))) drawn_.erase(known);
-}
-
-// Gives a list that is carried in columns the objects that all of them may hold.
-void ContainerWalk::Loop::give_elements(CellId list) const {
-  for (const Identity identity : elements_)
-    if (const auto drawn = drawn_.find(identity); drawn != drawn_.end())
-      walk_.heap_.draw_element(list, identity, drawn->second);
-    else
-      walk_.heap_.add_elements(list, {identity});
 }
 
 bool ContainerWalk::Loop::was_outside(Identity identity) const {

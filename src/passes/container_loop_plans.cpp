@@ -169,9 +169,7 @@ bool ContainerWalk::Loop::widen(CellPlan& plan, const Cell& head, const Cell& en
     if (head.whole && end.whole && head.made == end.made && head.columns == end.columns) return false;
     if (needs_columns(origin.type))
       if (const auto layout = layout_of(head, end, origin.type, ends)) {
-        const bool moves = plan.layout && !plan.moves && head.places != end.places;
-        plan.moves = plan.moves || moves;
-        return widen_layout(plan, *layout) || moves;
+        return widen_layout(plan, *layout);
       }
     if (plan.layout) walk_.leave(origin.sites);
     if (!is_plain_element(origin.type->elements[0])) walk_.leave(origin.sites, Unfollowed::of_items);

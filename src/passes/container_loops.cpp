@@ -38,7 +38,6 @@ void ContainerWalk::Loop::run() {
   if (widen(ends)) throw NothingToLeaveOut{};
   if (later_iterations) later_iterations->erase();
   finish(ends);
-  walk_.heap_.end_draws(number_);
 }
 
 // Whether it's a container, or an Optional, that a `return` in the loop gives.

@@ -29,7 +29,6 @@ struct ContainerWalk::Plan {
 struct ContainerWalk::CellPlan {
   bool whole = false;  // a list is carried as one value, or as its columns
   std::optional<Layout> layout{};
-  bool moves = false;      // items of a list in columns may stand at other places after an iteration
   bool untouched = false;  // an attribute may be so in some iteration
   std::vector<Plan> items{};
   // The container's kind, and a dictionary's keys. A whole dictionary is a table; its items are the plans of its two lists.
@@ -111,8 +110,6 @@ class ContainerWalk::Loop {
   static void find_tables(const Plan& plan, const Abstract* abstract, std::set<CellId>& dicts);
   bool meet(const Cells& heads, const Ends& ends);
   void note_elements(const Cells& last, const Ends& ends);
-  void note_element(CellId list, Identity identity);
-  void give_elements(CellId list) const;
   Identities identities(std::optional<CellId> cell) const { return cell ? walk_.heap_.identities(*cell) : Identities(); }
   bool was_outside(Identity identity) const;
   std::vector<ir::Value*> flags_of(const Cells& cells, ir::Node* place);
@@ -133,8 +130,6 @@ class ContainerWalk::Loop {
   std::set<std::pair<std::size_t, Identity>> outer_{};       // outside objects that a carried cell may be
   // The identities of items of carried lists. Items of two such lists may be one object.
   std::set<Identity> elements_{walk_.heap_.new_identity()};
-  std::map<Identity, Draw> drawn_{};  // those that every list gets by this draw
-  std::uint64_t number_ = ++walk_.versions_;
   bool repeats_ = false;  // an object may stand in two places of one of them
   bool runs_ = runs_at_least_once(*node_);
   Identity first_identity_ = walk_.heap_.new_identity();

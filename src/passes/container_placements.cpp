@@ -4,7 +4,6 @@
 
 #include "passes/container_walk.h"
 #include "passes/lifetimes.h"
-#include "passes/loops.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -85,63 +84,26 @@ ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& item
   return held;
 }
 
-// The draw by which a list gets this item of another list if it does so at the node; none if the node isn't in the body of the
-// loop itself.
-std::optional<Draw> ContainerWalk::draw_of(CellId id, const ir::Node* node) const {
-  const auto found = placements_.find(id);
-  if (found == placements_.end() || open_loops_.empty()) return std::nullopt;
-  const Placement& placement = *found->second;
-  const OpenLoop& loop = open_loops_.back();
-  const ir::Block* body = node->owner();
-  while (body->owner() && !body->owner()->is("prim::Loop")) body = body->parent();
-  const bool is_counted =
-      body == loop.body && placement.index->block() == body && counts_up(placement.index) && encloses(placement.block, *node);
-  const bool stays = placement.list < loop.cells && heap_.at(placement.list).places <= loop.versions;
-  if (!is_counted || !stays || heap_.repeats(placement.list)) return std::nullopt;
-  return Draw{.loop = loop.loop, .from = placement.list, .counter = placement.index->index(), .iteration = loop.iteration};
-}
-
-// Whether a list that gets this item at the node draws everything in it.
-bool ContainerWalk::draws(const Abstract& item, const ir::Node* node) {
-  bool all = true;
-  for_each_cell(item, [&](CellId id) { all = all && draw_of(id, node); });
-  return all;
-}
-
-// Whether a list may hold the item when this draw gets it.
-bool ContainerWalk::may_hold(CellId list, CellId id, const std::optional<Draw>& draw) const {
-  return std::ranges::any_of(heap_.identities(id), [&](const auto& entry) {
-    if (!heap_.elements(list).contains(entry.first)) return false;
-    const Draw* known = draw ? heap_.draw_of(list, entry.first) : nullptr;
-    return !known || !known->is_of(*draw) || known->iteration == draw->iteration;
-  });
+bool ContainerWalk::may_hold(CellId list, CellId id) const {
+  return std::ranges::any_of(heap_.identities(id),
+                             [&](const auto& entry) { return heap_.elements(list).contains(entry.first); });
 }
 
 // Notes that an item that a list in columns gets may live on under another name, or in another list.
 void ContainerWalk::hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own) {
-  std::map<Identity, std::shared_ptr<const Placement>> met;  // null: not drawn
-  std::set<CellId> visited;
-  std::vector<std::pair<CellId, std::optional<Draw>>> living;
+  std::set<Identity> met;
+  std::set<CellId> visited, living;
   for_each_cell(item, [&](CellId id) {
     const auto placed = placements_.find(id);
     bool again = !visited.insert(id).second;
     if (!again && own && placed != placements_.end() && placed->second.get() == own) return;
-    const auto draw = draw_of(id, node);
-    again = again || may_hold(list, id, draw);
-    const auto drawn_from = draw ? placed->second : nullptr;
-    for (const auto& [identity, same] : heap_.identities(id)) {
-      const auto [other, fresh] = met.try_emplace(identity, drawn_from);
-      again = again || !(fresh || (drawn_from && other->second == drawn_from));
-    }
+    again = again || may_hold(list, id);
+    for (const auto& [identity, same] : heap_.identities(id)) again = !met.insert(identity).second || again;
     if (again) heap_.set_repeats(list);
-    if (lives_on(id, node)) living.emplace_back(id, draw);
+    if (lives_on(id, node)) living.insert(id);
   });
-  for (const auto& [id, draw] : living)
-    for (const auto& [identity, same] : heap_.identities(id))
-      if (draw)
-        heap_.draw_element(list, identity, *draw);
-      else
-        heap_.add_elements(list, {identity});
+  for (const CellId id : living)
+    for (const auto& [identity, same] : heap_.identities(id)) heap_.add_elements(list, {identity});
 }
 
 // A list that is kept in columns gets the items of another one, too, or may have them instead.
@@ -201,7 +163,6 @@ void ContainerWalk::reach_lists(CellId id, const ir::Node* writer) {
   if (placement) to_write_back_.push_back(found->second);
   for (const CellId list : heap_.lists_that_may_hold(id)) {
     if ((placement && placement->list == list && !heap_.repeats(list)) || !is_live(list, writer)) continue;
-    if (placement && !may_hold(list, id, draw_of(id, writer))) continue;  // it will get it later in this iteration
     leave_names(id, list);
   }
 }
@@ -219,9 +180,7 @@ void ContainerWalk::write_back(ir::Node* place) {
     columns = with_leaves_at(columns, layout, index, leaves, place);
     ir::Node* writer = columns.front()->producer();
     change(list, writer);
-    const std::uint64_t places = heap_.at(list).places;
     set_columns(list, layout, std::move(columns));
-    heap_.change(list).places = places;  // each item stays where it is
     hold(list, item, writer, placement.get());
     // Other copies of the item are not what stands there now.
     const auto now_placed = std::make_shared<const Placement>(Placement{list, index, heap_.at(list).version, item, block});

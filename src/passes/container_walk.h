@@ -254,9 +254,7 @@ class ContainerWalk {
   bool lives_on(CellId id, const ir::Node* node, std::optional<CellId> list = {}, CellId first_result = ~CellId{});
   bool has_one_name(CellId list, const ir::Block& block);
   Held held_at_end(const std::vector<Abstract>& items, CellId list, const ir::Block& block, CellId first_result);
-  std::optional<Draw> draw_of(CellId id, const ir::Node* node) const;
-  bool draws(const Abstract& item, const ir::Node* node);
-  bool may_hold(CellId list, CellId id, const std::optional<Draw>& draw) const;
+  bool may_hold(CellId list, CellId id) const;
   std::set<Identity> elements_of(CellId list);
   bool repeats(CellId list);
   void hold(CellId list, const Abstract& item, ir::Node* node, const Placement* own = nullptr);
@@ -393,25 +391,7 @@ class ContainerWalk {
   std::vector<std::pair<CellId, CellId>> to_spread_;  // a changed cell, and one that may be the same object
   Placements placements_;                             // of items read from lists kept in columns
   std::vector<std::shared_ptr<const Placement>> to_write_back_;
-  std::uint64_t versions_ = 0;  // of lists, and of walks of loops
-  struct OpenLoop {
-    std::uint64_t loop, iteration;
-    std::uint64_t versions;  // when its body is entered
-    std::size_t cells;       // that are older
-    const ir::Block* body;
-
-    class Entered {  // pops the loop in the end, also when the walk throws
-     public:
-      Entered(std::vector<OpenLoop>& loops, const OpenLoop& loop) : loops_(loops) { loops_.push_back(loop); }
-      ~Entered() { loops_.pop_back(); }
-      Entered(const Entered&) = delete;
-      Entered& operator=(const Entered&) = delete;
-
-     private:
-      std::vector<OpenLoop>& loops_;
-    };
-  };
-  std::vector<OpenLoop> open_loops_;        // whose bodies are walked
+  std::uint64_t versions_ = 0;  // of lists
   std::size_t nested_ = 0;                  // items within items that are looked at
   bool gives_outputs_ = false;              // whether the model's outputs are being made
   ir::Node* next_ = nullptr;                // the node to visit after this one

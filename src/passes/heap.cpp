@@ -147,41 +147,6 @@ void Heap::reopen(const HeapChanges& after, const std::vector<CellId>& living) {
 
 void Heap::add_elements(CellId list, const std::set<Identity>& identities) {
   elements_[list].insert(identities.begin(), identities.end());
-  if (const auto drawn = drawn_.find(list); drawn != drawn_.end())
-    for (const Identity identity : identities) drawn->second.erase(identity);
-}
-
-void Heap::draw_element(CellId list, Identity identity, const Draw& draw) {
-  const Draw* known = draw_of(list, identity);
-  if (!elements_[list].insert(identity).second && !(known && known->is_of(draw))) return add_elements(list, {identity});
-  drawn_[list][identity] = draw;
-}
-
-void Heap::end_draws(std::uint64_t loop) {
-  for (auto& [list, draws] : drawn_) std::erase_if(draws, [&](const auto& entry) { return entry.second.loop == loop; });
-  std::erase_if(drawn_, [](const auto& entry) { return entry.second.empty(); });
-}
-
-Heap::Iterations Heap::iterations() const {
-  Iterations found;
-  for (const auto& [list, draws] : drawn_)
-    for (const auto& [identity, draw] : draws) found[{list, identity}] = draw.iteration;
-  return found;
-}
-
-void Heap::set_iterations(const Iterations& iterations) {
-  for (auto& [list, draws] : drawn_)
-    for (auto& [identity, draw] : draws) {
-      const auto found = iterations.find({list, identity});
-      draw.iteration = found == iterations.end() ? 0 : found->second;
-    }
-}
-
-const Draw* Heap::draw_of(CellId list, Identity identity) const {
-  const auto drawn = drawn_.find(list);
-  if (drawn == drawn_.end()) return nullptr;
-  const auto found = drawn->second.find(identity);
-  return found == drawn->second.end() ? nullptr : &found->second;
 }
 
 const std::set<Identity>& Heap::elements(CellId list) const {

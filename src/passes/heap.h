@@ -92,7 +92,6 @@ struct Cell {
   std::shared_ptr<const Layout> layout{};  // layout of a list that is kept in columns
   std::vector<ir::Value*> columns{};
   std::uint64_t version = 0;  // changes with each write that may move items, or change one under another name
-  std::uint64_t places = 0;   // of a list in columns: changes with each write after which an object may stand at another place
 
   bool is_table() const { return kind == Kind::dict && whole; }
   const Abstract* find(const ir::Constant& key) const;
@@ -128,17 +127,6 @@ struct CellOrigin {
   const ir::Value* value = nullptr;  // the graph's value that it was before it was followed
 };
 
-// A loop that puts items of one list into another, in each iteration at most the item at a place that the loop counts up: none of
-// them stands twice in the other list.
-struct Draw {
-  std::uint64_t loop = 0;
-  CellId from = 0;
-  std::size_t counter = 0;      // the number's place among the inputs of the loop's body
-  std::uint64_t iteration = 0;  // the walk of the loop's body in which it puts one; 0: only earlier iterations did
-
-  bool is_of(const Draw& other) const { return loop == other.loop && from == other.from && counter == other.counter; }
-};
-
 // The contents that some cells have at the end of a block.
 using HeapChanges = std::map<CellId, std::shared_ptr<Cell>>;
 
@@ -172,13 +160,6 @@ class Heap {
 
   // The objects that items of a list in columns may be, beside objects that only the list holds.
   void add_elements(CellId list, const std::set<Identity>& identities);
-  void draw_element(CellId list, Identity identity, const Draw& draw);
-  void end_draws(std::uint64_t loop);  // the loop is walked: what it put is an element as any other
-  // The iterations of all draws.
-  using Iterations = std::map<std::pair<CellId, Identity>, std::uint64_t>;
-  Iterations iterations() const;
-  void set_iterations(const Iterations& iterations);
-  const Draw* draw_of(CellId list, Identity identity) const;  // null: the list may have got it in another way
   const std::set<Identity>& elements(CellId list) const;
   std::vector<CellId> lists_that_may_hold(CellId id) const;  // lists that haven't ended
 
@@ -200,7 +181,6 @@ class Heap {
   std::vector<Identities> identities_;
   std::map<Identity, std::vector<CellId>> cells_of_;
   std::map<CellId, std::set<Identity>> elements_;
-  std::map<CellId, std::map<Identity, Draw>> drawn_;
   std::set<CellId> repeating_;
   Identity next_identity_ = 0;
 };
