@@ -85,8 +85,7 @@ ContainerWalk::Held ContainerWalk::held_at_end(const std::vector<Abstract>& item
 }
 
 bool ContainerWalk::may_hold(CellId list, CellId id) const {
-  return std::ranges::any_of(heap_.identities(id),
-                             [&](const auto& entry) { return heap_.elements(list).contains(entry.first); });
+  return std::ranges::any_of(heap_.identities(id), [&](const auto& entry) { return heap_.elements(list).contains(entry.first); });
 }
 
 // Notes that an item that a list in columns gets may live on under another name, or in another list.

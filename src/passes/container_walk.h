@@ -391,7 +391,7 @@ class ContainerWalk {
   std::vector<std::pair<CellId, CellId>> to_spread_;  // a changed cell, and one that may be the same object
   Placements placements_;                             // of items read from lists kept in columns
   std::vector<std::shared_ptr<const Placement>> to_write_back_;
-  std::uint64_t versions_ = 0;  // of lists
+  std::uint64_t versions_ = 0;              // of lists
   std::size_t nested_ = 0;                  // items within items that are looked at
   bool gives_outputs_ = false;              // whether the model's outputs are being made
   ir::Node* next_ = nullptr;                // the node to visit after this one
