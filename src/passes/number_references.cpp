@@ -155,6 +155,7 @@ class Numbering {
 
   // The type with numbers in the places of what is numbered.
   ir::TypeRef numbered(const ir::TypeRef& type, const Term* term) {
+    if (ir::is(type, ir::TypeKind::none)) return type;
     if (is_numbered(term)) return ir::is(type, ir::TypeKind::optional) ? ir::optional_of(integer()) : integer();
     return with_numbers(type, term);
   }
@@ -236,7 +237,6 @@ class Numbering {
     if (compares_identity(*node) && is_numbered(node->input(0)) && is_numbered(node->input(1)))
       return node->set_op(node->is("aten::__is__") ? "aten::eq" : "aten::ne");
     open(node);
-    for (ir::Block* block : node->blocks()) open(block->return_node());
     for (ir::Value* output : node->outputs())
       if (is_numbered(output) && !gives_references(*node)) number(node, output);
   }
@@ -245,7 +245,7 @@ class Numbering {
   void open(ir::Node* node) {
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
       ir::Value* input = node->input(i);
-      if (only_moves(*node, i) || is_none(input) || !is_numbered(input)) continue;
+      if (only_moves(*node, i) || ir::constant_of(input) || !is_numbered(input)) continue;
       if (i == 0 && gives_what_it_writes(*node)) replace(node->output(), input);
       node->replace_input(i, item_at_place(node, contents_of(input), input));
     }
@@ -254,8 +254,14 @@ class Numbering {
   void number(ir::Node* node, ir::Value* output) {
     types_[output] = contents_of(output)->type()->elements[0];
     if (gives_what_it_writes(*node)) return;  // nothing reads it any more
-    const std::vector<ir::Use> uses(output->uses().begin(), output->uses().end());
-    ir::Value* at = append(node->next() ? node->next() : node->owner()->return_node(), contents_of(output), output);
+    ir::Node* behind = node->next() ? node->next() : node->owner()->return_node();
+    const auto moves = [&](const ir::Use& use) { return !ir::constant_of(output) || only_moves(*use.user, use.operand); };
+    std::vector<ir::Use> uses;
+    std::ranges::copy_if(output->uses(), std::back_inserter(uses), moves);
+    // Operators may have an equal constant as an argument: nothing that is done to the container is done to that.
+    ir::Value* own = output;
+    if (uses.size() < output->uses().size()) own = made(behind, "aten::copy", std::array{output}, types_[output]);
+    ir::Value* at = append(behind, contents_of(output), own);
     references_.set(at, references_.of(output));
     for (const ir::Use& use : uses) use.user->replace_input(use.operand, at);
   }
@@ -331,6 +337,9 @@ class Numbering {
 bool number_references(ir::Graph& graph, Numbered which, const schema::Registry& registry, const ir::Watch& watch) {
   if (!Numbering(graph, which, watch).run()) return false;
   schema::resolve(graph, registry);
+  // A write without a schema wouldn't be known as one.
+  for (const ir::Node* node : all_nodes(graph, watch))
+    if (node->op().starts_with("aten::") && !node->schema()) return false;
   return true;
 }
 

@@ -63,11 +63,7 @@ References::References(const ir::Graph& graph, const ir::Watch& watch) {
     }
   for (const ir::Node* node : nodes) read(*node);
   for (const ir::Value* input : graph.inputs()) make_foreign(of(input));
-  for (const ir::Value* output : graph.outputs())
-    if (of(output)->kind == Term::Kind::list)
-      make_contents_foreign(*of(output));
-    else
-      make_foreign(of(output));
+  for (const ir::Value* output : graph.outputs()) hand_out(output);
   mark_held();
 }
 
@@ -99,6 +95,11 @@ References::Term* References::made(const ir::TypeRef& type) {
   return &term;
 }
 
+// A part of which only None was seen yet.
+static bool knows_nothing(const References::Term& term) {
+  return term.kind == References::Term::Kind::plain && !term.foreign;
+}
+
 void References::unify(Term* a, Term* b) {
   a = root(a);
   b = root(b);
@@ -116,12 +117,16 @@ void References::unify(Term* a, Term* b) {
   }
   b->same = a;
   a->foreign = a->foreign || b->foreign;
-  for (std::size_t i = 0; i < a->parts.size(); ++i) unify(a->parts[i], b->parts[i]);
+  for (std::size_t i = 0; i < a->parts.size(); ++i)
+    if (knows_nothing(*root(a->parts[i])))
+      a->parts[i] = b->parts[i];
+    else
+      unify(a->parts[i], b->parts[i]);
 }
 
 References::Term* References::attribute(Term* object, std::string_view name, const ir::TypeRef& type) {
   Term*& term = object->attributes[std::string(name)];
-  if (term) return term;
+  if (term && !knows_nothing(*root(term))) return term;
   term = made(type);
   if (object->foreign) make_foreign(term);
   return term;
@@ -135,6 +140,15 @@ void References::make_foreign(Term* term) {
 void References::make_contents_foreign(const Term& term) {
   for (Term* part : term.parts) make_foreign(part);
   for (const auto& [name, attribute] : term.attributes) make_foreign(attribute);
+}
+
+// A list can be put in the place of its number where an operator reads it, unless None may stand there.
+void References::hand_out(const ir::Value* value) {
+  Term* term = of(value);
+  if (term->kind == Term::Kind::list && !ir::is(value->type(), ir::TypeKind::optional))
+    make_contents_foreign(*term);
+  else if (term->kind != Term::Kind::plain)
+    make_foreign(term);
 }
 
 void References::read(const ir::Node& node) {
@@ -255,18 +269,18 @@ void References::read_other(const ir::Node& node) {
       is_attribute_access(node) || (node.is("prim::Constant") && ir::identity_of(*ir::constant_of(node.output())));
   for (const ir::Value* value : node.inputs()) {
     Term* term = of(value);
-    if (term->kind == Term::Kind::object || term->kind == Term::Kind::tuple || reads_state)
+    if (reads_state)
       make_foreign(term);
     else
-      make_contents_foreign(*term);
+      hand_out(value);
   }
   for (const ir::Value* value : node.outputs()) {
     Term* term = of(value);
     if (gives_what_it_writes(node) && term->is_reference()) unify(term, of(node.input(0)));
-    if (reads_state || term->kind != Term::Kind::list || gives_references(node))
+    if (reads_state || gives_references(node))
       make_foreign(term);
     else
-      make_contents_foreign(*root(term));
+      hand_out(value);
   }
 }
 

@@ -54,6 +54,7 @@ class References {
   void unify(const ir::Value* a, const ir::Value* b) { unify(of(a), of(b)); }
   Term* attribute(Term* object, std::string_view name, const ir::TypeRef& type);
   void make_contents_foreign(const Term& term);
+  void hand_out(const ir::Value* value);
 
   void read(const ir::Node& node);
   bool read_moves(const ir::Node& node);
