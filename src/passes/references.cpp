@@ -96,9 +96,7 @@ References::Term* References::made(const ir::TypeRef& type) {
 }
 
 // A part of which only None was seen yet.
-static bool knows_nothing(const References::Term& term) {
-  return term.kind == References::Term::Kind::plain && !term.foreign;
-}
+static bool knows_nothing(const References::Term& term) { return term.kind == References::Term::Kind::plain && !term.foreign; }
 
 void References::unify(Term* a, Term* b) {
   a = root(a);

@@ -382,19 +382,3 @@ def tuple_compared_and_in(x: Tensor):
         y = y * 2
     a, b, c = [x, x + 1, x + 2]
     return y, a, c
-
-
-# TorchScript's schema of `+=` doesn't say that the result is the list itself.
-@program([(torch.tensor(numbers),) for numbers in ([3, 1, 3], [2, 2], [0], [1, 2, 3, 1, 2])], "i64:n")
-def alias_of_a_list_that_was_added_to(x: Tensor):
-    none, count = -1, x.size(0)
-    other: Optional[List[int]] = None if none % 2 == 0 else [count]
-    row = [count]
-    for i in range(x.size(0)):
-        if row[0] > 1:
-            row += [0]
-        row += [1]
-        row.append(2)
-        if other is not None:
-            row = other
-    return len(row)

@@ -172,6 +172,17 @@ TEST_F(AliasTest, BranchesAndLoopsJoin) {
   EXPECT_TRUE(share("p", "q"));
 }
 
+// The schema of l += m states no alias.
+TEST_F(AliasTest, AListThatIsAddedToIsTheResult) {
+  read("%n : int, %more : int[]",
+       "  %list : int[] = prim::ListConstruct(%n)\n"
+       "  %same : int[] = aten::add_(%list, %more)\n"
+       "  %new : int[] = aten::add(%list, %more)\n",
+       "%same");
+  EXPECT_TRUE(share("same", "list"));
+  EXPECT_FALSE(share("new", "list"));
+}
+
 TEST_F(AliasTest, DropoutMayHandBackItsInput) {
   read("%x : Tensor, %p : float, %t : bool", "  %d : Tensor = aten::dropout(%x, %p, %t)\n", "%d");
   EXPECT_TRUE(share("d", "x"));
