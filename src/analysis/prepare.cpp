@@ -15,7 +15,10 @@
 #include "conversion/interface.h"
 #include "inference/infer.h"
 #include "ir/value_name.h"
+#include "passes/budget.h"
+#include "passes/loops.h"
 #include "passes/normalize.h"
+#include "passes/number_references.h"
 #include "passes/pad_sequences.h"
 #include "passes/passes.h"
 #include "passes/stack_in_loops.h"
@@ -49,13 +52,19 @@ class Preparation {
   }
 
   void fold() {
+    if (!std::exchange(begun_, true)) number_instead_of_unrolling();
+    fold_in_rounds();
+  }
+
+  void fold_in_rounds() {
     for (int round = 0; round < fold_rounds; ++round) {
       const bool changed = conversion::fold_with_facts(prepared_.graph, facts_->facts(), model_.schemas, watch_,
                                                        {.keep_assertions = how_.keep_assertions,
                                                         .folded = folded_,
                                                         .lost_writes = &prepared_.lost_writes,
                                                         .program = program_of(model_),
-                                                        .copies = &copies_});
+                                                        .copies = &copies_,
+                                                        .most_unrolled = most_unrolled_});
       folded_ = true;
       if (!changed) return;
       prepared_.steps.emplace_back("folded what the inputs' dtypes and shapes settle");
@@ -79,15 +88,7 @@ class Preparation {
   }
 
   // Only what is still left when all facts are known: where sizes settle how often a loop runs, its containers can be followed.
-  void number_what_is_left() {
-    if (!passes::number_what_is_left(prepared_.graph, program_of(model_), model_.schemas, how_.keep_assertions, watch_)) return;
-    prepared_.steps.emplace_back("made numbers of objects and containers with several names");
-    folded_ = false;
-    facts_.reset();
-    state();
-    fold();
-    infer();
-  }
+  void number_what_is_left() { number(); }
 
   // The last changes: nothing is folded after them.
   void write_loops() {
@@ -119,6 +120,30 @@ class Preparation {
   }
 
  private:
+  bool number() {
+    if (!passes::number_what_is_left(prepared_.graph, program_of(model_), model_.schemas, {.unrolled = most_unrolled_},
+                                     how_.keep_assertions, watch_))
+      return false;
+    prepared_.steps.emplace_back("made numbers of objects and containers with several names");
+    folded_ = false;
+    facts_.reset();
+    state();
+    fold();
+    infer();
+    return true;
+  }
+
+  // Following many copies of a loop takes long, and containers of which only some come apart are refused.
+  void number_instead_of_unrolling() {
+    constexpr std::size_t few = 2'000;
+    if (!passes::has_references(prepared_.graph, passes::Numbered::all)) return;
+    most_unrolled_ = 0;
+    fold_in_rounds();
+    if (passes::nodes_in_copies(*prepared_.graph.top()) > few && number()) return;
+    most_unrolled_ = passes::Budget{}.unrolled;
+    folded_ = false;
+  }
+
   void take_over(const inference::Inferred& asserting) {
     if (asserting.assumptions.empty()) return;
     inferred_ = asserting;
@@ -140,8 +165,9 @@ class Preparation {
   const ir::Watch& watch_;
   PrepareOptions how_;
   inference::Inferred inferred_;
-  bool folded_ = false;
+  bool begun_ = false, folded_ = false;
   std::size_t copies_ = 0;
+  std::size_t most_unrolled_ = passes::Budget{}.unrolled;
   Prepared prepared_;
   std::optional<conversion::FactTrials> facts_;  // facts for the current prepared_.graph
 };

@@ -226,7 +226,8 @@ bool fold_with_facts(ir::Graph& graph, const FactTable& facts, const schema::Reg
                           {.program = how.program,
                            .lost_writes = how.lost_writes,
                            .keep_assertions = how.keep_assertions,
-                           .at_rest = how.folded && !settled},
+                           .at_rest = how.folded && !settled,
+                           .most_unrolled = how.most_unrolled},
                           watch) ||
          settled;
 }

@@ -11,6 +11,7 @@
 #include "ir/program.h"
 #include "ir/watch.h"
 #include "mapping/table.h"
+#include "passes/budget.h"
 #include "schema/schema.h"
 #include "symbolic/call.h"
 #include "symbolic/registry.h"
@@ -86,6 +87,7 @@ struct FoldOptions {
   std::vector<ir::LostWrite>* lost_writes = nullptr;
   const ir::Program* program = nullptr;  // program of the graph, if any
   std::size_t* copies = nullptr;         // number of copies of calls that earlier rounds made for dimensions
+  std::size_t most_unrolled = passes::Budget{}.unrolled;
 };
 
 // Replaces ints, lists and branches that the facts settle by constants, then prunes. Returns whether anything changed; facts must

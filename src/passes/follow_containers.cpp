@@ -356,10 +356,10 @@ std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, cons
   return Following(graph, program, registry, budget, exception_of(keep_assertions), watch).run(lost);
 }
 
-bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, bool keep_assertions,
-                         const ir::Watch& watch) {
+bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget_,
+                         bool keep_assertions, const ir::Watch& watch) {
   const auto follows_all = [&](ir::Graph& followed) {
-    Budget budget;
+    Budget budget = budget_;
     return Following(followed, program, registry, budget, exception_of(keep_assertions), watch).follows_all();
   };
   if (!has_references(graph, Numbered::all) || follows_all(graph)) return false;

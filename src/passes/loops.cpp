@@ -326,6 +326,20 @@ std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop) {
                                                                                                         : std::nullopt;
 }
 
+std::size_t nodes_in_copies(const ir::Block& block) {
+  constexpr std::size_t many = 1'000'000;
+  std::size_t all = 0;
+  for (const ir::Node* node : block) {
+    std::size_t copied = 0;
+    for (const ir::Block* body : node->blocks()) copied += nodes_in_copies(*body);
+    const auto iterations = node->is("prim::Loop") ? iterations_beyond_budget(*node) : std::nullopt;
+    if (iterations)
+      copied = std::min(static_cast<std::size_t>(*iterations), many) * std::min(many, cost_of_copy(*node->blocks()[0]) + copied);
+    all = std::min(many, all + copied);
+  }
+  return all;
+}
+
 bool counts_up(const ir::Value* value) {
   const ir::Block* body = value->producer() ? nullptr : value->block();
   const ir::Node* loop = body ? body->owner() : nullptr;

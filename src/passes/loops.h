@@ -20,6 +20,9 @@ bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied = {});
 // How often a loop runs that stays because its copies would exceed the budget; nullopt for other loops.
 std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop);
 
+// How many nodes the copies of the block's loops would have whose number of iterations is known; at most a million.
+std::size_t nodes_in_copies(const ir::Block& block);
+
 // Whether the value is a number that is larger in each iteration of the loop that owns it, and never negative: the number of the
 // iteration, or one that is carried and counted up from 0 or more.
 bool counts_up(const ir::Value* value);

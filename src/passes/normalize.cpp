@@ -409,7 +409,7 @@ Normalized normalize(ir::Graph graph, const ir::Program* program, const schema::
 
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options,
               const ir::Watch& watch) {
-  Work work{graph, options.program, registry, known, watch};
+  Work work{graph, options.program, registry, known, watch, {.unrolled = options.most_unrolled}};
   work.keep_assertions = options.keep_assertions;
   const NormalizeOptions defaults;
   Rounds rounds(work, defaults);

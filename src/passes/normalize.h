@@ -10,6 +10,7 @@
 
 #include "ir/graph.h"
 #include "ir/program.h"
+#include "passes/budget.h"
 #include "passes/passes.h"
 #include "passes/state.h"
 #include "schema/schema.h"
@@ -58,6 +59,7 @@ struct SimplifyOptions {
   std::vector<ir::LostWrite>* lost_writes = nullptr;  // lost writes that are found are appended
   bool keep_assertions = false;
   bool at_rest = false;  // the graph is as these passes left it
+  std::size_t most_unrolled = Budget{}.unrolled;
 };
 bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownValue& known, const SimplifyOptions& options = {},
               const ir::Watch& watch = {});

@@ -76,8 +76,8 @@ std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, cons
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch = {});
 
 // Makes numbers of objects and containers (number_references.h) if some can't be followed, and all can be then. True if it did.
-bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, bool keep_assertions,
-                         const ir::Watch& watch = {});
+bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget,
+                         bool keep_assertions, const ir::Watch& watch = {});
 
 // torch._foreach_*: a call for each member of lists that are known.
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
