@@ -18,7 +18,6 @@
 #include "passes/budget.h"
 #include "passes/loops.h"
 #include "passes/normalize.h"
-#include "passes/number_references.h"
 #include "passes/pad_sequences.h"
 #include "passes/passes.h"
 #include "passes/stack_in_loops.h"
@@ -121,8 +120,8 @@ class Preparation {
 
  private:
   bool number() {
-    if (!passes::number_what_is_left(prepared_.graph, program_of(model_), model_.schemas, {.unrolled = most_unrolled_},
-                                     how_.keep_assertions, watch_))
+    if (!passes::number_references(prepared_.graph, program_of(model_), model_.schemas, {.unrolled = most_unrolled_},
+                                   how_.keep_assertions, watch_))
       return false;
     prepared_.steps.emplace_back("made numbers of objects and containers with several names");
     folded_ = false;
@@ -136,7 +135,7 @@ class Preparation {
   // Following many copies of a loop takes long, and containers of which only some come apart are refused.
   void number_instead_of_unrolling() {
     constexpr std::size_t few = 2'000;
-    if (!passes::has_references(prepared_.graph, passes::Numbered::all)) return;
+    if (!passes::has_references(prepared_.graph)) return;
     most_unrolled_ = 0;
     fold_in_rounds();
     if (passes::nodes_in_copies(*prepared_.graph.top()) > few && number()) return;

@@ -10,7 +10,6 @@
 #include "passes/attributes.h"
 #include "passes/container_walk.h"
 #include "passes/effects.h"
-#include "passes/number_references.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/same_calls.h"
@@ -356,20 +355,9 @@ std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, cons
   return Following(graph, program, registry, budget, exception_of(keep_assertions), watch).run(lost);
 }
 
-bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget_,
-                         bool keep_assertions, const ir::Watch& watch) {
-  const auto follows_all = [&](ir::Graph& followed) {
-    Budget budget = budget_;
-    return Following(followed, program, registry, budget, exception_of(keep_assertions), watch).follows_all();
-  };
-  if (!has_references(graph, Numbered::all) || follows_all(graph)) return false;
-  for (const Numbered which : {Numbered::objects, Numbered::all}) {
-    if (!has_references(graph, which)) continue;
-    ir::Graph copy = graph.clone();
-    if (number_references(copy, which, registry, watch) && follows_all(copy))
-      return number_references(graph, which, registry, watch);
-  }
-  return false;
+bool follows_all_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget budget,
+                            bool keep_assertions, const ir::Watch& watch) {
+  return Following(graph, program, registry, budget, exception_of(keep_assertions), watch).follows_all();
 }
 
 }  // namespace compatcheck::passes

@@ -1,5 +1,3 @@
-#include "passes/number_references.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "passes/effects.h"
+#include "passes/passes.h"
 #include "passes/references.h"
 #include "passes/rewrite.h"
 
@@ -18,6 +17,7 @@ namespace compatcheck::passes {
 namespace {
 
 using Term = References::Term;
+enum class Numbered : std::uint8_t { objects, all };
 
 const ir::TypeRef& integer() {
   static const ir::TypeRef type = ir::simple_type(ir::TypeKind::integer);
@@ -28,16 +28,16 @@ const ir::TypeRef& truth() {
   return type;
 }
 
-ir::Value* made(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type) {
+ir::Value* computed(ir::Node* place, const char* op, std::span<ir::Value* const> inputs, const ir::TypeRef& type) {
   return node_before(place, op, inputs, {&type, 1})->output();
 }
 ir::Value* item_at_place(ir::Node* place, ir::Value* list, ir::Value* at) {
-  return made(place, "aten::__getitem__", std::array{list, at}, list->type()->elements[0]);
+  return computed(place, "aten::__getitem__", std::array{list, at}, list->type()->elements[0]);
 }
 // Returns its place.
 ir::Value* append(ir::Node* place, ir::Value* list, ir::Value* value) {
-  ir::Value* at = made(place, "aten::len", std::array{list}, integer());
-  made(place, "aten::append", std::array{list, value}, list->type());
+  ir::Value* at = computed(place, "aten::len", std::array{list}, integer());
+  computed(place, "aten::append", std::array{list, value}, list->type());
   return at;
 }
 ir::Node* branch_before(ir::Node* place, ir::Value* condition, const ir::TypeRef& type) {
@@ -78,9 +78,6 @@ class Numbering {
     while (!find_attributes()) continue;
     if (!finds_any()) return false;
     note_types();
-    for (ir::Node* node : nodes_) {
-      if (std::ranges::any_of(node->inputs(), [&](ir::Value* input) { return types_.contains(input); })) node->set_overload({});
-    }
     make_lists();
     for (ir::Node* node : nodes_) rewrite(node);
     open(graph_.top()->return_node());
@@ -114,8 +111,8 @@ class Numbering {
     objects_.clear();
     for (const ir::Node* node : nodes_)
       if (node->is("prim::GetAttr"))
-        if (Objects* of = objects_of(node->input(0)))
-          of->attributes[std::string(attribute_name(*node))].type = node->output()->type();
+        if (Objects* objects = objects_of(node->input(0)))
+          objects->attributes[std::string(attribute_name(*node))].type = node->output()->type();
     for (const ir::Node* node : nodes_) {
       if (!node->is("prim::CreateObject") || !is_numbered(node->output()) || is_initialized(*node)) continue;
       references_.make_foreign(references_.of(node->output()));
@@ -125,10 +122,10 @@ class Numbering {
   }
 
   bool is_initialized(const ir::Node& made) {
-    Objects& of = *objects_of(made.output());
+    Objects& objects = *objects_of(made.output());
     const ir::Value* object = made.output();
     std::set<std::string_view> missing;
-    for (const auto& [name, attribute] : of.attributes) missing.insert(name);
+    for (const auto& [name, attribute] : objects.attributes) missing.insert(name);
     const auto uses = [&](const ir::Node& node) { return std::ranges::find(node.inputs(), object) != node.inputs().end(); };
     const auto accesses = [&](const ir::Node& node) {
       return is_attribute_access(node) && node.input(0) == object && (node.inputs().size() == 1 || node.input(1) != object);
@@ -144,7 +141,7 @@ class Numbering {
       if (nested) return false;
       if (!accesses(*node)) continue;
       if (node->is("prim::SetAttr") && missing.erase(attribute_name(*node)) > 0)
-        of.first_writes.insert(node);
+        objects.first_writes.insert(node);
       else if (missing.contains(attribute_name(*node)))
         return false;
     }
@@ -205,18 +202,18 @@ class Numbering {
   }
 
   void make_lists() {
-    start_ = graph_.top()->first();
-    for (auto& [class_name, of] : objects_) {
+    start_ = constant_before(graph_.top()->first(), {})->producer();  // no rewriting erases it
+    for (auto& [class_name, objects] : objects_) {
       const Term* object = references_.classes().find(class_name)->second;
-      for (auto& [name, attribute] : of.attributes) {
+      for (auto& [name, attribute] : objects.attributes) {
         const Term* term = references_.part(object, name);
         const bool optional = ir::is(attribute.type, ir::TypeKind::optional);
         const ir::TypeRef value = numbered(ir::without_optional(attribute.type), term);
         if (optional) attribute.places = list_of(integer());
         if (!optional || !is_numbered(term)) attribute.values = list_of(value);
-        if (!of.all) of.all = optional ? attribute.places : attribute.values;
+        if (!objects.all) objects.all = optional ? attribute.places : attribute.values;
       }
-      if (!of.all) of.all = list_of(integer());
+      if (!objects.all) objects.all = list_of(integer());
     }
   }
 
@@ -232,10 +229,9 @@ class Numbering {
 
   void rewrite(ir::Node* node) {
     if (node->is("prim::CreateObject") && is_numbered(node->output())) return create(node);
-    if (Objects* of = is_attribute_access(*node) ? objects_of(node->input(0)) : nullptr)
-      return node->is("prim::GetAttr") ? get(node, *of) : set(node, *of);
-    if (compares_identity(*node) && is_numbered(node->input(0)) && is_numbered(node->input(1)))
-      return node->set_op(node->is("aten::__is__") ? "aten::eq" : "aten::ne");
+    if (Objects* objects = is_attribute_access(*node) ? objects_of(node->input(0)) : nullptr)
+      return node->is("prim::GetAttr") ? get(node, *objects) : set(node, *objects);
+    if (compares_identity(*node) && is_numbered(node->input(0)) && is_numbered(node->input(1))) return compare(node);
     open(node);
     for (ir::Value* output : node->outputs())
       if (is_numbered(output) && !gives_references(*node)) number(node, output);
@@ -260,17 +256,39 @@ class Numbering {
     std::ranges::copy_if(output->uses(), std::back_inserter(uses), moves);
     // Operators may have an equal constant as an argument: nothing that is done to the container is done to that.
     ir::Value* own = output;
-    if (uses.size() < output->uses().size()) own = made(behind, "aten::copy", std::array{output}, types_[output]);
+    if (uses.size() < output->uses().size()) own = computed(behind, "aten::copy", std::array{output}, types_[output]);
     ir::Value* at = append(behind, contents_of(output), own);
     references_.set(at, references_.of(output));
     for (const ir::Use& use : uses) use.user->replace_input(use.operand, at);
   }
 
   void create(ir::Node* node) {
-    const Objects& of = *objects_of(node->output());
-    ir::Value* number = made(node, "aten::len", std::array{of.all}, integer());
-    if (of.attributes.empty()) append(node, of.all, number);
+    const Objects& objects = *objects_of(node->output());
+    ir::Value* number = computed(node, "aten::len", std::array{objects.all}, integer());
+    if (objects.attributes.empty()) append(node, objects.all, number);
     replace_with(node, number);
+  }
+
+  void compare(ir::Node* node) {
+    ir::Value* same = is_same(node, node->input(0), node->input(1));
+    replace(node->output(), node->is("aten::__is__") ? same : computed(node, "aten::__not__", std::array{same}, truth()));
+    erased_.insert(node->output());
+    node->erase();
+  }
+
+  // Either may be None.
+  ir::Value* is_same(ir::Node* place, ir::Value* one, ir::Value* other) {
+    if (is_none(other)) return computed(place, "aten::__is__", std::array{one, other}, truth());
+    if (!ir::is(type_of(one), ir::TypeKind::optional)) {
+      if (ir::is(type_of(other), ir::TypeKind::optional)) return is_same(place, other, one);
+      return computed(place, "aten::eq", std::array{one, other}, truth());
+    }
+    ir::Value* none = constant_before(place, {});
+    ir::Node* branch = branch_before(place, computed(place, "aten::__isnot__", std::array{one, none}, truth()), truth());
+    ir::Value* there = computed(end_of(branch, 0), "prim::unchecked_cast", std::array{one}, integer());
+    give(branch, 0, is_same(end_of(branch, 0), other, there));
+    give(branch, 1, computed(end_of(branch, 1), "aten::__is__", std::array{other, none}, truth()));
+    return branch->output();
   }
 
   void replace_with(ir::Node* node, ir::Value* value) {
@@ -280,28 +298,28 @@ class Numbering {
     node->erase();
   }
 
-  void get(ir::Node* node, Objects& of) {
-    const Values& attribute = of.attributes.find(attribute_name(*node))->second;
+  void get(ir::Node* node, const Objects& objects) {
+    const Values& attribute = objects.attributes.find(attribute_name(*node))->second;
     ir::Value* object = node->input(0);
     if (!attribute.places) return replace_with(node, item_at_place(node, attribute.values, object));
     ir::Value* place = item_at_place(node, attribute.places, object);
-    ir::Value* is_there = made(node, "aten::ge", std::array{place, constant_before(node, {std::int64_t{0}})}, truth());
+    ir::Value* is_there = computed(node, "aten::ge", std::array{place, constant_before(node, {std::int64_t{0}})}, truth());
     ir::Node* branch = branch_before(node, is_there, type_of(node->output()));
     give(branch, 0, attribute.values ? item_at_place(end_of(branch, 0), attribute.values, place) : place);
     give(branch, 1, constant_before(end_of(branch, 1), {}));
     replace_with(node, branch->output());
   }
 
-  void set(ir::Node* node, Objects& of) {
-    const auto found = of.attributes.find(attribute_name(*node));
-    if (found == of.attributes.end()) return node->erase();
+  void set(ir::Node* node, const Objects& objects) {
+    const auto found = objects.attributes.find(attribute_name(*node));
+    if (found == objects.attributes.end()) return node->erase();
     const Values& attribute = found->second;
     ir::Value* list = attribute.places ? attribute.places : attribute.values;
     ir::Value* value = attribute.places ? place_of(node, attribute, node->input(1)) : node->input(1);
-    if (of.first_writes.contains(node))
-      made(node, "aten::append", std::array{list, value}, list->type());
+    if (objects.first_writes.contains(node))
+      computed(node, "aten::append", std::array{list, value}, list->type());
     else
-      made(node, "aten::_set_item", std::array{list, node->input(0), value}, list->type());
+      computed(node, "aten::_set_item", std::array{list, node->input(0), value}, list->type());
     node->erase();
   }
 
@@ -314,9 +332,9 @@ class Numbering {
     if (is_none(value)) return none(node);
     if (!ir::is(value->type(), ir::TypeKind::optional)) return of_value(node, value);
     const ir::TypeRef type = ir::without_optional(type_of(value));
-    ir::Value* is_there = made(node, "aten::__isnot__", std::array{value, constant_before(node, {})}, truth());
+    ir::Value* is_there = computed(node, "aten::__isnot__", std::array{value, constant_before(node, {})}, truth());
     ir::Node* branch = branch_before(node, is_there, integer());
-    give(branch, 0, of_value(end_of(branch, 0), made(end_of(branch, 0), "prim::unchecked_cast", std::array{value}, type)));
+    give(branch, 0, of_value(end_of(branch, 0), computed(end_of(branch, 0), "prim::unchecked_cast", std::array{value}, type)));
     give(branch, 1, none(end_of(branch, 1)));
     return branch->output();
   }
@@ -332,9 +350,8 @@ class Numbering {
   ir::Node* start_ = nullptr;
 };
 
-}  // namespace
-
-bool number_references(ir::Graph& graph, Numbered which, const schema::Registry& registry, const ir::Watch& watch) {
+// False if there is nothing to number, or if it can't be done; the graph may be changed then.
+bool number(ir::Graph& graph, Numbered which, const schema::Registry& registry, const ir::Watch& watch) {
   if (!Numbering(graph, which, watch).run()) return false;
   schema::resolve(graph, registry);
   // A write without a schema wouldn't be known as one.
@@ -343,18 +360,33 @@ bool number_references(ir::Graph& graph, Numbered which, const schema::Registry&
   return true;
 }
 
-bool has_references(const ir::Graph& graph, Numbered which) {
+}  // namespace
+
+bool has_references(const ir::Graph& graph) {
   bool any = false;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
     any = any || node->is("prim::CreateObject");
-    if (which == Numbered::objects) return;
     for (const ir::Value* output : node->outputs()) {
       const ir::TypeRef& type = ir::without_optional(output->type());
-      if (!ir::is(type, ir::TypeKind::list) && !ir::is(type, ir::TypeKind::dict)) continue;
-      any = any || ir::holds(*type->elements.back(), ir::TypeKind::list) || ir::holds(*type->elements.back(), ir::TypeKind::dict);
+      const bool container = ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict);
+      any = any || (container && (ir::holds(*type->elements.back(), ir::TypeKind::list) ||
+                                  ir::holds(*type->elements.back(), ir::TypeKind::dict)));
     }
   });
   return any;
+}
+
+bool number_references(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget,
+                       bool keep_assertions, const ir::Watch& watch) {
+  const auto follows_all = [&](ir::Graph& followed) {
+    return follows_all_containers(followed, program, registry, budget, keep_assertions, watch);
+  };
+  if (!has_references(graph) || follows_all(graph)) return false;
+  for (const Numbered which : {Numbered::objects, Numbered::all}) {
+    ir::Graph copy = graph.clone();
+    if (number(copy, which, registry, watch) && follows_all(copy)) return number(graph, which, registry, watch);
+  }
+  return false;
 }
 
 }  // namespace compatcheck::passes

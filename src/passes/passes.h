@@ -75,9 +75,20 @@ std::size_t fold_constants(ir::Graph& graph, const ir::Program* program, Budget&
 std::size_t follow_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                               std::vector<ir::LostWrite>& lost, bool keep_assertions, const ir::Watch& watch = {});
 
-// Makes numbers of objects and containers (number_references.h) if some can't be followed, and all can be then. True if it did.
-bool number_what_is_left(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget,
-                         bool keep_assertions, const ir::Watch& watch = {});
+// Whether following them would leave nothing out.
+bool follows_all_containers(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget budget,
+                            bool keep_assertions, const ir::Watch& watch = {});
+
+// Whether the graph makes objects, or containers that others may hold.
+bool has_references(const ir::Graph& graph);
+
+// Makes numbers of objects, and of lists and dictionaries that others hold, if some containers can't be followed and all can be
+// then: the place of each among all that the program makes of its kind. What they hold then stands in lists, so two names of one
+// object are equal numbers wherever the program keeps them: in lists that loops fill, in dictionaries, in attributes of other
+// objects. What the model gets, or gives to an operator that needs its contents whole, stays as it is. True if it changed the
+// graph.
+bool number_references(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget,
+                       bool keep_assertions, const ir::Watch& watch = {});
 
 // torch._foreach_*: a call for each member of lists that are known.
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,

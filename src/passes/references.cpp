@@ -13,7 +13,7 @@ namespace {
 
 using Operators = std::set<std::string_view>;
 
-// The operand that becomes an item of the first one.
+// The operand that becomes an item of the first one, or that may be what the operator gives.
 std::size_t item_operand(const ir::Node& node) {
   if (node.is("aten::append") || node.is("prim::SetAttr")) return 1;
   const bool second = node.is("aten::insert") || node.is("aten::_set_item") || node.is("aten::get") ||
@@ -37,7 +37,15 @@ bool is_empty_constant(const ir::Node& node) {
 
 }  // namespace
 
+// A tuple that the model returns, or a part of one.
+static bool makes_output(const ir::Node& node) {
+  return node.is("prim::TupleConstruct") && std::ranges::all_of(node.output()->uses(), [](const ir::Use& use) {
+           return (use.user == use.user->owner()->return_node() && !use.user->owner()->owner()) || makes_output(*use.user);
+         });
+}
+
 bool only_moves(const ir::Node& node, std::size_t operand) {
+  if (makes_output(node)) return false;
   static const Operators all{"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::If",
                              "prim::Loop",          "prim::TupleUnpack",    "prim::TupleIndex",    "prim::TupleSlice"};
   if (all.contains(node.op()) || refines(node) || compares_identity(node)) return true;
@@ -131,8 +139,8 @@ References::Term* References::attribute(Term* object, std::string_view name, con
 }
 
 void References::make_foreign(Term* term) {
-  Term& of = *root(term);
-  if (!std::exchange(of.foreign, true)) make_contents_foreign(of);
+  Term& all = *root(term);
+  if (!std::exchange(all.foreign, true)) make_contents_foreign(all);
 }
 
 void References::make_contents_foreign(const Term& term) {
@@ -152,7 +160,7 @@ void References::hand_out(const ir::Value* value) {
 void References::read(const ir::Node& node) {
   for (const ir::Block* block : node.blocks())
     for (const ir::Value* input : block->inputs()) of(input);
-  if (!read_moves(node) && !read_list(node) && !read_dict(node)) read_other(node);
+  if (makes_output(node) || (!read_moves(node) && !read_list(node) && !read_dict(node))) read_other(node);
 }
 
 bool References::read_moves(const ir::Node& node) {
@@ -195,7 +203,7 @@ bool References::read_moves(const ir::Node& node) {
 
 bool References::read_list(const ir::Node& node) {
   static const Operators copies{"aten::slice", "aten::copy", "aten::list", "aten::mul"};
-  static const Operators no_items{"aten::len", "aten::clear", "aten::Delete", "aten::reverse"};
+  static const Operators no_items{"aten::len", "aten::clear", "aten::Delete", "aten::reverse", "aten::mul_"};
   if (node.is("prim::ListConstruct")) {
     if (of(node.output())->kind != Term::Kind::list) return false;
     for (const ir::Value* item : node.inputs()) unify(part(of(node.output()), 0), of(item));
