@@ -231,3 +231,48 @@ def numbered_object_that_is_never_made(x: Tensor):
     if found is not None:
         total += found.count
     return total
+
+
+@program(ROWS, "f32:n,3")
+def numbered_objects_compared_with_none_or_one(x: Tensor):
+    tracks: List[Track] = []
+    best: Optional[Track] = None
+    worst: Optional[Track] = None
+    for i in range(x.size(0)):
+        track = Track(x[i], i)
+        tracks.append(track)
+        if float(x[i].sum()) > 0:
+            best = track
+        elif float(x[i][0]) < 0:
+            worst = track
+    count = 0
+    for i in range(len(tracks)):
+        if tracks[i] is best:
+            count += 1 + i
+        if tracks[i] is not worst:
+            count += 100
+    return count + int(best is worst) * 10000
+
+
+@program(ROWS, "f32:n,3")
+def numbered_rows_repeated(x: Tensor):
+    rows: List[List[int]] = []
+    for i in range(x.size(0)):
+        rows.append([i])
+    rows *= 2
+    for row in rows:
+        row.append(len(row))
+    return torch.tensor([len(row) for row in rows]), torch.tensor([row[-1] for row in rows])
+
+
+@program(SOME_ROWS, "f32:n,3")
+def numbered_row_in_a_returned_tuple(x: Tensor):
+    rows: List[List[Tensor]] = []
+    longest = [x[0]]
+    for i in range(x.size(0)):
+        row = [x[i] * 2]
+        rows.append(row)
+        if float(x[i].sum()) > 0:
+            longest = row
+        longest.append(x[i])
+    return torch.stack(rows[0]), rows[len(rows) - 1], len(longest), len(rows)

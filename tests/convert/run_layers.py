@@ -126,6 +126,7 @@ def check(case, module, file):
             if difference := compare_nones(got, results):
                 return f"inputs {number}: {difference}"
             got = [g for g in got if g is not None]
+        got = [member for g in got for member in (g if isinstance(g, list) else [g])]  # a sequence counts as its members, as a list does
         if case.tolerance:
             if len(got) != len(want):
                 return f"inputs {number}: {len(got)} outputs for {len(want)}"
