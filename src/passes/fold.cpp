@@ -192,7 +192,7 @@ ir::Value* result_by_branch(const ir::Node& node) {
   return result_each_way(node, operands, nullptr);
 }
 
-// What is read from an object that is never made is never read.
+// A read of an object that is never made never runs.
 ir::Value* result_of_undefined(ir::Node* node) {
   const bool reads = node->is("prim::GetAttr") || node->is("prim::unchecked_cast");
   if (!reads || !is_undefined(node->input(0))) return nullptr;
