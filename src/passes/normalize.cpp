@@ -128,13 +128,13 @@ class Rounds {
  public:
   Rounds(Work& work, const NormalizeOptions& options) : work_(work), options_(options) {}
 
-  void run(bool first_only) {
+  // The passes with one of these traits; 0: all.
+  void run(unsigned traits = 0) {
     bool changed = true;
     for (int round = 0; changed && round < most_rounds; ++round) {
       changed = false;
       for (std::size_t i = 0; i < passes.size(); ++i)
-        if ((passes[i].has(Pass::first) || !first_only) && rested_[i] != changes_ && !rests_until_known(i))
-          changed = apply_at(i) || changed;
+        if ((traits == 0 || passes[i].has(traits)) && rested_[i] != changes_ && !rests_until_known(i)) changed = apply_at(i) || changed;
     }
   }
   void graph_changed() { ++changes_, ++known_; }
@@ -175,11 +175,6 @@ class Rounds {
   std::size_t known_ = 1, walked_ = 0;
   int walks_left_ = std::numeric_limits<int>::max();
 };
-
-void run_all(Rounds& rounds) {
-  rounds.run(true);
-  rounds.run(false);
-}
 
 // The passes that follow lists and objects, until they find nothing more. The memory that tensors share isn't known yet, and
 // writes to tensors are ignored.
@@ -241,7 +236,7 @@ void make_state(Normalized& normalized, Work& work, const NormalizeOptions& opti
     schema::resolve(work.graph, work.registry);
     rounds.graph_changed();
     rounds.most_walks(1);
-    rounds.run(false);
+    rounds.run();
     changed = drop_idle_state(work.graph, state) > 0;
   }
   work.program = program;
@@ -294,7 +289,7 @@ void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) 
   const bool may_gain = may_lack_keys(work.graph);
   if (!keep_exceptions(work.graph) && !may_gain) return;
   work.keep_assertions = true;
-  rounds.run(true);
+  rounds.run(Pass::first);
   work.keep_assertions = false;
   ir::Graph settled = work.graph.clone();
   if (release_exceptions(work.graph) || may_gain) normalized.with_assertions = std::move(settled);
@@ -310,7 +305,8 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   Rounds rounds(work, options);
   rounds.most_walks(1);  // code that needs facts of the inputs is followed once they are stated
   if (!options.keep_assertions) settle_with_assertions(normalized, work, rounds);
-  run_all(rounds);
+  rounds.run(Pass::first);
+  rounds.run();
   make_state(normalized, work, options, rounds);
   for (std::size_t i = 0; i < passes.size(); ++i) {
     const std::size_t count = rounds.counts()[i];
@@ -414,7 +410,8 @@ bool simplify(ir::Graph& graph, const schema::Registry& registry, const KnownVal
   const NormalizeOptions defaults;
   Rounds rounds(work, defaults);
   if (options.at_rest) rounds.rest();
-  run_all(rounds);
+  rounds.run(Pass::first | Pass::by_known);  // what is known shrinks the graph before containers are followed
+  rounds.run();
   const bool changed = std::ranges::any_of(rounds.counts(), [](std::size_t count) { return count > 0; });
   if (changed) schema::resolve(graph, registry);
   if (options.lost_writes) std::ranges::move(work.lost_writes, std::back_inserter(*options.lost_writes));
