@@ -177,7 +177,7 @@ class Following {
   // Whether nothing has to be left out.
   bool follows_all() {
     try {
-      return try_all() && unfollowed_.empty();
+      return try_all(true) && unfollowed_.empty();
     } catch (const NotFollowed&) {
       return false;
     }
@@ -186,13 +186,16 @@ class Following {
  private:
   static constexpr std::size_t most_listed = 150'000;  // items of lists that one walk makes
 
-  // How much a walk changes that leaves out what can't be followed; nothing if no such walk was found.
-  std::optional<std::size_t> try_all() {
+  // How much a walk changes that leaves out what can't be followed; nothing if no such walk was found. `whole`: only attributes
+  // may be left out.
+  std::optional<std::size_t> try_all(bool whole = false) {
     attributes_ = attributes_to_follow(graph_, program_, watch_);
     most_work_ = 20'000 + 40 * std::size_t{graph_.value_limit()};
     constexpr int most_tries = 100;
-    for (int i = 0; i < most_tries; ++i)
+    for (int i = 0; i < most_tries; ++i) {
       if (const auto changes = try_on_copy()) return changes;
+      if (whole && !unfollowed_.empty() && *unfollowed_.begin() < first_attribute_site) break;  // it stays left out
+    }
     return std::nullopt;
   }
 
