@@ -140,8 +140,8 @@ void ContainerWalk::visit_other(ir::Node* node) {
 }
 
 bool ContainerWalk::evaluate_known(ir::Node* node) {
-  if (!can_evaluate(*node)) return false;
   if (node->outputs().size() != 1 || node->inputs().empty() || holds_memory(node->output()->type())) return false;
+  if (!can_evaluate(*node)) return false;
   std::vector<ir::Constant> constants;
   for (ir::Value* input : node->inputs()) {
     const auto known = known_.find(input);
