@@ -134,7 +134,8 @@ class Rounds {
     for (int round = 0; changed && round < most_rounds; ++round) {
       changed = false;
       for (std::size_t i = 0; i < passes.size(); ++i)
-        if ((traits == 0 || passes[i].has(traits)) && rested_[i] != changes_ && !rests_until_known(i)) changed = apply_at(i) || changed;
+        if ((traits == 0 || passes[i].has(traits)) && rested_[i] != changes_ && !rests_until_known(i))
+          changed = apply_at(i) || changed;
     }
   }
   void graph_changed() { ++changes_, ++known_; }

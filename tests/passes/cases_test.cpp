@@ -67,6 +67,10 @@ const std::map<std::string, Run> passes_by_name = {
          return follow_containers(g, nullptr, r, b, lost, false);
        });
      }},
+    {"number_references",
+     [](ir::Graph& g, const schema::Registry& r) {
+       return std::size_t{number_references(g, nullptr, r, {.unrolled = 0}, false)};
+     }},
     {"prune_branches", [](ir::Graph& g, const schema::Registry&) { return prune_branches(g); }},
     {"simplify_loops", [](ir::Graph& g, const schema::Registry&) { return simplify_loops(g); }},
     {"unroll_loops",
