@@ -101,6 +101,7 @@ void Aliases::flow(const ir::Block& block) {
 
 void Aliases::flow(const ir::Node& node) {
   watch_.step();
+  if (node.schema() && node.blocks().empty() && node.op().starts_with("aten::")) return flow_schema(node);  // most nodes
   if (node.is("prim::If")) return flow_branch(node);
   if (node.is("prim::Loop")) return flow_loop(node);
   for (const ir::Block* block : node.blocks()) flow(*block);
@@ -174,7 +175,8 @@ void Aliases::flow_prim(const ir::Node& node) {
 
 void Aliases::flow_schema(const ir::Node& node) {
   const schema::Schema& schema = *node.schema();
-  const bool undeclared = is_undeclared_view(node);
+  const auto gives_memory = [](const ir::Value* output) { return holds_memory(output->type()); };
+  const bool undeclared = std::ranges::any_of(node.outputs(), gives_memory) && is_undeclared_view(node);
   const std::size_t arguments = std::min(schema.arguments.size(), node.inputs().size());
   for (std::size_t o = 0; o < node.outputs().size(); ++o) {
     const ir::Value* output = node.output(o);
@@ -187,7 +189,7 @@ void Aliases::flow_schema(const ir::Node& node) {
       assign(output, node.input(0));
       continue;
     }
-    const std::string declared = o < schema.returns.size() ? schema.returns[o].alias_set : "*";
+    const std::string_view declared = o < schema.returns.size() ? std::string_view(schema.returns[o].alias_set) : "*";
     bool same = false;
     if (!declared.empty() && declared != "*")
       for (std::size_t i = 0; i < arguments; ++i)
@@ -221,6 +223,7 @@ void Aliases::flow_schema(const ir::Node& node) {
           for (LocationId id : Set(set_of(input))) merge(locations_[made_.at(output)].contents, locations_[id].contents);
       }
   }
+  if (!schema.writes()) return;
   for (const std::size_t i : written_operands(node)) {  // a written list keeps what is put into it
     if (!is_container(node.input(i)->type())) continue;
     for (std::size_t j = 0; j < node.inputs().size(); ++j) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,6 +46,27 @@ struct NotFollowed {};
 struct TooMuchWork : NotFollowed {};  // a bound is reached: of steps, of rounds of a loop, or of keys
 struct TooManySteps : TooMuchWork {};
 struct NothingToLeaveOut : NotFollowed {};  // something can't be followed, and no container is known without which it could
+
+// What is known of values of one graph, found by their ids: a walk looks up values more often than it does anything else.
+class KnownValues {
+ public:
+  using Entry = std::pair<const ir::Value* const, Abstract>;
+  explicit KnownValues(std::pmr::memory_resource* memory) : by_id_(memory), entries_(memory) {}
+
+  const Entry* find(const ir::Value* value) const { return value->id() < by_id_.size() ? by_id_[value->id()] : nullptr; }
+  const Entry* end() const { return nullptr; }
+  const Abstract& at(const ir::Value* value) const { return by_id_.at(value->id())->second; }
+  Abstract& operator[](const ir::Value* value) {
+    if (value->id() >= by_id_.size()) by_id_.resize(2 * std::size_t{value->id()} + 1);
+    Entry*& entry = by_id_[value->id()];
+    if (!entry) entry = &entries_.emplace_back(value, Abstract());
+    return entry->second;
+  }
+
+ private:
+  std::pmr::vector<Entry*> by_id_;
+  std::pmr::deque<Entry> entries_;
+};
 
 class ContainerWalk {
  public:
@@ -381,7 +403,7 @@ class ContainerWalk {
 
   std::pmr::monotonic_buffer_resource memory_;  // for the tables of one walk, which only grow
   Heap heap_;
-  std::pmr::unordered_map<const ir::Value*, Abstract> known_{&memory_};
+  KnownValues known_{&memory_};
   std::unordered_map<CellId, std::vector<const ir::Value*>> names_;  // values that are references to a cell
   std::pmr::unordered_map<const ir::Node*, Site> labels_{&memory_};
   std::pmr::unordered_set<const ir::Node*> done_{&memory_};

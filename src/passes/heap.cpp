@@ -165,6 +165,7 @@ std::vector<CellId> Heap::lists_that_may_hold(CellId id) const {
 }
 
 void Heap::set_identities(CellId id, Identities identities) {
+  cells_of_.resize(next_identity_);
   for (const auto& [identity, same] : identities_[id]) std::erase(cells_of_[identity], id);
   for (const auto& [identity, same] : identities) cells_of_[identity].push_back(id);
   identities_[id] = std::move(identities);
@@ -172,8 +173,7 @@ void Heap::set_identities(CellId id, Identities identities) {
 
 const std::vector<CellId>& Heap::cells_of(Identity identity) const {
   static const std::vector<CellId> none;
-  const auto found = cells_of_.find(identity);
-  return found == cells_of_.end() ? none : found->second;
+  return identity < cells_of_.size() ? cells_of_[identity] : none;
 }
 
 std::vector<CellId> Heap::sharing(CellId id) const {

@@ -179,7 +179,7 @@ class Heap {
   std::vector<bool> ended_;
   std::vector<CellId> not_ended_;
   std::vector<Identities> identities_;
-  std::map<Identity, std::vector<CellId>> cells_of_;
+  std::vector<std::vector<CellId>> cells_of_;  // indexed by identity
   std::map<CellId, std::set<Identity>> elements_;
   std::set<CellId> repeating_;
   Identity next_identity_ = 0;
