@@ -11,6 +11,7 @@
 #include "passes/loops.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/sort_lists.h"
 #include "process/spell_count.h"
 
 namespace compatcheck::passes {
@@ -103,6 +104,8 @@ class Inliner {
       follow_cast(*node);
     else if (node->is("prim::CallMethod") || node->is("prim::CallFunction"))
       inline_call(node);
+    else if (const auto sorting = sorting_of(*node, program_))
+      take_body(node, *sorting, node->inputs(), node->module());
     else if (node->is("aten::wait"))
       drop_wait(node);
     else if (node->is("prim::fork") && only_awaited(*node))
@@ -309,14 +312,19 @@ class Inliner {
     if (call->self && !body.inputs().empty() && call->self->object < program_.objects.size())
       reached_[node->input(0)] = *call->self;
     const std::vector<ir::Value*> arguments = complete(*call, node);
+    if (body.outputs().size() != node->outputs().size())
+      throw ModelError(name + " returns " + spell_count(body.outputs().size(), "value") + " where its caller takes " +
+                       std::to_string(node->outputs().size()));
+    take_body(node, body, arguments, call->self ? call->self->path : node->module());
+    active_.erase(key);
+  }
+
+  // A copy of what `body` does takes the place of the node.
+  void take_body(ir::Node* node, const ir::Graph& body, std::span<ir::Value* const> arguments, const std::string& module) {
     ir::Node* before = node->previous();
     const std::vector<ir::Value*> results = graph_.copy_block_contents(*body.top(), arguments, node->owner(), node);
     ir::Node* first = before ? before->next() : node->owner()->first();
-    const std::string& module = call->self ? call->self->path : node->module();
     mark_origin(first, node, node->location(), module);
-    if (results.size() != node->outputs().size())
-      throw ModelError(name + " returns " + spell_count(results.size(), "value") + " where its caller takes " +
-                       std::to_string(node->outputs().size()));
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (results[i]->name().empty()) results[i]->set_name(node->output(i)->name());
       node->output(i)->replace_all_uses_with(results[i]);
@@ -324,7 +332,6 @@ class Inliner {
     ++inlined_;
     visit_until(first, node);
     node->erase();
-    active_.erase(key);
   }
 
   // The parameters' defaults stand in for arguments that the call leaves out.
