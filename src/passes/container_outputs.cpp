@@ -64,6 +64,27 @@ ir::Value* ContainerWalk::spread_out(const Layout& layout, std::span<ir::Value* 
   return node_before(place, "prim::TupleConstruct", parts, {&type, 1})->output();
 }
 
+// Returns an object's attributes, in the form of a NamedTuple.
+ir::Value* ContainerWalk::spread_object(const Cell& object, const CellOrigin& origin, ir::Node* place) {
+  work();
+  const Nesting nesting(nested_);  // an object may hold itself
+  if (nesting.is_deep() || !object.is_settled() || !options_.program) leave(origin.sites);
+  const auto type = options_.program->classes.find(origin.type->name);
+  if (type == options_.program->classes.end()) leave(origin.sites);
+  std::vector<ir::Value*> parts;
+  ir::Type shape;
+  shape.kind = ir::TypeKind::tuple;
+  for (const ir::ClassAttribute& attribute : type->second.attributes) {
+    const Abstract* value = object.find({attribute.name});
+    if (!value) leave(origin.sites);
+    parts.push_back(leaf(Abstract(*value), place));
+    shape.field_names.push_back(attribute.name);
+    shape.elements.push_back(parts.back()->type());
+  }
+  const ir::TypeRef named = std::make_shared<const ir::Type>(std::move(shape));
+  return node_before(place, "prim::TupleConstruct", parts, {&named, 1})->output();
+}
+
 // How many items there are, if all columns are known.
 std::optional<std::size_t> ContainerWalk::known_rows(const Abstract& structure) {
   if (!structure.parts) return known_list(structure) ? std::optional(known_list(structure)->items.size()) : std::nullopt;

@@ -162,6 +162,7 @@ ir::Value* ContainerWalk::make(const Cell& cell, const CellOrigin& origin, ir::N
   if ((cell.layout || cell.is_table()) && gives_outputs_) return spread_out(cell, origin, place);
   if (cell.layout || cell.is_table()) leave(origin.sites);
   if (cell.whole) return cell.made;
+  if (cell.kind == Cell::Kind::object && gives_outputs_) return spread_object(cell, origin, place);
   if (cell.kind == Cell::Kind::object || !cell.is_settled()) leave(origin.sites);
   if (!spend(options_.budget.listed, cell.items.size())) leave(origin.sites);
   const bool dict = cell.kind == Cell::Kind::dict;

@@ -315,6 +315,7 @@ class ContainerWalk {
   ir::Value* spread_out(const Cell& cell, const CellOrigin& origin, ir::Node* place);
   ir::Value* spread_table(const Cell& table, ir::Node* place);
   ir::Value* spread_out(const Layout& layout, std::span<ir::Value* const>& columns, ir::Node* place);
+  ir::Value* spread_object(const Cell& object, const CellOrigin& origin, ir::Node* place);
   std::optional<std::size_t> known_rows(const Abstract& structure);
   Abstract row_of(const Abstract& structure, const ir::TypeRef& type, std::size_t row, ir::Node* place);
   void columns_construct(ir::Node* node);

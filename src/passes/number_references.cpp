@@ -68,6 +68,45 @@ struct Objects {
   std::set<const ir::Node*> first_writes{};                 // by which an object gets its attributes
 };
 
+// An object as the tuple of its attributes.
+ir::Value* read_attributes(ir::Value* value, const ir::Program& program, ir::Node* end, int depth = 0) {
+  constexpr int deepest = 8;  // an object may hold itself
+  const ir::TypeRef type = value->type();
+  const auto found = program.classes.find(ir::is(type, ir::TypeKind::named) ? type->name : "");
+  const bool object = found != program.classes.end();
+  if (depth == deepest || (!object && !ir::is(type, ir::TypeKind::tuple))) return value;
+  std::vector<ir::Value*> parts;
+  ir::Type made = *type;
+  if (object) {
+    made = {};
+    made.kind = ir::TypeKind::tuple;
+    for (const ir::ClassAttribute& attribute : found->second.attributes) {
+      ir::Node* get = node_before(end, "prim::GetAttr", {&value, 1}, {&attribute.type, 1});
+      get->set_attribute("name", {attribute.name});
+      parts.push_back(get->output());
+      made.field_names.push_back(attribute.name);
+    }
+  } else {
+    const auto outputs = node_before(end, "prim::TupleUnpack", {&value, 1}, type->elements)->outputs();
+    parts.assign(outputs.begin(), outputs.end());
+  }
+  made.elements.clear();
+  for (ir::Value*& part : parts) {
+    part = read_attributes(part, program, end, depth + 1);
+    made.elements.push_back(part->type());
+  }
+  const ir::TypeRef tuple = std::make_shared<const ir::Type>(std::move(made));
+  return node_before(end, "prim::TupleConstruct", parts, {&tuple, 1})->output();
+}
+
+// The model's outputs are the attributes of objects, so the objects themselves are numbered.
+void return_attributes(ir::Graph& graph, const ir::Program& program) {
+  ir::Node* end = graph.top()->return_node();
+  for (std::size_t i = 0; i < end->inputs().size(); ++i)
+    if (ir::holds(*end->input(i)->type(), ir::TypeKind::named))
+      end->replace_input(i, read_attributes(end->input(i), program, end));
+}
+
 class Numbering {
  public:
   Numbering(ir::Graph& graph, Numbered which, const ir::Watch& watch) : graph_(graph), which_(which), references_(graph, watch) {
@@ -351,7 +390,9 @@ class Numbering {
 };
 
 // False if there is nothing to number, or if it can't be done; the graph may be changed then.
-bool number(ir::Graph& graph, Numbered which, const schema::Registry& registry, const ir::Watch& watch) {
+bool number(ir::Graph& graph, Numbered which, const ir::Program* program, const schema::Registry& registry,
+            const ir::Watch& watch) {
+  if (program) return_attributes(graph, *program);
   if (!Numbering(graph, which, watch).run()) return false;
   schema::resolve(graph, registry);
   // A write without a schema wouldn't be known as one.
@@ -384,7 +425,8 @@ bool number_references(ir::Graph& graph, const ir::Program* program, const schem
   if (!has_references(graph) || follows_all(graph)) return false;
   for (const Numbered which : {Numbered::objects, Numbered::all}) {
     ir::Graph copy = graph.clone();
-    if (number(copy, which, registry, watch) && follows_all(copy)) return number(graph, which, registry, watch);
+    if (number(copy, which, program, registry, watch) && follows_all(copy))
+      return number(graph, which, program, registry, watch);
   }
   return false;
 }

@@ -11,9 +11,9 @@
 namespace compatcheck::passes {
 namespace {
 
-// std::sort of GNU's library, which PyTorch uses, is this insertion sort if there are at most 16 items, with the same comparisons:
-// an item that comes before the first one is put there, another one moves forward from the end. Equal items keep their order. In
-// longer lists their order depends on the library with which PyTorch was built; here they keep theirs.
+// std::sort of GNU's library, which PyTorch uses, is this insertion sort if there are at most 16 items, with the same
+// comparisons: an item that comes before the first one is put there, another one moves forward from the end. Equal items keep
+// their order. In longer lists their order depends on the library with which PyTorch was built; here they keep theirs.
 constexpr std::string_view insertion_sort = R"(
   %zero : int = prim::Constant[value=0]()
   %one : int = prim::Constant[value=1]()
@@ -100,7 +100,8 @@ class LessThan {
 
   void equal(const ir::TypeRef& type, const std::string& a, const std::string& b, const std::string& result) {
     if (ir::is(type, ir::TypeKind::tensor)) return ask("aten::eq", a, b, result);
-    text_ += result + " : bool = " + (ir::is(type, ir::TypeKind::named) ? "aten::__is__" : "aten::eq") + "(" + a + ", " + b + ")\n";
+    text_ +=
+        result + " : bool = " + (ir::is(type, ir::TypeKind::named) ? "aten::__is__" : "aten::eq") + "(" + a + ", " + b + ")\n";
   }
 
   bool less_tuple(const ir::Type& type, const std::string& result) {

@@ -115,6 +115,14 @@ ir::Constant columns_of(const ir::Constants& items, const ir::Value* structure) 
   return {std::move(columns)};
 }
 
+// Returns the attributes of an object in the order of its outputs.
+ir::Constant attributes_of(const ir::DictConstant& object, const ir::Node& maker) {
+  ir::TupleConstant attributes;
+  for (std::size_t place = 0; place < maker.inputs().size(); ++place)
+    attributes.items.push_back(in_columns(part_of({object}, place, *maker.output()->type()), maker.input(place)));
+  return {std::move(attributes)};
+}
+
 // Returns the keys and the values of a dictionary with computed keys.
 ir::Constant lists_of(const ir::DictConstant& dict, const ir::Value* structure) {
   ir::ListConstant keys{dict.key, {}}, values{dict.value, {}};
@@ -140,6 +148,7 @@ ir::Constant in_columns(ir::Constant value, const ir::Value* output) {
   if (maker->is("prim::OptionalConstruct")) return value.is_none() ? value : in_columns(std::move(value), maker->input(1));
   if (maker->is("prim::ColumnsConstruct") && dict) return lists_of(*dict, maker->input(0));
   if (maker->is("prim::ColumnsConstruct")) return list ? columns_of(list->items, maker->input(0)) : value;
+  if (maker->is("prim::TupleConstruct") && dict) return attributes_of(*dict, *maker);
   auto* tuple = value.get<ir::TupleConstant>();
   auto* items = list ? &list->items : tuple ? &tuple->items : nullptr;
   if (items && (maker->is("prim::ListConstruct") || maker->is("prim::TupleConstruct")) && items->size() == maker->inputs().size())

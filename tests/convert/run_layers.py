@@ -64,6 +64,8 @@ def flat(value):
         return flat(list(value.values()))
     if isinstance(value, (list, tuple)):
         return [part for item in value for part in flat(item)]
+    if hasattr(value, "__dict__") and not isinstance(value, torch.Tensor):   # an object of a scripted class
+        return flat(vars(value))
     return [value]
 
 

@@ -52,6 +52,13 @@ ir::Constant result_of(const c10::IValue& value) {
     for (const auto& entry : value.toGenericDict()) made.items.emplace_back(result_of(entry.key()), result_of(entry.value()));
     return {std::move(made)};
   }
+  if (value.isObject()) {  // its attributes
+    const auto object = value.toObject();
+    ir::DictConstant made;
+    for (std::size_t i = 0; i < object->type()->numAttributes(); ++i)
+      made.items.emplace_back(ir::Constant{object->type()->getAttributeName(i)}, result_of(object->getSlot(i)));
+    return {std::move(made)};
+  }
   throw ModelError("gives a " + value.type()->annotation_str() + ", which can't be compared");
 }
 
