@@ -422,11 +422,16 @@ bool number_references(ir::Graph& graph, const ir::Program* program, const schem
   const auto follows_all = [&](ir::Graph& followed) {
     return follows_all_containers(followed, program, registry, budget, keep_assertions, watch);
   };
-  if (!has_references(graph) || follows_all(graph)) return false;
-  for (const Numbered which : {Numbered::objects, Numbered::all}) {
-    ir::Graph copy = graph.clone();
-    if (number(copy, which, program, registry, watch) && follows_all(copy))
-      return number(graph, which, program, registry, watch);
+  const auto numbers = [&](ir::Graph& numbered, Numbered which, bool boxed) {
+    return (!boxed || box_optionals(numbered, registry, watch)) && number(numbered, which, program, registry, watch);
+  };
+  const bool boxes = holds_optionals(graph, watch);
+  for (const bool boxed : {true, false}) {
+    if (boxed ? !boxes : !has_references(graph) || follows_all(graph)) continue;
+    for (const Numbered which : {Numbered::objects, Numbered::all}) {
+      ir::Graph copy = graph.clone();
+      if (numbers(copy, which, boxed) && follows_all(copy)) return numbers(graph, which, boxed);
+    }
   }
   return false;
 }

@@ -82,6 +82,13 @@ bool follows_all_containers(ir::Graph& graph, const ir::Program* program, const 
 // Whether the graph makes objects, or containers that others may hold.
 bool has_references(const ir::Graph& graph);
 
+// Puts each item of a list of Optionals into an object, so that these lists can be numbered. False, and the graph is unchanged, if
+// there is none, or if an operator needs one whole.
+bool box_optionals(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
+
+// Whether it makes lists of Optionals.
+bool holds_optionals(const ir::Graph& graph, const ir::Watch& watch = {});
+
 // Makes numbers of objects, and of lists and dictionaries that others hold, if some containers can't be followed and all can be
 // then: the place of each among all that the program makes of its kind. What they hold then stands in lists, so two names of one
 // object are equal numbers wherever the program keeps them: in lists that loops fill, in dictionaries, in attributes of other
