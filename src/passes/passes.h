@@ -82,8 +82,8 @@ bool follows_all_containers(ir::Graph& graph, const ir::Program* program, const 
 // Whether the graph makes objects, or containers that others may hold.
 bool has_references(const ir::Graph& graph);
 
-// Puts each item of a list of Optionals into an object, so that these lists can be numbered. False, and the graph is unchanged, if
-// there is none, or if an operator needs one whole.
+// Puts each item of a list of Optionals into an object, so that these lists can be numbered. False, and the graph is unchanged,
+// if there is none, or if an operator needs one whole.
 bool box_optionals(ir::Graph& graph, const schema::Registry& registry, const ir::Watch& watch = {});
 
 // Whether it makes lists of Optionals.
