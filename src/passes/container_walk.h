@@ -47,7 +47,7 @@ struct TooMuchWork : NotFollowed {};  // a bound is reached: of steps, of rounds
 struct TooManySteps : TooMuchWork {};
 struct NothingToLeaveOut : NotFollowed {};  // something can't be followed, and no container is known without which it could
 
-// What is known of values of one graph, found by their ids: a walk looks up values more often than it does anything else.
+// Maps ids of values to what is known of them: a walk looks up values more often than it does anything else.
 class KnownValues {
  public:
   using Entry = std::pair<const ir::Value* const, Abstract>;
