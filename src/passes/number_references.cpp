@@ -68,12 +68,30 @@ struct Objects {
   std::set<const ir::Node*> first_writes{};                 // by which an object gets its attributes
 };
 
+// A list of what is made of each item of a list, by a loop.
+template <class Made>
+ir::Value* list_of_each(ir::Node* place, ir::Value* list, const Made& made_of, const ir::TypeRef& item = {}) {
+  ir::Node* result = node_before(place, "prim::ListConstruct", {}, {&list->type(), 1});
+  const std::array<ir::Value*, 2> how_often{computed(place, "aten::len", std::array{list}, integer()),
+                                            constant_before(place, {true})};
+  ir::Block* body = node_before(place, "prim::Loop", how_often, {})->add_block();
+  const std::array<ir::Value*, 2> at{list, body->add_input(integer())};
+  ir::Node* end = body->return_node();
+  ir::Value* made = made_of(end, computed(end, "aten::__getitem__", at, item ? item : list->type()->elements[0]));
+  result->output()->set_type(ir::list_of(made->type()));
+  computed(end, "aten::append", std::array{result->output(), made}, result->output()->type());
+  body->add_output(how_often[1]);
+  return result->output();
+}
+
 // An object as the tuple of its attributes.
 ir::Value* read_attributes(ir::Value* value, const ir::Program& program, ir::Node* end, int depth = 0) {
   constexpr int deepest = 8;  // an object may hold itself
   const ir::TypeRef type = value->type();
   const auto found = program.classes.find(ir::is(type, ir::TypeKind::named) ? type->name : "");
   const bool object = found != program.classes.end();
+  if (depth < deepest && ir::is(type, ir::TypeKind::list) && ir::holds(*type, ir::TypeKind::named))
+    return list_of_each(end, value, [&](ir::Node* place, ir::Value* item) { return read_attributes(item, program, place, depth + 1); });
   if (depth == deepest || (!object && !ir::is(type, ir::TypeKind::tuple))) return value;
   std::vector<ir::Value*> parts;
   ir::Type made = *type;
@@ -257,10 +275,10 @@ class Numbering {
   }
 
   // The list of all containers of this kind.
-  ir::Value* contents_of(const ir::Value* value) {
-    const Term* term = references_.of(value);
+  ir::Value* contents_of(const ir::Value* value) { return contents_of(references_.of(value), ir::without_optional(value->type())); }
+  ir::Value* contents_of(const Term* term, const ir::TypeRef& type) {
     ir::Value*& list = contents_[term];
-    if (!list) list = list_of(with_numbers(ir::without_optional(value->type()), term));
+    if (!list) list = list_of(with_numbers(type, term));
     return list;
   }
 
@@ -279,11 +297,26 @@ class Numbering {
   // The containers that the operator needs in the places of their numbers.
   void open(ir::Node* node) {
     for (std::size_t i = 0; i < node->inputs().size(); ++i) {
-      ir::Value* input = node->input(i);
-      if (only_moves(*node, i) || ir::constant_of(input) || !is_numbered(input)) continue;
-      if (i == 0 && gives_what_it_writes(*node)) replace(node->output(), input);
-      node->replace_input(i, item_at_place(node, contents_of(input), input));
+      if (only_moves(*node, i)) continue;
+      ir::Value *input = node->input(i), *given = input;
+      if (!ir::constant_of(input) && is_numbered(input)) {
+        if (i == 0 && gives_what_it_writes(*node)) replace(node->output(), input);
+        given = item_at_place(node, contents_of(input), input);
+      }
+      if (references_.reads_whole(*node)) given = with_contents(node, given, input);
+      if (given != input) node->replace_input(i, given);
     }
+  }
+
+  // A list of lists in the place of a list of their numbers, which was `before`.
+  ir::Value* with_contents(ir::Node* place, ir::Value* numbers, const ir::Value* before) {
+    const Term* term = references_.of(before);
+    if (term->kind != Term::Kind::list || !is_numbered(References::part(term, 0))) return numbers;
+    ir::Value* contents = contents_of(References::part(term, 0), ir::without_optional(before->type())->elements[0]);
+    const auto copied = [&](ir::Node* at, ir::Value* number) {
+      return computed(at, "aten::list", std::array{item_at_place(at, contents, number)}, contents->type()->elements[0]);
+    };
+    return list_of_each(place, numbers, copied, integer());
   }
 
   void number(ir::Node* node, ir::Value* output) {

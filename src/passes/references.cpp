@@ -71,7 +71,9 @@ References::References(const ir::Graph& graph, const ir::Watch& watch) {
     }
   for (const ir::Node* node : nodes) read(*node);
   for (const ir::Value* input : graph.inputs()) make_foreign(of(input));
-  for (const ir::Value* output : graph.outputs()) hand_out(output);
+  const ir::Node& end = *graph.top()->return_node();
+  reading_whole_.insert(&end);
+  for (const ir::Value* output : graph.outputs()) hand_out(output, end);
   mark_held();
 }
 
@@ -149,10 +151,14 @@ void References::make_contents_foreign(const Term& term) {
 }
 
 // A list can be put in the place of its number where an operator reads it, unless None may stand there.
-void References::hand_out(const ir::Value* value) {
+void References::hand_out(const ir::Value* value, const ir::Node& to) {
   Term* term = of(value);
-  if (term->kind == Term::Kind::list && !ir::is(value->type(), ir::TypeKind::optional))
-    make_contents_foreign(*term);
+  const auto is_plain = [](Term* part) { return root(part)->kind == Term::Kind::plain; };
+  if (term->kind == Term::Kind::list && !ir::is(value->type(), ir::TypeKind::optional)) {
+    const Term* item = part(term, 0);
+    if (!reads_whole(to) || item->kind != Term::Kind::list || !std::ranges::all_of(item->parts, is_plain))
+      make_contents_foreign(*term);
+  }
   else if (term->kind != Term::Kind::plain)
     make_foreign(term);
 }
@@ -271,6 +277,8 @@ bool References::read_dict(const ir::Node& node) {
 
 // An operator that reads containers whole, or makes some.
 void References::read_other(const ir::Node& node) {
+  const auto is_container = [&](const ir::Value* output) { return of(output)->kind != Term::Kind::plain; };
+  if (makes_output(node) || (!writes(node) && std::ranges::none_of(node.outputs(), is_container))) reading_whole_.insert(&node);
   const bool reads_state =
       is_attribute_access(node) || (node.is("prim::Constant") && ir::identity_of(*ir::constant_of(node.output())));
   for (const ir::Value* value : node.inputs()) {
@@ -278,7 +286,7 @@ void References::read_other(const ir::Node& node) {
     if (reads_state)
       make_foreign(term);
     else
-      hand_out(value);
+      hand_out(value, node);
   }
   for (const ir::Value* value : node.outputs()) {
     Term* term = of(value);
@@ -286,7 +294,7 @@ void References::read_other(const ir::Node& node) {
     if (reads_state || gives_references(node))
       make_foreign(term);
     else
-      hand_out(value);
+      hand_out(value, node);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,6 +47,8 @@ class References {
   static Term* part(const Term* object, std::string_view attribute) { return root(object->attributes.find(attribute)->second); }
   const std::map<std::string, Term*, std::less<>>& classes() const { return classes_; }  // of which objects are made
   void make_foreign(Term* term);                                                         // and what it holds
+  // Whether the operator needs lists of lists whole, and neither changes them nor keeps them.
+  bool reads_whole(const ir::Node& node) const { return reading_whole_.contains(&node); }
 
  private:
   Term* made(const ir::TypeRef& type);
@@ -54,7 +57,7 @@ class References {
   void unify(const ir::Value* a, const ir::Value* b) { unify(of(a), of(b)); }
   Term* attribute(Term* object, std::string_view name, const ir::TypeRef& type);
   void make_contents_foreign(const Term& term);
-  void hand_out(const ir::Value* value);
+  void hand_out(const ir::Value* value, const ir::Node& to);
 
   void read(const ir::Node& node);
   bool read_moves(const ir::Node& node);
@@ -66,6 +69,7 @@ class References {
   std::deque<Term> terms_;
   std::unordered_map<const ir::Value*, Term*> of_values_;
   std::map<std::string, Term*, std::less<>> classes_;
+  std::set<const ir::Node*> reading_whole_;
 };
 
 }  // namespace compatcheck::passes

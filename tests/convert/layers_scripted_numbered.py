@@ -276,3 +276,41 @@ def numbered_row_in_a_returned_tuple(x: Tensor):
             longest = row
         longest.append(x[i])
     return torch.stack(rows[0]), rows[len(rows) - 1], len(longest), len(rows)
+
+
+@program(ROWS, "f32:n,3")
+def numbered_segments_that_are_merged(x: Tensor):
+    segments: List[List[int]] = []
+    for i in range(x.size(0)):
+        if float(x[i, 0]) > 0:
+            segments.append([i, i + 2])
+    for i in range(len(segments)):
+        segments[i][0] = max(0, segments[i][0] - 1)
+    merged: List[List[int]] = []
+    for segment in segments:
+        if len(merged) > 0 and segment[0] <= merged[-1][1]:
+            merged[-1][1] = segment[1]
+        else:
+            merged.append(segment)
+    if len(merged) == 0:
+        return torch.zeros(0, 2, dtype=torch.long)
+    return torch.tensor(merged)
+
+
+# An operator reads the rows, which are changed before and after it.
+@program(SOME_ROWS, "f32:n,3")
+def numbered_rows_that_an_operator_reads(x: Tensor):
+    rows: List[List[int]] = []
+    kept: List[List[int]] = []
+    total = torch.zeros(1)
+    for i in range(x.size(0)):
+        row = [i, 1]
+        rows.append(row)
+        if float(x[i].sum()) > 0:
+            kept.append(row)
+        row[1] += i
+        total = total + torch.tensor(rows).sum() * 2
+        row[0] += 5
+    for row in kept:
+        row[1] = 7
+    return total, torch.tensor(rows)
