@@ -1,6 +1,7 @@
 #include "passes/sort_lists.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,19 +12,114 @@
 namespace compatcheck::passes {
 namespace {
 
-// std::sort of GNU's library, which PyTorch uses, is this insertion sort if there are at most 16 items, with the same
-// comparisons: an item that comes before the first one is put there, another one moves forward from the end. Equal items keep
-// their order. In longer lists their order depends on the library with which PyTorch was built; here they keep theirs.
-constexpr std::string_view insertion_sort = R"(
+// What std::sort of GNU's library does, which PyTorch's builds for Linux use, with the same comparisons: equal items come into the
+// same order. LESS stands for a comparison of two items at their places.
+constexpr std::string_view begin = R"(
   %zero : int = prim::Constant[value=0]()
   %one : int = prim::Constant[value=1]()
   %true : bool = prim::Constant[value=1]()
   %false : bool = prim::Constant[value=0]()
+  %items : ITEM[] = aten::copy(%list)
+  %length : int = aten::len(%items)
+)";
+// Ranges of more than 16 items are parted by the median of three, until there are none. Where parting goes badly very often,
+// std::sort changes to a heap sort, and this doesn't.
+constexpr std::string_view partition = R"(
+  %two : int = prim::Constant[value=2]()
+  %most : int = prim::Constant[value=16]()
+  %back : int = prim::Constant[value=-1]()
+  %often : int = prim::Constant[value=9223372036854775807]()
+  %is_long : bool = aten::gt(%length, %most)
+   = prim::If(%is_long)
+    block0():
+      %firsts : int[] = prim::ListConstruct(%zero)
+      %lasts : int[] = prim::ListConstruct(%length)
+       = prim::Loop(%often, %true)
+        block0(%range : int):
+          %first : int = aten::pop(%firsts, %back)
+          %last : int = aten::pop(%lasts, %back)
+          %size : int = aten::sub(%last, %first)
+          %is_large : bool = aten::gt(%size, %most)
+          %unparted : int = prim::Loop(%often, %is_large, %last)
+            block0(%part : int, %end : int):
+              %count : int = aten::sub(%end, %first)
+              %half : int = aten::floordiv(%count, %two)
+              %low : int = aten::add(%first, %one)
+              %middle : int = aten::add(%first, %half)
+              %high : int = aten::sub(%end, %one)
+LESS %low_middle %low %middle
+LESS %middle_high %middle %high
+LESS %low_high %low %high
+              %rising : int = prim::If(%middle_high)
+                block0():
+                  -> (%middle)
+                block1():
+                  %not_middle : int = prim::If(%low_high)
+                    block0():
+                      -> (%high)
+                    block1():
+                      -> (%low)
+                  -> (%not_middle)
+              %falling : int = prim::If(%low_high)
+                block0():
+                  -> (%low)
+                block1():
+                  %not_low : int = prim::If(%middle_high)
+                    block0():
+                      -> (%high)
+                    block1():
+                      -> (%middle)
+                  -> (%not_low)
+              %median : int = prim::If(%low_middle)
+                block0():
+                  -> (%rising)
+                block1():
+                  -> (%falling)
+              %pivot : ITEM = aten::__getitem__(%items, %median)
+              %replaced : ITEM = aten::__getitem__(%items, %first)
+              %without : ITEM[] = aten::_set_item(%items, %median, %replaced)
+              %with : ITEM[] = aten::_set_item(%items, %first, %pivot)
+              %left : int, %right : int = prim::Loop(%often, %true, %first, %end)
+                block0(%swap : int, %from : int, %to : int):
+                  %up : int = prim::Loop(%often, %true, %from)
+                    block0(%step : int, %at : int):
+                      %next : int = aten::add(%at, %one)
+LESS %goes_on %next %first
+                      -> (%goes_on, %next)
+                  %down : int = prim::Loop(%often, %true, %to)
+                    block0(%step : int, %at : int):
+                      %next : int = aten::sub(%at, %one)
+LESS %goes_on %first %next
+                      -> (%goes_on, %next)
+                  %apart : bool = aten::lt(%up, %down)
+                   = prim::If(%apart)
+                    block0():
+                      %upper : ITEM = aten::__getitem__(%items, %up)
+                      %lower : ITEM = aten::__getitem__(%items, %down)
+                      %moved : ITEM[] = aten::_set_item(%items, %up, %lower)
+                      %swapped : ITEM[] = aten::_set_item(%items, %down, %upper)
+                      -> ()
+                    block1():
+                      -> ()
+                  -> (%apart, %up, %down)
+              %more_firsts : int[] = aten::append(%firsts, %left)
+              %more_lasts : int[] = aten::append(%lasts, %end)
+              %rest : int = aten::sub(%left, %first)
+              %still : bool = aten::gt(%rest, %most)
+              -> (%still, %left)
+          %ranges : int = aten::len(%firsts)
+          %again : bool = aten::gt(%ranges, %zero)
+          -> (%again)
+      -> ()
+    block1():
+      -> ()
+)";
+// An item that comes before the first one is put there, another one moves forward from the end.
+constexpr std::string_view insertion = R"(
   %sorted : ITEM[] = prim::ListConstruct()
-  %length : int = aten::len(%list)
    = prim::Loop(%length, %true)
     block0(%i : int):
-      %item : ITEM = aten::__getitem__(%list, %i)
+      %item : ITEM = aten::__getitem__(%items, %i)
       %any : bool = aten::gt(%i, %zero)
       %is_first : bool = prim::If(%any)
         block0():
@@ -131,6 +227,22 @@ class LessThan {
   std::string text_;
 };
 
+// The lines, with what each LESS stands for.
+std::string with_comparisons(std::string_view lines, const std::string& comparison) {
+  std::istringstream in{std::string(lines)};
+  std::string text;
+  for (std::string line; std::getline(in, line); text += line + "\n") {
+    if (!line.starts_with("LESS ")) continue;
+    std::istringstream words(line.substr(5));
+    std::string less, one, other;
+    words >> less >> one >> other;
+    line = less + " : bool = prim::If(%true)\nblock0():\n%item : ITEM = aten::__getitem__(%items, " + one +
+           ")\n%other : ITEM = aten::__getitem__(%items, " + other + ")\n" + comparison +
+           "-> (%less)\nblock1():\n-> (%false)";
+  }
+  return text;
+}
+
 std::string with(std::string text, std::string_view word, std::string_view instead) {
   for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += instead.size())
     text.replace(at, word.size(), instead);
@@ -147,8 +259,11 @@ std::optional<ir::Graph> sorting_of(const ir::Node& node, const ir::Program& pro
   if (!ir::holds(*item, ir::TypeKind::tensor) && !ir::holds(*item, ir::TypeKind::named)) return std::nullopt;
   const auto comparison = LessThan(program).of(item);
   if (!comparison) return std::nullopt;
-  const auto& [begin, end] = gives ? of_sorted : of_sort;
-  const std::string text = std::string(begin).append(insertion_sort).append(end);
+  const auto& [head, end] = gives ? of_sorted : of_sort;
+  std::string text = std::string(head).append(begin);
+  // Equal tensors are equal in all that matters, and reversed, PyTorch takes each for less than the other.
+  if (!ir::is(item, ir::TypeKind::tensor)) text += with_comparisons(partition, *comparison);
+  text.append(insertion).append(end);
   ir::Graph graph = ir::parse_graph(with(with(text, "COMPARISON", *comparison), "ITEM", ir::to_string(*item)));
   ir::for_each_node(*graph.top(), [](ir::Node* made) {
     for (ir::Value* output : made->outputs()) output->set_name({});  // messages name what the user wrote
