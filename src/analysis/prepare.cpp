@@ -87,7 +87,20 @@ class Preparation {
   }
 
   // Only what is still left when all facts are known: where sizes settle how often a loop runs, its containers can be followed.
-  void number_what_is_left() { number(); }
+  // A loop that was unrolled leaves objects that come apart, and another one that wasn't can't hold these: they are followed once
+  // more, as the lengths of their lists are known by now, or the loops stay.
+  void number_what_is_left() {
+    if (number() || !rolled_) return;
+    if (follows_all()) {
+      folded_ = false;
+      fold();
+      infer();
+      return;
+    }
+    change_to_rolled();
+    if (number()) return;
+    change_to_rolled();  // back
+  }
 
   // The last changes: nothing is folded after them.
   void write_loops() {
@@ -119,6 +132,19 @@ class Preparation {
   }
 
  private:
+  bool follows_all() {
+    return passes::follows_all_containers(prepared_.graph, program_of(model_), model_.schemas, {}, how_.keep_assertions, watch_);
+  }
+
+  void change_to_rolled() {
+    std::swap(prepared_.graph, *rolled_);
+    std::swap(most_unrolled_, most_unrolled_of_rolled_);
+    for (auto& assumption : inferred_.assumptions)
+      assumption.leaf.input = prepared_.graph.inputs()[assumption.leaf.input->index()];
+    facts_.reset();
+    state();
+  }
+
   bool number() {
     if (!passes::number_references(prepared_.graph, program_of(model_), model_.schemas, {.unrolled = most_unrolled_},
                                    how_.keep_assertions, watch_))
@@ -138,7 +164,9 @@ class Preparation {
     if (!passes::has_references(prepared_.graph)) return;
     most_unrolled_ = 0;
     fold_in_rounds();
-    if (passes::nodes_in_copies(*prepared_.graph.top()) > few && number()) return;
+    const std::size_t copied = passes::nodes_in_copies(*prepared_.graph.top());
+    if (copied > few && number()) return;
+    if (copied > 0) rolled_ = prepared_.graph.clone();
     most_unrolled_ = passes::Budget{}.unrolled;
     folded_ = false;
   }
@@ -166,7 +194,8 @@ class Preparation {
   inference::Inferred inferred_;
   bool begun_ = false, folded_ = false;
   std::size_t copies_ = 0;
-  std::size_t most_unrolled_ = passes::Budget{}.unrolled;
+  std::optional<ir::Graph> rolled_;  // with the loops that prepared_.graph has unrolled, if they may have to stay
+  std::size_t most_unrolled_ = passes::Budget{}.unrolled, most_unrolled_of_rolled_ = 0;
   Prepared prepared_;
   std::optional<conversion::FactTrials> facts_;  // facts for the current prepared_.graph
 };

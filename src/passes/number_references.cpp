@@ -91,7 +91,8 @@ ir::Value* read_attributes(ir::Value* value, const ir::Program& program, ir::Nod
   const auto found = program.classes.find(ir::is(type, ir::TypeKind::named) ? type->name : "");
   const bool object = found != program.classes.end();
   if (depth < deepest && ir::is(type, ir::TypeKind::list) && ir::holds(*type, ir::TypeKind::named))
-    return list_of_each(end, value, [&](ir::Node* place, ir::Value* item) { return read_attributes(item, program, place, depth + 1); });
+    return list_of_each(end, value,
+                        [&](ir::Node* place, ir::Value* item) { return read_attributes(item, program, place, depth + 1); });
   if (depth == deepest || (!object && !ir::is(type, ir::TypeKind::tuple))) return value;
   std::vector<ir::Value*> parts;
   ir::Type made = *type;
@@ -275,7 +276,9 @@ class Numbering {
   }
 
   // The list of all containers of this kind.
-  ir::Value* contents_of(const ir::Value* value) { return contents_of(references_.of(value), ir::without_optional(value->type())); }
+  ir::Value* contents_of(const ir::Value* value) {
+    return contents_of(references_.of(value), ir::without_optional(value->type()));
+  }
   ir::Value* contents_of(const Term* term, const ir::TypeRef& type) {
     ir::Value*& list = contents_[term];
     if (!list) list = list_of(with_numbers(type, term));

@@ -158,8 +158,7 @@ void References::hand_out(const ir::Value* value, const ir::Node& to) {
     const Term* item = part(term, 0);
     if (!reads_whole(to) || item->kind != Term::Kind::list || !std::ranges::all_of(item->parts, is_plain))
       make_contents_foreign(*term);
-  }
-  else if (term->kind != Term::Kind::plain)
+  } else if (term->kind != Term::Kind::plain)
     make_foreign(term);
 }
 

@@ -12,8 +12,8 @@
 namespace compatcheck::passes {
 namespace {
 
-// What std::sort of GNU's library does, which PyTorch's builds for Linux use, with the same comparisons: equal items come into the
-// same order. LESS stands for a comparison of two items at their places.
+// What std::sort of GNU's library does, which PyTorch's builds for Linux use, with the same comparisons: equal items come into
+// the same order. LESS stands for a comparison of two items at their places.
 constexpr std::string_view begin = R"(
   %zero : int = prim::Constant[value=0]()
   %one : int = prim::Constant[value=1]()
@@ -237,8 +237,7 @@ std::string with_comparisons(std::string_view lines, const std::string& comparis
     std::string less, one, other;
     words >> less >> one >> other;
     line = less + " : bool = prim::If(%true)\nblock0():\n%item : ITEM = aten::__getitem__(%items, " + one +
-           ")\n%other : ITEM = aten::__getitem__(%items, " + other + ")\n" + comparison +
-           "-> (%less)\nblock1():\n-> (%false)";
+           ")\n%other : ITEM = aten::__getitem__(%items, " + other + ")\n" + comparison + "-> (%less)\nblock1():\n-> (%false)";
   }
   return text;
 }

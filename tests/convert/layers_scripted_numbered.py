@@ -314,3 +314,35 @@ def numbered_rows_that_an_operator_reads(x: Tensor):
     for row in kept:
         row[1] = 7
     return total, torch.tensor(rows)
+
+
+# Of five rows, the first loop comes apart at once, the second one once the length of `nodes` is known.
+@program([(torch.tensor(numbers),) for numbers in ([3, 1, 5, 0, 2], [4, 4, 4, 4, 4], [0, 1, 2, 3, 4])], "i64:5")
+def numbered_objects_of_five_rows(x: Tensor):
+    nodes: List[Node] = []
+    for i in range(x.size(0)):
+        nodes.append(Node(int(x[i])))
+    kept: List[Node] = []
+    for node in nodes:
+        if len(kept) > 0 and node.value < 4:
+            kept[-1].value += node.value
+        else:
+            kept.append(node)
+    return torch.tensor([node.value for node in kept])
+
+
+# A hundred: no loop is unrolled.
+@program([(torch.randint(0, 9, (100,)),) for _ in range(3)], "i64:100")
+def numbered_objects_of_a_hundred_rows(x: Tensor):
+    nodes: List[Node] = []
+    kept: List[Node] = []
+    for i in range(x.size(0)):
+        node = Node(int(x[i]))
+        nodes.append(node)
+        if node.value % 2 == 0:
+            kept.append(node)
+        if len(kept) > 3:
+            kept = kept[1:]
+        for other in kept:
+            other.count += 1
+    return torch.tensor([node.count for node in nodes])

@@ -268,3 +268,15 @@ def sorted_many_objects(x: Tensor):
     items = [Scored(float(x[i]), i) for i in range(x.size(0))]
     items.sort(reverse=True)
     return torch.tensor([item.number for item in items])
+
+
+# More than 16 items, many of them equal: in the order that std::sort gives.
+@program([(torch.randint(0, high, (count,)).float(),) for count in (0, 1, 16, 17, 40, 100) for high in (1, 3, 1000)], "f32:n")
+def sorted_equal_objects(x: Tensor):
+    items: List[Scored] = []
+    for i in range(x.size(0)):
+        items.append(Scored(float(x[i]), i))
+    items.sort()
+    rising = torch.tensor([item.number for item in items])
+    items.sort(reverse=True)
+    return rising, torch.tensor([item.number for item in items])
