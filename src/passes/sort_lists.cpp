@@ -12,7 +12,7 @@
 namespace compatcheck::passes {
 namespace {
 
-// What std::sort of GNU's library does, which PyTorch's builds for Linux use, with the same comparisons: equal items come into
+// The steps of std::sort in GNU's library, which PyTorch's builds for Linux use, with the same comparisons: equal items come into
 // the same order. LESS stands for a comparison of two items at their places.
 constexpr std::string_view begin = R"(
   %zero : int = prim::Constant[value=0]()
