@@ -450,7 +450,7 @@ bool has_references(const ir::Graph& graph) {
                                   ir::holds(*type->elements.back(), ir::TypeKind::dict)));
     }
   });
-  return any;
+  return any || holds_optionals(graph, {});
 }
 
 bool number_references(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const Budget& budget,
