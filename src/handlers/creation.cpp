@@ -53,6 +53,7 @@ Value tensor_of(Emission& e, const Operand& operand, DType dtype) {
   const bool nested =
       !list->items.empty() && (list->items.front().list() || std::holds_alternative<Vector>(list->items.front().value));
   if (!nested) return vector_of(*list, dtype, e.build);
+  const auto marked = e.build.plumbing();
   Values rows;
   for (const Operand& item : list->items) {
     const Value row = tensor_of(e, item, dtype);
