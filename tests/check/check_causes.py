@@ -158,14 +158,14 @@ class Complex(nn.Module):
         return torch.fft.irfft(x.to(torch.complex64) * 2), torch.fft.fft(x).prod(0).abs()
 
 
-class Sorted(nn.Module):
+class Removed(nn.Module):
     """Changes a list in a way that isn't followed, so that nobody knows what is made of it."""
 
     def forward(self, x, count: int):
         boxes: List[Tensor] = []
         while len(boxes) < count:
             boxes.append(x)
-        boxes.sort()
+        boxes.remove(x)
         return torch.sqrt(torch.cat(boxes)) * 2
 
 
@@ -230,7 +230,7 @@ MODELS = {
     "images": (Images(), [], 0),
     "cached": (Cached(), [("CC007", "prim::SetAttr")], 4),
     "backbone": (Backbone(), [], 0),
-    "sorted": (Sorted(), [("CC007", "aten::sort")], 4),
+    "removed": (Removed(), [("CC007", "aten::remove")], 4),
     "batch": (Batch(), [("CC006", None)], 0),
     "detector": (Detector(), [], 0),
     "spectrum": (Spectrum(), [("CC001", "aten::linalg_eigvals")], 2),
