@@ -104,7 +104,6 @@ class Boxes {
  private:
   void rewrite(ir::Node* node) {
     if (node->is("prim::Constant")) return make_list(node);
-    if (node->inputs().empty() && node->outputs().empty()) return;
     if (node->is("prim::ListConstruct") && is_list_of_optionals(node->output()->type()))
       for (std::size_t i = 0; i < node->inputs().size(); ++i) box(node, i, node->output()->type()->elements[0]);
     if (node->inputs().empty() || !is_list_of_optionals(node->input(0)->type())) return;
