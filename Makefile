@@ -5,8 +5,11 @@
 #                 converts it
 #   make wheel    dist/*.whl, the Python package with the program in it, tried in a fresh environment; with LIBTORCH=ON also the
 #                 TorchScript helper program, which needs libtorch to be built and used
-#   make test     every test;  make test-asan: all but the operator corpus under AddressSanitizer; make test-tsan: those of
-#                 threads under ThreadSanitizer
+#   make check    after each edit: unit tests, goldens, style and prose, and the tests that belong to the files changed since the last commit
+#   make test     before each commit: all that protects a user from a wrong model, a crash or false advice
+#   make test-all before a release: every test, all opsets, sanitizers, fuzzers, scans, the wheel (hours; goes on where it was interrupted);
+#                 STAGES="asan fuzz" chooses
+#   make test-asan all but the operator corpus under AddressSanitizer;  make test-tsan: the tests of threads under ThreadSanitizer
 #   make test-scan scans of registries that are too long for make test: 2,000 models on a Ray cluster of three nodes, a model of
 #                 1 GB, and Spark, for which it installs Java (about 15 minutes, 1 GB of downloads)
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
@@ -24,7 +27,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel test test-scan test-asan test-tsan fuzz corpus operators programs bench format tidy clean
+.PHONY: all demo wheel check test test-all test-scan test-asan test-tsan fuzz corpus operators programs bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -65,11 +68,24 @@ wheel:
 	  --config-settings cmake.define.COMPATCHECK_WITH_LIBTORCH=$(LIBTORCH) --wheel-dir dist ./build-wheel
 	@$(python) tests/python/check_wheel.py dist/*.whl
 
+# run_tests TIER [option...]: what is built in the folder of the preset, or of PRESET
+run_tests = $(python) tests/runner/run_tests.py $(1) --since $(began)
+
+check test: began := $(shell date +%s)
+check:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release --target check_programs
+	@$(call run_tests,check)
+
 test:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
 	@$(cmake) --build --preset release
-	@$(environment)/bin/ctest --preset release -j $(jobs)
+	@$(call run_tests,test)
+
+test-all:
+	@tools/test_all.sh $(STAGES)
 
 test-scan:
 	@tools/setup.sh scan
@@ -81,7 +97,7 @@ test-asan:
 	@tools/setup.sh test
 	@$(cmake) --preset asan --log-level=WARNING
 	@$(cmake) --build --preset asan
-	@$(environment)/bin/ctest --preset asan -j $(jobs) -LE corpus
+	@$(call run_tests,test) --preset asan --exclude corpus
 
 test-tsan:
 	@tools/setup.sh test

@@ -69,8 +69,7 @@ void check_row(const symbolic::Call& call, const mapping::Row& row, std::span<co
   if (unnamed.empty()) return;
   const std::string message = std::string(call.op()) + " at opset " + std::to_string(opset) + " (" + arguments_of(call) +
                               ") emits " + work + "; its row " + text_of(row.place) + " names " + mapping::joined(row.to);
-  if (!collects()) throw InternalError(message);
-  add_line("! " + message);
+  throw InternalError(message);
 }
 
 }  // namespace compatcheck::conversion

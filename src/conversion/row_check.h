@@ -1,7 +1,7 @@
 // Shipped rows name the ONNX operators that their handlers emit, except plumbing; a wrong row is an internal error. Checked in
-// debug builds, and if COMPATCHECK_CHECK_ROWS is "1", as in the tests. If it is the path of a file, nothing is thrown: the
-// file gets a line for each operator that a row emitted, "FILE:LINE:COLUMN operator", and for each wrong row,
-// "! message". A call without nodes is a Constant if its results are known, else an Identity.
+// debug builds, and if COMPATCHECK_CHECK_ROWS is set, as in the tests. If it is the path of a file, the file gets a line for each
+// operator that a row emitted, "FILE:LINE:COLUMN operator". A call without nodes is a Constant if its results are known, else an
+// Identity.
 #pragma once
 
 #include <span>

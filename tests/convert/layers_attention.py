@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 NAMED = ("f32:n,2,l,4", "f32:n,2,s,4", "f32:n,2,s,6")
 

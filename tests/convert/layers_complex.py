@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 c, r = torch.view_as_complex, torch.randn
 

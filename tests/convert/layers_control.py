@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from run_layers import Case
+from layer_cases import Case
 
 
 def branches_of_other_sizes(x: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Histograms and modes: elements on edges and outside, ties, weights."""
 import torch
 
-from run_layers import DTYPES, Case
+from layer_cases import DTYPES, Case
 
 wide = range(9, 27)
 

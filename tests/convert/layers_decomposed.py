@@ -5,7 +5,7 @@ import torch
 import torch.ao.quantization.fx._decomposed  # registers the operators
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 OPS = torch.ops.quantized_decomposed
 RANGES = [(torch.uint8, 0, 255), (torch.int8, -128, 127), (torch.uint8, 0, 127), (torch.int8, -127, 127), (torch.int8, -8, 7), (torch.int16, -32768, 32767),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "models"))
-from run_layers import Case
+from layer_cases import Case
 from torchvision_on_cpu import load_torchvision
 
 

@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from run_layers import Case
+from layer_cases import Case
 
 PRECISE = (1e-12, 1e-15)
 

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from run_layers import Case
+from layer_cases import Case
 
 INF, NAN = float("inf"), float("nan")
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from run_layers import Case
+from layer_cases import Case
 
 
 class Residual(nn.Module):

@@ -1,7 +1,7 @@
 """Decompositions and solvers of matrices in batches, of any size."""
 import torch
 
-from run_layers import Case
+from layer_cases import Case
 
 L = torch.linalg
 wide = range(9, 27)

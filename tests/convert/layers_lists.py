@@ -4,7 +4,7 @@ from typing import List
 import torch
 from torch import Tensor
 
-from run_layers import Case
+from layer_cases import Case
 
 
 def equal_keys(x: Tensor, y: Tensor):

@@ -1,7 +1,7 @@
 """Python numbers, which tracing makes tensors of and libtorch's executor takes for numbers in some operators only."""
 import torch
 
-from run_layers import DTYPES, Case
+from layer_cases import DTYPES, Case
 
 
 def cases():

@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from run_layers import Case
+from layer_cases import Case
 
 
 def vectors():

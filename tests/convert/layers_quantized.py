@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from run_layers import Case, engine
+from layer_cases import Case, engine
 
 SCALE, ZERO = 0.05, 7
 

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 import torch.ao.nn.quantized as nnq
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 SCALE, ZERO = 0.0731, 7
 OPSETS = range(10, 27)

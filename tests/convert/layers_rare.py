@@ -2,7 +2,7 @@
 import torch
 from torch import Tensor
 
-from run_layers import Case
+from layer_cases import Case
 
 
 def counted(x: Tensor):

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from run_layers import Case
+from layer_cases import Case
 
 
 def packed(layer, batch_first=False, total=None, value=0.0):

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 SOURCES = tempfile.TemporaryDirectory()   # torch.jit.script reads them
 NUMBERS = itertools.count()

@@ -1,7 +1,7 @@
 """Functions of torch.special at numbers near which their formulas change, and at those that none of them is for."""
 import torch
 
-from run_layers import DTYPES, Case
+from layer_cases import DTYPES, Case
 
 inf, nan = float("inf"), float("nan")
 POLYNOMIALS = {"chebyshev_polynomial_t": 6, "chebyshev_polynomial_u": 6, "chebyshev_polynomial_v": 6, "chebyshev_polynomial_w": 4,

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "models"))
-from run_layers import Case
+from layer_cases import Case
 from torchvision_on_cpu import load_torchvision
 
 

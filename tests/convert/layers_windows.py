@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 IMAGE = "f32:n,3,h,w"
 

@@ -1,9 +1,7 @@
 """Scripted programs as cases: layers_scripted_*.py hold them, script_outcomes.tsv says from which opset on each converts."""
-import pathlib
-
 import torch
 
-from run_layers import Case
+from layer_cases import Case
 
 r = torch.randn
 torch.manual_seed(3)
@@ -16,11 +14,6 @@ TWO_FLAGS = [(r(n, 3), torch.tensor(f), torch.tensor(g)) for n, f, g in ((3, 0, 
 FLAG = "i64:scalar"
 PAIRS = [(r(3), r(3)), (r(3), r(3))]
 FIXED = [(r(3), torch.tensor(f)) for f in (0, 1)]
-
-# Name: the first opset at which the program converts, or "refused". What is refused though ONNX could hold it stands there, too: it
-# must not convert to something else.
-OUTCOMES = dict(line.split("\t") for line in (pathlib.Path(__file__).parent / "script_outcomes.tsv").read_text().splitlines())
-
 
 class Programs:
     def __init__(self):
@@ -35,7 +28,5 @@ class Programs:
     def cases(self):
         cases = {}
         for name, (made, inputs, specs, more) in self.made.items():
-            outcome = OUTCOMES[name]
-            expected = {"opsets": range(0), "needs": "the verdict depends on"} if outcome == "refused" else {"opsets": range(int(outcome), 27)}
-            cases[name] = Case(made() if isinstance(made, type) else made, inputs, specs, script=True, **(expected | more))
+            cases[name] = Case(made() if isinstance(made, type) else made, inputs, specs, script=True, tabled="opsets" not in more, **more)
         return cases

@@ -1,9 +1,6 @@
-// Tries every call of many models at every opset, for check_rows_reached.py: what rows name and what handlers emit
-// (COMPATCHECK_CHECK_ROWS).
-//   trial_cases HELPER OPSETS < lines of "model.pt[<tab>--input texts…]"
-// prints a JSON line of each model that can't be checked: {id, opset, reason}.
+// Tries calls at every opset, for check_rows_reached.py: which operators of the rows handlers emit (COMPATCHECK_CHECK_ROWS).
 //   trial_cases --graphs OPSETS < graphs as text, each after a line "# id[<tab>--input texts…]"
-// tries the calls as they stand: no pass folds them. Prints such a line of each graph with a call that no opset takes.
+// tries the calls as they stand: no pass folds them. Prints a JSON line of each graph with a call that no opset takes, {id, opset, reason}.
 //   trial_cases --rows
 // prints what every shipped row names: lines of "FILE:LINE:COLUMN operator@opset#number name", the row's number in its entry
 // from 1.
@@ -103,26 +100,13 @@ void try_graphs(const std::vector<int>& opsets) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--rows") {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (argc == 2 && mode == "--rows") {
     print_rows();
-    return 0;
-  }
-  if (argc != 3) {
-    std::cerr << "usage: trial_cases HELPER OPSETS < list of models\n       trial_cases --graphs OPSETS < graphs\n"
-                 "       trial_cases --rows\n";
+  } else if (argc == 3 && mode == "--graphs") {
+    try_graphs(opsets_of(argv[2]));
+  } else {
+    std::cerr << "usage: trial_cases --graphs OPSETS < graphs\n       trial_cases --rows\n";
     return 2;
   }
-  const auto opsets = opsets_of(argv[2]);
-  if (std::string_view(argv[1]) == "--graphs") {
-    try_graphs(opsets);
-    return 0;
-  }
-  for_each_listed(
-      argv[1],
-      [&](const ListedModel& listed) {
-        CheckOptions options;
-        options.inputs = listed.inputs;
-        check(listed.model, opsets, options);
-      },
-      failure);
 }

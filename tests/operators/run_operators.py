@@ -2,7 +2,7 @@
 """Converts single calls of operators and compares ONNX Runtime with libtorch: the files <family>.txt beside this script.
 
     run_operators.py --program BUILD/tests/convert_cases --helper BUILD/libexec/compatcheck-torchscript
-                     [--only REGEX] [--opsets deciding|all|9,13] [--update] [--keep DIR]
+                     [--only REGEX] [--families sort,view] [--opsets deciding|all|9,13] [--update] [--keep DIR]
 
 call_graphs.py says how calls are written. Behind " @ " stands what is expected:
 
@@ -366,7 +366,7 @@ def converted(arguments, cases, folder, opsets):
         (folder / f"{case.id}.ir").write_text(case.text)
         listed.append("\t".join([str(folder / f"{case.id}.ir"), *case.writer.specs]) + "\n")
     done = subprocess.run([arguments.program, arguments.helper, str(folder), ",".join(map(str, opsets)), "--operators"], text=True, capture_output=True,
-                          input="".join(listed), env={**os.environ, "COMPATCHECK_CHECK_ROWS": "1", "OMP_NUM_THREADS": "1"})
+                          input="".join(listed), env={**os.environ, "OMP_NUM_THREADS": "1"})
     if done.returncode:
         sys.exit(f"convert_cases ended with {done.returncode}: {done.stderr}")
     return {(result["id"], result["opset"]): result for result in map(json.loads, done.stdout.splitlines())}
@@ -488,14 +488,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
     parser.add_argument("--helper", required=True)
-    parser.add_argument("--only", default="", help="lines that match, and families of that name")
+    parser.add_argument("--only", default="", help="lines that match")
+    parser.add_argument("--families", default="", help="files, without .txt; all if none is named")
     parser.add_argument("--opsets", default="deciding")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--keep", help="folder for the graphs and the ONNX files")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     load_torchvision()
-    lines = [line for line in read_lines(call_graphs.files()) if re.search(arguments.only, line.call) or line.file.stem == arguments.only]
+    families = arguments.families.split(",") if arguments.families else [file.stem for file in call_graphs.files()]
+    lines = [line for line in read_lines(call_graphs.files()) if line.file.stem in families and re.search(arguments.only, line.call)]
     if not arguments.update:
         lines = [line for line in lines if line.expected]
         for line in lines:
