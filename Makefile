@@ -17,6 +17,7 @@
 #                 with OPS=histc the cases of one operator alone
 #   make operators the lines of tests/operators, with OPS=histc those of one operator
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
+#   make fixtures packs the files that tests read into tests/fixtures, when many have changed
 #   make bench    speed and memory as ratios
 #   make format   clang-format; with CHECK=1 it changes nothing and fails where it would
 #   make tidy     clang-tidy over our code (about an hour of one core); FILES=REGEX chooses
@@ -27,7 +28,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel check test test-all test-scan test-asan test-tsan fuzz corpus operators programs bench format tidy clean
+.PHONY: all demo wheel check test test-all test-scan test-asan test-tsan fuzz corpus operators programs fixtures bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -71,7 +72,7 @@ wheel:
 # run_tests TIER [option...]: what is built in the folder of the preset, or of PRESET
 run_tests = $(python) tests/runner/run_tests.py $(1) --since $(began)
 
-check test: began := $(shell date +%s)
+check test fixtures test-asan: began := $(shell date +%s)
 check:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
@@ -115,11 +116,9 @@ corpus:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
 ifdef OPS
-	@$(environment)/bin/ctest --preset release -R '^make_corpus$$' > /dev/null
 	@OPS='$(OPS)' $(cmake) --build --preset release --target corpus_of
 else
 	@$(cmake) --build --preset release
-	@$(environment)/bin/ctest --preset release -j $(jobs) -L corpus -E corpus_sample
 	@$(cmake) --build --preset release --target dtype_calls_whole
 	@$(cmake) --build --preset release --target exported_whole
 	@$(cmake) --build --preset release --target coverage
@@ -137,6 +136,12 @@ programs: all
 	  --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --reasons --failures build/programs
 	@$(python) tests/programs/run_programs.py --program build/tests/convert_cases --helper build/libexec/compatcheck-torchscript \
 	  --containers --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --opsets-each 1 --reasons --failures build/programs
+
+fixtures:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@$(call run_tests,all) --names '^(make_.*|layers_.*)$$'
+	@$(cmake) --build --preset release --target pack_fixtures
 
 bench: all
 	@tools/setup.sh test

@@ -267,8 +267,10 @@ setup_build() {
   [ -n "$(prefix_torch)" ] || install_torch
 }
 
+install_nanobind() { python_packages module --no-deps "nanobind==$NANOBIND"; }
+
 setup_module() {
-  python_packages module --no-deps "nanobind==$NANOBIND"
+  install_nanobind
   build_protobuf
 }
 
@@ -285,9 +287,22 @@ setup_models() {
   python_packages models --no-deps $PYTHON_MODELS
 }
 
+# The libraries are built while Python's packages are installed: one waits for cores, the other for the network and the disk.
 setup_test() {
-  setup_models "${browser_packages[@]}" "${module_packages[@]}" "$@"
-  setup_module
+  setup_packages "${browser_packages[@]}" "${module_packages[@]}" "$@"
+  create_environment
+  python_packages build "cmake==$CMAKE"
+  (build_onnx; build_protobuf) &
+  local libraries=$!
+  install_test_packages
+  wait "$libraries" || fail "onnx or protobuf could not be built"
+}
+
+install_test_packages() {
+  install_torch
+  install_nanobind
+  python_packages numpy "numpy==$NUMPY"
+  python_packages models --no-deps $PYTHON_MODELS
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
   python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS "torchao==$TORCHAO"
   python_packages ci --no-deps $PYTHON_CI

@@ -200,7 +200,7 @@ TEST(RangedFile, EveryModelHasTheReportOfItsFile) {
 }
 
 TEST(RangedFile, LargeWeightsStayWhereTheyAre) {
-  const fs::path path = fs::path(std::getenv("COMPATCHECK_MODELS")) / "bert_base-traced.pt";
+  const fs::path path = fs::path(std::getenv("COMPATCHECK_MODELS")) / "heavy-traced.pt";
   const Read read = ranged(path);
   EXPECT_TRUE(check(Loader().load(read.file)).convertible());
   EXPECT_LT(read.file.bytes_read(), 3u << 20);
@@ -208,7 +208,7 @@ TEST(RangedFile, LargeWeightsStayWhereTheyAre) {
 }
 
 TEST(RangedFile, WhatNeedsAFileSaysSo) {
-  const fs::path path = fs::path(std::getenv("COMPATCHECK_MODELS")) / "bert_base-traced.pt";
+  const fs::path path = fs::path(std::getenv("COMPATCHECK_MODELS")) / "heavy-traced.pt";
   const Model model = Loader().load(ranged(path).file);
   const fs::path output = fs::temp_directory_path() / "compatcheck-ranges-test.onnx";
   EXPECT_THAT([&] { convert(model, output); }, ThrowsMessage<UsageError>(HasSubstr("convert needs a file on this machine")));

@@ -13,6 +13,8 @@ from torch import Tensor
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "check")]
 from compare_arrays import compare
+from days import part_of_the_day
+from same_model import Seen
 from reports import reports
 
 OPSETS = list(range(7, 27))
@@ -246,12 +248,15 @@ def main():
     parser.add_argument("--cases-program", required=True, help="convert_cases")
     parser.add_argument("--helper", required=True)
     parser.add_argument("--only", default="", help="a regular expression of names")
+    parser.add_argument("--whole", action="store_true", help="all models, not those of the day")
     parser.add_argument("--keep")
     options = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     torch.set_grad_enabled(False)
     torch.set_num_threads(1)
     made = {name: rest for name, *rest in models() if re.search(options.only, name)}
+    if not options.whole and not options.only:
+        made = dict(part_of_the_day(made.items(), "dtypes", 4))
     counts, wrong = collections.Counter(), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(options.keep or temporary)
@@ -269,6 +274,7 @@ def main():
         outcomes = {(r["id"], r["opset"]): r for r in map(json.loads, run.stdout.splitlines())}
         for name, (module, dtype, _) in made.items():
             pairs = list(expected(module, name, dtype)) if dtype not in (torch.bfloat16, torch.complex64) else []
+            seen = Seen()
             converted = [o for o in OPSETS if outcomes[name, o]["outcome"] == "converted"]
             for opset in OPSETS:
                 outcome, report = outcomes[name, opset], checked[name, opset]
@@ -285,7 +291,8 @@ def main():
                     wrong.append(f"{name}@{opset}: the lowest opset is said to be {report['summary']['lowest_opset']}, {converted[:1]} is the first that converts")
                 if outcome["outcome"] != "converted":
                     continue
-                problem, ran = wrong_with(folder / f"{name}@{opset}.onnx", pairs)
+                file = folder / f"{name}@{opset}.onnx"
+                problem, ran = seen.outcome(file, lambda: wrong_with(file, pairs))
                 counts["loaded"] += ran
                 counts["held against PyTorch"] += ran and bool(pairs)
                 if problem:

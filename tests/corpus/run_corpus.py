@@ -2,7 +2,7 @@
 """Converts the cases of the operator corpus and compares ONNX Runtime with TorchScript.
 
     run_corpus.py --program BUILD/tests/corpus_cases --helper BUILD/libexec/compatcheck-torchscript (--corpus DIR | --dtype-calls "ARGS")
-                  [--aten REGEX] [--ops REGEX] [--cases REGEX] [--opsets 9,11|all] [--sample N] [--keep DIR] [--jobs 2]
+                  [--aten REGEX] [--ops REGEX] [--cases REGEX] [--opsets 9,11|deciding|all] [--sample N] [--keep DIR] [--jobs 2]
                   [--coverage DIR] [--against FILE] [--form pt|pt2|core]
 
 Each model that converts is run on the recorded inputs and on three more sets that the conversion never saw: negatives and other
@@ -16,11 +16,12 @@ torch.export doesn't take are listed with the reason.
 """
 import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile, threading
 
+HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent / "operators"))
 import coverage
 import open_values
+from deciding import OPSETS, deciding
 
-ALL_OPSETS = list(range(7, 27))
-HERE = pathlib.Path(__file__).parent
 FAILURES = ("wrong", "error", "crash", "disagree")
 ENDINGS = {"pt2": ".pt2", "core": ".core.pt2"}
 
@@ -114,21 +115,28 @@ def letters_of(case, results, opsets):
     return "".join(coverage.LETTERS[outcomes.get(opset, outcomes.get(0, "error"))] for opset in opsets)
 
 
-def compare_with(path, cases, results, opsets):
+def opsets_of(case, text):
+    """Those at which a case is tried; deciding ones are where the rows of its operators change."""
+    if text == "deciding":
+        return deciding({*case["aten"], *case["overloads"]}, case["id"])
+    return list(OPSETS) if text == "all" else [int(opset) for opset in text.split(",")]
+
+
+def compare_with(path, cases, results):
     """Lines on cases whose outcomes aren't those of the file."""
     known, lines = coverage.read(path).cases(), []
     for case in cases:
         committed = known.get(case["id"])
-        found = letters_of(case, results[case["id"]], opsets)
-        expected = "".join(coverage.LETTERS[committed[opset]] for opset in opsets) if committed else None
+        found = letters_of(case, results[case["id"]], case["opsets"])
+        expected = "".join(coverage.LETTERS[committed[opset]] for opset in case["opsets"]) if committed else None
         if found != expected:
             lines.append(f"STALE {case['id']}: {found}, and {path} says {expected}; `make corpus` writes it anew")
     return lines
 
 
-def run_all(arguments, cases, opsets, temporary):
+def run_all(arguments, cases, temporary):
     """id → results"""
-    extra = {"opsets": opsets, **({"keep": True} if arguments.keep else {})}
+    extra = {"keep": True} if arguments.keep else {}
     queue = collections.deque({**left_open(case, arguments.form), **extra} for case in cases)
     results, lock = {}, threading.Lock()
     workers = [Worker([arguments.program, arguments.helper, os.path.join(arguments.keep or temporary, str(i))], queue, results, lock) for i in range(arguments.jobs)]
@@ -160,8 +168,6 @@ def main():
     parser.add_argument("--coverage", help="folder for coverage.tsv and coverage.md")
     parser.add_argument("--against", help="coverage.tsv whose outcomes must be the same")
     arguments = parser.parse_args()
-    opsets = ALL_OPSETS if arguments.opsets == "all" else [int(opset) for opset in arguments.opsets.split(",")]
-
     with tempfile.TemporaryDirectory() as temporary:
         if arguments.dtype_calls is not None:
             arguments.corpus = os.path.join(temporary, "calls")
@@ -172,7 +178,9 @@ def main():
             cases = exported(cases, arguments.form)
         if not cases:
             sys.exit("no such cases")
-        results = run_all(arguments, cases, opsets, temporary)
+        for case in cases:
+            case["opsets"] = opsets_of(case, arguments.opsets)
+        results = run_all(arguments, cases, temporary)
 
     reference = coverage.read_baseline(arguments.baseline) if arguments.form == "pt" else collections.defaultdict(dict, coverage.read(arguments.known).cases())
     count, bad = collections.Counter(), 0
@@ -186,10 +194,10 @@ def main():
             if outcome in (*FAILURES, "runtime", "no_oracle") or lost or arguments.all_lines and outcome != "match":
                 print(f"{'LOST ' if lost else ''}{outcome.upper()} {case['id']} @{opset} [{' '.join(case['aten'])}] {detail}")
     if arguments.coverage:
-        letters = {case["id"]: letters_of(case, results[case["id"]], opsets) for case in cases}
-        coverage.write(arguments.coverage, coverage.made(cases, letters, results, opsets), reference)
+        letters = {case["id"]: letters_of(case, results[case["id"]], OPSETS) for case in cases}
+        coverage.write(arguments.coverage, coverage.made(cases, letters, results, list(OPSETS)), reference)
     if arguments.against:
-        stale = compare_with(arguments.against, cases, results, opsets)
+        stale = compare_with(arguments.against, cases, results)
         print(*stale, sep="\n", end="\n" if stale else "")
         bad += len(stale)
     print(", ".join(f"{n} {name}" for name, n in sorted(count.items()) if n))

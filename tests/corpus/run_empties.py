@@ -19,6 +19,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "convert")]
 import open_values
 from compare_arrays import compare
+from days import number_of
 
 SPECS = {"float32": "f32", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "i32", "uint8": "u8", "int8": "i8", "int16": "i16", "bool": "bool"}
 RANDOM = re.compile(r"aten::(bernoulli|rand|dropout|multinomial|normal|poisson|empty|rrelu|alpha_dropout|feature_)")
@@ -117,7 +118,7 @@ def read_cases(arguments, folder):
         key = case["op"], case["variant"]
         seen[key] += 1
         count += seen[key] <= arguments.most
-        if seen[key] > arguments.most or count % arguments.every:
+        if seen[key] > arguments.most or count % arguments.every != number_of("empties") % arguments.every:
             continue
         file = corpus / f"{case['id']}.pt"
         arrays = np.load(corpus / f"{case['id']}.npz")
@@ -151,7 +152,7 @@ def main():
     for name in ("program", "helper", "corpus"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--ops", default="", help="operators of OpInfo, whole name")
-    parser.add_argument("--every", type=int, default=1, help="every Nth case")
+    parser.add_argument("--every", type=int, default=1, help="every Nth case, others each day")
     parser.add_argument("--most", type=int, default=2, help="cases of an operator")
     parser.add_argument("--opsets", default="14,20")
     parser.add_argument("--show", action="store_true", help="print refusals, too")

@@ -197,3 +197,12 @@ def large() -> Example:
 def large_twin() -> Example:
     """The graph of `large` with 1 MB of weights."""
     return Example(Mlp(256, 4), (torch.randn(1, 256),))
+
+
+def heavy() -> Example:
+    """A weight of 16 MB, which an archive compresses to nothing."""
+    module = Mlp(2048, 1)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.fill_(1 / 2048)
+    return Example(module, (torch.randn(1, 2048),))

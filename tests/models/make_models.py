@@ -154,6 +154,7 @@ MODELS = [
     Model("files", "old_version", edit=edits.version_3),
     Model("files", "large", TRACED, size="named"),
     Model("files", "large_twin", TRACED),
+    Model("files", "heavy", TRACED),
 ]
 
 
