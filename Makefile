@@ -28,7 +28,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel check test test-all test-scan test-asan test-tsan fuzz corpus operators programs fixtures bench format tidy clean
+.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus operators programs fixtures bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -72,7 +72,7 @@ wheel:
 # run_tests TIER [option...]: what is built in the folder of the preset, or of PRESET
 run_tests = $(python) tests/runner/run_tests.py $(1) --since $(began)
 
-check test fixtures test-asan: began := $(shell date +%s)
+check test test-whole fixtures test-asan: began := $(shell date +%s)
 check:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
@@ -87,6 +87,13 @@ test:
 
 test-all:
 	@tools/test_all.sh $(STAGES)
+
+# Its first stage
+test-whole:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release
+	@$(call run_tests,all)
 
 test-scan:
 	@tools/setup.sh scan

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Everything that is too long for `make test`, stage by stage:  tools/test_all.sh [STAGE...]
 #
-#   tests      every test of the release build, those with the label `all` too
-#   opsets     operator lines and layer modules at every opset, dtypes and empty dimensions whole
+#   whole      every test of the release build, those with the label `all` too: all opsets, dtypes, random calls
 #   corpus     the operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes
 #   programs   random programs, PROGRAMS of each kind (2000)
 #   asan tsan  the tests under AddressSanitizer, and those of threads under ThreadSanitizer
@@ -14,7 +13,7 @@
 # A stage that passed isn't run again while nothing has changed: build/test-all holds a stamp for each. Prints each stage's time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-stages=(tests opsets corpus programs asan tsan fuzz scan wheel mutants)
+stages=(whole corpus programs asan tsan fuzz scan wheel mutants)
 [ $# -eq 0 ] || stages=("$@")
 folder=build/test-all
 mkdir -p "$folder"
@@ -24,11 +23,9 @@ state() { { git rev-parse HEAD; git diff HEAD; git ls-files --others --exclude-s
 
 run_stage() {
   case "$1" in
-    tests) make test-tests ;;
-    opsets) make test-opsets ;;
     corpus) make corpus ;;
     programs) make programs PROGRAMS="${PROGRAMS:-2000}" ;;
-    asan | tsan | scan) make "test-$1" ;;
+    whole | asan | tsan | scan) make "test-$1" ;;
     fuzz) make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}" ;;
     wheel) make wheel ;;
     mutants) make mutants ;;

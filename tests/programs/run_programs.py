@@ -10,10 +10,12 @@ program, which is printed as Python source. Ends with 1 if anything failed.
 """
 import argparse, collections, json, os, pathlib, re, subprocess, sys, threading, time
 
+HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent / "convert"))
+from days import part_of_the_day
 from lines import Lines
 
 MOST_SECONDS = 300       # for one program, shrunk where it fails
-HERE = pathlib.Path(__file__).parent
 GOOD = ("match", "refused", "dropped", "without a kernel", "fails where empty")
 
 
@@ -23,6 +25,7 @@ def options():
     parser.add_argument("--helper", required=True)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--part-of-day", type=int, default=1, metavar="N", help="every Nth seed, others each day")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--opsets", default="9,13,17,20,23")
     parser.add_argument("--opsets-each", type=int, default=0, help="that many of the opsets for each program, in turn; 0: all")
@@ -79,7 +82,7 @@ def main():
     if arguments.worker:
         import attempt
         return attempt.work(arguments)
-    seeds = collections.deque(range(arguments.first, arguments.first + arguments.count))
+    seeds = collections.deque(part_of_the_day(range(arguments.first, arguments.first + arguments.count), "programs", arguments.part_of_day))
     counts, conversions, reasons, failures, lock, begun = collections.Counter(), collections.Counter(), collections.Counter(), [], threading.Lock(), time.time()
 
     def done(result):

@@ -470,6 +470,7 @@ def test_the_log_of_ray_is_not_shown(line, shown, capfd):
     assert capfd.readouterr().err == text + "text\n"
 
 
+@pytest.mark.cluster
 def test_a_program_run(registry):
     done = program("models", "-o", "out", "--ray", "local", "--opset", "17", "--exit-zero", "--exclude", "junk.pt", "--format", "json", COMPATCHECK_TARGET="tensorrt")
     assert done.returncode == 0 and done.stderr == "", done
@@ -477,6 +478,7 @@ def test_a_program_run(registry):
     assert totals["models"] == 3 and totals["targets"][0]["target"].startswith("tensorrt")
 
 
+@pytest.mark.cluster
 def test_the_two_options_changed_since(registry):
     """That of check, a revision, isn't that of scan, a time."""
     done = program("models", "-o", "out", "--ray", "local", "--quiet", COMPATCHECK_CHANGED_SINCE="origin/main", COMPATCHECK_SCAN_CHANGED_SINCE="2100-01-01")
