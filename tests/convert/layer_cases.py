@@ -24,6 +24,7 @@ class Case:
     needs: str = ""                      # what the call needs if it isn't refused: words of the finding
     runs: range = range(7, 27)           # at which ONNX Runtime has the kernels
     zeros: range = range(7, 27)          # at which Reshape can say the sizes: two of 0 from opset 14 on
+    untried: range = ()                  # opsets at which only an approximation is stated
     engine: str = ""                     # the only one of PyTorch's engines for quantized tensors that has the kernels
     tabled: bool = False                 # script_outcomes.tsv says at which opsets it converts
 
@@ -115,4 +116,4 @@ def stored(name, case, folder, compared=True):
     with engine(case.engine):
         runs = [computed(case, module, inputs) for inputs in case.inputs] if compared and (case.opsets or case.tabled) else []
     return Stored(specs=list(specs_of(case)), opsets=None if case.tabled else list(case.opsets), tolerance=case.tolerance, refused=case.refused,
-                  needs=case.needs, runs=list(case.runs), zeros=list(case.zeros), runs_of=runs)
+                  needs=case.needs, runs=list(case.runs), zeros=list(case.zeros), untried=list(case.untried), runs_of=runs)

@@ -7,8 +7,9 @@ import ast, dataclasses, fcntl, hashlib, importlib, os, pathlib, pickle, shutil,
 
 HERE = pathlib.Path(__file__).parent
 FOLDERS = (HERE, HERE.parent / "models")
-NO_SOURCES = {"run_layers"}   # how cases are run says nothing of what they are
+NO_SOURCES = {"layer_cases"}   # FORMAT stands for it
 KEPT = 3                      # states of a file
+FORMAT = 2                    # raise it when something else is stored of a case
 
 
 @dataclasses.dataclass
@@ -21,6 +22,7 @@ class Stored:
     needs: str
     runs: list
     zeros: list
+    untried: list
     runs_of: list          # (inputs, results or why PyTorch gave none) of each set
 
 
@@ -39,8 +41,8 @@ def sources(file, found=None):
 
 def key(module):
     import importlib.metadata
-    parts = sources(HERE / f"{module}.py") | {"layer_cases.py": (HERE / "layer_cases.py").read_bytes(), __file__: pathlib.Path(__file__).read_bytes()}
-    digest = hashlib.sha256(importlib.metadata.version("torch").encode() + os.environ.get("COMPATCHECK_TORCHVISION", "").encode())
+    parts = sources(HERE / f"{module}.py")
+    digest = hashlib.sha256(f"{FORMAT} {importlib.metadata.version('torch')} {os.path.basename(os.environ.get('COMPATCHECK_TORCHVISION', ''))}".encode())
     for name, text in sorted(parts.items()):
         digest.update(f"{name} {len(text)}\n".encode() + text)
     return digest.hexdigest()[:16]

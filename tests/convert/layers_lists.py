@@ -230,7 +230,9 @@ def cases():
             at["runs"] = range(13, 27)   # ONNX Runtime cuts no small integers into lists, and before opset 13 no Loop makes one
         for function in by_name:
             inputs = even if function is unsafe_split else in_dtype
-            made[f"{function.__name__}_{text}"] = Case(function, inputs, specs=(f"{text}:n,4" if function is not unsafe_chunk else f"{text}:n,m",), **at)
+            # Slices, where how many parts there are is known
+            of_parts = {"opsets": range(10, 27), "script": True} if function in (split_with_sizes, unsafe_split_with_sizes, tensor_split) else at
+            made[f"{function.__name__}_{text}"] = Case(function, inputs, specs=(f"{text}:n,4" if function is not unsafe_chunk else f"{text}:n,m",), **of_parts)
         made[f"listed_sizes_{text}"] = Case(listed_sizes, in_dtype, specs=(f"{text}:n,4",), **at)
         made[f"tensor_split_by_count_{text}"] = Case(tensor_split_by_count, in_dtype, specs=(f"{text}:n,4",), **at)
         for function in kept:
