@@ -40,6 +40,15 @@ Facts written_slices(const Call& call) {
   return like_self(call);
 }
 
+// An element of `source` for each index.
+Facts put(const Call& call) {
+  const auto &index = tensor_of(call, "index").shape, &source = tensor_of(call, "source").shape;
+  Demands demands;
+  if (index && source) demands.equal(product(*source), product(*index), "the number of elements of source");
+  demands.hold();
+  return like_self(call);
+}
+
 // The mask may stretch self.
 Facts masked(const Call& call) {
   return {tensor_fact(self_of(call).dtype, broadcast(self_of(call).shape, tensor_of(call, "mask").shape))};
@@ -83,8 +92,8 @@ Verdict put_values_have_dtype(const Call& call) {
 
 void register_scatter(Registry& registry) {
   for (const char* op : {"aten::index_put", "aten::_unsafe_index_put", "aten::_index_put_impl"}) registry.facts(op, index_put);
-  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill", "aten::put"})
-    registry.facts(op, like_self);
+  for (const char* op : {"aten::_unsafe_masked_index_put_accumulate", "aten::index_fill"}) registry.facts(op, like_self);
+  registry.facts("aten::put", put);
   for (const char* op : {"aten::scatter", "aten::scatter_add", "aten::scatter_reduce"}) registry.facts(op, scattered);
   for (const char* op : {"aten::index_copy", "aten::index_add", "aten::index_reduce"}) registry.facts(op, written_slices);
   for (const char* op : {"aten::masked_fill", "aten::masked_scatter"}) registry.facts(op, masked);

@@ -1,6 +1,7 @@
 // Tries calls at every opset, for check_rows_reached.py: which operators of the rows handlers emit (COMPATCHECK_CHECK_ROWS).
 //   trial_cases --graphs OPSETS < graphs as text, each after a line "# id[<tab>--input texts…]"
-// tries the calls as they stand: no pass folds them. Prints a JSON line of each graph with a call that no opset takes, {id, opset, reason}.
+// tries the calls as they stand: no pass folds them. Prints a JSON line of each graph with a call that no opset takes, {id,
+// opset, reason}.
 //   trial_cases --rows
 // prints what every shipped row names: lines of "FILE:LINE:COLUMN operator@opset#number name", the row's number in its entry
 // from 1.

@@ -68,7 +68,7 @@ def results(module, inputs):
         return None
     if any(isinstance(x, torch.Tensor) and x.dtype in (torch.bfloat16, torch.complex32) for x in made):
         return None
-    return [x.detach().numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in made]
+    return [x.detach().resolve_conj().resolve_neg().numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in made]
 
 
 def spec(x, names={}):

@@ -27,13 +27,13 @@ void on_random_calls(std::size_t most_calls, Judge&& judge) {
   const unsigned rounds = setting("COMPATCHECK_RANDOM_ROUNDS", 3), seed = setting("COMPATCHECK_RANDOM_SEED", 11);
   const bool whole = setting("COMPATCHECK_WHOLE", 0) || std::getenv("COMPATCHECK_RANDOM_ROUNDS");
   const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()).time_since_epoch().count();
+  std::mt19937 random(seed);
   unsigned number = 0;
   for (const std::string_view op : registry.names()) {
     for (unsigned round = 0; round < rounds; ++round) {
-      if (++number % parts != static_cast<unsigned>(today) % parts && !whole) continue;
-      std::mt19937 random(seed + number);
       std::vector<std::uint8_t> bytes(200);
       for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
+      if (++number % parts != static_cast<unsigned>(today) % parts && !whole) continue;
       Choices choices(bytes);
       const std::string text = random_calls(choices, registry, op, most_calls);
       EXPECT_NO_THROW(judge(text)) << text;

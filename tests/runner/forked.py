@@ -78,6 +78,9 @@ def serve_one(connection):
     if script == 0:
         connection.close()
         os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)   # whatever the server was started with
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
