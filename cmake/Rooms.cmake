@@ -48,9 +48,10 @@ endfunction()
 
 # A room is a folder of src/ built as one static library that may use the rooms it names and what those may use.
 # tests/architecture/ checks that the includes say the same. PRECOMPILES: headers, beside the standard library's, that most
-# of its files include; LIKE: a room that it uses, whose precompiled headers it shares instead of those of `ir`.
+# of its files include; LIKE: a room that it uses, whose precompiled headers it shares instead of those of `ir`. UNITE: how many files are compiled at a time, few where an edit would
+# wait for long.
 function(compatcheck_room name)
-  cmake_parse_arguments(ARG "" "" "USES;LINKS;SOURCES;PRECOMPILES;LIKE" ${ARGN})
+  cmake_parse_arguments(ARG "" "UNITE" "USES;LINKS;SOURCES;PRECOMPILES;LIKE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(APPEND sources ${ARG_SOURCES})
   list(TRANSFORM ARG_USES PREPEND compatcheck_ OUTPUT_VARIABLE used)
@@ -58,7 +59,7 @@ function(compatcheck_room name)
     add_library(compatcheck_${name} STATIC ${sources})
     set(scope PUBLIC)
     set_property(GLOBAL APPEND PROPERTY COMPATCHECK_ROOMS compatcheck_${name})
-    compatcheck_unite(compatcheck_${name})
+    compatcheck_unite(compatcheck_${name} ${ARG_UNITE})
   else()
     add_library(compatcheck_${name} INTERFACE)
     set(scope INTERFACE)

@@ -18,6 +18,7 @@ import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "convert"))
+from days import part_of_the_day  # noqa: E402
 from model_inputs import PLAIN, Inputs  # noqa: E402
 
 LARGE = 50_000_000   # bytes of a model file beyond which it is left to the other tests
@@ -65,10 +66,12 @@ def main():
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--opsets", default="9,17,22,26")
+    parser.add_argument("--part-of-day", type=int, default=1, metavar="N", help="every Nth model, others each day")
     options = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
     subjects = {}
-    for model in json.loads((options.models / "index.json").read_text())["models"]:
+    models = json.loads((options.models / "index.json").read_text())["models"]
+    for model in part_of_the_day(models, "engines", options.part_of_day):
         file = options.models / model["file"]
         if not re.search(options.only, model["file"]) or not file.with_suffix(".npz").exists() or file.stat().st_size > LARGE:
             continue

@@ -23,7 +23,7 @@ are part of the reason at the newest opset. Words behind a semicolon:
     no oracle: why   this libtorch can't run the call
 
 A line without " @ " is only tried, by tests/convert/check_rows_reached.py. --update writes what is found behind " @ " of such lines, of those
-whose expectation fails, and in place of "?", as in "@ ?; random": read every change before you keep it. "deciding" opsets are the first and last of each range and those next to it.
+whose expectation fails, and in place of "?", as in "@ ?; random": read every change before you keep it. "deciding" opsets are the first and last of each range, those next to it, and one of the day.
 
 For each call: check and convert agree; the reported operators are those in the file; the file passes onnx's checker with strict shape inference;
 ONNX Runtime computes on several sets of inputs what libtorch does.
@@ -41,6 +41,8 @@ import call_graphs
 import open_values
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 from compare_arrays import compare
+from days import opset_of_the_day
+from same_model import Seen
 from torchvision_on_cpu import load_torchvision
 
 FIRST, LAST = 7, 26
@@ -358,18 +360,20 @@ def cases_of(lines):
             yield Case(line, call, writer, writer.graph())
 
 
-def converted(arguments, cases, folder, opsets):
-    """(id, opset) → result"""
-    listed = []
+def converted(arguments, cases, folder, opsets_of):
+    """(id, opset) → result; cases that are tried at the same opsets are converted together."""
+    listed, results = collections.defaultdict(list), {}
     for number, case in enumerate(cases):
         case.id = f"call{number}"
         (folder / f"{case.id}.ir").write_text(case.text)
-        listed.append("\t".join([str(folder / f"{case.id}.ir"), *case.writer.specs]) + "\n")
-    done = subprocess.run([arguments.program, arguments.helper, str(folder), ",".join(map(str, opsets)), "--operators"], text=True, capture_output=True,
-                          input="".join(listed), env={**os.environ, "OMP_NUM_THREADS": "1"})
-    if done.returncode:
-        sys.exit(f"convert_cases ended with {done.returncode}: {done.stderr}")
-    return {(result["id"], result["opset"]): result for result in map(json.loads, done.stdout.splitlines())}
+        listed[",".join(map(str, opsets_of(case)))].append("\t".join([str(folder / f"{case.id}.ir"), *case.writer.specs]) + "\n")
+    for opsets, lines in listed.items():
+        done = subprocess.run([arguments.program, arguments.helper, str(folder), opsets, "--operators"], text=True, capture_output=True,
+                              input="".join(lines), env={**os.environ, "OMP_NUM_THREADS": "1"})
+        if done.returncode:
+            sys.exit(f"convert_cases ended with {done.returncode}: {done.stderr}")
+        results |= {(result["id"], result["opset"]): result for result in map(json.loads, done.stdout.splitlines())}
+    return results
 
 
 def problems_of(case, results, opsets, folder):
@@ -379,7 +383,7 @@ def problems_of(case, results, opsets, folder):
         return opset, problem
 
     expected = case.line.expected or Expectation(ranges=[])
-    runs = None
+    runs, seen = None, Seen()
     for opset in opsets:
         result = results.get((case.id, opset)) or results.get((case.id, 0)) or {"outcome": "lost"}
         stated, reason = expected.at(opset), result.get("reason", "")
@@ -402,7 +406,8 @@ def problems_of(case, results, opsets, folder):
             runs, why = ([], "") if expected.no_oracle else expected_outputs(case, expected)
             if not runs and not expected.no_oracle:
                 yield failure(opset, f"libtorch takes none of the inputs: {why}")
-        problem, lacking = run(folder / f"{case.id}@{opset}.onnx", runs, expected)
+        file = folder / f"{case.id}@{opset}.onnx"
+        problem, lacking = seen.outcome(file, lambda: run(file, runs, expected))
         if lacking:
             case.found[opset] = word, names, False
         if lacking != (opset in expected.no_kernel) and not (lacking and (case.line.expected is None or expected.unknown)):
@@ -508,14 +513,15 @@ def main():
         sys.exit("no such lines")
     whole = arguments.update or arguments.opsets == "all"
     chosen = OPSETS if whole or arguments.opsets == "deciding" else [int(opset) for opset in arguments.opsets.split(",")]
+    by_line = arguments.opsets == "deciding" and not whole
+    opsets_of = lambda case: sorted({*case.line.expected.deciding(), opset_of_the_day(case.line.call)}) if by_line else chosen
     cases, bad, ran = list(cases_of(lines)), 0, 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(arguments.keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        results = converted(arguments, cases, folder, chosen)
+        results = converted(arguments, cases, folder, opsets_of)
         for case in cases:
-            opsets = case.line.expected.deciding() if arguments.opsets == "deciding" and not whole else chosen
-            last = None
+            opsets, last = opsets_of(case), None
             for opset, problem in problems_of(case, results, opsets, folder):
                 case.differs = True
                 bad += 1

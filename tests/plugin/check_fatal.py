@@ -15,14 +15,18 @@ def main():
     options = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
+        running = []
         for name, command, says in (("aborting", "check", "its process crashed (Aborted)"), ("aborting", "convert", "its process crashed (Aborted)"),
                                     ("endless", "check", "took longer than"), ("endless", "convert", "took longer than")):
-            model, onnx = pathlib.Path(folder, f"{name}.ir"), pathlib.Path(folder, "out.onnx")
+            model, onnx = pathlib.Path(folder, f"{name}.ir"), pathlib.Path(folder, f"{name}.onnx")
             model.write_text(GRAPH.replace("NAME", name))
             words = [options.program, command, model, "--plugin", options.plugin, "--timeout", "1", "--no-config"]
-            result = subprocess.run([*words, "-o", onnx] if command == "convert" else words, capture_output=True, text=True, timeout=120)
-            right = result.returncode == 3 and says in result.stderr and model.name in result.stderr and not onnx.exists()
-            print(f"{command} {name}: " + ("passed" if right else f"FAILED: exit {result.returncode}, {result.stderr.strip()!r}"))
+            process = subprocess.Popen([*words, "-o", onnx] if command == "convert" else words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            running.append((f"{command} {name}", says, model, onnx, process))
+        for what, says, model, onnx, process in running:
+            stderr = process.communicate(timeout=120)[1]
+            right = process.returncode == 3 and says in stderr and model.name in stderr and not onnx.exists()
+            print(f"{what}: " + ("passed" if right else f"FAILED: exit {process.returncode}, {stderr.strip()!r}"))
             failed += not right
     return 1 if failed else 0
 

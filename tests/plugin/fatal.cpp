@@ -1,7 +1,9 @@
 // Handlers that end the process, or never end.
 #include <compatcheck/plugin.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace plugin = compatcheck::plugin;
 
@@ -10,8 +12,7 @@ namespace {
 void aborting(plugin::Emission&) { std::abort(); }
 void endless(plugin::Emission&) {
   volatile const bool forever = true;  // a compiler must not know
-  while (forever) {
-  }
+  while (forever) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 void enter(plugin::Registry& registry) {
