@@ -8,9 +8,9 @@
 namespace compatcheck::conversion {
 namespace {
 
-constexpr std::array<std::string_view, 10> shape_readers{
-    "aten::size",       "aten::dim",   "aten::numel", "aten::len",    "aten::is_floating_point",
-    "aten::is_complex", "prim::dtype", "prim::shape", "prim::device", "aten::ndimension"};
+constexpr std::array<std::string_view, 9> shape_readers{
+    "aten::size",       "aten::dim",   "aten::numel", "aten::len",   "aten::is_floating_point",
+    "aten::is_complex", "prim::dtype", "prim::shape", "prim::device"};
 
 bool reads_shapes(const ir::Node& node) {
   return std::find(shape_readers.begin(), shape_readers.end(), node.op()) != shape_readers.end();

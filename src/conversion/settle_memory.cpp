@@ -126,7 +126,7 @@ class Settler {
   std::optional<Result> with_rank(const Call& call) const {
     const Shape* shape = sizes(call.node().input(0));
     if (!shape) return std::nullopt;
-    const std::size_t least = static_cast<std::size_t>(call.op()[std::string_view("aten::atleast_").size()] - '0');
+    const std::size_t least = static_cast<std::size_t>(call.op()[call.op().size() - 2] - '0');  // atleast_2d
     return shape->size() >= least ? Result::same : Result::view;
   }
 

@@ -25,7 +25,6 @@ constexpr auto undeclared_views = std::to_array<std::string_view>({"aten::_cast_
                                                                    "aten::_cast_Short",
                                                                    "aten::_reshape_from_tensor",
                                                                    "aten::_unsafe_view",
-                                                                   "aten::align_tensors",
                                                                    "aten::alpha_dropout",
                                                                    "aten::atleast_1d",
                                                                    "aten::atleast_2d",
@@ -162,7 +161,7 @@ void Aliases::flow_prim(const ir::Node& node) {
     fresh(first);
     for (LocationId id : Set(set_of(node.input(0)))) merge(locations_[made_.at(first)].contents, locations_[id].contents);
   } else if (node.is("prim::TupleUnpack") || node.is("prim::ListUnpack") || node.is("prim::TupleIndex") ||
-             node.is("prim::DictIndex") || node.is("prim::ModuleContainerIndex")) {
+             node.is("prim::ModuleContainerIndex")) {
     if (node.is("prim::ListUnpack") && get_parts(node)) return;
     for (const ir::Value* output : node.outputs()) get(output, node.input(0));
   } else if (node.is("prim::CreateObject") || node.is("prim::NumToTensor") || node.is("prim::Uninitialized") ||

@@ -22,7 +22,6 @@ constexpr auto remarks = std::to_array<std::string_view>(
 constexpr auto computing = std::to_array<std::string_view>({"prim::Constant",
                                                             "prim::CreateObject",
                                                             "prim::DictConstruct",
-                                                            "prim::DictIndex",
                                                             "prim::EnumName",
                                                             "prim::EnumValue",
                                                             "prim::GetAttr",

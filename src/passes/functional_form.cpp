@@ -16,8 +16,8 @@ bool among(std::string_view op, std::span<const std::string_view> operators) {
 
 // Functional forms return bool for every dtype; in place they keep the tensor's dtype.
 constexpr auto returns_bool = std::to_array<std::string_view>(
-    {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::equal_", "aten::not_equal_",
-     "aten::less_", "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_", "aten::logical_or_",
+    {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::not_equal_", "aten::less_",
+     "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_", "aten::logical_or_",
      "aten::logical_xor_", "aten::logical_not_"});
 
 // Functional forms promote dtypes; in place they keep the tensor's dtype.
@@ -49,7 +49,6 @@ constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
                                                            "aten::bitwise_xor_",
                                                            "aten::bitwise_left_shift_",
                                                            "aten::bitwise_right_shift_",
-                                                           "aten::__and_",
                                                            "aten::clamp_",
                                                            "aten::clip_",
                                                            "aten::clamp_min_",
@@ -62,11 +61,7 @@ constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
                                                            "aten::lerp_",
                                                            "aten::__iand__",
                                                            "aten::__ior__",
-                                                           "aten::__ixor__",
-                                                           "aten::__iadd__",
-                                                           "aten::__isub__",
-                                                           "aten::__imul__",
-                                                           "aten::__idiv__"});
+                                                           "aten::__ixor__"});
 
 // Functional forms turn integers into floats, or small integers into i64; in place they keep the tensor's dtype.
 constexpr auto changes_kind = std::to_array<std::string_view>(
@@ -82,8 +77,8 @@ constexpr auto changes_kind = std::to_array<std::string_view>(
 
 // These change the tensor object itself (sizes, strides, storage), not only its elements.
 constexpr auto changes_object =
-    std::to_array<std::string_view>({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::swap_", "aten::sparse_resize_",
-                                     "aten::sparse_resize_and_clear_", "aten::rename_", "aten::as_strided_"});
+    std::to_array<std::string_view>({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::sparse_resize_",
+                                     "aten::sparse_resize_and_clear_", "aten::as_strided_"});
 constexpr auto changes_sizes = std::to_array<std::string_view>(
     {"aten::squeeze_", "aten::swapaxes_", "aten::swapdims_", "aten::t_", "aten::transpose_", "aten::unsqueeze_"});
 

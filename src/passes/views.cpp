@@ -339,7 +339,7 @@ std::string_view put_back_obstacle(const ir::Value* view) {
 bool is_expanded_part(const ir::Value* value) {
   const ir::Node* node = value->producer();
   if (node && (node->is("prim::ListUnpack") || node->is("aten::__getitem__"))) node = node->input(0)->producer();
-  return node && (node->is("aten::meshgrid") || node->is("aten::broadcast_tensors") || node->is("aten::align_tensors"));
+  return node && (node->is("aten::meshgrid") || node->is("aten::broadcast_tensors"));
 }
 
 std::span<ir::Value* const> parts_beside(const ir::Value* view) {

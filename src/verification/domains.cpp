@@ -108,7 +108,7 @@ class DomainSearch {
       bound(symbolic::Dim(1));
     else if (op == "aten::cross_entropy_loss" && is("target"))
       bound(size_of(call.fact("self"), call.rank("self") == 1 ? 0 : 1));
-    else if ((op == "aten::_pack_padded_sequence" || op == "aten::pack_padded_sequence") && is("lengths"))
+    else if (op == "aten::_pack_padded_sequence" && is("lengths"))
       domain_.longest = size_of(call.fact("input"), call.boolean("batch_first") == true ? 1 : 0).value_or(symbolic::Dim(1));
     else if (op == "aten::binary_cross_entropy" && (is("self") || is("target")))
       domain_.share = true;

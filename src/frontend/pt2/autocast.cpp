@@ -43,8 +43,8 @@ constexpr auto by_lower =
                                      "aten::rnn_relu_cell", "aten::rnn_tanh", "aten::rnn_tanh_cell", "aten::tensordot"});
 
 // These have the dtype that they are called for, in autocast too.
-constexpr auto conversions = std::to_array<std::string_view>(
-    {"aten::to", "aten::_to_copy", "aten::type_as", "aten::float", "aten::copy_", "aten::where", "aten::view"});
+constexpr auto conversions =
+    std::to_array<std::string_view>({"aten::to", "aten::_to_copy", "aten::type_as", "aten::copy_", "aten::where", "aten::view"});
 
 bool contains(std::span<const std::string_view> list, const std::string& op) { return std::ranges::find(list, op) != list.end(); }
 

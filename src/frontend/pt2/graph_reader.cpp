@@ -111,7 +111,7 @@ void GraphReader::read_operator(const Json& node, std::string_view target, std::
 bool GraphReader::drop_assertion(std::string_view op, const Json& node, std::span<const Json> inputs) {
   if (op == "aten::_assert_tensor_metadata" || op == "aten::sym_constrain_range" || op == "aten::sym_constrain_range_for_size")
     return true;
-  if (op != "aten::_assert_scalar" && op != "aten::_assert_async" && op != "aten::_assert_async_msg") return false;
+  if (op != "aten::_assert_scalar" && op != "aten::_assert_async") return false;
   std::string message = "an assertion without a message";
   for (const Json& input : inputs)
     if (const Tagged held = tagged(input.at("arg")); held.tag == "as_string") message = held.value.text();
