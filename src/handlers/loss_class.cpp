@@ -199,8 +199,9 @@ void multi_margin_loss(Emission& e) {
 void register_loss_class(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss_forward"}) registry.handler(op, nll_loss, {"operator"});
   registry.handler("aten::cross_entropy_loss", cross_entropy_loss, {"operator"});
-  for (const std::string reduction : {"", "_no_reduction"})
-    registry.handler("torch_nn::_linear_cross_entropy_batch_chunked" + reduction, linear_cross_entropy);
+  for (const char* op :
+       {"torch_nn::_linear_cross_entropy_batch_chunked", "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction"})
+    registry.handler(op, linear_cross_entropy);
   registry.handler("aten::multi_margin_loss", multi_margin_loss);
 }
 

@@ -253,22 +253,21 @@ void choose_asymmetric_per_token(Emission& e) {
 }  // namespace
 
 void register_quantized_decomposed(Registry& registry) {
-  const auto handler = [&](std::string_view op, void (*function)(Emission&), std::vector<std::string> variants = {}) {
-    registry.handler("quantized_decomposed::" + std::string(op), function, std::move(variants));
-  };
-  for (const char* op : {"quantize_per_tensor", "quantize_per_channel"})
-    handler(op, quantize_decomposed, {"clamped", "operator"});
-  for (const char* op : {"dequantize_per_tensor", "dequantize_per_channel"}) handler(op, dequantize_decomposed, {"operator"});
-  handler("quantize_per_token", quantize_per_token);
-  handler("dequantize_per_token", dequantize_per_token);
-  handler("quantize_per_channel_group", quantize_per_group);
-  handler("dequantize_per_channel_group", dequantize_per_group, {"operator"});
-  handler("fake_quant_per_channel", fake_quantize_decomposed, {"operator"});
-  handler("choose_qparams", choose);
-  handler("choose_qparams_symmetric", choose_symmetric);
-  handler("choose_qparams_per_token", choose_symmetric_per_token);
-  for (const char* op : {"choose_qparams_per_token_asymmetric", "_choose_qparams_per_token_asymmetric_impl"})
-    handler(op, choose_asymmetric_per_token);
+  for (const char* op : {"quantized_decomposed::quantize_per_tensor", "quantized_decomposed::quantize_per_channel"})
+    registry.handler(op, quantize_decomposed, {"clamped", "operator"});
+  for (const char* op : {"quantized_decomposed::dequantize_per_tensor", "quantized_decomposed::dequantize_per_channel"})
+    registry.handler(op, dequantize_decomposed, {"operator"});
+  registry.handler("quantized_decomposed::quantize_per_token", quantize_per_token);
+  registry.handler("quantized_decomposed::dequantize_per_token", dequantize_per_token);
+  registry.handler("quantized_decomposed::quantize_per_channel_group", quantize_per_group);
+  registry.handler("quantized_decomposed::dequantize_per_channel_group", dequantize_per_group, {"operator"});
+  registry.handler("quantized_decomposed::fake_quant_per_channel", fake_quantize_decomposed, {"operator"});
+  registry.handler("quantized_decomposed::choose_qparams", choose);
+  registry.handler("quantized_decomposed::choose_qparams_symmetric", choose_symmetric);
+  registry.handler("quantized_decomposed::choose_qparams_per_token", choose_symmetric_per_token);
+  for (const char* op : {"quantized_decomposed::choose_qparams_per_token_asymmetric",
+                         "quantized_decomposed::_choose_qparams_per_token_asymmetric_impl"})
+    registry.handler(op, choose_asymmetric_per_token);
 }
 
 }  // namespace compatcheck::handlers

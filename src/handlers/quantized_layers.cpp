@@ -259,31 +259,33 @@ void quantized_softmax(Emission& e) {
 }  // namespace
 
 void register_quantized_layers(Registry& registry) {
-  const auto all = [&](std::initializer_list<const char*> ops, const Handler& handler,
-                       const std::vector<std::string>& variants = {}) {
-    for (const char* op : ops) registry.handler("quantized::" + std::string(op), handler, variants);
-  };
-  all({"add", "add_relu"}, binary<'+'>);
-  all({"mul", "mul_relu"}, binary<'*'>);
-  all({"add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"}, with_number);
-  all({"matmul"}, binary<'@'>);
-  all({"cat", "cat_relu"}, quantized_cat);
-  all({"linear", "linear_relu", "linear_tanh", "linear_leaky_relu"}, linear_quantized);
-  all({"linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16", "linear_relu_dynamic_fp16"}, linear_dynamic);
-  all({"conv1d", "conv2d", "conv3d", "conv1d_relu", "conv2d_relu", "conv3d_relu", "conv_transpose1d", "conv2d_add",
-       "conv2d_add_relu"},
-      conv);
-  all({"conv1d_dynamic", "conv_transpose1d_dynamic"}, conv_dynamic);
-  all({"sigmoid"}, sigmoid);
-  all({"leaky_relu"}, quantized_leaky_relu);
-  all({"hardswish"}, quantized_hardswish, {"operator"});
-  all({"relu6", "clamp"}, quantized_clamp);
-  all({"max_pool1d"}, quantized_max_pool);
-  all({"dropout"}, same_quantized);
-  all({"softmax"}, quantized_softmax);
-  all({"elu"}, quantized_elu);
-  all({"celu"}, quantized_celu, {"operator"});
-  all({"prelu"}, quantized_prelu);
+  for (const char* op : {"quantized::add", "quantized::add_relu"}) registry.handler(op, binary<'+'>);
+  for (const char* op : {"quantized::mul", "quantized::mul_relu"}) registry.handler(op, binary<'*'>);
+  for (const char* op :
+       {"quantized::add_scalar", "quantized::add_scalar_relu", "quantized::mul_scalar", "quantized::mul_scalar_relu"})
+    registry.handler(op, with_number);
+  registry.handler("quantized::matmul", binary<'@'>);
+  for (const char* op : {"quantized::cat", "quantized::cat_relu"}) registry.handler(op, quantized_cat);
+  for (const char* op : {"quantized::linear", "quantized::linear_relu", "quantized::linear_tanh", "quantized::linear_leaky_relu"})
+    registry.handler(op, linear_quantized);
+  for (const char* op : {"quantized::linear_dynamic", "quantized::linear_relu_dynamic", "quantized::linear_dynamic_fp16",
+                         "quantized::linear_relu_dynamic_fp16"})
+    registry.handler(op, linear_dynamic);
+  for (const char* op :
+       {"quantized::conv1d", "quantized::conv2d", "quantized::conv3d", "quantized::conv1d_relu", "quantized::conv2d_relu",
+        "quantized::conv3d_relu", "quantized::conv_transpose1d", "quantized::conv2d_add", "quantized::conv2d_add_relu"})
+    registry.handler(op, conv);
+  for (const char* op : {"quantized::conv1d_dynamic", "quantized::conv_transpose1d_dynamic"}) registry.handler(op, conv_dynamic);
+  registry.handler("quantized::sigmoid", sigmoid);
+  registry.handler("quantized::leaky_relu", quantized_leaky_relu);
+  registry.handler("quantized::hardswish", quantized_hardswish, {"operator"});
+  for (const char* op : {"quantized::relu6", "quantized::clamp"}) registry.handler(op, quantized_clamp);
+  registry.handler("quantized::max_pool1d", quantized_max_pool);
+  registry.handler("quantized::dropout", same_quantized);
+  registry.handler("quantized::softmax", quantized_softmax);
+  registry.handler("quantized::elu", quantized_elu);
+  registry.handler("quantized::celu", quantized_celu, {"operator"});
+  registry.handler("quantized::prelu", quantized_prelu);
   registry.handler("aten::quantized_max_pool1d", quantized_max_pool);
 }
 

@@ -307,8 +307,9 @@ void register_loss(Registry& registry) {
   for (const char* op : {"aten::nll_loss", "aten::nll_loss2d", "aten::nll_loss_nd", "aten::nll_loss_forward",
                          "aten::nll_loss2d_forward", "aten::cross_entropy_loss"})
     registry.facts(op, by_class);
-  for (const std::string reduction : {"", "_no_reduction"})
-    registry.facts("torch_nn::_linear_cross_entropy_batch_chunked" + reduction, linear_entropy);
+  for (const char* op :
+       {"torch_nn::_linear_cross_entropy_batch_chunked", "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction"})
+    registry.facts(op, linear_entropy);
   registry.facts("aten::multi_margin_loss", multi_margin);
   registry.facts("aten::multilabel_margin_loss", by_row);
   registry.facts("aten::cosine_embedding_loss", cosine_embedding);

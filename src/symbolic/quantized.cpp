@@ -288,17 +288,21 @@ Facts quantized_convolution(const Call& call) {
 }
 
 void register_decomposed(Registry& registry) {
-  const auto facts = [&](std::string_view op, Facts (*function)(const Call&)) {
-    registry.facts("quantized_decomposed::" + std::string(op), function);
-  };
-  for (const char* op : {"quantize_per_tensor", "quantize_per_channel"}) facts(op, quantize);
-  for (const char* op : {"dequantize_per_tensor", "dequantize_per_channel"}) facts(op, dequantize_integers);
-  for (const char* op : {"quantize_per_token", "dequantize_per_token"}) facts(op, per_token);
-  for (const char* op : {"quantize_per_channel_group", "dequantize_per_channel_group"}) facts(op, per_group);
-  for (const char* op : {"choose_qparams", "choose_qparams_symmetric"}) facts(op, chosen);
-  facts("choose_qparams_per_token", chosen_symmetric_per_token);
-  for (const char* op : {"choose_qparams_per_token_asymmetric", "_choose_qparams_per_token_asymmetric_impl"})
-    facts(op, chosen_asymmetric_per_token);
+  for (const char* op : {"quantized_decomposed::quantize_per_tensor", "quantized_decomposed::quantize_per_channel"})
+    registry.facts(op, quantize);
+  for (const char* op : {"quantized_decomposed::dequantize_per_tensor", "quantized_decomposed::dequantize_per_channel"})
+    registry.facts(op, dequantize_integers);
+  for (const char* op : {"quantized_decomposed::quantize_per_token", "quantized_decomposed::dequantize_per_token"})
+    registry.facts(op, per_token);
+  for (const char* op :
+       {"quantized_decomposed::quantize_per_channel_group", "quantized_decomposed::dequantize_per_channel_group"})
+    registry.facts(op, per_group);
+  for (const char* op : {"quantized_decomposed::choose_qparams", "quantized_decomposed::choose_qparams_symmetric"})
+    registry.facts(op, chosen);
+  registry.facts("quantized_decomposed::choose_qparams_per_token", chosen_symmetric_per_token);
+  for (const char* op : {"quantized_decomposed::choose_qparams_per_token_asymmetric",
+                         "quantized_decomposed::_choose_qparams_per_token_asymmetric_impl"})
+    registry.facts(op, chosen_asymmetric_per_token);
   registry.condition("whole_range", whole_range);
   registry.condition("range_fits_dtype", range_fits_dtype);
   registry.condition("zero_points_fit", zero_points_fit);
@@ -318,24 +322,28 @@ void register_quantized(Registry& registry) {
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
   registry.condition("zero_points_even", zero_points_even);
-  for (const char* op : {"add", "add_relu", "mul", "mul_relu", "add_scalar", "add_scalar_relu", "mul_scalar", "mul_scalar_relu"})
-    registry.facts("quantized::" + std::string(op), binary);
+  for (const char* op :
+       {"quantized::add", "quantized::add_relu", "quantized::mul", "quantized::mul_relu", "quantized::add_scalar",
+        "quantized::add_scalar_relu", "quantized::mul_scalar", "quantized::mul_scalar_relu"})
+    registry.facts(op, binary);
   for (const char* op : {"aten::quantized_max_pool1d", "quantized::max_pool1d"}) registry.facts(op, quantized_pool<1>);
   for (const char* op : {"aten::quantized_max_pool2d", "quantized::max_pool2d"}) registry.facts(op, quantized_pool<2>);
   registry.facts("quantized::matmul", quantized_matmul);
-  for (const char* op : {"lstm", "gru", "rnn_tanh", "rnn_relu"})
-    registry.facts("quantized::quantized_" + std::string(op) + "_cell_dynamic", quantized_cell);
-  for (const char* op : {"cat", "cat_relu"}) registry.facts("quantized::" + std::string(op), quantized_cat);
-  for (const char* op : {"linear", "linear_relu", "linear_dynamic", "linear_relu_dynamic", "linear_dynamic_fp16",
-                         "linear_relu_dynamic_fp16", "linear_leaky_relu", "linear_tanh"})
-    registry.facts("quantized::" + std::string(op), quantized_linear);
-  for (const char* op : {"conv2d_add", "conv2d_add_relu"}) registry.facts("quantized::" + std::string(op), quantized_convolution);
-  for (const std::string dims : {"1d", "2d", "3d"}) {
-    for (const std::string& kind : {"conv" + dims, "conv" + dims + "_relu", "conv_transpose" + dims}) {
-      registry.facts("quantized::" + kind, quantized_convolution);
-      if (!kind.ends_with("_relu")) registry.facts("quantized::" + kind + "_dynamic", quantized_convolution);
-    }
-  }
+  for (const char* op : {"quantized::quantized_lstm_cell_dynamic", "quantized::quantized_gru_cell_dynamic",
+                         "quantized::quantized_rnn_tanh_cell_dynamic", "quantized::quantized_rnn_relu_cell_dynamic"})
+    registry.facts(op, quantized_cell);
+  for (const char* op : {"quantized::cat", "quantized::cat_relu"}) registry.facts(op, quantized_cat);
+  for (const char* op : {"quantized::linear", "quantized::linear_relu", "quantized::linear_dynamic",
+                         "quantized::linear_relu_dynamic", "quantized::linear_dynamic_fp16",
+                         "quantized::linear_relu_dynamic_fp16", "quantized::linear_leaky_relu", "quantized::linear_tanh"})
+    registry.facts(op, quantized_linear);
+  for (const char* op : {"quantized::conv2d_add", "quantized::conv2d_add_relu"}) registry.facts(op, quantized_convolution);
+  for (const char* op :
+       {"quantized::conv1d", "quantized::conv1d_dynamic", "quantized::conv1d_relu", "quantized::conv_transpose1d",
+        "quantized::conv_transpose1d_dynamic", "quantized::conv2d", "quantized::conv2d_dynamic", "quantized::conv2d_relu",
+        "quantized::conv_transpose2d", "quantized::conv_transpose2d_dynamic", "quantized::conv3d", "quantized::conv3d_dynamic",
+        "quantized::conv3d_relu", "quantized::conv_transpose3d", "quantized::conv_transpose3d_dynamic"})
+    registry.facts(op, quantized_convolution);
 }
 
 }  // namespace compatcheck::symbolic

@@ -6,7 +6,7 @@ operator that they name. What computes with Python's numbers may also stand in s
 complex.cpp.
 
 Registrations are read as they are written: a statement of a function register_NAME() with the names as literals, or with a table of
-this file. A name that is put together, "quantized::" + op, stands for all rows that begin so and that nothing registers by name.
+this file. A name that is put together can't be read.
 """
 import argparse
 import re
@@ -16,7 +16,7 @@ from pathlib import Path
 # room: what a registration is called, and the file that may hold it beside the family's
 KINDS = {"handlers": {"handler": None, "number_handler": "scalar", "complex_handler": "complex"},
          "symbolic": {"facts": None, "number_facts": "scalar"}}
-NAME = re.compile(r'"(\w+::[\w.]*)"(\s*\+)?')
+NAME = re.compile(r'"(\w+::[\w.]+)"(?!\s*\+)')
 ROW = re.compile(r"(\w+::[\w.]+):(?: *\{alias: *([\w:.]+)[,}])?")
 TABLE = re.compile(r"\b(\w+)(?:\[\])? = \{(.*?)\};", re.DOTALL)
 FUNCTION = re.compile(r"^void register_\w+\(Registry& registry\) \{(?P<body> .*|(?:\n .*)+\n)\}$", re.MULTILINE)
@@ -42,10 +42,7 @@ class Rows:
         for key in (name, base, base.removesuffix("_")):
             if key in self.families:
                 return {self.families[key]}
-        return self.beginning(base + ".")
-
-    def beginning(self, start, but=()):
-        return {family for row, family in self.families.items() if row.startswith(start) and row not in but}
+        return {family for row, family in self.families.items() if row.startswith(base + ".")}
 
 
 def statements(body):
@@ -60,7 +57,7 @@ def statements(body):
 
 
 def registrations(text, kinds):
-    """(line, kinds, name, whether the name is put together); without kinds: what can't be read"""
+    """(line, kinds, name); without kinds: what can't be read"""
     text = COMMENT.sub(lambda match: match.group(1) or "", text)
     call = re.compile(rf"\bregistry\.({'|'.join(kinds)})\(|(?<!::)\bRegistry& (?!registry\b)\w+")
     tables = dict(TABLE.findall(text))
@@ -75,27 +72,25 @@ def registrations(text, kinds):
             named = statement + "".join(tables.get(table, "") for table in re.findall(r": (\w+)\)", statement))
             names = NAME.findall(named)
             if calls and names:
-                yield from ((place, calls, name, bool(plus)) for name, plus in names)
+                yield from ((place, calls, name) for name in names)
             elif calls or names and not TABLE.search(statement) and "registry." not in statement:
-                yield place, None, statement, False
-    yield from ((line(found.start()), None, found.group(), False) for found in call.finditer(text) if found.start() not in read)
+                yield place, None, statement
+    yield from ((line(found.start()), None, found.group()) for found in call.finditer(text) if found.start() not in read)
 
 
 def check(root, room, rows):
     found = [(file, *registration) for file in sorted((root / "src" / room).glob("*.cpp")) if file.stem != "registry"
              for registration in registrations(file.read_text(), KINDS[room])]
-    whole = {name for _, _, calls, name, put_together in found if calls and not put_together}
-    for file, line, calls, name, put_together in found:
+    for file, line, calls, name in found:
         stands_in = lambda family: f"{file.stem}_".startswith(f"{family}_")
         if calls is None:
             yield f"{file.relative_to(root)}:{line}: no names of operators can be read here: {' '.join(name.split())[:60]}"
         elif not all(stands_in(KINDS[room][call]) for call in calls):
-            families = rows.beginning(name, whole) if put_together else rows.of(name)
-            fits = [stands_in(family) for family in families]
-            if fits and not (all(fits) if put_together else any(fits)):
+            families = rows.of(name)
+            if families and not any(map(stands_in, families)):
                 yield f"{file.relative_to(root)}:{line}: {name} has its row in {', '.join(sorted(families))}.yaml"
-    if len(whole) < 100:
-        yield f"src/{room}: {len(whole)} operators were found: is this the project's root?"
+    if len(found) < 100:
+        yield f"src/{room}: {len(found)} operators were found: is this the project's root?"
 
 
 def main():
