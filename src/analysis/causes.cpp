@@ -6,6 +6,7 @@
 
 #include "analysis/container_advice.h"
 #include "analysis/required_input.h"
+#include "ir/control_flow.h"
 #include "passes/state.h"
 #include "symbolic/condition.h"
 
@@ -163,7 +164,7 @@ bool Causes::fails(Node node) const {
 // If the length of the loop were known, the loop would be unrolled, and the write have a form.
 bool Causes::is_of_loop(const Outcome& outcome) const {
   for (const ir::Block* block = outcome.node->owner(); block && block->owner(); block = block->parent())
-    if (block->owner()->is("prim::Loop") && !is_settled(block->owner()->input(0))) return true;
+    if (block->owner()->is("prim::Loop") && !is_settled(ir::LoopView(*block->owner()).trip_count())) return true;
   return false;
 }
 

@@ -10,6 +10,7 @@
 
 #include "analysis/advice.h"
 #include "analysis/site.h"
+#include "ir/control_flow.h"
 #include "ir/value_name.h"
 #include "passes/loops.h"
 #include "passes/unfollowed.h"
@@ -54,18 +55,16 @@ Marked marked_container(const conversion::Outcome& outcome) {
     if (!is_followable(value->type()) || !seen.insert(value).second) continue;
     const ir::Node* producer = value->producer();
     if (!producer) {
-      const ir::Node* owner = value->block() ? value->block()->owner() : nullptr;
-      if (!owner || !owner->is("prim::Loop") || value->index() == 0) continue;
-      waiting.push_back(owner->input(value->index() + 1));
-      waiting.push_back(owner->blocks()[0]->outputs()[value->index()]);
+      if (const auto carried = ir::carried_by(value))
+        waiting.insert(waiting.end(), {carried->initial_value(), carried->next_value()});
       continue;
     }
     if (const ir::Constant* mark = producer->attribute(passes::unfollowed_mark))
       if (const auto* number = mark->get<std::int64_t>()) return {value, *number};
     waiting.insert(waiting.end(), producer->inputs().begin(), producer->inputs().end());
-    const std::size_t carried = producer->is("prim::Loop") ? 1 : 0;
     for (const ir::Block* block : producer->blocks())
-      if (value->index() + carried < block->outputs().size()) waiting.push_back(block->outputs()[value->index() + carried]);
+      if (const auto results = ir::returned_results(*block); value->index() < results.size())
+        waiting.push_back(results[value->index()]);
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "analysis/scaffold.h"
 #include "analysis/site.h"
 #include "conversion/foreign.h"
+#include "ir/control_flow.h"
 #include "ir/value_name.h"
 
 namespace compatcheck::analysis {
@@ -155,7 +156,7 @@ class FindingCollector {
   static std::string decision_around(const ir::Node& node) {
     for (const ir::Block* block = node.owner(); block && block->owner(); block = block->parent()) {
       const ir::Node& owner = *block->owner();
-      if (!owner.is("prim::If") || ir::constant_of(owner.input(0))) continue;
+      if (!owner.is("prim::If") || ir::constant_of(ir::IfView(owner).condition())) continue;
       const std::string place = place_text(site_of(owner, 0));
       return place.empty() ? place : " (the condition" + place + " decides)";
     }

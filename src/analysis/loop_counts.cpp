@@ -3,6 +3,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "symbolic/evaluate.h"
 
 namespace compatcheck::analysis {
@@ -16,8 +17,8 @@ bool may_count(const ir::Value& value) {
 }
 
 // On the way back from the number of iterations and from the condition. A size that has a name ends the way.
-void add_counts_of(const ir::Node& loop, const symbolic::FactTable& facts, LoopCounts& counts) {
-  std::vector<const ir::Value*> waiting{loop.input(0), loop.input(1), loop.blocks()[0]->outputs()[0]};
+void add_counts_of(const ir::LoopView& loop, const symbolic::FactTable& facts, LoopCounts& counts) {
+  std::vector<const ir::Value*> waiting{loop.trip_count(), loop.condition(), loop.next_condition()};
   std::unordered_set<const ir::Value*> seen;
   for (std::size_t at = 0; at < waiting.size() && seen.size() < most_values_looked_at; ++at) {
     const ir::Value* value = waiting[at];
@@ -26,7 +27,7 @@ void add_counts_of(const ir::Node& loop, const symbolic::FactTable& facts, LoopC
       for (const std::string& name : symbolic::names_in(*number->integer)) counts.sizes.insert(name);
     if (const ir::Node* producer = value->producer())
       waiting.insert(waiting.end(), producer->inputs().begin(), producer->inputs().end());
-    else if (value->block() == loop.graph()->top())
+    else if (value->block() == loop.body().graph()->top())
       counts.inputs.insert(value);
   }
 }
@@ -36,7 +37,7 @@ void add_counts_of(const ir::Node& loop, const symbolic::FactTable& facts, LoopC
 LoopCounts loop_counts(const ir::Graph& graph, const symbolic::FactTable& facts) {
   LoopCounts counts;
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-    if (node->is("prim::Loop") && node->inputs().size() > 1) add_counts_of(*node, facts, counts);
+    if (node->is("prim::Loop") && node->inputs().size() > 1) add_counts_of(ir::LoopView(*node), facts, counts);
   });
   return counts;
 }

@@ -14,6 +14,7 @@
 #include "conversion/row_check.h"
 #include "conversion/structural.h"
 #include "conversion/trial_operands.h"
+#include "ir/control_flow.h"
 #include "ir/exported_ops.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
@@ -306,7 +307,7 @@ void Attempter::try_control(Attempt& attempt, int opset) {
     };
     for (std::size_t i = 0; i < forms.size(); ++i) {
       if (node.is("prim::Loop"))
-        carry(node.input(i + 2), forms[i]), carry(node.blocks()[0]->outputs()[i + 1], forms[i]);
+        carry(ir::LoopView(node).initial_values()[i], forms[i]), carry(ir::LoopView(node).next_values()[i], forms[i]);
       else
         for (const ir::Block* block : node.blocks()) carry(block->outputs()[i], forms[i]);
     }

@@ -1,5 +1,6 @@
 #include "conversion/changed_rank.h"
 
+#include "ir/control_flow.h"
 #include "ir/value_name.h"
 #include "process/spell_count.h"
 
@@ -13,18 +14,19 @@ std::optional<std::size_t> rank_of(const ir::Value* value, const symbolic::FactT
 
 std::string dimensions(std::size_t rank) { return spell_count(rank, "dimension"); }
 
-std::optional<ChangedRank> changed_in_loop(const ir::Node& loop, std::size_t i, const symbolic::FactTable& facts) {
-  const auto before = rank_of(loop.input(i + 2), facts);
+std::optional<ChangedRank> changed_in_loop(const ir::LoopView& loop, std::size_t i, const symbolic::FactTable& facts) {
+  const ir::Value* initial = loop.initial_values()[i];
+  const auto before = rank_of(initial, facts);
   if (!before) return std::nullopt;
   return ChangedRank{"the loop changes the number of dimensions of " +
-                         variable({loop.input(i + 2), loop.output(i), loop.blocks()[0]->inputs()[i + 1]}) + ", which has " +
-                         dimensions(*before) + " before it",
+                         variable({initial, loop.results()[i], loop.parameters()[i]}) + ", which has " + dimensions(*before) +
+                         " before it",
                      "begin the loop with as many dimensions as an iteration gives, for example torch.zeros_like(x) instead of "
                      "torch.zeros(1)"};
 }
 
 std::optional<ChangedRank> changed_in_branches(const ir::Node& branch, std::size_t i, const symbolic::FactTable& facts) {
-  const ir::Value *one = branch.blocks()[0]->outputs()[i], *other = branch.blocks()[1]->outputs()[i];
+  const ir::Value *one = ir::IfView(branch).then_values()[i], *other = ir::IfView(branch).else_values()[i];
   const auto a = rank_of(one, facts), b = rank_of(other, facts);
   if (!a || !b || *a == *b) return std::nullopt;
   return ChangedRank{"one branch gives " + variable({branch.output(i), one, other}) + " with " + dimensions(*a) +
@@ -46,7 +48,8 @@ std::optional<ChangedRank> changed_rank(const ir::Node& control, const symbolic:
   for (std::size_t i = 0; i < control.outputs().size(); ++i) {
     const symbolic::Fact& fact = facts.of(control.output(i));
     if (!fact.tensor() || fact.tensor()->shape || fact.blame != &control) continue;
-    if (auto changed = loop ? changed_in_loop(control, i, facts) : changed_in_branches(control, i, facts)) return changed;
+    if (auto changed = loop ? changed_in_loop(ir::LoopView(control), i, facts) : changed_in_branches(control, i, facts))
+      return changed;
   }
   return std::nullopt;
 }

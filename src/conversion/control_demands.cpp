@@ -8,6 +8,7 @@
 #include "conversion/branches.h"
 #include "conversion/changed_rank.h"
 #include "conversion/interface.h"
+#include "ir/control_flow.h"
 #include "passes/rewrite.h"
 #include "symbolic/shapes.h"
 
@@ -43,8 +44,8 @@ bool has_shape(const symbolic::Fact& fact) { return fact.tensor() && fact.tensor
 
 // A loop's first iteration is given nothing in its place.
 bool begins_undefined(const ir::Value* value) {
-  const ir::Node* loop = value->producer() ? nullptr : value->block()->owner();
-  return loop && loop->is("prim::Loop") && value->index() > 0 && passes::is_undefined(loop->input(value->index() + 1));
+  const auto carried = ir::carried_by(value);
+  return carried && passes::is_undefined(carried->initial_value());
 }
 
 // Whether an If passes on such a value: ONNX Runtime assumes that it has the sizes of the other branch.
@@ -63,15 +64,14 @@ bool states_sizes(const symbolic::Fact& fact) {
 
 // Returns the result of the loop that carries the value, if the value is None before the loop; null otherwise.
 const ir::Value* none_at_first(const ir::Value* value, const symbolic::FactTable& facts) {
-  const ir::Node* loop = value->producer() || !value->block() ? nullptr : value->block()->owner();
-  const bool carried = loop && loop->is("prim::Loop") && value->index() > 0;
-  return carried && facts.of(loop->input(value->index() + 1)).is_none() ? loop->output(value->index() - 1) : nullptr;
+  const auto carried = ir::carried_by(value);
+  return carried && facts.of(carried->initial_value()).is_none() ? carried->result() : nullptr;
 }
 
 }  // namespace
 
 void demand_one_shape(const ir::Node& node, const symbolic::FactTable& facts) {
-  const auto first = node.blocks()[0]->outputs(), second = node.blocks()[1]->outputs();
+  const auto first = ir::IfView(node).then_values(), second = ir::IfView(node).else_values();
   for (std::size_t i = 0; i < first.size(); ++i) {
     // An output that no branch set is never read: it gets the other's sizes.
     const symbolic::Fact& leaving = facts.of(node.output(i));
@@ -102,13 +102,13 @@ void demand_one_dtype(const ir::Node& node, const symbolic::FactTable& facts) {
     const symbolic::Fact& fact = facts.of(output);
     if (output->unused() || !fact.tensor() || fact.tensor()->dtype || !fact.wants.empty() || fact.blame != &node) continue;
     if (node.is("prim::Loop")) {
-      const ir::Value* before = node.input(i + 2);
+      const ir::Value* before = ir::LoopView(node).initial_values()[i];
       if (!known(before)) continue;
       throw onnx::Refusal{"the loop changes the dtype of " + variable({before, output}) + ", which is " + dtype_of(before) +
                               " before it, and ONNX's Loop can't",
                           "convert it to one dtype before the loop, for example with .to(torch.float32)"};
     }
-    const ir::Value *one = node.blocks()[0]->outputs()[i], *other = node.blocks()[1]->outputs()[i];
+    const ir::Value *one = ir::IfView(node).then_values()[i], *other = ir::IfView(node).else_values()[i];
     if (!known(one) || !known(other)) continue;  // unknown because of another value
     throw onnx::Refusal{"the branches give " + variable({output, one, other}) + " as " + dtype_of(one) + " and as " +
                             dtype_of(other) + ", and ONNX's If gives one dtype",
@@ -121,8 +121,8 @@ void demand_value(const ir::Node& node, const symbolic::FactTable& facts) {
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
     const ir::Value* output = node.output(i);
     if (output->unused() || !ir::is(output->type(), ir::TypeKind::optional)) continue;
-    const ir::Value* one = loop ? node.input(i + 2) : node.blocks()[0]->outputs()[i];
-    const ir::Value* other = node.blocks().back()->outputs()[loop ? i + 1 : i];
+    const ir::Value* one = loop ? ir::LoopView(node).initial_values()[i] : ir::IfView(node).then_values()[i];
+    const ir::Value* other = loop ? ir::LoopView(node).next_values()[i] : ir::IfView(node).else_values()[i];
     const ir::Value *of_one = none_at_first(one, facts), *of_other = none_at_first(other, facts);
     if (facts.of(one).is_none() == facts.of(other).is_none() && !of_one == !of_other) continue;
     const ir::Value* carried = of_one ? of_one : of_other ? of_other : output;

@@ -106,18 +106,18 @@ void Statement::block(const ir::Block& block) {
   }
 }
 
-void Statement::first_iteration(const ir::Node& loop) {
-  const ir::Block& body = *loop.blocks()[0];
+void Statement::first_iteration(const ir::Node& node) {
+  const ir::LoopView loop(node);
   const NodeSelection* only = std::exchange(only_, nullptr);
   const std::size_t visits_left = visits_left_;
   const auto unset = unset_, unreached = unreached_;
-  ir::for_each_node(body, [&](const ir::Node*) { visits_left_ += most_visits; });
-  set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
-  for (std::size_t i = 1; i < body.inputs().size(); ++i) {
-    set(body.inputs()[i], facts_.of(loop.input(i + 1)));
-    take_unset(loop.input(i + 1), body.inputs()[i]);
+  ir::for_each_node(loop.body(), [&](const ir::Node*) { visits_left_ += most_visits; });
+  set(loop.iteration(), {.value = NumberFact{.kind = NumberFact::Kind::integer}});
+  for (std::size_t i = 0; i < loop.parameters().size(); ++i) {
+    set(loop.parameters()[i], facts_.of(loop.initial_values()[i]));
+    take_unset(loop.initial_values()[i], loop.parameters()[i]);
   }
-  block(body);
+  block(loop.body());
   unset_ = unset;
   unreached_ = unreached;
   only_ = only;
@@ -376,17 +376,18 @@ Fact Statement::joined(const Fact& a, const Fact& b, const ir::Node& control) {
 }
 
 void Statement::branch(const ir::Node& node) {
-  const auto* condition = facts_.of(node.input(0)).number();
+  const ir::IfView branch(node);
+  const auto* condition = facts_.of(branch.condition()).number();
   const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
   for (const ir::Block* block : node.blocks()) this->block(*block);
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    const Fact& yes = facts_.of(node.blocks()[0]->outputs()[i]);
-    const Fact& no = facts_.of(node.blocks()[1]->outputs()[i]);
-    const bool no_yes = is_unset(node.blocks()[0]->outputs()[i]), no_no = is_unset(node.blocks()[1]->outputs()[i]);
+    const ir::Value *then_value = branch.then_values()[i], *else_value = branch.else_values()[i];
+    const Fact &yes = facts_.of(then_value), &no = facts_.of(else_value);
+    const bool no_yes = is_unset(then_value), no_no = is_unset(else_value);
     unset_.erase(node.output(i));
     unreached_.erase(node.output(i));
     if (no_yes && no_no) {
-      const bool never_set = unset_.contains(node.blocks()[0]->outputs()[i]) && unset_.contains(node.blocks()[1]->outputs()[i]);
+      const bool never_set = unset_.contains(then_value) && unset_.contains(else_value);
       (never_set ? unset_ : unreached_).insert(node.output(i));
     }
     Fact fact = known == 1 || no_no ? yes : known == 0 || no_yes ? no : joined(yes, no, node);
@@ -396,54 +397,54 @@ void Statement::branch(const ir::Node& node) {
 }
 
 void Statement::loop(const ir::Node& node) {
-  const ir::Block& body = *node.blocks()[0];
-  set(body.inputs()[0], {.value = NumberFact{.kind = NumberFact::Kind::integer}});
+  const ir::LoopView loop(node);
+  set(loop.iteration(), {.value = NumberFact{.kind = NumberFact::Kind::integer}});
   std::vector<Fact> state;
-  for (std::size_t i = 0; i < node.outputs().size(); ++i) state.push_back(facts_.of(node.input(i + 2)));
+  for (const ir::Value* initial : loop.initial_values()) state.push_back(facts_.of(initial));
   std::vector<bool> unset;
-  for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    unset.push_back(is_unset(node.input(i + 2)));
-    take_unset(node.input(i + 2), body.inputs()[i + 1]);
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    unset.push_back(is_unset(loop.initial_values()[i]));
+    take_unset(loop.initial_values()[i], loop.parameters()[i]);
   }
   for (int round = 0;; ++round) {
     const bool last = visits_left_ == 0;
     for (std::size_t i = 0; i < state.size(); ++i) {
       if (last) {
         state[i].value = fact_of_type(node.output(i)->type()).value;
-        unset_.erase(body.inputs()[i + 1]);
-        unreached_.erase(body.inputs()[i + 1]);
+        unset_.erase(loop.parameters()[i]);
+        unreached_.erase(loop.parameters()[i]);
       }
-      set(body.inputs()[i + 1], state[i]);
+      set(loop.parameters()[i], state[i]);
     }
-    block(body);
-    if (!last && fill(state, unset, body)) continue;
+    block(loop.body());
+    if (!last && fill(state, unset, loop)) continue;
     if (last || !widen(state, node, round)) break;
   }
-  for (std::size_t i = 0; i < unset.size(); ++i) take_unset(body.inputs()[i + 1], node.output(i));
+  for (std::size_t i = 0; i < unset.size(); ++i) take_unset(loop.parameters()[i], node.output(i));
   for (std::size_t i = 0; i < state.size(); ++i) {
-    if (passes::is_stacked(node, i)) count_rows(state[i], node);
+    if (passes::is_stacked(node, i)) count_rows(state[i], loop);
     set(node.output(i), state[i]);
   }
 }
 
-void Statement::count_rows(Fact& stack, const ir::Node& loop) const {
+void Statement::count_rows(Fact& stack, const ir::LoopView& loop) const {
   const auto holds = [&](const ir::Value* condition) {
     const auto* number = facts_.of(condition).number();
     return number && number->integer && number->integer->number() == 1;
   };
   auto* tensor = std::get_if<TensorFact>(&stack.value);
-  const auto* trip_count = facts_.of(loop.input(0)).number();
+  const auto* trip_count = facts_.of(loop.trip_count()).number();
   if (!tensor || !tensor->shape || tensor->shape->empty() || !trip_count || !trip_count->integer) return;
-  if (holds(loop.input(1)) && holds(loop.blocks()[0]->outputs()[0])) tensor->shape->front() = *trip_count->integer;
+  if (holds(loop.condition()) && holds(loop.next_condition())) tensor->shape->front() = *trip_count->integer;
 }
 
-bool Statement::fill(std::vector<Fact>& state, std::vector<bool>& unset, const ir::Block& body) {
+bool Statement::fill(std::vector<Fact>& state, std::vector<bool>& unset, const ir::LoopView& loop) {
   bool filled = false;
   for (std::size_t i = 0; i < state.size(); ++i) {
-    if (!unset[i] || is_unset(body.outputs()[i + 1])) continue;
+    if (!unset[i] || is_unset(loop.next_values()[i])) continue;
     unset[i] = false;
-    take_unset(body.outputs()[i + 1], body.inputs()[i + 1]);
-    state[i] = facts_.of(body.outputs()[i + 1]);
+    take_unset(loop.next_values()[i], loop.parameters()[i]);
+    state[i] = facts_.of(loop.next_values()[i]);
     filled = true;
   }
   return filled;
@@ -452,8 +453,9 @@ bool Statement::fill(std::vector<Fact>& state, std::vector<bool>& unset, const i
 bool Statement::widen(std::vector<Fact>& state, const ir::Node& node, int round) const {
   bool changed = false;
   for (std::size_t i = 0; i < state.size(); ++i) {
-    if (unreached_.contains(node.blocks()[0]->outputs()[i + 1])) continue;
-    Fact next = joined(state[i], facts_.of(node.blocks()[0]->outputs()[i + 1]), node);
+    const ir::Value* value = ir::LoopView(node).next_values()[i];
+    if (unreached_.contains(value)) continue;
+    Fact next = joined(state[i], facts_.of(value), node);
     if (same(next, state[i])) continue;
     if (round >= loop_rounds || std::holds_alternative<std::monostate>(next.value))
       next.value = fact_of_type(node.output(i)->type()).value;

@@ -11,6 +11,7 @@
 #include "conversion/fact_rules.h"
 #include "conversion/facts.h"
 #include "conversion/written_memory.h"
+#include "ir/control_flow.h"
 
 namespace compatcheck::conversion {
 
@@ -88,10 +89,10 @@ class Statement {
   void loop(const ir::Node& node);
 
   // A stack has a row for each iteration if nothing ends the loop early.
-  void count_rows(symbolic::Fact& stack, const ir::Node& loop) const;
+  void count_rows(symbolic::Fact& stack, const ir::LoopView& loop) const;
 
   // Gives values that enter the loop unset the facts of an iteration's results; false if that fills nothing.
-  bool fill(std::vector<symbolic::Fact>& state, std::vector<bool>& unset, const ir::Block& body);
+  bool fill(std::vector<symbolic::Fact>& state, std::vector<bool>& unset, const ir::LoopView& loop);
 
   // Widens the facts to those after one more iteration; false if that changes nothing.
   bool widen(std::vector<symbolic::Fact>& state, const ir::Node& node, int round) const;

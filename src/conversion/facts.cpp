@@ -10,6 +10,7 @@
 #include "conversion/settle_branches.h"
 #include "conversion/settle_dimensions.h"
 #include "conversion/settle_memory.h"
+#include "ir/control_flow.h"
 #include "passes/effects.h"
 #include "passes/normalize.h"
 
@@ -81,7 +82,7 @@ class Reached {
       for (const ir::Block* inner : node->blocks()) reached |= loop ? reads_reached(*inner) : add(*inner);
       if (!reached) continue;
       any = true;
-      if (loop) add_all(*node->blocks()[0]);  // facts of a loop's body settle together
+      if (loop) add_all(ir::LoopView(*node).body());  // facts of a loop's body settle together
       nodes_.add(node);
       values_.insert(node->outputs().begin(), node->outputs().end());
     }
@@ -154,7 +155,7 @@ class FactTrials::State {
   void first_iteration(const ir::Node& loop, const std::function<void()>& look) {
     if (first_iterations_ == most_nested_iterations) return;
     std::vector<std::pair<const ir::Value*, Fact>> settled;
-    remember(*loop.blocks()[0], settled);
+    remember(ir::LoopView(loop).body(), settled);
     const auto settle = [&] {
       for (auto& [value, fact] : settled) statement_.reset(value, std::move(fact));
       --first_iterations_;

@@ -14,6 +14,7 @@
 #include "conversion/foreign.h"
 #include "conversion/interface.h"
 #include "conversion/structural.h"
+#include "ir/control_flow.h"
 #include "passes/rewrite.h"
 #include "passes/stack_in_loops.h"
 #include "process/spell_count.h"
@@ -347,7 +348,8 @@ class Lowering {
   }
 
   void branch(const ir::Node& node) {
-    const Value condition = boolean(node.input(0));
+    const ir::IfView branch(node);
+    const Value condition = boolean(branch.condition());
     std::vector<Operand> forms;
     for (const ir::Value* output : node.outputs()) forms.push_back(form_of(output));
     std::shared_ptr<onnx::Graph> bodies[2];
@@ -380,35 +382,34 @@ class Lowering {
 
   bool may_be_hollow(const ir::Value* value) const { return hollow_.contains(value) || passes::is_undefined(value); }
 
-  // prim::Loop(trip count, condition, carried…): its block has inputs (index, carried…) and outputs (condition, carried…). The
-  // outputs of ONNX's Loop are the carried values, then the stacked ones.
+  // The outputs of ONNX's Loop are the carried values, then the stacked ones.
   void loop(const ir::Node& node) {
-    const ir::Block& inner = *node.blocks()[0];
+    const ir::LoopView loop(node);
     std::vector<Operand> forms;
     std::vector<std::size_t> carries, stacks;
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       forms.push_back(form_of(node.output(i)));
       (passes::is_stacked(node, i) ? stacks : carries).push_back(i);
     }
-    Values given{trip_count(node.input(0)), boolean(node.input(1))};
-    for (const std::size_t i : carries) handlers::spill(operand(node.input(i + 2)), forms[i], builder_, given);
+    Values given{trip_count(loop.trip_count()), boolean(loop.condition())};
+    for (const std::size_t i : carries) handlers::spill(operand(loop.initial_values()[i]), forms[i], builder_, given);
     const bool pads = carries.empty() && !builder_.at_least(11);  // before, a Loop carries something
     if (pads) given.push_back(builder_.scalar(ir::DType::boolean, 0));
     const auto body = builder_.begin_body();
     const std::vector<onnx::Dimension> single;  // ONNX Runtime requires a count and a condition without dimensions
-    operands_[inner.inputs()[0]] = {Number{builder_.body_input(ir::DType::i64, false, single)}};
+    operands_[loop.iteration()] = {Number{builder_.body_input(ir::DType::i64, false, single)}};
     builder_.body_input(ir::DType::boolean, false, single);
     Values carried;
     for (std::size_t i = 2; i < given.size(); ++i) carried.push_back(builder_.body_input(given[i].dtype, given[i].sequence));
     std::size_t at = 0;
-    for (const std::size_t i : carries) operands_[inner.inputs()[i + 1]] = handlers::refill(forms[i], carried, at);
-    for (const std::size_t i : stacks) operands_[inner.inputs()[i + 1]] = {handlers::Uninitialized{}};
-    block(inner);
+    for (const std::size_t i : carries) operands_[loop.parameters()[i]] = handlers::refill(forms[i], carried, at);
+    for (const std::size_t i : stacks) operands_[loop.parameters()[i]] = {handlers::Uninitialized{}};
+    block(loop.body());
     builder_.set_origin(&node);
-    Values leaving{boolean(inner.outputs()[0])};
+    Values leaving{boolean(loop.next_condition())};
     if (pads) leaving.push_back(carried.front());
     for (const auto* part : {&carries, &stacks})
-      for (const std::size_t i : *part) handlers::spill(operand(inner.outputs()[i + 1]), forms[i], builder_, leaving);
+      for (const std::size_t i : *part) handlers::spill(operand(loop.next_values()[i]), forms[i], builder_, leaving);
     leaving = in_body(*body, std::move(leaving));
     builder_.end_body(leaving);
     std::vector<ir::DType> dtypes;
@@ -429,13 +430,13 @@ class Lowering {
           for (std::size_t o = 0; o < node->outputs().size(); ++o)
             if (may_be_hollow(way->outputs()[o])) hollow_.insert(node->output(o));
       if (!node->is("prim::Loop")) return;
-      const ir::Block& body = *node->blocks()[0];
+      const ir::LoopView loop(*node);
       bool hollow = false;
       for (std::size_t i = 0; i < node->outputs().size(); ++i)
-        hollow = hollow ||
-                 (!passes::is_stacked(*node, i) && (may_be_hollow(node->input(i + 2)) || may_be_hollow(body.outputs()[i + 1])));
+        hollow = hollow || (!passes::is_stacked(*node, i) &&
+                            (may_be_hollow(loop.initial_values()[i]) || may_be_hollow(loop.next_values()[i])));
       for (std::size_t i = 0; i < node->outputs().size() && hollow; ++i)
-        if (!passes::is_stacked(*node, i)) hollow_.insert({body.inputs()[i + 1], node->output(i)});
+        if (!passes::is_stacked(*node, i)) hollow_.insert({loop.parameters()[i], node->output(i)});
     };
     std::size_t before = 0;
     do {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "passes/budget.h"
 #include "passes/effects.h"
 #include "passes/rewrite.h"
@@ -51,8 +52,8 @@ class Branch {
 
  private:
   bool is_open(std::size_t i) const {
-    const auto *a = facts_.of(branch_->blocks()[0]->outputs()[i]).tensor(),
-               *b = facts_.of(branch_->blocks()[1]->outputs()[i]).tensor();
+    const ir::IfView branch(*branch_);
+    const auto *a = facts_.of(branch.then_values()[i]).tensor(), *b = facts_.of(branch.else_values()[i]).tensor();
     return a && b && ir::is(branch_->output(i)->type(), ir::TypeKind::tensor) && !branch_->output(i)->unused() && differ(*a, *b);
   }
 

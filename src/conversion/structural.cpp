@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "ir/control_flow.h"
 #include "passes/state.h"
 #include "symbolic/condition.h"
 
@@ -73,10 +74,9 @@ bool is_returned(const ir::Value* value) {
     const ir::Node& user = *use.user;
     if (&user != user.owner()->return_node())
       return (user.op().ends_with("Construct") || user.op().ends_with("cast")) && any_returned(user.outputs());
-    const ir::Node* owner = user.owner()->owner();
-    if (!owner) return true;
-    const std::size_t first = owner->is("prim::Loop") ? 1 : 0;  // a Loop's block returns its condition first
-    return use.operand >= first && is_returned(owner->output(use.operand - first));
+    if (!user.owner()->owner()) return true;
+    const ir::Value* result = ir::returned_as(use);
+    return result && is_returned(result);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compatcheck/error.h"
+#include "ir/control_flow.h"
 #include "passes/assertions.h"
 #include "symbolic/cast.h"
 #include "symbolic/condition.h"
@@ -60,8 +61,8 @@ struct Fitting::Cone {
       if (full(most)) return any;
       bool reached = std::ranges::any_of(node->inputs(), [&](const ir::Value* input) { return holds(input); });
       if (node->is("prim::Loop"))
-        for (std::size_t i = 2; i < node->inputs().size(); ++i)
-          if (holds(node->input(i))) values.insert(node->blocks()[0]->inputs()[i - 1]);
+        for (const ir::Value* parameter : ir::LoopView(*node).parameters())
+          if (holds(ir::carried_by(parameter)->initial_value())) values.insert(parameter);
       for (const ir::Block* inner : node->blocks()) reached |= add(*inner, most);
       if (!reached) continue;
       any = true;
@@ -174,12 +175,13 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
     return !sure;
   };
   if (node.is("prim::If")) {
-    const auto known = known_number(trials_.facts().of(node.input(0)));
-    for (std::size_t i = 0; i < 2; ++i) {
-      const bool taken = known == static_cast<std::int64_t>(1 - i);
+    const ir::IfView branch(node);
+    const auto known = known_number(trials_.facts().of(branch.condition()));
+    for (const bool holds : {true, false}) {
+      const bool taken = known == std::int64_t{holds};
       if (known && !taken) continue;
-      if (taken && node.blocks()[i] == passes::raising_block(node)) return out();
-      if (!walk(*node.blocks()[i], sure && taken, cone, candidate)) return false;
+      if (taken && &branch.block_if(holds) == passes::raising_block(node)) return out();
+      if (!walk(branch.block_if(holds), sure && taken, cone, candidate)) return false;
     }
     return true;
   }
@@ -194,7 +196,7 @@ bool Fitting::judge(const ir::Node& node, bool sure, const Cone& cone, Candidate
 
 // Carried values may lose their rank or dtype after the first iteration.
 bool Fitting::walk_loop(const ir::Node& loop, const Cone& cone, Candidate& candidate) {
-  const ir::Block& body = *loop.blocks()[0];
+  const ir::Block& body = ir::LoopView(loop).body();
   bool fits = true;
   if (!exhausted()) trials_.first_iteration(loop, [&] { fits = walk(body, false, cone, candidate); });
   return fits && walk(body, false, cone, candidate);

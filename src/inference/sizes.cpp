@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "ir/control_flow.h"
 #include "passes/assertions.h"
 #include "symbolic/shapes.h"
 
@@ -170,20 +171,21 @@ class Listener {
 
  private:
   void branch(const ir::Node& node, bool for_sure) {
-    const auto* condition = facts().of(node.input(0)).number();
+    const ir::IfView branch(node);
+    const auto* condition = facts().of(branch.condition()).number();
     const auto known = condition && condition->integer ? condition->integer->number() : std::nullopt;
     const ir::Block* raises = known ? nullptr : passes::raising_block(node);
     if (raises)
-      if (const auto demand = asserted(node, raises == node.blocks()[1], facts())) solver_.hear(*demand, node, for_sure);
-    for (std::size_t i = 0; i < 2; ++i)
-      if (node.blocks()[i] != raises && (!known || *known == static_cast<std::int64_t>(1 - i)) &&
-          (known || raises || !compares_sizes(node.input(0))))
-        block(*node.blocks()[i], for_sure && (known || raises));
+      if (const auto demand = asserted(node, raises == &branch.else_block(), facts())) solver_.hear(*demand, node, for_sure);
+    for (const bool holds : {true, false})
+      if (&branch.block_if(holds) != raises && (!known || *known == std::int64_t{holds}) &&
+          (known || raises || !compares_sizes(branch.condition())))
+        block(branch.block_if(holds), for_sure && (known || raises));
   }
 
   void other(const ir::Node& node, bool for_sure) {
     if (node.is("prim::Loop") && trials_.work() <= most_work)
-      trials_.first_iteration(node, [&] { block(*node.blocks()[0], false); });
+      trials_.first_iteration(node, [&] { block(ir::LoopView(node).body(), false); });
     for (const ir::Block* inner : node.blocks())
       if (!trials_.in_first_iteration()) block(*inner, false);
     const symbolic::Listening listening([&](const symbolic::SizeDemand& demand) { solver_.hear(demand, node, for_sure); });

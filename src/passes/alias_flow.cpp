@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "ir/control_flow.h"
 #include "passes/alias.h"
 #include "passes/effects.h"
 #include "passes/memory_marks.h"
@@ -120,15 +121,15 @@ void Aliases::flow_branch(const ir::Node& node) {
 }
 
 void Aliases::flow_loop(const ir::Node& node) {
-  const ir::Block& body = *node.blocks()[0];
+  const ir::LoopView loop(node);
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    assign(body.inputs()[i + 1], node.input(i + 2));
-    assign(body.inputs()[i + 1], body.outputs()[i + 1]);
+    assign(loop.parameters()[i], loop.initial_values()[i]);
+    assign(loop.parameters()[i], loop.next_values()[i]);
   }
-  flow(body);
+  flow(loop.body());
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    assign(body.inputs()[i + 1], body.outputs()[i + 1]);
-    assign(node.output(i), body.inputs()[i + 1]);
+    assign(loop.parameters()[i], loop.next_values()[i]);
+    assign(node.output(i), loop.parameters()[i]);
   }
 }
 

@@ -1,6 +1,7 @@
 // Ifs whose condition isn't known: both blocks are walked, and values that differ afterwards become outputs of the If.
 #include <algorithm>
 
+#include "ir/control_flow.h"
 #include "passes/container_joins.h"
 #include "passes/lifetimes.h"
 #include "passes/rewrite.h"
@@ -21,8 +22,9 @@ void ContainerWalk::set_state(CellId id, Cell cell) {
 }
 
 void ContainerWalk::branch(ir::Node* node) {
-  if (const bool* condition = known<bool>(node->input(0))) {
-    ir::Block& taken = *node->blocks()[*condition ? 0 : 1];
+  const ir::IfView branch(*node);
+  if (const bool* condition = known<bool>(branch.condition())) {
+    ir::Block& taken = branch.block_if(*condition);
     if (taken.first()) next_ = taken.first();
     take_block(node, taken);
     ++changes_;
@@ -34,12 +36,12 @@ void ContainerWalk::branch(ir::Node* node) {
   placements_ = join.walk_blocks();
   const bool ends = join.raises[0] && join.raises[1];
   for (std::size_t way = 0; way < Join::ways && !ends; ++way)
-    if (join.raises[1 - way]) note_keys(node->input(0), way == 0, node->owner());
+    if (join.raises[1 - way]) note_keys(branch.condition(), way == 0, node->owner());
   std::map<std::size_t, Abstract> results;
   for (std::size_t i = 0; i < outputs; ++i)
-    join.outputs.try_emplace({node->blocks()[0]->outputs()[i], node->blocks()[1]->outputs()[i]}, node->output(i));
+    join.outputs.try_emplace({branch.then_values()[i], branch.else_values()[i]}, node->output(i));
   for (std::size_t i = 0; i < outputs; ++i) {
-    const Abstract a = look(node->blocks()[0]->outputs()[i]), b = look(node->blocks()[1]->outputs()[i]);
+    const Abstract a = look(branch.then_values()[i]), b = look(branch.else_values()[i]);
     const bool both_end = !join.raises[0] && !join.raises[1];
     const bool one_label = (is_label(a) && is_undefined_label(b)) || (is_undefined_label(a) && is_label(b));
     const bool none = !ends && (join.raises[0] || a.is_none()) && (join.raises[1] || b.is_none());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/control_flow.h"
 #include "passes/container_walk.h"
 #include "passes/evaluate.h"
 #include "passes/rewrite.h"
@@ -85,8 +86,8 @@ ir::Value* ContainerWalk::spelled(const Abstract& choice, ir::Node* place) {
   for (std::size_t i = options.size() - 1; i-- > 0;) {
     ir::Value *is_it = is_place(choice.code, i, place), *this_one = option(i);
     ir::Node* branch = empty_branch(is_it, place, choice.site);
-    branch->blocks()[0]->add_output(this_one);
-    branch->blocks()[1]->add_output(made);
+    ir::IfView(*branch).then_block().add_output(this_one);
+    ir::IfView(*branch).else_block().add_output(made);
     made = branch->add_output(choice.type);
     known_[made] = Abstract::of(made);
   }

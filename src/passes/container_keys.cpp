@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/control_flow.h"
 #include "passes/container_walk.h"
 #include "passes/lifetimes.h"
 #include "passes/rewrite.h"
@@ -40,7 +41,7 @@ void ContainerWalk::settle_keys(const ir::Value* condition, bool holds) {
 
 // Raises where `holds` is false, as Python does. The node is visited again, knowing that it holds.
 void ContainerWalk::demand(ir::Value* holds, ir::Node* node) {
-  ir::Node* end = empty_branch(holds, node, site_of(node))->blocks()[1]->return_node();
+  ir::Node* end = ir::IfView(*empty_branch(holds, node, site_of(node))).else_block().return_node();
   raise_before(end, options_.exception, "KeyError", {}, *node);
   settle_keys(holds, true);
   note_keys(holds, true, node->owner());

@@ -4,44 +4,46 @@
 #include <utility>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "passes/container_loops.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 
-ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
-  ir::Block* body = loop->blocks()[0];
+ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* node) {
+  const ir::LoopView loop(*node);
+  ir::Block* body = &loop.body();
   Ends ends;
   const auto carry = [&](ir::Value* before, const ir::TypeRef& type) {
-    loop->add_input(before);
+    node->add_input(before);
     ir::Value* inside = body->add_input(type);
     walk_.known_[inside] = Abstract::of(inside);
     return inside;
   };
-  const std::size_t given = loop->inputs().size() - 2;
+  const std::size_t given = loop.initial_values().size();
   const Cells entered = cells_in(entries_);
   for (std::size_t p = 0; p < entered.size(); ++p)
     for (const auto& [identity, same] : identities(entered[p])) outer_.emplace(p, identity);
   for (const auto& [i, plan] : plan_.carried) {
     const Abstract& entry = entries_.at(i);
     const auto keep = [&](ir::Value* before, const ir::TypeRef& type) {
-      if (loop->input(i + 2) != before) loop->replace_input(i + 2, before);
-      body->inputs()[i + 1]->set_type(type);
-      return body->inputs()[i + 1];
+      if (loop.initial_values()[i] != before) loop.set_initial_value(i, before);
+      loop.parameters()[i]->set_type(type);
+      return loop.parameters()[i];
     };
-    ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, loop, keep) : instance(plan, &entry, loop, carry);
+    ends.heads[i] = keeps_place(plan) ? instance(plan, &entry, node, keep) : instance(plan, &entry, node, carry);
   }
   for (const auto& [id, plan] : plan_.cells) {
     if (plan.layout) hold_elements(id);
-    ends.head_cells[id] = instance(plan, id, loop, carry);
+    ends.head_cells[id] = instance(plan, id, node, carry);
   }
   std::vector<ir::Value*> flags;
-  for (ir::Value* flag : flags_of(entered, loop)) flags.push_back(carry(flag, flag->type()));
+  for (ir::Value* flag : flags_of(entered, node)) flags.push_back(carry(flag, flag->type()));
   give_identities(cells_in(ends.heads), flags);
   walk_.heap_.open();
   for (const auto& [id, cell] : ends.head_cells) walk_.set_state(id, Cell(cell));
   for (std::size_t i = 0; i < given; ++i) {
-    ir::Value* inside = body->inputs()[i + 1];
+    ir::Value* inside = loop.parameters()[i];
     if (!plan_.carried.contains(i)) {
       walk_.known_[inside] = Abstract::of(inside);
       continue;
@@ -54,7 +56,7 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
   }
   walk_.walk(*body);
   for (std::size_t i = 0; i < given; ++i) {
-    Abstract end = walk_.look(body->outputs()[i + 1]);
+    Abstract end = walk_.look(loop.next_values()[i]);
     if (end.code && !is_choice(end)) end = Abstract::of(walk_.leaf(end, body->return_node()));
     if (plan_.carried.contains(i))
       ends.values[i] = is_unknown_tuple(end) ? walk_.as_parts(end, body->return_node()) : end;
@@ -64,8 +66,8 @@ ContainerWalk::Ends ContainerWalk::Loop::walk_body(ir::Node* loop) {
   ends.changes = walk_.heap_.close();
   for (std::size_t i = given; i-- > 0;) {
     if (!plan_.carried.contains(i) || keeps_place(plan_.carried.at(i))) continue;
-    body->erase_output(i + 1);
-    body->erase_input(i + 1);
+    loop.erase_next_value(i);
+    loop.erase_parameter(i);
   }
   return ends;
 }

@@ -12,22 +12,22 @@
 namespace compatcheck::passes {
 
 void ContainerWalk::Loop::run() {
-  for (std::size_t i = 2; i < node_->inputs().size(); ++i) {
-    Abstract entry = walk_.look(node_->input(i));
+  for (std::size_t i = 0; i < loop_.initial_values().size(); ++i) {
+    Abstract entry = walk_.look(loop_.initial_values()[i]);
     if (is_unknown_tuple(entry)) {
       entry = walk_.as_parts(entry, node_);
-      walk_.know(walk_.stand_in_for(node_, i), entry);
+      walk_.know(walk_.stand_in_for(node_, ir::LoopView::first_initial_value + i), entry);
     }
-    const bool optional = ir::is(node_->output(i - 2)->type(), ir::TypeKind::optional) && !leaves_options_out();
+    const bool optional = ir::is(node_->output(i)->type(), ir::TypeKind::optional) && !leaves_options_out();
     const bool carried = entry.followed() || (optional && is_settled(entry)) || is_label(entry) || is_undefined_label(entry);
     if (!carried && !awaits_container(entry)) continue;
-    plan_.carried[i - 2];
-    entries_[i - 2] = std::move(entry);
+    plan_.carried[i];
+    entries_[i] = std::move(entry);
   }
   // Whether a write may change a container depends on its later reads, and later iterations read it. The walk removes these
   // reads, so a copy of the loop keeps them.
   ir::Node* later_iterations = nullptr;
-  if (writes_containers(*node_->blocks()[0]) || !plan_.carried.empty()) {
+  if (writes_containers(loop_.body()) || !plan_.carried.empty()) {
     const bool elsewhere = std::exchange(walk_.writes_under_names_, false);
     find_plan();
     if (walk_.writes_under_names_) later_iterations = copy();
@@ -87,10 +87,10 @@ void ContainerWalk::Loop::find_plan() {
 
 // Returns a copy of the loop, inserted before it.
 ir::Node* ContainerWalk::Loop::copy() {
-  ir::for_each_node(*node_->blocks()[0], [&](const ir::Node*) { walk_.work(); });
+  ir::for_each_node(loop_.body(), [&](const ir::Node*) { walk_.work(); });
   ir::Node* made = walk_.graph_.copy_node(*node_);
   made->insert_before(node_);
-  walk_.label_copy(made->blocks()[0]->first(), nullptr, walk_.labels_of(*node_->blocks()[0]));
+  walk_.label_copy(ir::LoopView(*made).body().first(), nullptr, walk_.labels_of(loop_.body()));
   return made;
 }
 
@@ -103,14 +103,14 @@ bool ContainerWalk::Loop::keeps_place(const Plan& plan) {
 // ---- After the loop
 
 void ContainerWalk::Loop::finish(const Ends& ends) {
-  ir::Block* body = node_->blocks()[0];
+  ir::Block* body = &loop_.body();
   std::vector<ir::Value*> carried;
   std::size_t erased = 0;
   for (const auto& [i, plan] : plan_.carried) {
     const std::size_t before = carried.size();
     collect(plan, &ends.values.at(i), ends, carried);
     if (keeps_place(plan)) {
-      body->return_node()->replace_input(i + 1 - erased, carried.back());
+      loop_.set_next_value(i - erased, carried.back());
       carried.resize(before);
     } else {
       ++erased;
@@ -155,7 +155,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
     ++walk_.changes_;
     walk_.stand_for(node_->output(i), result->second, node_);
     node_->erase_output(i);
-    node_->erase_input(i + 2);
+    loop_.erase_initial_value(i);
   }
 }
 
@@ -163,7 +163,7 @@ void ContainerWalk::Loop::finish(const Ends& ends) {
 void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const Ends& ends, std::vector<ir::Value*>& values) {
   using enum Plan::Kind;
   end = defined(end);
-  ir::Node* place = node_->blocks()[0]->return_node();
+  ir::Node* place = loop_.body().return_node();
   if (plan.kind == option) {
     values.push_back(end ? presence(*end, place) : constant_before(place, {false}));
     return collect(plan.parts[0], end ? content(*end) : nullptr, ends, values);
@@ -179,13 +179,13 @@ void ContainerWalk::Loop::collect(const Plan& plan, const Abstract* end, const E
 void ContainerWalk::Loop::collect_undefined(CellPlan& plan, const ir::TypeRef& type, const Ends& ends,
                                             std::vector<ir::Value*>& values) {
   if (plan.layout || !plan.may_miss.empty()) return collect(plan, Cell{}, {}, ends, values);
-  if (plan.whole && plan.kind == Cell::Kind::list) values.push_back(undefined(type, node_->blocks()[0]->return_node()));
+  if (plan.whole && plan.kind == Cell::Kind::list) values.push_back(undefined(type, loop_.body().return_node()));
   for (const Plan& item : plan.items) collect(item, nullptr, ends, values);
 }
 
 void ContainerWalk::Loop::collect(CellPlan& plan, const Cell& end, const CellOrigin& origin, const Ends& ends,
                                   std::vector<ir::Value*>& values) {
-  ir::Node* place = node_->blocks()[0]->return_node();
+  ir::Node* place = loop_.body().return_node();
   if (plan.whole && plan.kind == Cell::Kind::dict) {
     walk_.heap_.reopen(ends.changes);
     const Cell table = walk_.table_of(end, origin.type, origin.sites, place);
@@ -214,13 +214,14 @@ void ContainerWalk::Loop::collect(CellPlan& plan, const Cell& end, const CellOri
     walk_.heap_.close();
     return;
   }
-  if (plan.whole) values.push_back(end.made ? end.made : walk_.make(end, origin, node_->blocks()[0]->return_node()));
+  if (plan.whole) values.push_back(end.made ? end.made : walk_.make(end, origin, place));
   for (std::size_t i = 0; i < plan.items.size(); ++i) collect(plan.items[i], &end.items[i], ends, values);
 }
 
 void ContainerWalk::loop(ir::Node* node) {
-  for (std::size_t i = 0; i < 2; ++i) {  // the number of iterations and the first condition
-    const auto at = known_.find(node->input(i));
+  const ir::LoopView loop(*node);
+  for (const ir::Value* decides : {loop.trip_count(), loop.condition()}) {
+    const auto at = known_.find(decides);
     if (at != known_.end() && at->second.followed()) throw NothingToLeaveOut{};
   }
   if (!unroll_here(node)) Loop(*this, node).run();
@@ -228,7 +229,7 @@ void ContainerWalk::loop(ir::Node* node) {
 
 // The copies are visited next.
 bool ContainerWalk::unroll_here(ir::Node* node) {
-  const std::vector<Site> labels = labels_of(*node->blocks()[0]);
+  const std::vector<Site> labels = labels_of(ir::LoopView(*node).body());
   ir::Node* const before = node->previous();
   ir::Block* const block = node->owner();
   const auto label = [&](const ir::Node* first) { label_copy(first, node, labels); };

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "passes/container_walk.h"
 #include "passes/loops.h"
 
@@ -53,7 +54,7 @@ struct ContainerWalk::Ends {
 
 class ContainerWalk::Loop {
  public:
-  Loop(ContainerWalk& walk, ir::Node* node) : walk_(walk), node_(node) {}
+  Loop(ContainerWalk& walk, ir::Node* node) : walk_(walk), node_(node), loop_(*node) {}
   void run();
 
  private:
@@ -123,6 +124,7 @@ class ContainerWalk::Loop {
 
   ContainerWalk& walk_;
   ir::Node* node_;
+  ir::LoopView loop_;
   std::map<std::size_t, Abstract> entries_{};  // carried values before the loop
   LoopPlan plan_{};
   std::set<Site> plan_sites_{};

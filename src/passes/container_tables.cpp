@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "ir/control_flow.h"
 #include "passes/container_walk.h"
 #include "passes/rewrite.h"
 
@@ -46,8 +47,8 @@ Cell ContainerWalk::list_of_present(const std::vector<Abstract>& items, std::spa
       if (presences[item]) {
         ir::Value* nothing = constructed({});
         ir::Node* branch = empty_branch(presences[item], place, site_of(place));
-        branch->blocks()[0]->add_output(more);
-        branch->blocks()[1]->add_output(nothing);
+        ir::IfView(*branch).then_block().add_output(more);
+        ir::IfView(*branch).else_block().add_output(nothing);
         more = branch->add_output(form[i].type);
       }
       columns[i] = columns[i] ? computed(place, "aten::add", std::array{columns[i], more}, form[i].type) : more;

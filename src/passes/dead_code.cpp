@@ -3,6 +3,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "ir/control_flow.h"
 #include "passes/alias.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
@@ -67,12 +68,12 @@ class Liveness {
       for (LocationId id : aliases_->reach(value)) need_memory(id);
     if (ir::Node* producer = value->producer()) {
       need(producer);
-      if (producer->is("prim::Loop")) need_carried(producer, value->index() + 1);
+      if (producer->is("prim::Loop")) need_carried({ir::LoopView(*producer), value->index()});
       if (producer->is("prim::If"))
         for (ir::Block* block : producer->blocks()) need_value(block->outputs()[value->index()]);
     } else if (ir::Node* owner = value->block()->owner()) {
       need(owner);
-      if (owner->is("prim::Loop")) need_carried(owner, value->index());
+      if (const auto carried = ir::carried_by(value)) need_carried(*carried);
     }
   }
 
@@ -85,13 +86,11 @@ class Liveness {
       if (!object || !writer->is("prim::SetAttr")) need(writer);
   }
 
-  // Body input `i` of a Loop, with what it comes from and what becomes of it; 0 is the iteration's number.
-  void need_carried(ir::Node* loop, std::size_t i) {
-    if (i == 0) return;
-    need_value(loop->input(i + 1));
-    need_value(loop->blocks()[0]->inputs()[i]);
-    need_value(loop->blocks()[0]->outputs()[i]);
-    need_value(loop->output(i - 1));
+  void need_carried(const ir::Carried& carried) {
+    need_value(carried.initial_value());
+    need_value(carried.parameter());
+    need_value(carried.next_value());
+    need_value(carried.result());
   }
 
   void need_returns(const ir::Block& block) {
@@ -100,9 +99,10 @@ class Liveness {
 
   void expand(ir::Node* node) {
     if (node->is("prim::Loop")) {  // iterations and condition; carried values each for itself
-      need_value(node->input(0));
-      need_value(node->input(1));
-      need_value(node->blocks()[0]->outputs()[0]);
+      const ir::LoopView loop(*node);
+      need_value(loop.trip_count());
+      need_value(loop.condition());
+      need_value(loop.next_condition());
       return;
     }
     for (ir::Value* input : node->inputs()) need_value(input);
@@ -126,21 +126,20 @@ std::size_t sweep(ir::Block& block, const Liveness& live);
 // Outputs of an If or Loop that nobody needs, and what the blocks return for them.
 std::size_t sweep_results(ir::Node* node, const Liveness& live) {
   const bool loop = node->is("prim::Loop");
+  std::vector<std::size_t> unneeded;  // the last one first
+  for (std::size_t i = node->outputs().size(); i-- > 0 && (loop || node->is("prim::If"));)
+    if (!live.needed(node->output(i))) unneeded.push_back(i);
+  for (const std::size_t i : unneeded)
+    for (ir::Block* block : node->blocks()) ir::erase_returned_result(*block, i);
   std::size_t removed = 0;
-  if (loop || node->is("prim::If"))
-    for (std::size_t i = node->outputs().size(); i-- > 0;)
-      if (!live.needed(node->output(i)))
-        for (ir::Block* block : node->blocks()) block->erase_output(loop ? i + 1 : i);
   for (ir::Block* block : node->blocks()) removed += sweep(*block, live);
-  if (loop || node->is("prim::If"))
-    for (std::size_t i = node->outputs().size(); i-- > 0;)
-      if (!live.needed(node->output(i))) {
-        if (loop) {
-          node->blocks()[0]->erase_input(i + 1);
-          node->erase_input(i + 2);
-        }
-        node->erase_output(i);
-      }
+  for (const std::size_t i : unneeded) {
+    if (loop) {
+      ir::LoopView(*node).erase_parameter(i);
+      ir::LoopView(*node).erase_initial_value(i);
+    }
+    node->erase_output(i);
+  }
   return removed;
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "compatcheck/error.h"
+#include "ir/control_flow.h"
 #include "passes/alias.h"
 #include "passes/assertions.h"
 #include "passes/attributes.h"
@@ -79,19 +80,18 @@ bool is_constructed(const ir::Value* value, int joins = 0);
 // Whether the result of a loop or branch is made of known items on one path.
 bool is_joined(const ir::Node& owner, std::size_t result, int joins) {
   if (joins == most_joins) return true;
-  if (owner.is("prim::Loop") && result + 2 < owner.inputs().size() && is_constructed(owner.input(result + 2), joins + 1))
-    return true;
-  return std::ranges::any_of(owner.blocks(), [&](const ir::Block* block) {
-    const std::size_t i = result + (owner.is("prim::Loop") ? 1 : 0);
-    return i < block->outputs().size() && is_constructed(block->outputs()[i], joins + 1);
-  });
+  const auto constructs = [&](std::span<ir::Value* const> values) {
+    return result < values.size() && is_constructed(values[result], joins + 1);
+  };
+  if (owner.is("prim::Loop") && constructs(ir::LoopView(owner).initial_values())) return true;
+  return std::ranges::any_of(owner.blocks(), [&](const ir::Block* block) { return constructs(ir::returned_results(*block)); });
 }
 
 bool is_constructed(const ir::Value* value, int joins) {
   const ir::Node* maker = value->producer();
   if (maker && !maker->blocks().empty()) return is_joined(*maker, value->index(), joins);
   if (maker) return maker->is("prim::Constant") || (maker->op().starts_with("prim::") && maker->op().ends_with("Construct"));
-  const ir::Node* loop = value->block()->owner();
+  const ir::Node* loop = ir::loop_entered_by(value);
   return loop && value->index() > 0 && is_joined(*loop, value->index() - 1, joins);
 }
 

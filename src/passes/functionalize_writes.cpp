@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/control_flow.h"
 #include "passes/effects.h"
 #include "passes/functional_form.h"
 #include "passes/passes.h"
@@ -211,7 +212,7 @@ class Functionalizer {
 
   void loop(ir::Node* node) {
     const auto roots = plan_.written_inside(node);
-    ir::Block& body = *node->blocks()[0];
+    ir::Block& body = ir::LoopView(*node).body();
     std::vector<ir::Value*> entering;
     for (ir::Value* root : roots) {
       node->add_input(value(root, node));

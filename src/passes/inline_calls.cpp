@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compatcheck/error.h"
+#include "ir/control_flow.h"
 #include "ir/origin.h"
 #include "passes/budget.h"
 #include "passes/loops.h"
@@ -193,7 +194,7 @@ class Inliner {
 
   // The iteration's number picks a module: after unrolling it is known which.
   static bool picks_modules(const ir::Node& loop) {
-    return std::ranges::any_of(loop.blocks()[0]->inputs()[0]->uses(),
+    return std::ranges::any_of(ir::LoopView(loop).iteration()->uses(),
                                [](const ir::Use& use) { return use.user->is("prim::ModuleContainerIndex"); });
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/control_flow.h"
+
 namespace compatcheck::passes {
 namespace {
 
@@ -38,11 +40,11 @@ bool KeyCourse::sets(const ir::Node& node, const ir::Constant& key) const {
 
 // The block of an If in which the key is present because the program has tested for it; null for other nodes.
 const ir::Block* KeyCourse::block_with(const ir::Node& branch, const ir::Constant& key) const {
-  const ir::Node* condition = branch.is("prim::If") ? branch.input(0)->producer() : nullptr;
+  const ir::Node* condition = branch.is("prim::If") ? ir::IfView(branch).condition()->producer() : nullptr;
   const bool negated = condition && condition->is("aten::__not__");
   if (negated) condition = condition->input(0)->producer();
   if (!condition || !condition->is("aten::__contains__") || !is_dictionary_(condition->input(0))) return nullptr;
-  return implies(key_of(*condition), key, branch) ? branch.blocks()[negated ? 1 : 0] : nullptr;
+  return implies(key_of(*condition), key, branch) ? &ir::IfView(branch).block_if(!negated) : nullptr;
 }
 
 // Whether the dictionary has `other` at `place` if it has `one`: the same blocks set both, and `place` doesn't stand between. No

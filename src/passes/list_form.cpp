@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
@@ -16,8 +17,7 @@ bool takes_items_away(const ir::Node& change) {
 // The number of a loop's iteration, for example.
 bool is_positive(const ir::Value* index) {
   if (const auto* number = known<std::int64_t>(index)) return *number >= 0;
-  const ir::Node* loop = index->producer() ? nullptr : index->block()->owner();
-  return loop && loop->is("prim::Loop") && index->index() == 0;
+  return ir::is_iteration(index);
 }
 
 class ListForm {

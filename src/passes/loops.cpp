@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/control_flow.h"
 #include "passes/effects.h"
 #include "passes/evaluate.h"
 #include "passes/passes.h"
@@ -18,19 +19,17 @@ namespace {
 
 constexpr std::int64_t short_loop = 32;  // unrolled whatever it does
 
-ir::Block& body_of(const ir::Node* loop) { return *loop->blocks()[0]; }
-
-bool never_runs(const ir::Node* loop) {
-  const auto* iterations = known<std::int64_t>(loop->input(0));
-  const auto* start = known<bool>(loop->input(1));
+bool never_runs(const ir::LoopView& loop) {
+  const auto* iterations = known<std::int64_t>(loop.trip_count());
+  const auto* start = known<bool>(loop.condition());
   return (iterations && *iterations <= 0) || (start && !*start);
 }
 
 // How often the body runs, where that is sure.
-std::optional<std::int64_t> iterations_of(const ir::Node* loop) {
-  const auto* iterations = known<std::int64_t>(loop->input(0));
-  const auto* start = known<bool>(loop->input(1));
-  const auto* again = known<bool>(body_of(loop).outputs()[0]);
+std::optional<std::int64_t> iterations_of(const ir::LoopView& loop) {
+  const auto* iterations = known<std::int64_t>(loop.trip_count());
+  const auto* start = known<bool>(loop.condition());
+  const auto* again = known<bool>(loop.next_condition());
   if (!iterations || !start || !again || !*start) return std::nullopt;
   return *again ? *iterations : 1;
 }
@@ -43,21 +42,21 @@ std::size_t cost_of_copy(const ir::Block& block) {
 }
 
 // The index picks an item: of a list, a tensor's dimension, a module list.
-bool index_picks_items(const ir::Block& body) {
+bool index_picks_items(const ir::LoopView& loop) {
   constexpr auto picking = std::to_array<std::string_view>(
       {"aten::__getitem__", "aten::_set_item", "aten::select", "aten::__derive_index", "prim::ModuleContainerIndex"});
-  const auto uses = body.inputs()[0]->uses();
+  const auto uses = loop.iteration()->uses();
   return std::all_of(uses.begin(), uses.end(), [&](const ir::Use& use) {
     return std::find(picking.begin(), picking.end(), use.user->op()) != picking.end();
   });
 }
 
 // A list or dict is filled in the body, or carried through it and made longer: apart, its items become known.
-bool fills_container(const ir::Block& body) {
-  const auto carried = body.outputs().subspan(1);
+bool fills_container(const ir::LoopView& loop) {
+  const auto carried = loop.next_values();
   bool fills = std::any_of(carried.begin(), carried.end(),
                            [](const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::list); });
-  ir::for_each_node(body, [&](const ir::Node* node) {
+  ir::for_each_node(loop.body(), [&](const ir::Node* node) {
     for (std::size_t operand : written_operands(*node)) {
       const auto& type = node->input(operand)->type();
       fills = fills || ir::is(type, ir::TypeKind::list) || ir::is(type, ir::TypeKind::dict);
@@ -66,33 +65,33 @@ bool fills_container(const ir::Block& body) {
   return fills;
 }
 
-bool worth_unrolling(const ir::Node* loop, std::int64_t iterations) {
-  return iterations <= short_loop || index_picks_items(body_of(loop)) || fills_container(body_of(loop));
+bool worth_unrolling(const ir::LoopView& loop, std::int64_t iterations) {
+  return iterations <= short_loop || index_picks_items(loop) || fills_container(loop);
 }
 
-void unroll(ir::Node* loop, std::int64_t iterations, const CopiedBody& copied) {
-  ir::Graph& graph = *loop->graph();
-  const std::vector<ir::Value*> first(loop->inputs().begin() + 2, loop->inputs().end());
-  std::vector<ir::Value*> carried = first;
-  const bool indexed = !body_of(loop).inputs()[0]->unused();
+void unroll(ir::Node* node, std::int64_t iterations, const CopiedBody& copied) {
+  ir::Graph& graph = *node->graph();
+  const ir::LoopView loop(*node);
+  std::vector<ir::Value*> carried(loop.initial_values().begin(), loop.initial_values().end());
+  const bool indexed = !loop.iteration()->unused();
   for (std::int64_t iteration = 0; iteration < iterations; ++iteration) {
-    std::vector<ir::Value*> inputs{indexed ? constant_before(loop, {iteration}) : loop->input(0)};
+    std::vector<ir::Value*> inputs{indexed ? constant_before(node, {iteration}) : loop.trip_count()};
     inputs.insert(inputs.end(), carried.begin(), carried.end());
-    ir::Node* before = loop->previous();
-    const auto outputs = graph.copy_block_contents(body_of(loop), inputs, loop->owner(), loop);
-    if (copied) copied(before ? before->next() : loop->owner()->first());
+    ir::Node* before = node->previous();
+    const auto outputs = graph.copy_block_contents(loop.body(), inputs, node->owner(), node);
+    if (copied) copied(before ? before->next() : node->owner()->first());
     carried.assign(outputs.begin() + 1, outputs.end());
   }
-  for (std::size_t i = 0; i < carried.size(); ++i) replace(loop->output(i), carried[i]);
-  loop->erase();
+  for (std::size_t i = 0; i < carried.size(); ++i) replace(node->output(i), carried[i]);
+  node->erase();
 }
 
 // The number of iterations of a loop that counts from a constant up to another one, such as `i = 0; while i < 3: …; i += 1`, or a
 // `for` loop with `continue` in its body, which TorchScript turns into such a loop.
-std::optional<std::int64_t> iterations_by_counter(const ir::Node* loop) {
-  const ir::Block& body = body_of(loop);
-  const ir::Node* again = body.outputs()[0]->producer();
-  const bool* start = known<bool>(loop->input(1));
+std::optional<std::int64_t> iterations_by_counter(const ir::LoopView& loop) {
+  const ir::Block& body = loop.body();
+  const ir::Node* again = loop.next_condition()->producer();
+  const bool* start = known<bool>(loop.condition());
   if (!again || !start || !*start || again->owner() != &body || !again->is("aten::lt") || again->inputs().size() != 2)
     return std::nullopt;
   const ir::Node* sum = again->input(0)->producer();
@@ -100,10 +99,11 @@ std::optional<std::int64_t> iterations_by_counter(const ir::Node* loop) {
   if (!limit || !sum || !sum->is("aten::add") || sum->inputs().size() != 2 || sum->owner() != &body) return std::nullopt;
   const auto* step = known<std::int64_t>(sum->input(1));
   const ir::Value* count = sum->input(0);
-  if (!step || *step <= 0 || count->producer() || count->block() != &body || count->index() == 0) return std::nullopt;
-  const auto* first = known<std::int64_t>(loop->input(count->index() + 1));
+  const auto carried = ir::carried_by(count);
+  if (!step || *step <= 0 || !carried || count->block() != &body) return std::nullopt;
+  const auto* first = known<std::int64_t>(carried->initial_value());
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  if (!first || body.outputs()[count->index()] != sum->output() || std::max({std::abs(*first), std::abs(*limit), *step}) > most)
+  if (!first || carried->next_value() != sum->output() || std::max({std::abs(*first), std::abs(*limit), *step}) > most)
     return std::nullopt;
   return std::max<std::int64_t>(1, (*limit - *first + *step - 1) / *step);
 }
@@ -111,28 +111,29 @@ std::optional<std::int64_t> iterations_by_counter(const ir::Node* loop) {
 // Runs a loop on what is known before it, as far as its condition follows from that.
 class KnownIterations {
  public:
-  explicit KnownIterations(const ir::Node* loop) : loop_(loop), body_(body_of(loop)) {}
+  explicit KnownIterations(const ir::LoopView& loop) : loop_(loop) {}
 
   // Nothing where the condition isn't known after some iteration.
   std::optional<std::int64_t> count() {
-    const bool* start = known<bool>(loop_->input(1));
-    const auto* most = known<std::int64_t>(loop_->input(0));
-    if (!start || !*start || !most || ir::constant_of(body_.outputs()[0])) return std::nullopt;
-    for (std::size_t i = 0; i + 2 < loop_->inputs().size(); ++i)
-      if (const ir::Constant* first = ir::constant_of(loop_->input(i + 2))) values_[body_.inputs()[i + 1]] = *first;
-    if (writes_list(body_)) return std::nullopt;  // the list's contents in later iterations aren't known
+    const bool* start = known<bool>(loop_.condition());
+    const auto* most = known<std::int64_t>(loop_.trip_count());
+    const auto parameters = loop_.parameters();
+    if (!start || !*start || !most || ir::constant_of(loop_.next_condition())) return std::nullopt;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      if (const ir::Constant* first = ir::constant_of(loop_.initial_values()[i])) values_[parameters[i]] = *first;
+    if (writes_list(loop_.body())) return std::nullopt;  // the list's contents in later iterations aren't known
     for (std::int64_t iteration = 0; iteration < *most; ++iteration) {
       if (steps_left_ == 0) return std::nullopt;
       --steps_left_;
-      values_[body_.inputs()[0]] = {iteration};
-      if (!run(body_)) return std::nullopt;
-      const ir::Constant* again = value_of(body_.outputs()[0]);
+      values_[loop_.iteration()] = {iteration};
+      if (!run(loop_.body())) return std::nullopt;
+      const ir::Constant* again = value_of(loop_.next_condition());
       const bool* goes_on = again ? again->get<bool>() : nullptr;
       if (!goes_on) return std::nullopt;
       if (!*goes_on) return iteration + 1;
       std::vector<std::optional<ir::Constant>> carried;
-      for (const ir::Value* value : body_.outputs().subspan(1)) carried.push_back(copy_of(value));
-      for (std::size_t i = 0; i < carried.size(); ++i) set(body_.inputs()[i + 1], std::move(carried[i]));
+      for (const ir::Value* value : loop_.next_values()) carried.push_back(copy_of(value));
+      for (std::size_t i = 0; i < carried.size(); ++i) set(parameters[i], std::move(carried[i]));
     }
     return *most;
   }
@@ -174,10 +175,11 @@ class KnownIterations {
   }
 
   bool run_branch(const ir::Node& node) {
-    const ir::Constant* condition = value_of(node.input(0));
+    const ir::IfView branch(node);
+    const ir::Constant* condition = value_of(branch.condition());
     const bool* holds = condition ? condition->get<bool>() : nullptr;
     if (!holds) return true;
-    const ir::Block& way = *node.blocks()[*holds ? 0 : 1];
+    const ir::Block& way = branch.block_if(*holds);
     if (!run(way)) return false;
     for (std::size_t i = 0; i < node.outputs().size(); ++i) set(node.output(i), copy_of(way.outputs()[i]));
     return true;
@@ -193,20 +195,20 @@ class KnownIterations {
     set(node.output(), evaluate(node, arguments));
   }
 
-  const ir::Node* loop_;
-  const ir::Block& body_;
+  const ir::LoopView loop_;
   std::unordered_map<const ir::Value*, ir::Constant> values_;
   std::size_t steps_left_ = 5'000;
 };
 
 // Gives loops with a known number of iterations this number and a condition that is always true.
-std::size_t settle_iterations(ir::Node* loop) {
+std::size_t settle_iterations(ir::Node* node) {
+  const ir::LoopView loop(*node);
   auto iterations = iterations_by_counter(loop);
   if (!iterations) iterations = KnownIterations(loop).count();
-  const auto* most = known<std::int64_t>(loop->input(0));
+  const auto* most = known<std::int64_t>(loop.trip_count());
   if (!iterations || !most) return 0;
-  loop->replace_input(0, constant_before(loop, {std::min(*iterations, *most)}));
-  body_of(loop).return_node()->replace_input(0, constant_before(loop, {true}));
+  loop.set_trip_count(constant_before(node, {std::min(*iterations, *most)}));
+  loop.set_next_condition(constant_before(node, {true}));
   return 1;
 }
 
@@ -218,7 +220,7 @@ bool demands_items(const ir::Use& use) { return use.operand == 0 && (use.user->i
 std::size_t settle_results(ir::Node* loop) {
   std::size_t settled = 0;
   for (std::size_t i = 0; i < loop->outputs().size(); ++i) {
-    ir::Value *result = loop->output(i), *last = body_of(loop).outputs()[i + 1];
+    ir::Value *result = loop->output(i), *last = ir::LoopView(*loop).next_values()[i];
     if (result->unused() || is_stacked(*loop, i)) continue;
     if (available_in(last, loop->owner())) {
       replace(result, last);
@@ -237,20 +239,18 @@ std::size_t settle_results(ir::Node* loop) {
 }
 
 // Carried values that the body hands on as they came are the values from before the loop.
-std::size_t drop_unchanged(ir::Node* loop) {
+std::size_t drop_unchanged(ir::Node* node) {
   std::size_t dropped = 0;
-  ir::Block& body = body_of(loop);
-  for (std::size_t i = loop->outputs().size(); i-- > 0;) {
-    ir::Value* before = loop->input(i + 2);
-    ir::Value* inside = body.inputs()[i + 1];
-    ir::Value* after = body.outputs()[i + 1];
+  const ir::LoopView loop(*node);
+  for (std::size_t i = loop.results().size(); i-- > 0;) {
+    ir::Value *before = loop.initial_values()[i], *inside = loop.parameters()[i], *after = loop.next_values()[i];
     if (after != inside && after != before) continue;
     inside->replace_all_uses_with(before);
-    loop->output(i)->replace_all_uses_with(before);
-    body.erase_output(i + 1);
-    body.erase_input(i + 1);
-    loop->erase_output(i);
-    loop->erase_input(i + 2);
+    node->output(i)->replace_all_uses_with(before);
+    loop.erase_next_value(i);
+    loop.erase_parameter(i);
+    node->erase_output(i);
+    loop.erase_initial_value(i);
     ++dropped;
   }
   return dropped;
@@ -264,27 +264,28 @@ namespace {
 bool is_only_read(const ir::Value* list, const ir::Node* loop) {
   constexpr auto readers = std::to_array<std::string_view>({"aten::add", "aten::len", "aten::cat", "aten::stack"});
   return std::ranges::all_of(list->uses(), [&](const ir::Use& use) {
-    const bool goes_on = use.user == loop || use.user == loop->blocks()[0]->return_node();
+    const bool goes_on = use.user == loop || use.user == ir::LoopView(*loop).body().return_node();
     return goes_on || std::ranges::find(readers, use.user->op()) != readers.end();
   });
 }
 
-bool only_grows(const ir::Node& loop, std::size_t i) {
-  const ir::Block& body = *loop.blocks()[0];
-  return is_only_read(loop.input(i + 2), &loop) && is_only_read(body.inputs()[i + 1], &loop) &&
-         is_only_read(body.outputs()[i + 1], &loop) && is_only_read(loop.output(i), &loop);
+bool only_grows(const ir::Node& node, std::size_t i) {
+  const ir::LoopView loop(node);
+  return is_only_read(loop.initial_values()[i], &node) && is_only_read(loop.parameters()[i], &node) &&
+         is_only_read(loop.next_values()[i], &node) && is_only_read(node.output(i), &node);
 }
 
 }  // namespace
 
-bool runs_at_least_once(const ir::Node& loop) {
-  const auto* iterations = known<std::int64_t>(loop.input(0));
-  const auto* start = known<bool>(loop.input(1));
+bool runs_at_least_once(const ir::Node& node) {
+  const ir::LoopView loop(node);
+  const auto* iterations = known<std::int64_t>(loop.trip_count());
+  const auto* start = known<bool>(loop.condition());
   if (iterations && *iterations > 0 && start && *start) return true;
-  for (std::size_t i = 0; i < loop.outputs().size(); ++i)
-    if (is_empty_list(loop.input(i + 2)) && only_grows(loop, i))
-      for (const ir::Use& use : loop.output(i)->uses())
-        if (use.user->owner() == loop.owner() && demands_items(use)) return true;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    if (is_empty_list(loop.initial_values()[i]) && only_grows(node, i))
+      for (const ir::Use& use : node.output(i)->uses())
+        if (use.user->owner() == node.owner() && demands_items(use)) return true;
   return false;
 }
 
@@ -294,8 +295,9 @@ std::size_t simplify_loops(ir::Graph& graph, const ir::Watch& watch) {
     if (!node->is("prim::Loop") || node->inputs().empty()) continue;
     changed += drop_unchanged(node) + settle_iterations(node);
     if (runs_at_least_once(*node)) changed += settle_results(node);
-    if (!never_runs(node)) continue;
-    for (std::size_t i = 0; i < node->outputs().size(); ++i) replace(node->output(i), node->input(i + 2));
+    const ir::LoopView loop(*node);
+    if (!never_runs(loop)) continue;
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) replace(node->output(i), loop.initial_values()[i]);
     node->erase();
     ++changed;
   }
@@ -311,19 +313,21 @@ std::size_t unroll_loops(ir::Graph& graph, Budget& budget, const ir::Watch& watc
   return unrolled;
 }
 
-bool unroll_loop(ir::Node* loop, Budget& budget, const CopiedBody& copied) {
+bool unroll_loop(ir::Node* node, Budget& budget, const CopiedBody& copied) {
+  const ir::LoopView loop(*node);
   const auto iterations = iterations_of(loop);
   if (!iterations || *iterations < 0 || !worth_unrolling(loop, *iterations)) return false;
-  const std::size_t cost = cost_of_copy(body_of(loop)), copies = static_cast<std::size_t>(*iterations);
+  const std::size_t cost = cost_of_copy(loop.body()), copies = static_cast<std::size_t>(*iterations);
   if (copies > budget.unrolled / cost || !spend(budget.unrolled, copies * cost)) return false;
-  unroll(loop, *iterations, copied);
+  unroll(node, *iterations, copied);
   return true;
 }
 
-std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& loop) {
-  const auto iterations = iterations_of(&loop);
-  return iterations && *iterations > 1 && worth_unrolling(&loop, *iterations) && !stacks_anything(loop) ? iterations
-                                                                                                        : std::nullopt;
+std::optional<std::int64_t> iterations_beyond_budget(const ir::Node& node) {
+  const ir::LoopView loop(node);
+  const auto iterations = iterations_of(loop);
+  return iterations && *iterations > 1 && worth_unrolling(loop, *iterations) && !stacks_anything(node) ? iterations
+                                                                                                       : std::nullopt;
 }
 
 std::size_t nodes_in_copies(const ir::Block& block) {
@@ -334,21 +338,19 @@ std::size_t nodes_in_copies(const ir::Block& block) {
     for (const ir::Block* body : node->blocks()) copied += nodes_in_copies(*body);
     const auto iterations = node->is("prim::Loop") ? iterations_beyond_budget(*node) : std::nullopt;
     if (iterations)
-      copied = std::min(static_cast<std::size_t>(*iterations), many) * std::min(many, cost_of_copy(*node->blocks()[0]) + copied);
+      copied = std::min(static_cast<std::size_t>(*iterations), many) *
+               std::min(many, cost_of_copy(ir::LoopView(*node).body()) + copied);
     all = std::min(many, all + copied);
   }
   return all;
 }
 
 bool counts_up(const ir::Value* value) {
-  const ir::Block* body = value->producer() ? nullptr : value->block();
-  const ir::Node* loop = body ? body->owner() : nullptr;
-  if (!loop || !loop->is("prim::Loop")) return false;
-  const std::size_t place = value->index();
-  if (place == 0) return true;
-  if (place + 1 >= loop->inputs().size() || place >= body->outputs().size()) return false;
-  const auto* first = known<std::int64_t>(loop->input(place + 1));
-  const ir::Node* next = body->outputs()[place]->producer();
+  if (ir::is_iteration(value)) return true;
+  const auto carried = ir::carried_by(value);
+  if (!carried || carried->place >= carried->loop.next_values().size()) return false;  // the body isn't complete yet
+  const auto* first = known<std::int64_t>(carried->initial_value());
+  const ir::Node* next = carried->next_value()->producer();
   if (!first || *first < 0 || !next || !next->is("aten::add") || next->inputs().size() != 2 || next->input(0) != value)
     return false;
   const auto* step = known<std::int64_t>(next->input(1));

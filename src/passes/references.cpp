@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/control_flow.h"
 #include "passes/container_forms.h"
 #include "passes/effects.h"
 #include "passes/rewrite.h"
@@ -173,12 +174,10 @@ bool References::read_moves(const ir::Node& node) {
     for (const ir::Block* block : node.blocks())
       for (std::size_t i = 0; i < node.outputs().size(); ++i) unify(node.output(i), block->outputs()[i]);
   } else if (node.is("prim::Loop")) {
-    const ir::Block& body = *node.blocks()[0];
-    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-      unify(node.output(i), node.input(i + 2));
-      unify(node.output(i), body.inputs()[i + 1]);
-      unify(node.output(i), body.outputs()[i + 1]);
-    }
+    const ir::LoopView loop(node);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      for (const ir::Value* value : {loop.initial_values()[i], loop.parameters()[i], loop.next_values()[i]})
+        unify(node.output(i), value);
   } else if (refines(node)) {
     unify(node.output(), node.input(0));
   } else if (compares_identity(node)) {

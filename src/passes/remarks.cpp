@@ -1,6 +1,7 @@
 // Nodes that compute nothing: prints, type refinements, devices, assertions.
 #include <algorithm>
 
+#include "ir/control_flow.h"
 #include "passes/assertions.h"
 #include "passes/effects.h"
 #include "passes/passes.h"
@@ -36,7 +37,8 @@ bool is_exception(const ir::Node& node) { return node.is(plain_exception) || nod
 bool only_raises(const ir::Block& block) {
   for (const ir::Node* node : block) {
     if (is_exception(*node)) return true;
-    if (node->is("prim::If") && only_raises(*node->blocks()[0]) && only_raises(*node->blocks()[1])) return true;
+    if (node->is("prim::If") && std::ranges::all_of(node->blocks(), [](const ir::Block* way) { return only_raises(*way); }))
+      return true;
   }
   return false;
 }
@@ -45,8 +47,9 @@ bool only_raises(const ir::Block& block) {
 
 const ir::Block* raising_block(const ir::Node& node) {
   if (!node.is("prim::If")) return nullptr;
-  const bool first = only_raises(*node.blocks()[0]);
-  return first == only_raises(*node.blocks()[1]) ? nullptr : node.blocks()[first ? 0 : 1];
+  const ir::IfView branch(node);
+  const bool first = only_raises(branch.then_block());
+  return first == only_raises(branch.else_block()) ? nullptr : &branch.block_if(first);
 }
 
 namespace {
@@ -128,7 +131,8 @@ std::size_t drop_assertions(ir::Graph& graph, const ir::Watch& watch) {
   for (ir::Node* node : all_nodes_backwards(graph, watch)) {
     const ir::Block* raises = raising_block(*node);
     if (!raises) continue;
-    take_block(node, *node->blocks()[raises == node->blocks()[0] ? 1 : 0]);
+    const ir::IfView branch(*node);
+    take_block(node, branch.block_if(raises != &branch.then_block()));
     ++dropped;
   }
   return dropped;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "passes/effects.h"
 #include "passes/rewrite.h"
 
@@ -12,11 +13,10 @@ namespace compatcheck::passes {
 namespace {
 
 // The tensor that each iteration appends to carried value `i`; null if the body does anything else with the list.
-ir::Value* appended(const ir::Node& loop, std::size_t i) {
-  const ir::Block& body = *loop.blocks()[0];
-  const ir::Value *before = body.inputs()[i + 1], *after = body.outputs()[i + 1];
+ir::Value* appended(const ir::LoopView& loop, std::size_t i) {
+  const ir::Value *before = loop.parameters()[i], *after = loop.next_values()[i];
   const ir::Node* sum = after->producer();
-  if (!ir::is_tensor_list(before->type()) || !sum || !sum->is("aten::add") || sum->owner() != &body) return nullptr;
+  if (!ir::is_tensor_list(before->type()) || !sum || !sum->is("aten::add") || sum->owner() != &loop.body()) return nullptr;
   if (sum->input(0) != before || before->uses().size() != 1 || after->uses().size() != 1) return nullptr;
   const ir::Node* added = sum->input(1)->producer();
   if (!added || !added->is("prim::ListConstruct") || added->inputs().size() != 1) return nullptr;
@@ -52,24 +52,24 @@ void replace_length(ir::Node* length, ir::Value* stacked) {
   length->erase();
 }
 
-bool stack(ir::Node* loop, std::size_t i) {
-  ir::Value* list = loop->output(i);
-  ir::Value* item = appended(*loop, i);
+bool stack(ir::Node* node, std::size_t i) {
+  const ir::LoopView loop(*node);
+  ir::Value* list = node->output(i);
+  ir::Value* item = appended(loop, i);
   const auto stacks = [](const ir::Use& use) { return stacked_along(use).has_value(); };
   const auto reads = [&](const ir::Use& use) { return stacks(use) || use.user->is("aten::len"); };
-  if (!item || !is_empty_list(loop->input(i + 2)) || !std::ranges::all_of(list->uses(), reads) ||
+  if (!item || !is_empty_list(loop.initial_values()[i]) || !std::ranges::all_of(list->uses(), reads) ||
       std::ranges::none_of(list->uses(), stacks))
     return false;
-  ir::Block& body = *loop->blocks()[0];
   const ir::TypeRef tensor = ir::tensor_type();
-  loop->replace_input(i + 2, node_before(loop, "prim::Uninitialized", {}, std::array{tensor})->output());
-  ir::Node* sum = body.outputs()[i + 1]->producer();
-  ir::Node* appending = node_before(sum, std::string(stack_append), std::array{body.inputs()[i + 1], item}, std::array{tensor});
-  body.return_node()->replace_input(i + 1, appending->output());
+  loop.set_initial_value(i, node_before(node, "prim::Uninitialized", {}, std::array{tensor})->output());
+  ir::Value* parameter = loop.parameters()[i];
+  ir::Node* sum = loop.next_values()[i]->producer();
+  loop.set_next_value(i, node_before(sum, std::string(stack_append), std::array{parameter, item}, std::array{tensor})->output());
   ir::Node* made = sum->input(1)->producer();
   sum->erase();
   if (made->output()->unused()) made->erase();
-  body.inputs()[i + 1]->set_type(tensor);
+  parameter->set_type(tensor);
   list->set_type(tensor);
   const std::vector<ir::Use> uses(list->uses().begin(), list->uses().end());
   for (const ir::Use& use : uses)
@@ -82,10 +82,10 @@ bool stack(ir::Node* loop, std::size_t i) {
 
 }  // namespace
 
-bool is_stacked(const ir::Node& loop, std::size_t i) {
-  const ir::Block& body = *loop.blocks()[0];
-  const ir::Node* maker = body.outputs()[i + 1]->producer();
-  return maker && maker->is(stack_append) && maker->owner() == &body && maker->input(0) == body.inputs()[i + 1];
+bool is_stacked(const ir::Node& node, std::size_t i) {
+  const ir::LoopView loop(node);
+  const ir::Node* maker = loop.next_values()[i]->producer();
+  return maker && maker->is(stack_append) && maker->owner() == &loop.body() && maker->input(0) == loop.parameters()[i];
 }
 
 bool stacks_anything(const ir::Node& loop) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/control_flow.h"
 #include "ir/open_strides.h"
 #include "schema/traits.h"
 #include "symbolic/layout_views.h"
@@ -81,18 +82,16 @@ std::optional<Placement> Layouts::joined(const ir::Value* value) {
                                          [&](const ir::Block* block) { return lies_in_order(block->outputs()[value->index()]); });
     return all ? in_order : open(value);
   }
-  const ir::Node* loop = node ? node : value->block()->owner();
-  if (!loop || !loop->is("prim::Loop") || (!node && value->index() == 0)) return std::nullopt;
-  const ir::Block& body = *loop->blocks()[0];
-  const std::size_t place = node ? value->index() : value->index() - 1;
-  const ir::Value* inside = body.inputs()[place + 1];
-  if (value != inside) return lies_in_order(inside) ? in_order : open(value);
-  if (!lies_in_order(loop->input(place + 2))) return open(value);
+  if (node && node->is("prim::Loop"))
+    return lies_in_order(ir::LoopView(*node).parameters()[value->index()]) ? in_order : open(value);
+  const auto carried = ir::carried_by(value);
+  if (!carried) return std::nullopt;
+  if (!lies_in_order(carried->initial_value())) return open(value);
   if (assumptions_ == most_assumptions) return open(value);
   const std::size_t mark = order_.size();
   ++assumptions_;
   state_as(value, in_order);
-  const bool stays = lies_in_order(body.outputs()[place + 1]);
+  const bool stays = lies_in_order(carried->next_value());
   --assumptions_;
   if (stays) return in_order;
   for (; order_.size() > mark; order_.pop_back()) stated_.erase(order_.back());  // depends on the assumption

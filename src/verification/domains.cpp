@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "schema/traits.h"
 #include "symbolic/indices.h"
 
@@ -74,12 +75,11 @@ class DomainSearch {
     };
     if ((picks_element(node) && use.operand == 0) || passes_elements_on(node))
       for (const ir::Value* output : node.outputs()) waiting_.push_back(output);
-    if (node.is("prim::Loop") && use.operand >= 2) wait(node.blocks()[0]->inputs(), use.operand - 1);
-    if (const ir::Node* around = node.owner() && node.owner()->return_node() == &node ? node.owner()->owner() : nullptr) {
-      const bool loop = around->is("prim::Loop");
-      if (loop && use.operand == 0) return;
-      wait(around->outputs(), use.operand - (loop ? 1 : 0));
-      if (loop) wait(around->blocks()[0]->inputs(), use.operand);
+    if (node.is("prim::Loop") && use.operand >= ir::LoopView::first_initial_value)
+      wait(ir::LoopView(node).parameters(), use.operand - ir::LoopView::first_initial_value);
+    if (const ir::Value* result = ir::returned_as(use)) {
+      waiting_.push_back(result);
+      if (result->producer()->is("prim::Loop")) wait(ir::LoopView(*result->producer()).parameters(), result->index());
     }
   }
 

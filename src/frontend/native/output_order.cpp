@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "ir/order.h"
 
 namespace compatcheck::frontend::native {
@@ -36,14 +37,13 @@ class OutputOrder {
     return order;
   }
 
-  // A Loop has two inputs and its body one more input and output before those that are carried.
   static void permute(ir::Node& node, bool loop, const std::vector<std::size_t>& order) {
     if (std::ranges::is_sorted(order)) return;
     node.permute_outputs(0, order);
-    for (ir::Block* block : node.blocks()) block->return_node()->permute_inputs(loop ? 1 : 0, order);
+    for (ir::Block* block : node.blocks()) block->return_node()->permute_inputs(loop ? ir::LoopView::first_next_value : 0, order);
     if (!loop) return;
-    node.permute_inputs(2, order);
-    node.blocks()[0]->permute_inputs(1, order);
+    node.permute_inputs(ir::LoopView::first_initial_value, order);
+    ir::LoopView(node).body().permute_inputs(ir::LoopView::first_parameter, order);
   }
 
   ir::Order order_;

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/control_flow.h"
+
 namespace compatcheck::frontend::native {
 namespace {
 
@@ -136,7 +138,7 @@ class StateSetter {
     if (node.is("prim::If")) {
       const auto* chosen = in.at(0).get<bool>();
       if (!chosen) unsupported("branches on what isn't known");
-      return block(*node.blocks()[*chosen ? 0 : 1], values);
+      return block(ir::IfView(node).block_if(*chosen), values);
     }
     if (node.is("prim::CallMethod")) {
       const auto* held = in.at(0).get<ir::ObjectConstant>();

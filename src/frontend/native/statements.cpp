@@ -6,6 +6,7 @@
 
 #include "frontend/native/function_emitter.h"
 #include "frontend/native/output_order.h"
+#include "ir/control_flow.h"
 #include "process/spell_count.h"
 
 namespace compatcheck::frontend::native {
@@ -239,8 +240,8 @@ void FunctionEmitter::merge(ir::Node* node, std::string_view name, const Frame& 
   const Typed *a = in(then), *b = in(otherwise);
   if (!a || !b) return;  // unknown afterwards
   const TypeRef type = before ? before->type : unified_or_union(a->type, b->type, code_.definitions);
-  node->blocks()[0]->add_output(a->value);
-  node->blocks()[1]->add_output(b->value);
+  ir::IfView(*node).then_block().add_output(a->value);
+  ir::IfView(*node).else_block().add_output(b->value);
   set(name, {node->add_output(type), type});
 }
 

@@ -7,6 +7,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/libtorch_message.h"
+#include "ir/control_flow.h"
 #include "process/spell_count.h"
 
 namespace compatcheck::frontend::torchscript {
@@ -163,18 +164,18 @@ void Interpreter::run_node(const ir::Node& node) {
 }
 
 void Interpreter::run_if(const ir::Node& node) {
-  const IValue& condition = get(node.input(0));
+  const IValue& condition = get(ir::IfView(node).condition());
   const bool taken = condition.isTensor() ? condition.toTensor().item<bool>() : condition.toBool();
-  define_outputs(node, run_block(*node.blocks()[taken ? 0 : 1]));
+  define_outputs(node, run_block(ir::IfView(node).block_if(taken)));
 }
 
-// Inputs: most turns, whether to begin, carried values. The body gives whether to go on, then what it carries.
 void Interpreter::run_loop(const ir::Node& node) {
-  const ir::Block& body = *node.blocks()[0];
+  const ir::LoopView loop(node);
+  const ir::Block& body = loop.body();
   Values carried = inputs_of(node);
-  const std::int64_t most = carried[0].toInt();
-  bool go_on = carried[1].toBool();
-  carried.erase(carried.begin(), carried.begin() + 2);
+  const std::int64_t most = get(loop.trip_count()).toInt();
+  bool go_on = get(loop.condition()).toBool();
+  carried.erase(carried.begin(), carried.begin() + ir::LoopView::first_initial_value);
   for (std::int64_t turn = 0; go_on && turn < most; ++turn) {
     carried.insert(carried.begin(), turn);
     bind(body, carried);
