@@ -6,74 +6,17 @@
 
 #include "passes/list_form.h"
 #include "passes/rewrite.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
+
+using schema::Trait;
+
 namespace {
 
 bool among(std::string_view op, std::span<const std::string_view> operators) {
   return std::find(operators.begin(), operators.end(), op) != operators.end();
 }
-
-// Functional forms return bool for every dtype; in place they keep the tensor's dtype.
-constexpr auto returns_bool = std::to_array<std::string_view>(
-    {"aten::eq_", "aten::ne_", "aten::lt_", "aten::le_", "aten::gt_", "aten::ge_", "aten::not_equal_", "aten::less_",
-     "aten::less_equal_", "aten::greater_", "aten::greater_equal_", "aten::logical_and_", "aten::logical_or_",
-     "aten::logical_xor_", "aten::logical_not_"});
-
-// Functional forms promote dtypes; in place they keep the tensor's dtype.
-constexpr auto promotes = std::to_array<std::string_view>({"aten::add_",
-                                                           "aten::sub_",
-                                                           "aten::subtract_",
-                                                           "aten::mul_",
-                                                           "aten::multiply_",
-                                                           "aten::div_",
-                                                           "aten::divide_",
-                                                           "aten::true_divide_",
-                                                           "aten::floor_divide_",
-                                                           "aten::remainder_",
-                                                           "aten::fmod_",
-                                                           "aten::pow_",
-                                                           "aten::float_power_",
-                                                           "aten::atan2_",
-                                                           "aten::arctan2_",
-                                                           "aten::hypot_",
-                                                           "aten::copysign_",
-                                                           "aten::nextafter_",
-                                                           "aten::xlogy_",
-                                                           "aten::ldexp_",
-                                                           "aten::gcd_",
-                                                           "aten::lcm_",
-                                                           "aten::heaviside_",
-                                                           "aten::bitwise_and_",
-                                                           "aten::bitwise_or_",
-                                                           "aten::bitwise_xor_",
-                                                           "aten::bitwise_left_shift_",
-                                                           "aten::bitwise_right_shift_",
-                                                           "aten::clamp_",
-                                                           "aten::clip_",
-                                                           "aten::clamp_min_",
-                                                           "aten::clamp_max_",
-                                                           "aten::addcmul_",
-                                                           "aten::addcdiv_",
-                                                           "aten::addr_",
-                                                           "aten::igamma_",
-                                                           "aten::igammac_",
-                                                           "aten::lerp_",
-                                                           "aten::__iand__",
-                                                           "aten::__ior__",
-                                                           "aten::__ixor__"});
-
-// Functional forms turn integers into floats, or small integers into i64; in place they keep the tensor's dtype.
-constexpr auto changes_kind = std::to_array<std::string_view>(
-    {"aten::acos_",    "aten::arccos_",  "aten::acosh_",      "aten::arccosh_",   "aten::asin_",   "aten::arcsin_",
-     "aten::asinh_",   "aten::arcsinh_", "aten::atan_",       "aten::arctan_",    "aten::atanh_",  "aten::arctanh_",
-     "aten::cos_",     "aten::cosh_",    "aten::deg2rad_",    "aten::digamma_",   "aten::erf_",    "aten::erfc_",
-     "aten::erfinv_",  "aten::exp_",     "aten::exp2_",       "aten::expm1_",     "aten::i0_",     "aten::lgamma_",
-     "aten::log_",     "aten::log10_",   "aten::log1p_",      "aten::log2_",      "aten::logit_",  "aten::mvlgamma_",
-     "aten::rad2deg_", "aten::igamma_",  "aten::igammac_",    "aten::polygamma_", "aten::rsqrt_",  "aten::reciprocal_",
-     "aten::sigmoid_", "aten::sin_",     "aten::sinc_",       "aten::sinh_",      "aten::sqrt_",   "aten::tan_",
-     "aten::tanh_",    "aten::addr_",    "aten::cumsum_",     "aten::cumprod_",   "aten::square_", "aten::float_power_",
-     "aten::div_",     "aten::divide_",  "aten::true_divide_"});
 
 // These change the tensor object itself (sizes, strides, storage), not only its elements.
 constexpr auto changes_object =
@@ -119,11 +62,12 @@ const schema::Schema* functional_schema(const ir::Node& node, const schema::Regi
   return same_arguments ? same_arguments : pure_overload(node, *name + "_functional", 0, registry);  // normal_functional
 }
 
-bool may_promote(const ir::Node& node) {
+// Whether the functional form `op` may give another dtype than the tensor's, which the write keeps.
+bool may_change_dtype(const ir::Node& node, std::string_view op) {
   const auto& own = node.input(0)->type()->tensor.dtype;
   const bool floating = own && ir::is_floating(*own);
-  if (among(node.op(), changes_kind) && !floating) return true;
-  if (!among(node.op(), promotes)) return false;
+  if (schema::has_trait(op, Trait::widens) && !floating) return true;
+  if (!schema::has_trait(op, Trait::promotes)) return false;
   const auto others = node.inputs().subspan(1);
   return std::any_of(others.begin(), others.end(), [&](const ir::Value* other) {
     if (ir::is(other->type(), ir::TypeKind::floating) || ir::is(other->type(), ir::TypeKind::number)) return !floating;
@@ -197,7 +141,6 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
   }
   const bool out = write->schema()->is_out();
   if (!out && among(write->op(), replaces_all)) return replace_all(write, current, registry);
-  const bool boolean = among(write->op(), returns_bool);
   const schema::Schema* schema = functional_schema(*write, registry);
   if (out) {
     write->erase_input(write->inputs().size() - 1);
@@ -205,12 +148,12 @@ ir::Value* take_functional_form(ir::Node* write, ir::Value* current, const schem
     if (write->is("aten::all") || write->is("aten::any")) write->set_attribute("out", {std::int64_t{1}});
   }
   if (!out) write->replace_input(0, current);
-  const bool promoted = !out && may_promote(*write);
+  const bool promoted = !out && may_change_dtype(*write, schema->name);
   write->set_op(schema->name);
   write->set_schema(schema);
   write->set_overload(schema->overload);
   if (promoted) write->set_attribute("inplace", {std::int64_t{1}});
-  return boolean || out ? cast_after(write, current, registry) : write->output();
+  return out || schema::has_trait(schema->name, Trait::gives_bool) ? cast_after(write, current, registry) : write->output();
 }
 
 bool keeps_first_dtype(const ir::Node& node) { return node.attribute("inplace") && !node.is("prim::PythonOp"); }

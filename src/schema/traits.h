@@ -33,10 +33,12 @@ enum class Trait : std::uint8_t {
   slides,
   reads_part,
   given_sizes,
+  gives_bool,
+  promotes,
+  widens,
 };
 
 // As the tables write them, in the order of `Trait`.
-// The names below are in the order of `Trait`.
 inline constexpr std::string_view trait_names[] = {"view",
                                                    "split",
                                                    "reads_form",
@@ -59,9 +61,12 @@ inline constexpr std::string_view trait_names[] = {"view",
                                                    "random",
                                                    "slides",
                                                    "reads_part",
-                                                   "given_sizes"};
+                                                   "given_sizes",
+                                                   "gives_bool",
+                                                   "promotes",
+                                                   "widens"};
 
-static_assert(std::size(trait_names) == static_cast<std::size_t>(Trait::given_sizes) + 1);
+static_assert(std::size(trait_names) == static_cast<std::size_t>(Trait::widens) + 1);
 
 using TraitSet = std::uint32_t;  // bits, by Trait
 constexpr TraitSet only(Trait trait) { return TraitSet{1} << static_cast<unsigned>(trait); }

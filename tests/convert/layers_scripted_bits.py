@@ -117,3 +117,12 @@ def bits_rest(x: torch.Tensor, y: torch.Tensor) -> float:
                for i in (0, 3, -1, 1100, -1100, 2080, -2080, 10**6, -10**6)], F64, I64, runs=range(8, 27))
 def bits_ldexp(x: torch.Tensor, i: torch.Tensor) -> Tuple[float, float]:
     return math.ldexp(float(x), int(i)), math.ldexp(float(x), -7)
+
+
+@programs.add([(torch.tensor([3, -7, 2**30 + 5], dtype=torch.int32), torch.tensor(y)) for y in ([1, 2, 3], [0, 31, 1], [40, 33, 62])], "i32:3", "i64:3")
+def bits_shifted_in_place(x: torch.Tensor, y: torch.Tensor):
+    left = x * 1
+    right = x * 1
+    left <<= y
+    right >>= y
+    return left, right

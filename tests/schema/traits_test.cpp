@@ -29,5 +29,19 @@ TEST(Traits, RandomRowsMakeRandomOperators) {
   EXPECT_FALSE(has_trait("aten::relu", Trait::random));
 }
 
+TEST(Traits, FactsSayWhichDtypesChange) {
+  EXPECT_TRUE(has_trait("aten::eq", Trait::gives_bool));
+  EXPECT_TRUE(has_trait("aten::not_equal", Trait::gives_bool)) << "an alias";
+  EXPECT_TRUE(has_trait("aten::logical_not", Trait::gives_bool));
+  EXPECT_TRUE(has_trait("aten::__lshift__", Trait::promotes));
+  EXPECT_TRUE(has_trait("aten::true_divide", Trait::promotes));
+  EXPECT_TRUE(has_trait("aten::true_divide", Trait::widens));
+  EXPECT_TRUE(has_trait("aten::arccos", Trait::widens));
+  EXPECT_TRUE(has_trait("aten::cumsum", Trait::widens));
+  EXPECT_TRUE(has_trait("aten::square", Trait::widens)) << "stated, as no word describes it";
+  EXPECT_FALSE(has_trait("aten::add", Trait::widens));
+  EXPECT_FALSE(has_trait("aten::relu", Trait::widens) || has_trait("aten::relu", Trait::promotes));
+}
+
 }  // namespace
 }  // namespace compatcheck::schema

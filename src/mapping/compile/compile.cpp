@@ -12,6 +12,8 @@
 namespace {
 
 using namespace compatcheck::mapping;
+using compatcheck::schema::Trait;
+using compatcheck::schema::TraitSet;
 
 void write_rows(std::ostream& out, const Tables& tables) {
   out << "#include <string_view>\n\nnamespace compatcheck::mapping {\n\nnamespace {\nconstexpr char bytes[] =\n";
@@ -20,18 +22,23 @@ void write_rows(std::ostream& out, const Tables& tables) {
          "compatcheck::mapping\n";
 }
 
-// Its own, or its operator's.
-bool has_random_row(const OperatorRows& rows, const Tables& tables) {
+// What follows from the rows and the facts of an operator, or of the one whose alias it is.
+TraitSet implied_traits(const OperatorRows& rows, const Tables& tables) {
+  static const std::map<std::string_view, TraitSet> words = {
+      {"comparison", only(Trait::gives_bool)}, {"test", only(Trait::gives_bool)},
+      {"pointwise", only(Trait::promotes)},    {"pointwise_float", only(Trait::promotes) | only(Trait::widens)},
+      {"same_float", only(Trait::widens)},     {"scan_sum", only(Trait::widens)}};
   const auto alias = std::ranges::find(tables.operators, rows.alias, &OperatorRows::name);
-  const auto& history = alias == tables.operators.end() ? rows.history : alias->history;
-  return std::ranges::any_of(history, [](const Entry& entry) { return std::ranges::any_of(entry.rows, &Row::random); });
+  const OperatorRows& stated = alias == tables.operators.end() ? rows : *alias;
+  const auto word = split_overload(rows.name).second.empty() ? words.find(stated.facts) : words.end();
+  const auto is_random = [](const Entry& entry) { return std::ranges::any_of(entry.rows, &Row::random); };
+  return (std::ranges::any_of(stated.history, is_random) ? only(Trait::random) : 0) | (word == words.end() ? 0 : word->second);
 }
 
 void write_traits(std::ostream& out, const Tables& tables) {
-  using compatcheck::schema::Trait;
-  std::map<std::string, compatcheck::schema::TraitSet> all;
+  std::map<std::string, TraitSet> all;
   for (const OperatorRows& rows : tables.operators)
-    if (has_random_row(rows, tables)) all[std::string(split_overload(rows.name).first)] |= only(Trait::random);
+    if (const TraitSet implied = implied_traits(rows, tables)) all[std::string(split_overload(rows.name).first)] |= implied;
   const auto add = [&](const auto& items) {
     for (const auto& item : items)
       if (item.traits != 0) all[item.name] |= item.traits;
