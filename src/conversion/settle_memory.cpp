@@ -13,6 +13,7 @@
 #include "passes/effects.h"
 #include "passes/memory_marks.h"
 #include "passes/rewrite.h"
+#include "passes/views.h"
 #include "schema/schema.h"
 #include "schema/traits.h"
 #include "symbolic/layout.h"
@@ -69,7 +70,7 @@ class Settler {
     if (!node->schema() || node->inputs().empty() || node->outputs().size() != 1 || !passes::is_tensor(node->input(0)) ||
         !passes::is_tensor(node->output()))
       return false;
-    if (is_one_of(*node, {"aten::expand", "aten::expand_as", "aten::broadcast_to"})) return settle_expansion(node);
+    if (passes::is_expansion(*node)) return settle_expansion(node);
     if (node->is("aten::as_strided")) return settle_strided(node);
     if (is_marked(*node, passes::view_mark) || is_marked(*node, passes::copy_mark)) return false;
     const auto result = result_of(*node);

@@ -65,6 +65,7 @@ Value with_matrices(Emission& e, const Value& value, const Shape& own, std::stri
 Value kept_apart(Emission& e, const Value& value, std::int64_t rank, std::string_view argument) {
   const ir::Value* from = e.call.value(argument);
   for (const ir::Node* node = from ? from->producer() : nullptr; node && rank > 2; node = node->input(0)->producer()) {
+    // The first emit no nodes, the others a Transpose.
     constexpr std::string_view same[] = {"aten::contiguous", "aten::clone", "aten::detach", "aten::alias", "aten::to"};
     constexpr std::string_view turned[] = {"aten::transpose", "aten::permute",  "aten::mT",      "aten::numpy_T", "aten::adjoint",
                                            "aten::swapaxes",  "aten::swapdims", "aten::movedim", "aten::moveaxis"};

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "passes/alias.h"
@@ -7,6 +6,8 @@
 #include "passes/evaluate.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
+#include "passes/views.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -21,13 +22,11 @@ bool may_be_merged(const ir::Value* value) {
   return ir::is(type, list) || ir::is(type, dict) || ir::is(type, tuple);
 }
 
-// Made by an operator that never hands on a tensor that it was given; some views are new tensors on old memory.
+// Made by an operator that never hands on a tensor that it was given; views are new tensors on old memory.
 bool is_new_tensor(const ir::Value* value) {
   const ir::Node* maker = value->producer();
   if (!maker || !maker->schema() || !ir::is(value->type(), ir::TypeKind::tensor)) return false;
-  constexpr auto new_views =
-      std::to_array<std::string_view>({"aten::permute", "aten::select", "aten::transpose", "aten::unsqueeze"});
-  if (std::find(new_views.begin(), new_views.end(), maker->op()) != new_views.end()) return true;
+  if (schema::has_trait(maker->op(), schema::Trait::view)) return !gives_its_argument(*maker);
   const auto& returns = maker->schema()->returns;
   return maker->outputs().size() == returns.size() && !is_undeclared_view(*maker) &&
          std::all_of(returns.begin(), returns.end(), [](const auto& result) { return result.alias_set.empty(); });

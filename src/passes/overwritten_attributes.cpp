@@ -2,7 +2,6 @@
 // The same holds for a buffer if every call fills the same places of it and reads it only afterwards: the other places never
 // change.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/views.h"
+#include "schema/traits.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -23,21 +23,16 @@ std::optional<ObjectAttribute> cell_read(const ir::Value* value) {
   return object ? std::optional(ObjectAttribute{object->object, attribute_name(*read)}) : std::nullopt;
 }
 
+bool fills_whole(const ir::Node& node) { return node.is("aten::copy_") || node.is("aten::fill_") || node.is("aten::zero_"); }
+
 // In the top block, which runs once in every call.
-bool may_fill(const ir::Node& node) {
-  constexpr auto whole = std::to_array<std::string_view>({"aten::copy_", "aten::fill_", "aten::zero_"});
-  return std::find(whole.begin(), whole.end(), node.op()) != whole.end() && cell_read(node.input(0));
-}
+bool may_fill(const ir::Node& node) { return fills_whole(node) && cell_read(node.input(0)); }
 
 bool is_constant(const ir::Value* value) { return ir::constant_of(value) != nullptr; }
 
 // A view of the same elements in every call.
 bool is_fixed_view(const ir::Node& node) {
-  constexpr auto views = std::to_array<std::string_view>({"aten::alias", "aten::detach", "aten::diagonal", "aten::narrow",
-                                                          "aten::permute", "aten::select", "aten::slice", "aten::squeeze",
-                                                          "aten::t", "aten::transpose", "aten::unsqueeze", "aten::view"});
-  return std::find(views.begin(), views.end(), node.op()) != views.end() &&
-         std::all_of(node.inputs().begin() + 1, node.inputs().end(), is_constant);
+  return schema::has_trait(node.op(), schema::Trait::view) && std::ranges::all_of(node.inputs().subspan(1), is_constant);
 }
 
 // Computed from constants alone.
@@ -59,11 +54,9 @@ std::optional<ObjectAttribute> attribute_of(const ir::Node& write) {
 
 // Fills the same elements of the attribute in every call.
 bool fills_the_same(const ir::Node& write) {
-  constexpr auto whole = std::to_array<std::string_view>({"aten::copy_", "aten::fill_", "aten::zero_"});
   const bool placed = write.is("aten::index_put_") && is_fixed(write.input(1)) &&
                       (write.inputs().size() < 4 || (known<bool>(write.input(3)) && !*known<bool>(write.input(3))));
-  if (!placed && std::find(whole.begin(), whole.end(), write.op()) == whole.end()) return false;
-  return attribute_of(write).has_value();
+  return (placed || fills_whole(write)) && attribute_of(write).has_value();
 }
 
 class Overwrites {

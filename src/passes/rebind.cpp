@@ -11,6 +11,7 @@
 #include "passes/effects.h"
 #include "passes/lifetimes.h"
 #include "passes/rewrite.h"
+#include "passes/views.h"
 #include "schema/traits.h"
 
 namespace compatcheck::passes {
@@ -26,12 +27,6 @@ bool rebinds(const ir::Node& node) {
   if (!node.schema() || node.inputs().empty() || node.outputs().size() != 1 || !is_tensor(node.input(0))) return false;
   if (node.is("aten::set_")) return node.inputs().size() == 2 && is_tensor(node.input(1));
   return std::ranges::find(rebinding, node.op()) != rebinding.end();
-}
-
-// Called a view, but the result is the argument itself.
-bool gives_its_argument(const ir::Node& node) {
-  if (node.is("aten::alias") || node.is("aten::detach") || node.is("prim::data")) return false;
-  return schema::has_trait(node.op(), Trait::same_tensor) || node.is("aten::lift_fresh") || node.is("aten::_unwrap_optional");
 }
 
 class Rebinder {

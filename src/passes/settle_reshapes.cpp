@@ -19,9 +19,8 @@ bool is_ordered(const ir::Node& node) {
 
 // In the order in which the arguments lie: that of the sizes if all lie so. Views of the same elements, too.
 bool follows(const ir::Node& node) {
-  static constexpr std::string_view others[] = {"aten::clone",   "aten::flatten",   "aten::reshape",
-                                                "aten::softmax", "aten::unsqueeze", "aten::view"};
-  return schema::has_trait(node.op(), schema::Trait::iterates) || std::ranges::find(others, node.op()) != std::end(others);
+  return schema::has_trait(node.op(), schema::Trait::iterates) || schema::has_trait(node.op(), schema::Trait::same_order) ||
+         node.is("aten::softmax");
 }
 
 constexpr int deepest = 200;

@@ -81,6 +81,15 @@ bool is_whole(const ir::Node& view) {
          (end->is_none() || (to && *to == std::numeric_limits<std::int64_t>::max()));
 }
 
+bool gives_its_argument(const ir::Node& node) {
+  const bool renews = node.is("aten::alias") || node.is("aten::detach") || node.is("prim::data");
+  return node.is("aten::lift_fresh") || (schema::has_trait(node.op(), Trait::same_tensor) && !renews);
+}
+
+bool is_expansion(const ir::Node& node) {
+  return node.is("aten::expand") || node.is("aten::expand_as") || node.is("aten::broadcast_to");
+}
+
 // ---- Putting back
 
 namespace {
@@ -159,7 +168,7 @@ class PutBack {
     if (node_.is("aten::view_as_real")) return make("aten::view_as_complex", {child_});
     if (node_.is("aten::view_as_complex")) return make("aten::view_as_real", {child_});
     if (node_.is("aten::squeeze") || node_.is("aten::unflatten") || node_.is("aten::view") || node_.is("aten::view_as") ||
-        is_marked(node_, view_mark) || node_.is("aten::expand") || node_.is("aten::expand_as") || node_.is("aten::broadcast_to"))
+        is_marked(node_, view_mark) || is_expansion(node_))
       return make("aten::reshape_as", {child_, parent_});
     return transpose_again();
   }
@@ -327,8 +336,7 @@ bool is_known_part(const ir::Node& part) {
 std::string_view put_back_obstacle(const ir::Value* view) {
   const ir::Node& node = *view->producer();
   const bool apart = is_marked(node, apart_mark) || (node.is("aten::expand_as") && node.input(0) == node.input(1));
-  if (node.is("aten::expand") || node.is("aten::expand_as") || node.is("aten::broadcast_to"))
-    return apart ? "" : "an expanded view, whose elements share memory";
+  if (is_expansion(node)) return apart ? "" : "an expanded view, whose elements share memory";
   if (node.is("aten::unfold") && !leaves_gaps(node)) return "windows that may overlap";
   if (node.is("aten::as_strided") && !apart) return "a view by strides, whose elements may share memory";
   if (node.is("aten::permute") && !undone(node.input(1))) return "a permutation that isn't known";

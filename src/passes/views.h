@@ -48,6 +48,12 @@ class Views {
 // Whether the view is its source again: x.detach(), x[:].
 bool is_whole(const ir::Node& view);
 
+// Called a view, but the result is the argument itself.
+bool gives_its_argument(const ir::Node& node);
+
+// Whether elements of the view may share memory: x.expand(…).
+bool is_expansion(const ir::Node& node);
+
 // Why a new value of the view can't be put back into its parent; empty if it can.
 std::string_view put_back_obstacle(const ir::Value* view);
 

@@ -1,6 +1,7 @@
 #include "verification/by_value.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -8,6 +9,7 @@
 #include "analysis/site.h"
 #include "compatcheck/error.h"
 #include "process/spell_count.h"
+#include "schema/traits.h"
 #include "verification/compare.h"
 #include "verification/value_pairs.h"
 
@@ -52,14 +54,12 @@ std::vector<const ir::Value*> read_for(const ir::Value* value) {
 
 // Elements of its input in other places: right wherever in the file that input is put.
 bool moves_elements(const ir::Node& node) {
-  static const std::set<std::string_view> names = {
-      "_unsafe_view", "alias",     "chunk",     "clone",      "contiguous", "detach",  "dropout",
-      "expand",       "expand_as", "flatten",   "flip",       "movedim",    "narrow",  "numpy_T",
-      "permute",      "repeat",    "reshape",   "reshape_as", "roll",       "select",  "slice",
-      "split",        "squeeze",   "swapaxes",  "t",          "tile",       "to",      "transpose",
-      "type_as",      "unbind",    "unflatten", "unsqueeze",  "view",       "view_as", "split_with_sizes"};
-  const std::string_view op = node.op();
-  return op.starts_with("prim::") || (op.starts_with("aten::") && names.contains(op.substr(6)));
+  using schema::Trait;
+  static const std::set<std::string_view> others = {"aten::_unsafe_view", "aten::dropout", "aten::flip", "aten::repeat",
+                                                    "aten::reshape_as",   "aten::roll",    "aten::tile"};
+  return node.op().starts_with("prim::") || others.contains(node.op()) ||
+         std::ranges::any_of(std::array{Trait::view, Trait::split, Trait::same_order},
+                             [&](Trait trait) { return schema::has_trait(node.op(), trait); });
 }
 
 bool is_moved(const ir::Value* value, const ir::Value* from) {
