@@ -1,19 +1,14 @@
 #include "conversion/branches.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
 #include <unordered_set>
+
+#include "schema/traits.h"
 
 namespace compatcheck::conversion {
 namespace {
 
-constexpr std::array<std::string_view, 9> shape_readers{
-    "aten::size",       "aten::dim",   "aten::numel", "aten::len",   "aten::is_floating_point",
-    "aten::is_complex", "prim::dtype", "prim::shape", "prim::device"};
-
 bool reads_shapes(const ir::Node& node) {
-  return std::find(shape_readers.begin(), shape_readers.end(), node.op()) != shape_readers.end();
+  return schema::has_trait(node.op(), schema::Trait::reads_form) || node.is("aten::len");
 }
 
 // Follows a number back to where it comes from: sizes, ranks and dtypes of tensors, constants, or what tensors hold.
