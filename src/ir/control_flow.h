@@ -79,7 +79,7 @@ inline std::optional<Carried> carried_by(const Value* parameter) {
   return loop && parameter->index() > 0 ? std::optional<Carried>({LoopView(*loop), parameter->index() - 1}) : std::nullopt;
 }
 
-// What a block returns for the results of its If or Loop: a Loop's body returns its condition, too.
+// Values that a block returns for the results of its If or Loop; a Loop's body returns its condition, too.
 inline std::span<Value* const> returned_results(const Block& block) {
   return block.owner()->is("prim::Loop") ? LoopView(*block.owner()).next_values() : block.outputs();
 }

@@ -22,7 +22,7 @@ void write_rows(std::ostream& out, const Tables& tables) {
          "compatcheck::mapping\n";
 }
 
-// What follows from the rows and the facts of an operator, or of the one whose alias it is.
+// Traits that follow from the rows and facts of an operator, or of the one whose alias it is.
 TraitSet implied_traits(const OperatorRows& rows, const Tables& tables) {
   static const std::map<std::string_view, TraitSet> words = {
       {"comparison", only(Trait::gives_bool)}, {"test", only(Trait::gives_bool)},
