@@ -10,7 +10,7 @@ all     all tests
 --since: when the command began, in seconds since 1970, so that building counts. --write-costs writes costs.tsv: how long tests take,
 so that ctest begins with the longest.
 """
-import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile, time
+import argparse, collections, contextlib, json, os, pathlib, re, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import belonging
@@ -27,10 +27,12 @@ def ctest(preset, *words):
 
 
 def known_tests(preset):
-    """name → labels"""
+    """name → labels; environment of those with a helper program that is ready (compatcheck_ready_helper)"""
     listed = json.loads(subprocess.run(ctest(preset, "--show-only=json-v1"), capture_output=True, text=True, check=True, cwd=ROOT).stdout)
-    labels = lambda test: next((p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"), [])
-    return {test["name"]: set(labels(test)) for test in listed["tests"]}
+    of = lambda test, name: next((p["value"] for p in test.get("properties", []) if p["name"] == name), [])
+    environments = (dict(entry.split("=", 1) for entry in of(test, "ENVIRONMENT")) for test in listed["tests"])
+    ready = next((each for each in environments if "COMPATCHECK_HELPER" in each), None)
+    return {test["name"]: set(of(test, "LABELS")) for test in listed["tests"]}, ready
 
 
 def chosen(tier, tests, changed):
@@ -46,11 +48,11 @@ def minutes(seconds):
 
 
 class Server:
-    """forked.py --serve, as long as the tests run."""
+    """A process that serves at a socket as long as the tests run."""
 
-    def __init__(self, folder):
-        self.socket = os.path.join(folder, "python")
-        self.process = subprocess.Popen([sys.executable, str(HERE / "forked.py"), "--serve", self.socket], start_new_session=True)
+    def __init__(self, socket, command, environment=None):
+        self.socket = socket
+        self.process = subprocess.Popen(command, start_new_session=True, env=environment)
 
     def __enter__(self):
         while not os.path.exists(self.socket) and self.process.poll() is None:
@@ -60,6 +62,22 @@ class Server:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+
+
+def python_server(folder):
+    socket = os.path.join(folder, "python")
+    return Server(socket, [sys.executable, str(HERE / "forked.py"), "--serve", socket])
+
+
+def helper_server(folder, environment):
+    """The helper program, with libtorch loaded (ready_helper.cpp)."""
+    if not environment or not (client := pathlib.Path(environment["COMPATCHECK_HELPER"])).exists():
+        return contextlib.nullcontext("")
+    socket = os.path.join(folder, "helper")
+    program = client.parents[1] / "libexec/compatcheck-torchscript"
+    libraries = os.path.join(environment["COMPATCHECK_LIBTORCH"], "lib")
+    variables = {"LD_LIBRARY_PATH": libraries, "LD_PRELOAD": str(client.parent / "libready_helper.so"), "COMPATCHECK_READY_HELPER": socket}
+    return Server(socket, [str(program)], os.environ | variables)
 
 
 def run(command, environment):
@@ -96,13 +114,13 @@ def main():
     parser.add_argument("--names", default="", help="a regular expression of names")
     parser.add_argument("--write-costs", action="store_true")
     options = parser.parse_args()
-    tests = known_tests(options.preset)
+    tests, ready = known_tests(options.preset)
     changed = belonging.changed_files(ROOT) if options.tier == "check" else []
     names = {name for name in chosen(options.tier, tests, changed) if options.exclude not in tests[name] and re.search(options.names, name)}
-    with tempfile.TemporaryDirectory() as folder, Server(folder) as socket:
+    with tempfile.TemporaryDirectory() as folder, python_server(folder) as python, helper_server(folder, ready) as helper:
         listed = pathlib.Path(folder) / "tests"
         listed.write_text("".join(f"{name}\n" for name in sorted(names)))
-        environment = os.environ | {"COMPATCHECK_TEST_SERVER": socket}
+        environment = os.environ | {"COMPATCHECK_TEST_SERVER": python, "COMPATCHECK_READY_HELPER": helper}
         code, seconds = run(ctest(options.preset, "-j", options.jobs, "--tests-from-file", str(listed)), environment)
     print_slowest(seconds, options.since)
     if options.write_costs:
