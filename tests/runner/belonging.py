@@ -13,7 +13,7 @@ TABLE = [
     (r"tests/convert/(layers_\w+)\.py", r"\1"),
     (r"tests/convert/(script_programs\.py|script_outcomes\.tsv)", SCRIPTED),
     (r"src/passes/(alias|memory|write|views|functional|effects|rebind|overwritten)", "passes_test layers_scripted_(views|written|aliases|set|memo) layers_lists"),
-    (r"src/passes/(state|attributes|forward_attributes|container_attributes)", "passes_test layers_scripted_(more_state|attributes|objects|memo) check_verify_state"),
+    (r"src/passes/(state|attributes|forward_attributes|container_attributes)", "passes_test layers_scripted_(more_state|attributes|objects|memo) check_verify_state.*"),
     (r"src/passes/(pad_sequences|same_calls|subexpressions|foreach|settle|evaluate|constants|fold|dead_code|branches|loops|part_inputs)",
      "passes_test layers_(control|lists|edges|numbers) layers_scripted_(choices|recurrences|sizes|natural)"),
     (r"src/passes/(number_references|references)", "passes_test layers_scripted_numbered.* layers_scripted_(sorted|objects|ragged)"),
@@ -39,13 +39,14 @@ TABLE = [
     (r"src/lint/", "lint_.*test check_rows"),
     (r"src/analysis/", "analysis_test targets_test check_(assumed|members|causes|advice|value_advice|containers)"),
     (r"src/policy/", "policy_test cli_baseline"),
-    (r"src/verification/", "verify_test check_verify.* check_bisect"),
+    (r"src/verification/", "verify_test check_verify.* check_bisect.*"),
     (r"src/model_tools/", "model_tools_test check_(extract|onnx_files|diff)"),
     (r"src/report/", "report_test report_formats saved_reports"),
     (r"src/reference/", "scaffold_test"),
     (r"src/cli/", "cli_.*"),
     (r"python/", "python_.*"),
-    (r"tests/(?:check|verify|cli|html|ci|docs)/(check_\w+)\.py", r"\1|check_verify_\1"),
+    (r"tests/verify/check_(\w+)\.py", r"check_(verify_)?\1(_\d)?"),
+    (r"tests/(?:check|cli|html|ci|docs)/(check_\w+)\.py", r"\1"),
 ]
 
 

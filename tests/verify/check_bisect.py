@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""compatcheck verify --bisect finds the operator that is wrong: planted in a handler (the program `planted`: aten::atan is computed twice), or
-in an ONNX file afterwards; straight, in If, in Loop, nested, in 1,000 nodes. What --repro writes fails by itself in ONNX Runtime."""
-import argparse, json, math, pathlib, re, subprocess, sys, tempfile
+"""compatcheck verify --bisect finds the operator that is wrong: planted in a handler (the program `planted`: aten::atan is computed twice),
+or in an ONNX file afterwards; straight, in If, in Loop, nested, in 300 nodes. What --repro writes fails by itself in ONNX Runtime."""
+import argparse, json, math, re, subprocess, sys
 from typing import List
 
-import jsonschema
 import numpy
 import onnx
 import onnxruntime
 import torch
 from torch import Tensor
 from torch.export import Dim
+
+from running import run_cases
 
 
 class Straight(torch.nn.Module):
@@ -123,9 +124,9 @@ class ListInIf(torch.nn.Module):
 class Long(torch.nn.Module):
     def forward(self, x):
         total = x
-        for i in range(200):
+        for i in range(60):
             x = (x * 1.01 + 0.1).sin().tanh()
-            total = total + (torch.atan(x * 9) if i == 170 else x)  # planted
+            total = total + (torch.atan(x * 9) if i == 50 else x)  # planted
         return total.softmax(1).argmax(1), total
 
 
@@ -184,9 +185,182 @@ def nodes_of(graph):
                 yield from nodes_of(attribute.g)
 
 
-def foreign(program, folder, judge, wrong):
+def judge(verify, what, run, op, line, repro, memory=256 << 20):
+    if run.returncode != 1:
+        return verify.wrong.append(f"{what}: exit {run.returncode}: {run.stdout[-300:]}{run.stderr[-300:]}")
+    report = json.loads(run.stdout)
+    verify.wrong.extend(f"{what}: {error.message}" for error in verify.valid.iter_errors(report))
+    bad, bisection = report.get("first_bad"), report["bisection"]
+    if not bad or bad["op"] != op or line and (not bad["file"].endswith("check_bisect.py") or bad["line"] != line):
+        verify.wrong.append(f"{what}: found {bad}, not {op} at line {line}: {bisection}")
+    elif not bad["onnx_node"] or run_repro(repro) < 1e-3:
+        verify.wrong.append(f"{what}: the failing case doesn't fail: {bad}")
+    most = math.ceil(bisection["bytes"] / memory) + 3
+    if bisection["runs"] > most:
+        verify.wrong.append(f"{what}: {bisection['runs']} runs for {bisection['bytes']} bytes, {most} at most")
+
+
+def planted(verify, module, *inputs, script=False, memory=256 << 20, dims=()):
+    file = verify.save(module, *inputs, script=script)
+    repro = verify.folder / f"{type(module).__name__}-{memory}"
+    run = subprocess.run([verify.options.planted, file, repro, str(memory), *dims], capture_output=True, text=True, timeout=3600)
+    judge(verify, f"{type(module).__name__} with {memory} bytes", run, "aten::atan", line_of(type(module)), repro, memory)
+    return file
+
+
+def exported(verify, module, *inputs, core=False, **options):
+    file = verify.folder / f"{type(module).__name__}{'-core' * core}.pt2"
+    program = torch.export.export(module.eval(), inputs, **options)
+    torch.export.save(program.run_decompositions() if core else program, file)
+    return file
+
+
+def changed(verify, what, model, node, op, expected, *options, again=None):
+    """An ONNX file of ours in which one node became another. `again`: the options of verify, where they are others."""
+    file = verify.folder / "right.onnx"
+    subprocess.run([verify.program, "convert", model, "-o", file, "-q", *options], check=True)
+    proto = onnx.load(file)
+    found = [one for one in nodes_of(proto.graph) if re.fullmatch(node, one.name)]
+    if not found:
+        return verify.wrong.append(f"{what}: no node is called {node}")
+    found[0].op_type = op
+    onnx.save(proto, verify.folder / "wrong.onnx")
+    repro = verify.folder / what
+    run = subprocess.run(
+        [
+            verify.program,
+            "verify",
+            model,
+            verify.folder / "wrong.onnx",
+            "--repro",
+            repro,
+            "--format",
+            "json",
+            *(options if again is None else again),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    judge(verify, what, run, expected, None, repro)
+
+
+def saved_bert(verify):
+    return verify.save(Bert(), torch.zeros(2, 6, dtype=torch.long), name="bert")
+
+
+def exported_programs(verify):
+    for module, inputs, sizes in ((Straight(), (torch.rand(2, 3, 8, 8),), ({0: Dim("n")},)), (InCond(), (torch.rand(4, 5),), None),
+                                  (InWhile(), (torch.rand(4, 5),), None), (Healed(), (torch.rand(4, 5),), ({0: Dim("n")},))):
+        for core in (False, True):
+            file = exported(verify, module, *inputs, core=core, dynamic_shapes=sizes)
+            run = subprocess.run(
+                [verify.options.planted, file, verify.folder / file.stem, str(256 << 20)], capture_output=True, text=True, timeout=3600
+            )
+            judge(verify, file.name, run, "aten::atan", line_of(type(module)), verify.folder / file.stem)
+
+
+def traced_and_scripted(verify):
+    planted(verify, Straight(), torch.rand(2, 3, 8, 8))
+    planted(verify, InIf(), script=True, dims=["x=f32:4,5"])
+    planted(verify, InLoop(), script=True, dims=["x=f32:4,5"])
+    for memory in (256 << 20, 1000):
+        planted(verify, Nested(), script=True, memory=memory, dims=["x=f32:4,5"])
+        planted(verify, Long(), torch.rand(4, 100), memory=memory)
+    planted(verify, Healed(), torch.rand(4, 5))
+    planted(verify, Long(), torch.rand(4, 100), memory=100_000)
+
+
+def changed_files(verify):
+    straight = verify.save(Straight(), torch.rand(2, 3, 8, 8))
+    inside, loop = verify.save(InIf(), script=True), verify.save(InLoop(), script=True)
+    changed(verify, "file-straight", straight, "/Relu", "Sigmoid", "aten::relu")
+    changed(verify, "file-if", inside, "/Atan", "Tanh", "aten::atan", "--input", "x=f32:4,5")
+    changed(verify, "file-loop", loop, "/Cos", "Sin", "aten::cos", "--input", "x=f32:batch,5")
+    attention = verify.folder / "attention.pt"
+    torch.jit.trace(Attention(), torch.rand(2, 5, 48)).save(str(attention))
+    changed(verify, "file-attention", attention, "/Softmax", "LogSoftmax", "aten::scaled_dot_product_attention")
+    lists = verify.folder / "lists.pt"
+    torch.jit.script(ListInIf()).save(str(lists))
+    changed(verify, "file-lists", lists, "/Tanh", "Sin", "aten::tanh", "--input", "x=f32:rows,5")
+    changed(verify, "file-loop-sum", loop, "/Add.*", "Mul", "aten::add", "--input", "x=f32:batch,5")
+
+
+def files_of_bert(verify):
+    bert = saved_bert(verify)
+    named = ["--input", "ids=i64:batch,seq"]
+    for what, again in (("bert", None), ("bert-without-input", [])):
+        changed(verify, what, bert, "/layers.1/Erf", "Tanh", "aten::gelu", *named, again=again)
+        report = json.loads(
+            subprocess.run(
+                [
+                    verify.program,
+                    "verify",
+                    bert,
+                    verify.folder / "wrong.onnx",
+                    "--bisect",
+                    "--format",
+                    "json",
+                    *(named if again is None else again),
+                ],
+                capture_output=True,
+                text=True,
+            ).stdout
+        )
+        if report.get("first_bad", {}).get("module") != "layers.1" or "/layers.1/Erf" not in report["first_bad"]["onnx_nodes"]:
+            verify.wrong.append(f"{what}: the wrong layer: {report.get('first_bad')}")
+    # A file whose input has another dtype, and one of another rank.
+    for what, shape, dtype in (("dtype", [2, 6], onnx.TensorProto.INT32), ("rank", [2, 6, 1], onnx.TensorProto.INT64)):
+        proto = onnx.load(verify.folder / "right.onnx")
+        proto.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info(proto.graph.input[0].name, dtype, shape))
+        proto.graph.ClearField("value_info")
+        proto.graph.node.insert(
+            0, onnx.helper.make_node("Cast", [proto.graph.input[0].name], ["ids_as_read"], name="reading", to=onnx.TensorProto.INT64)
+        )
+        for node in proto.graph.node[1:]:
+            node.input[:] = ["ids_as_read" if name == proto.graph.input[0].name else name for name in node.input]
+        if what == "rank":
+            proto.graph.node.insert(1, onnx.helper.make_node("Squeeze", ["ids_as_read", "last"], ["ids_of_rank_2"], name="flattening"))
+            proto.graph.initializer.append(onnx.numpy_helper.from_array(numpy.array([2]), "last"))
+            for node in proto.graph.node[2:]:
+                node.input[:] = ["ids_of_rank_2" if name == "ids_as_read" else name for name in node.input]
+        onnx.save(proto, verify.folder / "other.onnx")
+        run = subprocess.run(
+            [verify.program, "verify", bert, verify.folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True
+        )
+        report = json.loads(run.stdout) if run.stdout else {}
+        if run.returncode != 1 or "can't be paired" not in report["findings"][0]["message"]:
+            verify.wrong.append(f"another {what}: {run.stdout[-300:]}{run.stderr[-300:]}")
+
+
+def exported_files(verify):
+    layers = exported(verify, Bert(), torch.zeros(2, 6, dtype=torch.long), dynamic_shapes=({0: Dim("n"), 1: Dim("s")},))
+    changed(verify, "exported", layers, "/layers.1/Erf", "Tanh", "aten::gelu")
+    changed(verify, "exported-fixed", layers, "/layers.1/Erf", "Tanh", "aten::gelu", "--input", "ids=i64:3,batch")
+
+
+def fixed_sizes(verify):
+    """Fixed sizes for a file of dynamic ones, and an output that the file calls otherwise."""
+    mixed = verify.folder / "mixed.pt"
+    torch.jit.script(Mixed().eval()).save(str(mixed))
+    for what, again in (("fixed-sizes", ["--input", "x=f32:2,3,16"]), ("one-fixed-size", ["--input", "x=f32:b,3,16"])):
+        changed(verify, what, mixed, "/Relu", "Elu", "aten::relu", "--input", "x=f32:batch,seq,16", again=again)
+    proto = onnx.load(verify.folder / "right.onnx")
+    last = next(node for node in proto.graph.node if node.output[0] == proto.graph.output[0].name)
+    last.op_type, last.output[0], proto.graph.output[0].name = "Tanh", "other_name", "other_name"
+    onnx.save(proto, verify.folder / "other.onnx")
+    run = subprocess.run(
+        [verify.program, "verify", mixed, verify.folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True
+    )
+    if run.returncode != 1 or json.loads(run.stdout).get("first_bad", {}).get("op") != "aten::relu":
+        verify.wrong.append(f"renamed output: {run.stdout[-300:]}{run.stderr[-300:]}")
+
+
+def foreign_files(verify):
+    """Files of other exporters: their names may be ours and mean other values."""
+    program, folder, wrong = verify.program, verify.folder, verify.wrong
     model, ids = Bert().eval(), torch.zeros(2, 6, dtype=torch.long)
-    bert, named = folder / "bert.pt", {"input_names": ["ids"], "opset_version": 18}
+    bert, named = saved_bert(verify), {"input_names": ["ids"], "opset_version": 18}
     torch.onnx.export(model, (ids,), folder / "older.onnx", dynamo=False, dynamic_axes={"ids": {0: "batch", 1: "seq"}}, **named)
     torch.onnx.export(model, (ids,), folder / "newer.onnx", dynamo=True, verbose=False, **named)
     subprocess.run([program, "convert", bert, "-o", folder / "named.onnx", "-q", "--input", "ids=i64:batch,seq"], check=True)
@@ -204,8 +378,13 @@ def foreign(program, folder, judge, wrong):
         change(proto)
         onnx.save(proto, folder / "foreign.onnx")
         repro = folder / f"foreign-{what}-{expected}"
-        run = subprocess.run([program, "verify", bert, folder / "foreign.onnx", "--repro", repro, "--format", "json"], capture_output=True, text=True, timeout=300)
-        judge(f"{what}: {expected}", run, expected, None, repro)
+        run = subprocess.run(
+            [program, "verify", bert, folder / "foreign.onnx", "--repro", repro, "--format", "json"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        judge(verify, f"{what}: {expected}", run, expected, None, repro)
         report = json.loads(run.stdout)
         if report.get("first_bad", {}).get("module") != module:
             wrong.append(f"{what}: {expected} of the wrong module: {report.get('first_bad')}")
@@ -220,7 +399,9 @@ def foreign(program, folder, judge, wrong):
     def other_weight(proto):
         products = [node for node in proto.graph.node if node.op_type in ("MatMul", "Gemm")]
         weights = {one.name: one for one in proto.graph.initializer}
-        wide = [weights[name] for node in products for name in node.input if name in weights and list(weights[name].dims) in ([8, 16], [16, 8])]
+        wide = [
+            weights[name] for node in products for name in node.input if name in weights and list(weights[name].dims) in ([8, 16], [16, 8])
+        ]
         values = onnx.numpy_helper.to_array(wide[2]).copy()  # layers.1.wide
         values.flat[0] += 1
         wide[2].CopyFrom(onnx.numpy_helper.from_array(values, wide[2].name))
@@ -232,158 +413,43 @@ def foreign(program, folder, judge, wrong):
 
     # Nothing in between is there: none is named.
     proto = onnx.load(folder / "newer.onnx")
-    kept = onnx.helper.make_graph([onnx.helper.make_node("Cast", ["ids"], ["floats"], to=1), onnx.helper.make_node("Unsqueeze", ["floats", "last"], ["column"]),
-                                   onnx.helper.make_node("Expand", ["column", "shape"], [proto.graph.output[0].name])], "other", list(proto.graph.input), list(proto.graph.output),
-                                  [onnx.numpy_helper.from_array(numpy.array([2]), "last"), onnx.numpy_helper.from_array(numpy.array([2, 6, 8]), "shape")])
+    kept = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node("Cast", ["ids"], ["floats"], to=1),
+            onnx.helper.make_node("Unsqueeze", ["floats", "last"], ["column"]),
+            onnx.helper.make_node("Expand", ["column", "shape"], [proto.graph.output[0].name]),
+        ],
+        "other",
+        list(proto.graph.input),
+        list(proto.graph.output),
+        [onnx.numpy_helper.from_array(numpy.array([2]), "last"), onnx.numpy_helper.from_array(numpy.array([2, 6, 8]), "shape")],
+    )
     onnx.save(onnx.helper.make_model(kept, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10), folder / "foreign.onnx")
-    run = subprocess.run([program, "verify", bert, folder / "foreign.onnx", "--bisect", "--format", "json"], capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        [program, "verify", bert, folder / "foreign.onnx", "--bisect", "--format", "json"], capture_output=True, text=True, timeout=300
+    )
     report = json.loads(run.stdout) if run.stdout else {}
     if run.returncode != 1 or "first_bad" in report or "can't name an operator" not in report["bisection"]["note"]:
         wrong.append(f"nothing in between: {run.stdout[-600:]}{run.stderr[-300:]}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--planted", required=True)
-    arguments = parser.parse_args()
-    wrong = []
-    valid = jsonschema.Draft202012Validator(json.loads(subprocess.run([arguments.program, "schema", "verify"], capture_output=True, check=True).stdout))
+def right_models(verify):
+    """Nothing to find, and a model that is right by each operator."""
+    straight = verify.save(Straight(), torch.rand(2, 3, 8, 8))
+    run = subprocess.run([verify.program, "verify", straight, "--bisect", "--format", "json"], capture_output=True, text=True)
+    if run.returncode != 0 or "first_bad" in json.loads(run.stdout):
+        verify.wrong.append(f"right: {run.stdout[-300:]}")
+    run = subprocess.run(
+        [verify.program, "verify", straight, "--bisect", "--atol", "0", "--rtol", "0", "--format", "json"], capture_output=True, text=True
+    )
+    report = json.loads(run.stdout)
+    if run.returncode != 1 or not report["bisection"]["compared"]:
+        verify.wrong.append(f"no tolerance: {run.stdout[-300:]}")
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
 
-        def judge(what, run, op, line, repro, memory=256 << 20):
-            if run.returncode != 1:
-                return wrong.append(f"{what}: exit {run.returncode}: {run.stdout[-300:]}{run.stderr[-300:]}")
-            report = json.loads(run.stdout)
-            wrong.extend(f"{what}: {error.message}" for error in valid.iter_errors(report))
-            bad, bisection = report.get("first_bad"), report["bisection"]
-            if not bad or bad["op"] != op or line and (not bad["file"].endswith("check_bisect.py") or bad["line"] != line):
-                wrong.append(f"{what}: found {bad}, not {op} at line {line}: {bisection}")
-            elif not bad["onnx_node"] or run_repro(repro) < 1e-3:
-                wrong.append(f"{what}: the failing case doesn't fail: {bad}")
-            most = math.ceil(bisection["bytes"] / memory) + 3
-            if bisection["runs"] > most:
-                wrong.append(f"{what}: {bisection['runs']} runs for {bisection['bytes']} bytes, {most} at most")
-
-        def planted(module, *inputs, script=False, memory=256 << 20, dims=()):
-            file = folder / f"{type(module).__name__}.pt"
-            module.eval()
-            (torch.jit.script(module) if script else torch.jit.trace(module, inputs, check_trace=False)).save(str(file))
-            repro = folder / f"{type(module).__name__}-{memory}"
-            run = subprocess.run([arguments.planted, file, repro, str(memory), *dims], capture_output=True, text=True, timeout=3600)
-            judge(f"{type(module).__name__} with {memory} bytes", run, "aten::atan", line_of(type(module)), repro, memory)
-            return file
-
-        def exported(module, *inputs, core=False, **options):
-            file = folder / f"{type(module).__name__}{'-core' * core}.pt2"
-            program = torch.export.export(module.eval(), inputs, **options)
-            torch.export.save(program.run_decompositions() if core else program, file)
-            return file
-
-        for module, inputs, sizes in ((Straight(), (torch.rand(2, 3, 8, 8),), ({0: Dim("n")},)), (InCond(), (torch.rand(4, 5),), None),
-                                      (InWhile(), (torch.rand(4, 5),), None), (Healed(), (torch.rand(4, 5),), ({0: Dim("n")},))):
-            for core in (False, True):
-                file = exported(module, *inputs, core=core, dynamic_shapes=sizes)
-                run = subprocess.run([arguments.planted, file, folder / file.stem, str(256 << 20)], capture_output=True, text=True, timeout=3600)
-                judge(file.name, run, "aten::atan", line_of(type(module)), folder / file.stem)
-
-        straight = planted(Straight(), torch.rand(2, 3, 8, 8))
-        inside = planted(InIf(), script=True, dims=["x=f32:4,5"])
-        loop = planted(InLoop(), script=True, dims=["x=f32:4,5"])
-        for memory in (256 << 20, 1000):
-            planted(Nested(), script=True, memory=memory, dims=["x=f32:4,5"])
-            planted(Long(), torch.rand(4, 100), memory=memory)
-        planted(Healed(), torch.rand(4, 5))
-        planted(Long(), torch.rand(4, 100), memory=100_000)
-
-        def changed(what, model, node, op, expected, *options, again=None):
-            """An ONNX file of ours in which one node became another. `again`: the options of verify, where they are others."""
-            file = folder / "right.onnx"
-            subprocess.run([arguments.program, "convert", model, "-o", file, "-q", *options], check=True)
-            proto = onnx.load(file)
-            found = [one for one in nodes_of(proto.graph) if re.fullmatch(node, one.name)]
-            if not found:
-                return wrong.append(f"{what}: no node is called {node}")
-            found[0].op_type = op
-            onnx.save(proto, folder / "wrong.onnx")
-            repro = folder / what
-            run = subprocess.run([arguments.program, "verify", model, folder / "wrong.onnx", "--repro", repro, "--format", "json", *(options if again is None else again)], capture_output=True, text=True, timeout=300)
-            judge(what, run, expected, None, repro)
-
-        changed("file-straight", straight, "/Relu", "Sigmoid", "aten::relu")
-        changed("file-if", inside, "/Atan", "Tanh", "aten::atan", "--input", "x=f32:4,5")
-        changed("file-loop", loop, "/Cos", "Sin", "aten::cos", "--input", "x=f32:batch,5")
-        attention = folder / "attention.pt"
-        torch.jit.trace(Attention(), torch.rand(2, 5, 48)).save(str(attention))
-        changed("file-attention", attention, "/Softmax", "LogSoftmax", "aten::scaled_dot_product_attention")
-        lists = folder / "lists.pt"
-        torch.jit.script(ListInIf()).save(str(lists))
-        changed("file-lists", lists, "/Tanh", "Sin", "aten::tanh", "--input", "x=f32:rows,5")
-        changed("file-loop-sum", loop, "/Add.*", "Mul", "aten::add", "--input", "x=f32:batch,5")
-
-        bert = folder / "bert.pt"
-        torch.jit.trace(Bert().eval(), torch.zeros(2, 6, dtype=torch.long)).save(str(bert))
-        named = ["--input", "ids=i64:batch,seq"]
-        for what, again in (("bert", None), ("bert-without-input", [])):
-            changed(what, bert, "/layers.1/Erf", "Tanh", "aten::gelu", *named, again=again)
-            report = json.loads(subprocess.run([arguments.program, "verify", bert, folder / "wrong.onnx", "--bisect", "--format", "json", *(named if again is None else again)],
-                                               capture_output=True, text=True).stdout)
-            if report.get("first_bad", {}).get("module") != "layers.1" or "/layers.1/Erf" not in report["first_bad"]["onnx_nodes"]:
-                wrong.append(f"{what}: the wrong layer: {report.get('first_bad')}")
-        # A file whose input has another dtype, and one of another rank.
-        for what, shape, dtype in (("dtype", [2, 6], onnx.TensorProto.INT32), ("rank", [2, 6, 1], onnx.TensorProto.INT64)):
-            proto = onnx.load(folder / "right.onnx")
-            proto.graph.input[0].CopyFrom(onnx.helper.make_tensor_value_info(proto.graph.input[0].name, dtype, shape))
-            proto.graph.ClearField("value_info")
-            proto.graph.node.insert(0, onnx.helper.make_node("Cast", [proto.graph.input[0].name], ["ids_as_read"], name="reading", to=onnx.TensorProto.INT64))
-            for node in proto.graph.node[1:]:
-                node.input[:] = ["ids_as_read" if name == proto.graph.input[0].name else name for name in node.input]
-            if what == "rank":
-                proto.graph.node.insert(1, onnx.helper.make_node("Squeeze", ["ids_as_read", "last"], ["ids_of_rank_2"], name="flattening"))
-                proto.graph.initializer.append(onnx.numpy_helper.from_array(numpy.array([2]), "last"))
-                for node in proto.graph.node[2:]:
-                    node.input[:] = ["ids_of_rank_2" if name == "ids_as_read" else name for name in node.input]
-            onnx.save(proto, folder / "other.onnx")
-            run = subprocess.run([arguments.program, "verify", bert, folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True)
-            report = json.loads(run.stdout) if run.stdout else {}
-            if run.returncode != 1 or "can't be paired" not in report["findings"][0]["message"]:
-                wrong.append(f"another {what}: {run.stdout[-300:]}{run.stderr[-300:]}")
-
-        layers = exported(Bert(), torch.zeros(2, 6, dtype=torch.long), dynamic_shapes=({0: Dim("n"), 1: Dim("s")},))
-        changed("exported", layers, "/layers.1/Erf", "Tanh", "aten::gelu")
-        changed("exported-fixed", layers, "/layers.1/Erf", "Tanh", "aten::gelu", "--input", "ids=i64:3,batch")
-
-        # Fixed sizes for a file of dynamic ones, and an output that the file calls otherwise.
-        mixed = folder / "mixed.pt"
-        torch.jit.script(Mixed().eval()).save(str(mixed))
-        for what, again in (("fixed-sizes", ["--input", "x=f32:2,3,16"]), ("one-fixed-size", ["--input", "x=f32:b,3,16"])):
-            changed(what, mixed, "/Relu", "Elu", "aten::relu", "--input", "x=f32:batch,seq,16", again=again)
-        proto = onnx.load(folder / "right.onnx")
-        last = next(node for node in proto.graph.node if node.output[0] == proto.graph.output[0].name)
-        last.op_type, last.output[0], proto.graph.output[0].name = "Tanh", "other_name", "other_name"
-        onnx.save(proto, folder / "other.onnx")
-        run = subprocess.run([arguments.program, "verify", mixed, folder / "other.onnx", "--bisect", "--format", "json"], capture_output=True, text=True)
-        if run.returncode != 1 or json.loads(run.stdout).get("first_bad", {}).get("op") != "aten::relu":
-            wrong.append(f"renamed output: {run.stdout[-300:]}{run.stderr[-300:]}")
-
-        # Files of other exporters: their names may be ours and mean other values.
-        foreign(arguments.program, folder, judge, wrong)
-
-        # Right: nothing to find, and a model that is right by each operator.
-        run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--format", "json"], capture_output=True, text=True)
-        if run.returncode != 0 or "first_bad" in json.loads(run.stdout):
-            wrong.append(f"right: {run.stdout[-300:]}")
-        run = subprocess.run([arguments.program, "verify", straight, "--bisect", "--atol", "0", "--rtol", "0", "--format", "json"], capture_output=True, text=True)
-        report = json.loads(run.stdout)
-        if run.returncode != 1 or not report["bisection"]["compared"]:
-            wrong.append(f"no tolerance: {run.stdout[-300:]}")
-
-    print(*wrong, sep="\n")
-    print(f"{len(wrong)} failed")
-    return 1 if wrong else 0
-
+CASES = [exported_programs, traced_and_scripted, changed_files, files_of_bert, exported_files, fixed_sizes, foreign_files, right_models]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--planted", required=True)
+    sys.exit(run_cases(CASES, __doc__, parser))

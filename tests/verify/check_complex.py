@@ -62,7 +62,11 @@ class ComplexLinear(nn.Module):
 
 
 MODELS = [
-    (Rotate(), ["f32:batch,n,heads,8", "c64:n,4"], [(torch.randn(2, 5, 2, 8), pairs(5, 4)), (torch.randn(3, 7, 4, 8), pairs(7, 4)), (torch.randn(1, 2, 3, 8), pairs(2, 4))]),
+    (
+        Rotate(),
+        ["f32:batch,n,heads,8", "c64:n,4"],
+        [(torch.randn(2, 5, 2, 8), pairs(5, 4)), (torch.randn(3, 7, 4, 8), pairs(7, 4)), (torch.randn(1, 2, 3, 8), pairs(2, 4))],
+    ),
     (Spectrum(), ["f32:batch,samples"], [(torch.randn(2, 100),), (torch.randn(3, 150),), (torch.randn(1, 77),)]),
     (Back(), ["c64:batch,17,frames"], [(pairs(2, 17, 9),), (pairs(3, 17, 14),), (pairs(1, 17, 6),)]),
     (Modes(), ["c64:batch,3,n"], [(pairs(2, 3, 9),), (pairs(1, 3, 12),), (pairs(5, 3, 5),)]),
@@ -81,7 +85,9 @@ def compare(check, what, file, module, runs):
         want = want if isinstance(want, tuple) else (want,)
         got = session.run(None, {i.name: real(x) for i, x in zip(session.get_inputs(), inputs)})
         for g, w in zip(got, map(real, want)):
-            check.expect(f"{what}, inputs of {[list(x.shape) for x in inputs]}", g.shape == w.shape and numpy.allclose(g, w, 1e-3, 1e-4), (g, w))
+            check.expect(
+                f"{what}, inputs of {[list(x.shape) for x in inputs]}", g.shape == w.shape and numpy.allclose(g, w, 1e-3, 1e-4), (g, w)
+            )
 
 
 def main():
@@ -97,7 +103,9 @@ def main():
                 model = check.save(module, *runs[0], script=form == "scripted", name=name)
                 options = ["--complex-io", "pairs"] + [part for spec in specs for part in ("--input", spec)]
                 for opset in OPSETS:
-                    compare(check, f"{name} at opset {opset}", check.convert(model, f"{name}.onnx", "--opset", opset, *options), module, runs)
+                    compare(
+                        check, f"{name} at opset {opset}", check.convert(model, f"{name}.onnx", "--opset", opset, *options), module, runs
+                    )
                 check.run(f"{name}: verified", 0, model, *options)
         return check.end()
 

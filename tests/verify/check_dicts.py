@@ -186,7 +186,9 @@ def main():
             verify.run(f"int keys {given[0]}", 0, ints, *given)
             verify.run(f"int keys {given[0]}: a file", 0, ints, verify.convert(ints, "ints.onnx", *given))
         for wrong in ("x.a", "x.03", "x.+3"):
-            verify.run(f"wrong key {wrong}", 2, ints, "--input", f"{wrong}=f32:2,3", form=None, says="is no key of 'x', which is Dict(int, Tensor)")
+            verify.run(
+                f"wrong key {wrong}", 2, ints, "--input", f"{wrong}=f32:2,3", form=None, says="is no key of 'x', which is Dict(int, Tensor)"
+            )
         torch.save({"x": {"7": torch.rand(2, 3)}}, f"{folder}/texts.pt")
         verify.run("texts for ints", 2, ints, "--inputs-from", f"{folder}/texts.pt", form=None, says='holds the key "7" for input')
 

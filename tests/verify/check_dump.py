@@ -59,7 +59,15 @@ def all_values(file, inputs):
 def statistics_of(array):
     numbers = array.astype(numpy.float64)
     finite = numbers[numpy.isfinite(numbers)]
-    return {"min": finite.min(), "max": finite.max(), "mean": finite.mean(), "std": finite.std(), "zeros": (numbers == 0).sum(), "nan": 0, "inf": 0}
+    return {
+        "min": finite.min(),
+        "max": finite.max(),
+        "mean": finite.mean(),
+        "std": finite.std(),
+        "zeros": (numbers == 0).sum(),
+        "nan": 0,
+        "inf": 0,
+    }
 
 
 def main():
@@ -80,15 +88,23 @@ def main():
                 for member, array in members.items():
                     if member not in found:
                         wrong.append(f"{what}: {member} isn't saved")
-                    elif found[member].dtype != array.dtype or found[member].shape != array.shape or not numpy.array_equal(found[member], array, equal_nan=array.dtype.kind == "f"):
+                    elif (
+                        found[member].dtype != array.dtype
+                        or found[member].shape != array.shape
+                        or not numpy.array_equal(found[member], array, equal_nan=array.dtype.kind == "f")
+                    ):
                         wrong.append(f"{what}: {member} is {found[member]}, not {array}")
                     elif array.size:
                         stated = {key: float(table[member][key]) for key in ("min", "max", "mean", "std", "zeros", "nan", "inf")}
-                        if any(not numpy.isclose(stated[key], float(is_), rtol=1e-5, atol=1e-9) for key, is_ in statistics_of(array).items()):
+                        if any(
+                            not numpy.isclose(stated[key], float(is_), rtol=1e-5, atol=1e-9) for key, is_ in statistics_of(array).items()
+                        ):
                             wrong.append(f"{what}: {member} has {statistics_of(array)}, the table says {stated}")
             files = {path.name for path in into.iterdir()} - {"values.tsv"}
             if files != {line["file"] for line in table.values()}:
-                wrong.append(f"{what}: {sorted(files)} are there, of which the table lists {sorted(line['file'] for line in table.values())}")
+                wrong.append(
+                    f"{what}: {sorted(files)} are there, of which the table lists {sorted(line['file'] for line in table.values())}"
+                )
 
         def check(module, inputs, *options, script=False):
             what = type(module).__name__
@@ -107,7 +123,9 @@ def main():
             return model
 
         model = check(Straight(), [numpy.random.default_rng(1).random((2, 3, 8, 8), numpy.float32)])
-        check(Scripted(), [numpy.random.default_rng(2).random((4, 5), numpy.float32), numpy.asarray(3)], "--input", "x=f32:4,5", script=True)
+        check(
+            Scripted(), [numpy.random.default_rng(2).random((4, 5), numpy.float32), numpy.asarray(3)], "--input", "x=f32:4,5", script=True
+        )
 
         # Once more into the same folder: what the older table lists goes, and nothing else.
         into = folder / "values"
@@ -120,7 +138,11 @@ def main():
         with (into / "values.tsv").open("a") as table:
             table.write("9998_gone.npy\tgone\nmine.npy\tx\n../0000_outside.npy\tx\n")
         subprocess.run([arguments.program, "verify", model, "--dump", into, "-q"], check=True, capture_output=True)
-        if older.exists() or {path.name for path in into.iterdir()} != first | {"mine.npy", "9999_mine.npy"} or not all(path.exists() for path in foreign):
+        if (
+            older.exists()
+            or {path.name for path in into.iterdir()} != first | {"mine.npy", "9999_mine.npy"}
+            or not all(path.exists() for path in foreign)
+        ):
             wrong.append(f"again: {sorted(path.name for path in into.iterdir())}")
         (into / "values.tsv").write_text("of somebody else\n" + "\n".join(sorted(first)))
         subprocess.run([arguments.program, "verify", model, "--dump", into, "-q"], check=True, capture_output=True)
@@ -135,7 +157,9 @@ def main():
             if there:
                 into.mkdir()
                 (into / "mine.txt").write_text("kept")
-            process = subprocess.Popen([arguments.program, "verify", long, "--dump", into], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                [arguments.program, "verify", long, "--dump", into], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            )
             while process.poll() is None and len(list(into.glob("*.npy"))) < 3:
                 time.sleep(0.005)
             process.send_signal(signal.SIGINT)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""compatcheck verify with examples that don't fit: members that are missing or stated twice, values that the ONNX file holds as constants."""
+"""compatcheck verify with examples that don't fit: members that are missing or stated twice, values that the ONNX file holds as
+constants."""
 import argparse, sys, tempfile
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
@@ -115,20 +116,33 @@ def main():
         verify.run("a part, and an option", 0, model_of_sides, *arrays("part", **{"sides.left": side}), "--input", "sides.right=f32:2,3")
 
         # Values that the file holds as constants.
-        held = "the ONNX model holds {} for the input '{}', and the value given is {}: the two can't be compared; convert the model with this value"
+        held = (
+            "the ONNX model holds {} for the input '{}', and the value given is {}: the two can't be compared; "
+            "convert the model with this value"
+        )
         verify.run("the defaults", 0, model, file, *example("defaults", (*call, 0.5, None)))
         verify.run("another number", 2, model, file, *example("number", (*call, 2.0)), form=None, says=held.format("0.5", "f", "2.0"))
         verify.run("a tensor", 2, model, file, *example("tensor", (*call, 0.5, x)), form=None, says=held.format("none", "o", "a tensor"))
         stated = verify.convert(model, "stated.onnx", *example("call", call), "--input", "n=4")
         verify.run("the stated number", 0, model, stated, *example("call", call))
-        verify.run("another than the stated number", 2, model, stated, *example("five", (xs, d, 5, l)), form=None, says=held.format("4", "n", "5"))
+        verify.run(
+            "another than the stated number", 2, model, stated, *example("five", (xs, d, 5, l)), form=None, says=held.format("4", "n", "5")
+        )
 
         pairs = verify.save(Pairs(), script=True)
         verify.run("defaults with members", 0, pairs, verify.convert(pairs, "pairs.onnx", "--input", "x=f32:n"))
         summed = verify.save(SummedOver(), script=True)
         over = verify.convert(summed, "over.onnx", "--input", "x=f32:a,b,c", "--input", "ks.0=1", "--input", "ks.1=0")
         verify.run("the same members", 0, summed, over, *example("two", {"x": torch.rand(2, 3, 4), "ks": [1, 0]}))
-        verify.run("other members", 2, summed, over, *example("other", {"x": torch.rand(2, 3, 4), "ks": [2, 0]}), form=None, says=held.format("1", "ks.0", "2"))
+        verify.run(
+            "other members",
+            2,
+            summed,
+            over,
+            *example("other", {"x": torch.rand(2, 3, 4), "ks": [2, 0]}),
+            form=None,
+            says=held.format("1", "ks.0", "2"),
+        )
         for count, ks in (3, [2, 1, 0]), (1, [0]):
             verify.run(f"{count} members", 2, summed, over, *example("many", {"x": torch.rand(2, 3, 4), "ks": ks}), form=None,
                        says="the ONNX model holds a list of 2 members for the input 'ks', and the value given is a list of")
@@ -141,14 +155,28 @@ def main():
             entries = {each.key: each.value.split("\n") for each in onnx.load(str(without)).metadata_props}
             verify.expect(f"{name}: metadata", f"{name}=empty" in entries.get("compatcheck.values", []), entries)
             verify.run(f"{name}: empty as before", 0, model, without, *example("empty", empty))
-            verify.run(f"{name}: no more empty", 2, model, without, *example("call", call), form=None, says=held.format("empty", name, other))
-            apart = verify.run(f"{name}: empty now", 2, model, file, *example("empty", empty), form=None,
-                               says=f"of the input '{name}', and the values given are none: the two can't be compared; convert the model with the same members")
+            verify.run(
+                f"{name}: no more empty", 2, model, without, *example("call", call), form=None, says=held.format("empty", name, other)
+            )
+            apart = verify.run(
+                f"{name}: empty now",
+                2,
+                model,
+                file,
+                *example("empty", empty),
+                form=None,
+                says=f"of the input '{name}', and the values given are none: the two can't be compared; "
+                "convert the model with the same members",
+            )
 
         # Nothing was compared, so there are no figures.
         model = verify.save(Transposed(), torch.rand(2, 3))
-        graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [onnx.helper.make_tensor_value_info("x", 1, [2, 3])],
-                                       [onnx.helper.make_tensor_value_info("y", 1, [2, 3])])
+        graph = onnx.helper.make_graph(
+            [onnx.helper.make_node("Identity", ["x"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [2, 3])],
+            [onnx.helper.make_tensor_value_info("y", 1, [2, 3])],
+        )
         onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), f"{folder}/same.onnx")
         text = verify.run("another shape", 1, model, f"{folder}/same.onnx", form="text")
         verify.expect("no figures", "✗" in text and "cosine" not in text and "max |Δ|" not in text, text)

@@ -56,7 +56,13 @@ def check_sizes(verify):
     report = verify.run("sizes that are expressions", 0, file)
     for run in report.get("runs", []):
         x, longer, pairs = (entry["shape"] for entry in run["inputs"])
-        fits = 3 <= int(x[0]) <= 50 and 4 <= int(x[1]) <= 80 and int(x[1]) % 2 == 0 and int(longer[0]) == int(x[0]) + 1 and int(pairs[0]) == 2 * int(x[0])
+        fits = (
+            3 <= int(x[0]) <= 50
+            and 4 <= int(x[1]) <= 80
+            and int(x[1]) % 2 == 0
+            and int(longer[0]) == int(x[0]) + 1
+            and int(pairs[0]) == 2 * int(x[0])
+        )
         verify.expect("sizes are the program's", fits, run)
     verify.expect("two symbols vary", len({tuple(sorted(run["sizes"].items())) for run in report.get("runs", [])}) > 2, report.get("runs"))
     names = sorted(report["runs"][0]["sizes"]) if report else ["", ""]
@@ -117,7 +123,10 @@ class Normed(torch.nn.Module):
 
 def check_training(verify):
     """As eager PyTorch moves the statistics from call to call."""
-    for name, norm in (("batches", torch.nn.BatchNorm1d(4, momentum=0.3)), ("instances", torch.nn.InstanceNorm1d(4, track_running_stats=True, affine=True))):
+    for name, norm in (
+        ("batches", torch.nn.BatchNorm1d(4, momentum=0.3)),
+        ("instances", torch.nn.InstanceNorm1d(4, track_running_stats=True, affine=True)),
+    ):
         for core in (False, True):
             module = Normed(norm).train()
             module.load_state_dict({key: torch.zeros_like(value) if "mean" in key or "tracked" in key else torch.ones_like(value)
@@ -125,11 +134,17 @@ def check_training(verify):
             file = save(verify.folder, f"{name}_{core}", module, (torch.randn(3, 4, 5),), core)
             module.norm.reset_running_stats()
             run = subprocess.run([verify.program, "check", file, "-q"], capture_output=True, text=True)
-            verify.expect(f"{name}: refused by default", run.returncode == 1 and "from call to call" in " ".join(run.stdout.split()), run.stdout)
+            verify.expect(
+                f"{name}: refused by default", run.returncode == 1 and "from call to call" in " ".join(run.stdout.split()), run.stdout
+            )
             verify.run(f"{name}: state", 0, file, "--state", "inputs-outputs")
             onnx_file = verify.convert(file, f"{name}_{core}.onnx", "--state", "inputs-outputs")
             session = onnxruntime.InferenceSession(str(onnx_file))
-            state = {"norm.running_mean": numpy.zeros(4, "float32"), "norm.running_var": numpy.ones(4, "float32"), "norm.num_batches_tracked": numpy.array(0)}
+            state = {
+                "norm.running_mean": numpy.zeros(4, "float32"),
+                "norm.running_var": numpy.ones(4, "float32"),
+                "norm.num_batches_tracked": numpy.array(0),
+            }
             input_names = {each.name for each in session.get_inputs()}
             for _ in range(3):
                 x = torch.randn(3, 4, 5)
@@ -140,7 +155,9 @@ def check_training(verify):
                 shown = [value for key, value in found.items() if not key.endswith(".next")]
                 for ours, theirs in zip(shown, expected):
                     verify.expect(f"{name}: as eager", numpy.allclose(ours, theirs.detach().numpy(), atol=1e-5), (ours, theirs))
-                verify.expect(f"{name}: variance", numpy.allclose(state["norm.running_var"], module.norm.running_var.numpy(), atol=1e-5), state)
+                verify.expect(
+                    f"{name}: variance", numpy.allclose(state["norm.running_var"], module.norm.running_var.numpy(), atol=1e-5), state
+                )
 
 
 def check_unread_statistics(verify):
@@ -187,7 +204,14 @@ class Powers(torch.nn.Module):
 def check_refused_sizes(verify):
     """PyTorch refuses sizes that are tried, of a program with state: others are taken."""
     for core in (False, True):
-        file = save(verify.folder, f"cache_{core}", Cache(), (torch.randn(2, 3), torch.tensor([0, 1])), core, dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}))
+        file = save(
+            verify.folder,
+            f"cache_{core}",
+            Cache(),
+            (torch.randn(2, 3), torch.tensor([0, 1])),
+            core,
+            dynamic_shapes=({0: Dim.AUTO}, {0: Dim.AUTO}),
+        )
         verify.run("sizes of a cache", 0, file, "--state", "inputs-outputs", ids=("CC205",))
         file = save(verify.folder, f"limited_{core}", Limited(), (torch.randn(1, 2, 3),), core, dynamic_shapes=({1: Dim.AUTO},))
         verify.run("a cache that fills up", 0, file, "--state", "inputs-outputs")
@@ -209,7 +233,9 @@ def main():
         check_guards(verify)
         check_symbols(verify)
         for core in (False, True):
-            file = save(verify.folder, f"numbers_{core}", Numbers(), (torch.randn(5, 3),), core, dynamic_shapes=({0: Dim("n", min=3, max=64)},))
+            file = save(
+                verify.folder, f"numbers_{core}", Numbers(), (torch.randn(5, 3),), core, dynamic_shapes=({0: Dim("n", min=3, max=64)},)
+            )
             verify.run("numbers in the place of tensors", 0, file)
             file = save(verify.folder, f"half_{core}", HalfInside(), (torch.randn(6, 64),), core)
             verify.run("half precision inside", 0, file)

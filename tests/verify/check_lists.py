@@ -182,9 +182,17 @@ def main():
             inputs = [[each["name"] for each in run["inputs"]] for run in report.get("runs", [])]
             verify.expect(f"{what}: members are told", [f"{named}.0", f"{named}.1", f"{named}.2"] in inputs, inputs)
         report = verify.run("a length that the model fixes", 0, script(Unpack()), ids=["CC205"])
-        verify.expect("a length that the model fixes", report and report["findings"][0]["severity"] == "note" and variations(report)["len(xs)"] == ("none", 1), report)
+        verify.expect(
+            "a length that the model fixes",
+            report and report["findings"][0]["severity"] == "note" and variations(report)["len(xs)"] == ("none", 1),
+            report,
+        )
         report = verify.run("members beside an input", 0, script(Mixed()), ids=["CC205"])
-        verify.expect("members beside an input: no advice that --input can't follow", report and not report["findings"][0]["help"], report.get("findings"))
+        verify.expect(
+            "members beside an input: no advice that --input can't follow",
+            report and not report["findings"][0]["help"],
+            report.get("findings"),
+        )
         report = verify.run("numbers", 0, script(Numbers()))
         verify.expect("numbers: lengths", variations(report).get("len(factors)") == ("alone", 3), report)
 
@@ -212,7 +220,9 @@ def main():
         torch.save((torch.rand(2, 6), [2, 0.5, 3]), f"{folder}/factors.pt")
         verify.run("numbers from a file", 0, verify.folder / "Numbers.pt", "--inputs-from", f"{folder}/factors.pt")
         torch.save((torch.rand(2, 6), ["a", 3]), f"{folder}/texts.pt")
-        verify.run("texts for numbers", 2, verify.folder / "Reshape.pt", "--inputs-from", f"{folder}/texts.pt", form=None, says="for input 'sizes")
+        verify.run(
+            "texts for numbers", 2, verify.folder / "Reshape.pt", "--inputs-from", f"{folder}/texts.pt", form=None, says="for input 'sizes"
+        )
 
         # Lists as outputs: as lists of their parts while their length is open.
         for module, open_names, known_names in (
@@ -247,7 +257,9 @@ def main():
                 del node.input[1]
                 node.attribute.append(onnx.helper.make_attribute("axes", values.tolist()))
         onnx.save(changed, f"{folder}/wrong.onnx")
-        report = verify.run("a wrong file", 1, verify.folder / "Wrong.pt", f"{folder}/wrong.onnx", "--bisect", "--repro", f"{folder}/case", ids=["CC201"])
+        report = verify.run(
+            "a wrong file", 1, verify.folder / "Wrong.pt", f"{folder}/wrong.onnx", "--bisect", "--repro", f"{folder}/case", ids=["CC201"]
+        )
         verify.expect("a wrong file", report and report["first_bad"]["op"] == "aten::sum", report.get("first_bad"))
         return verify.end()
 

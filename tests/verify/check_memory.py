@@ -76,7 +76,11 @@ def main():
         onnx.save(proto, damaged)
         size = len(open(model, "rb").read()) / 2**20
         del proto
-        for what, code, arguments in (("right", 0, [model]), ("a mismatch", 1, [model, damaged]), ("bisected", 1, [model, damaged, "--bisect"])):
+        for what, code, arguments in (
+            ("right", 0, [model]),
+            ("a mismatch", 1, [model, damaged]),
+            ("bisected", 1, [model, damaged, "--bisect"]),
+        ):
             allowed = 2 * size + FIXED + (PART if what == "bisected" else 0)
             for _ in range(RUNS):
                 code_found, most = measured([program, "verify", *arguments])

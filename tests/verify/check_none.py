@@ -138,7 +138,11 @@ def main():
             report = verify.run(says, 1, model, changed(file, "always.onnx", always(truth)), *of(name), ids=["CC203"])
             verify.expect(says, [each["message"] for each in report.get("findings", [])] == [says], report.get("findings"))
             report = verify.run(f"{says}: bisected", 1, model, verify.folder / "always.onnx", *of(name), "--bisect", ids=["CC203"])
-            verify.expect(says, "bisection doesn't search for what makes an output None" in report.get("bisection", {}).get("note", ""), report.get("bisection"))
+            verify.expect(
+                says,
+                "bisection doesn't search for what makes an output None" in report.get("bisection", {}).get("note", ""),
+                report.get("bisection"),
+            )
 
         # A wrong value belongs to its output, whatever else is None.
         wrong = changed(file, "wrong.onnx", lambda graph, node: negated(graph, node) if node.output[0] == "output_0.2" else None)

@@ -53,7 +53,9 @@ def quantized(*shape, scale=SCALE, zero=ZERO, dtype=torch.quint8):
 
 
 def channels():
-    return torch.quantize_per_channel(torch.randn(2, 3), torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64), torch.tensor([3, 0, 9]), 1, torch.quint8)
+    return torch.quantize_per_channel(
+        torch.randn(2, 3), torch.tensor([0.1, 0.2, 0.05], dtype=torch.float64), torch.tensor([3, 0, 9]), 1, torch.quint8
+    )
 
 
 def traced(check, module, *inputs, name):
@@ -74,16 +76,25 @@ def report_of(check, program, what, code, *arguments):
 
 def borders(check, program):
     x = quantized(2, 4)
-    for name, module, inputs in [("linear", linear(), [x]), ("hard", Hard(), [x]), ("added", Added(), [x, quantized(2, 4, scale=0.1, zero=7)]),
-                                 ("signed", Hard(), [quantized(2, 4, zero=-3, dtype=torch.qint8)]), ("channels", Dequantized(), [channels()])]:
+    for name, module, inputs in [
+        ("linear", linear(), [x]),
+        ("hard", Hard(), [x]),
+        ("added", Added(), [x, quantized(2, 4, scale=0.1, zero=7)]),
+        ("signed", Hard(), [quantized(2, 4, zero=-3, dtype=torch.qint8)]),
+        ("channels", Dequantized(), [channels()]),
+    ]:
         model = traced(check, module, *inputs, name=name)
         torch.save(tuple(inputs), check.folder / f"{name}_inputs.pt")
-        examples = ["--inputs-from", check.folder / f"{name}_inputs.pt"] if name == "channels" else []   # the file has no scales of channels
+        examples = ["--inputs-from", check.folder / f"{name}_inputs.pt"] if name == "channels" else []  # the file has no scales of channels
         for form in ("float", "int"):
             what = f"{name} {form}"
             file = check.convert(model, f"{name}_{form}.onnx", "--quantized-io", form, *examples)
             words = metadata(file)
-            check.expect(f"{what}: metadata", words.get("compatcheck.quantized_io") == form and len(words["compatcheck.quantized"].splitlines()) >= len(inputs), words)
+            check.expect(
+                f"{what}: metadata",
+                words.get("compatcheck.quantized_io") == form and len(words["compatcheck.quantized"].splitlines()) >= len(inputs),
+                words,
+            )
             session = onnxruntime.InferenceSession(str(file))
             given = [(i.int_repr() if form == "int" else i.dequantize()).numpy() for i in inputs]
             got = session.run(None, {i.name: g for i, g in zip(session.get_inputs(), given)})[0]
@@ -111,7 +122,15 @@ def numbers(check, program):
     findings = [f for f in needed["findings"] if f["id"] == "CC006"]
     check.expect("unknown: one question", len(findings) == 1 and "--input x=qu8(SCALE,ZERO_POINT):2,4" in json.dumps(findings), findings)
     check.run("stated", 0, scripted, "--input", "x=qu8(0.5,128):n,4", "--quantized-io", "int")
-    check.run("stated for channels", 0, check.save(Dequantized(), script=True, name="by_channel"), "--input", "x=qi8([0.5,0.25],[0,-3],0):2,4", "--quantized-io", "int")
+    check.run(
+        "stated for channels",
+        0,
+        check.save(Dequantized(), script=True, name="by_channel"),
+        "--input",
+        "x=qi8([0.5,0.25],[0,-3],0):2,4",
+        "--quantized-io",
+        "int",
+    )
     torch.save((quantized(2, 4),), check.folder / "example.pt")
     check.run("from an example", 0, scripted, "--inputs-from", check.folder / "example.pt", "--quantized-io", "int")
     torch.save((channels(),), check.folder / "channels.pt")

@@ -46,7 +46,11 @@ def check_programs(verify):
         names = {name for spec in specs for name in spec.split(":")[1].split(",") if name.isalpha()}
         for dimension in report.get("dimensions", []):
             verify.expect(f"{program.__name__}: {dimension['name']} varies", dimension["variation"] == "alone", dimension)
-            verify.expect(f"{program.__name__}: many sizes", {1, 5, 7, 12} <= {run["sizes"][dimension["name"]] for run in report["runs"]}, report["runs"])
+            verify.expect(
+                f"{program.__name__}: many sizes",
+                {1, 5, 7, 12} <= {run["sizes"][dimension["name"]] for run in report["runs"]},
+                report["runs"],
+            )
         verify.expect(f"{program.__name__}: names", names == {each["name"] for each in report.get("dimensions", [])}, report)
 
 
@@ -73,7 +77,9 @@ def check_misfits(verify):
         file = verify.save(program(), script=True)
         for seed in range(4):
             report = verify.run(f"{program.__name__}, seed {seed}", 0, file, *inputs(specs), "--seed", seed)
-            verify.expect(f"{program.__name__}: n varies", [each["variation"] for each in report.get("dimensions", [])] == ["alone"], report)
+            verify.expect(
+                f"{program.__name__}: n varies", [each["variation"] for each in report.get("dimensions", [])] == ["alone"], report
+            )
     file = verify.save(models.Rows(), script=True)
     for seed in range(4):
         report = verify.run(f"Rows, seed {seed}", 0, file, *inputs(["data=f32:m", "begins=i64:n"]), "--seed", seed)

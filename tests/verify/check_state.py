@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Models that keep state: refused, or with inputs and outputs for it, which ONNX Runtime takes through a sequence of calls as
 TorchScript keeps them."""
-import argparse, copy, json, pathlib, subprocess, sys, tempfile
+import argparse, copy, json, pathlib, subprocess, sys
 
 import numpy, onnx, onnxruntime, torch
 
 import state_container_models as containers
 import state_models as models
-from running import Verify
+from running import run_cases
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "convert"))
+import days
 
 CALLS = 5
 
@@ -55,9 +58,19 @@ STATEFUL = [
     (containers.FixedKeys, {"x": ("f32:3", randn(3))}, ["cache.a", "cache.b.c"], 11),
     (containers.IntKeys, {"x": ("f32:3", randn(3))}, ["cache.3", "cache.5"], 9),
     (containers.Hidden, {"x": ("f32:t,1,4", randn(2, 1, 4))}, ["hidden.0", "hidden.1"], 9),
-    (containers.HiddenOfLayers, {"x": ("f32:t,1,4", randn(2, 1, 4))}, ["layers.0.hidden.0", "layers.0.hidden.1", "layers.1.hidden.0", "layers.1.hidden.1"], 9),
+    (
+        containers.HiddenOfLayers,
+        {"x": ("f32:t,1,4", randn(2, 1, 4))},
+        ["layers.0.hidden.0", "layers.0.hidden.1", "layers.1.hidden.0", "layers.1.hidden.1"],
+        9,
+    ),
     (containers.Named, {"x": ("f32:3", randn(3))}, ["pair.0", "pair.1"], 9),
-    (containers.Nested, {"x": ("f32:1,3", randn(1, 3))}, ["kv.0.0", "kv.0.1", "kv.1.0", "kv.1.1", "counts.n.0", "counts.m.0", "scale.0", "seen.0"], 11),
+    (
+        containers.Nested,
+        {"x": ("f32:1,3", randn(1, 3))},
+        ["kv.0.0", "kv.0.1", "kv.1.0", "kv.1.1", "counts.n.0", "counts.m.0", "scale.0", "seen.0"],
+        11,
+    ),
     (containers.Branches, {"x": ("f32:3", randn(3))}, ["pair.0", "pair.1"], 11),
     (containers.Loops, {"x": ("f32:3", randn(3)), "n": (None, lambda generator, call: call + 1)}, ["acc.0", "acc.1", "named.a"], 11),
     (containers.Rotating, {"x": ("f32:3", randn(3))}, ["window.0", "window.1", "window.2"], 9),
@@ -84,7 +97,12 @@ STATEFUL = [
     (containers.HistClear, {"x": ("f32:3", randn(3))}, ["past", "n"], 13),
     (containers.HistInts, {"x": ("f32:3", randn(3))}, ["past"], 13),
     (containers.Clash, {"x": ("f32:3", randn(3))}, ["d.a", "d.a.b"], 9),
-    (containers.Modules, {"x": ("f32:3", randn(3))}, ["m.a.cache.k", "m.a.cache.v", "m.a.started", "m.b.cache.k", "m.b.cache.v", "m.b.started"], 9),
+    (
+        containers.Modules,
+        {"x": ("f32:3", randn(3))},
+        ["m.a.cache.k", "m.a.cache.v", "m.a.started", "m.b.cache.k", "m.b.cache.v", "m.b.started"],
+        9,
+    ),
     (containers.OptBranchNone, {"x": ("f32:3", randn(3))}, ["h"], 9),
     (containers.SameModule, {"x": ("f32:3", randn(3))}, ["a.xs.0", "b.xs.0"], 9),
     (containers.TwoModulesPlain, {"x": ("f32:3", randn(3))}, ["a.xs.0", "b.xs.0"], 9),
@@ -155,6 +173,12 @@ def report_of(tool, model, *options):
     done = subprocess.run([tool, "check", model, "--format", "json", *options], capture_output=True, text=True)
     assert done.stdout, done.stderr
     return json.loads(done.stdout)
+
+
+def reports_of(tool, model, opsets, *options):
+    """At each opset, of one call."""
+    words = [tool, "check", model, "--opset", ",".join(map(str, opsets)), "--format", "jsonl", *options]
+    return [json.loads(line) for line in subprocess.run(words, capture_output=True, text=True).stdout.splitlines()]
 
 
 def save(verify, cls):
@@ -233,21 +257,27 @@ def check_stateful(verify, cls, inputs, paths, lowest):
     helps = [finding["help"] for finding in report["findings"]]
     verify.expect(f"{cls.__name__}: advice", any("--state inputs-outputs" in text for text in helps), helps)
     options += ["--state", "inputs-outputs"]
-    for opset in sorted({lowest, *(opset for opset in (11, 17, 21) if opset > lowest)}):
+    opsets = sorted({lowest, *(opset for opset in (11, 17, 21) if opset > lowest)})
+    for opset, report in zip(opsets, reports_of(verify.program, file, opsets, *options), strict=True):
         what = f"{cls.__name__} at opset {opset}"
-        report = report_of(verify.program, file, "--opset", str(opset), *options)
-        verify.expect(f"{what}: check", report["verdict"] == "yes", report["findings"])
+        verify.expect(f"{what}: check", report["opset"] == opset and report["verdict"] == "yes", report["findings"])
         states = report["model"].get("state", [])
         verify.expect(f"{what}: state", [state["attribute"] for state in states] == paths, states)
-        verify.expect(f"{what}: inputs", [each["name"] for each in report["model"]["inputs"]][-len(paths):] == [s["input"] for s in states], report["model"])
+        last = [each["name"] for each in report["model"]["inputs"]][-len(paths):]
+        verify.expect(f"{what}: inputs", last == [state["input"] for state in states], report["model"])
+    # The files at the lowest and the default opset, and at another one each day.
+    other = opsets[days.number_of(cls.__name__) % len(opsets)]
+    for opset in opsets if verify.options.whole else sorted({lowest, 17, other} & set(opsets)):
+        what = f"{cls.__name__} at opset {opset}"
         onnx_file = verify.folder / f"{cls.__name__}_{opset}.onnx"
-        done = subprocess.run([verify.program, "convert", file, "-o", onnx_file, "--opset", str(opset), *options], capture_output=True, text=True)
+        done = subprocess.run(
+            [verify.program, "convert", file, "-o", onnx_file, "--opset", str(opset), *options], capture_output=True, text=True
+        )
         verify.expect(f"{what}: convert", done.returncode == 0, done.stderr)
         if done.returncode == 0:
             compare(verify, what, file, onnx_file, inputs, paths)
     made = verify.run(f"{cls.__name__}: verify", 0, file, *options)
     verify.expect(f"{cls.__name__}: outputs of state are compared", len(made.get("outputs", [])) > len(paths), made.get("outputs"))
-    return file, onnx_file
 
 
 def check_refused(verify, cls, spec, reason):
@@ -275,8 +305,11 @@ def check_no_state(verify, cls, spec):
     verify.run(f"{cls.__name__}: verify", 0, file, "--input", f"x={spec}", "--state", "inputs-outputs")
 
 
-def check_given_file(verify, file, onnx_file):
+def check_given_file(verify):
     """The file says that it has state; one whose state isn't the model's fails."""
+    cls, inputs, _, _ = STATEFUL[2]
+    file = save(verify, cls)
+    onnx_file = verify.convert(file, "given.onnx", "--opset", "21", "--state", "inputs-outputs", *options_of(inputs))
     verify.run("a file with state", 0, file, onnx_file)
     model = onnx.load(onnx_file)
     for node in model.graph.node:
@@ -315,29 +348,32 @@ def check_later_calls(verify):
 
 def check_stated(verify):
     """Of a list that is kept whole, only what each tensor is can be stated."""
-    cases = [(containers.History, "past=f32:3", ""), (containers.History, "past.0=f32:3", "as past=f32:3"), (containers.Numbers, "sizes=i64:3", "a list of numbers"),
-             (containers.Numbers, "sizes.0=i64:3", "a list of numbers"), (models.IntCounter, "n=i64:3", "which has no size")]
+    cases = [
+        (containers.History, "past=f32:3", ""),
+        (containers.History, "past.0=f32:3", "as past=f32:3"),
+        (containers.Numbers, "sizes=i64:3", "a list of numbers"),
+        (containers.Numbers, "sizes.0=i64:3", "a list of numbers"),
+        (models.IntCounter, "n=i64:3", "which has no size"),
+    ]
     for cls, option, says in cases:
-        done = subprocess.run([verify.program, "check", save(verify, cls), "--input", "x=f32:3", "--input", option, "--state", "inputs-outputs"], capture_output=True, text=True)
+        done = subprocess.run(
+            [verify.program, "check", save(verify, cls), "--input", "x=f32:3", "--input", option, "--state", "inputs-outputs"],
+            capture_output=True,
+            text=True,
+        )
         verify.expect(f"{cls.__name__}: --input {option}", done.returncode == (2 if says else 0) and says in done.stderr, done.stderr)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
-    tool = parser.parse_args().program
-    with tempfile.TemporaryDirectory() as folder:
-        verify = Verify(tool, pathlib.Path(folder))
-        files = [check_stateful(verify, *case) for case in STATEFUL]
-        for case in REFUSED:
-            check_refused(verify, *case)
-        for case in NO_STATE:
-            check_no_state(verify, *case)
-        check_given_file(verify, *files[2])
-        check_later_calls(verify)
-        check_stated(verify)
-        return verify.end()
+def named(check, case):
+    run = lambda verify: check(verify, *case)
+    run.__name__ = f"{check.__name__}_{case[0].__name__}"
+    return run
 
+
+TABLES = [(check_stateful, STATEFUL), (check_refused, REFUSED), (check_no_state, NO_STATE)]
+CASES = [named(check, case) for check, table in TABLES for case in table] + [check_given_file, check_later_calls, check_stated]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--whole", action="store_true", help="files at all opsets")
+    sys.exit(run_cases(CASES, __doc__, parser))

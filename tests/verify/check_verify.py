@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """compatcheck verify on models made here: right ones, an ONNX file that is wrong, random ones, sizes that tracing baked in."""
-import argparse, json, pathlib, subprocess, sys, tempfile
+import subprocess, sys
 from typing import Optional
 
-import jsonschema
 import numpy as np
 import onnx
 import torch
+
+from running import run_cases
 
 
 class Small(torch.nn.Module):
@@ -41,7 +42,13 @@ class Constant(torch.nn.Module):
 class Ties(torch.nn.Module):
     def forward(self, x):
         y = torch.round(x)
-        return torch.sort(y, 1, descending=True)[1], torch.topk(y, 3, 1)[1], y.argmax(1), y.argmin(1, keepdim=True).to(torch.int32), y.max(1)[1]
+        return (
+            torch.sort(y, 1, descending=True)[1],
+            torch.topk(y, 3, 1)[1],
+            y.argmax(1),
+            y.argmin(1, keepdim=True).to(torch.int32),
+            y.max(1)[1],
+        )
 
 
 class Resized(torch.nn.Module):
@@ -88,11 +95,18 @@ def joined_in_loop():
     helper, types = onnx.helper, onnx.TensorProto
     value = helper.make_tensor_value_info
     body = helper.make_graph(
-        [helper.make_node("Identity", ["go"], ["goes"]), helper.make_node("Concat", ["rows", "x"], ["more"], axis=0)], "body",
-        [value("i", types.INT64, []), value("go", types.BOOL, []), value("rows", types.FLOAT, None)], [value("goes", types.BOOL, []), value("more", types.FLOAT, None)])
+        [helper.make_node("Identity", ["go"], ["goes"]), helper.make_node("Concat", ["rows", "x"], ["more"], axis=0)],
+        "body",
+        [value("i", types.INT64, []), value("go", types.BOOL, []), value("rows", types.FLOAT, None)],
+        [value("goes", types.BOOL, []), value("more", types.FLOAT, None)],
+    )
     graph = helper.make_graph(
-        [helper.make_node("Loop", ["n", "", "none"], ["out"], body=body)], "rows", [value("x", types.FLOAT, ["m", 3]), value("n", types.INT64, [])],
-        [value("out", types.FLOAT, None)], [helper.make_tensor("none", types.FLOAT, [0], [])])
+        [helper.make_node("Loop", ["n", "", "none"], ["out"], body=body)],
+        "rows",
+        [value("x", types.FLOAT, ["m", 3]), value("n", types.INT64, [])],
+        [value("out", types.FLOAT, None)],
+        [helper.make_tensor("none", types.FLOAT, [0], [])],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -111,142 +125,218 @@ class Fused(torch.nn.Module):
         return torch.ops.acme.fused(x)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True)
-    program = parser.parse_args().program
-    wrong = []
-    schema = json.loads(subprocess.run([program, "schema", "verify"], capture_output=True, check=True).stdout)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    valid = jsonschema.Draft202012Validator(schema)
+def saved_small(verify):
+    return verify.save(Small(), torch.rand(2, 4))
 
-    def verify(what, code, *arguments, ids=(), says=""):
-        run = subprocess.run([program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True, timeout=300)
-        if run.returncode != code:
-            wrong.append(f"{what}: exit {run.returncode}, not {code}: {run.stdout[-500:]}{run.stderr[-500:]}")
-            return None
-        if says not in run.stderr:
-            wrong.append(f"{what}: stderr lacks {says!r}: {run.stderr}")
-        report = json.loads(run.stdout) if run.stdout else {}
-        if report:
-            wrong.extend(f"{what}: {error.message}" for error in valid.iter_errors(report))
-        found = {finding["id"] for finding in report.get("findings", [])}
-        if found != set(ids):
-            wrong.append(f"{what}: findings {sorted(found)}, not {sorted(ids)}")
-        return report
 
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+def two_sizes(verify):
+    """Named sizes vary."""
+    small = saved_small(verify)
+    report = verify.run("two sizes", 0, small, "--input", "x=f32:batch,4", "--runs", "4")
+    if report:
+        sizes = {run["sizes"]["batch"] for run in report["runs"]}
+        if sizes != {2, 3}:
+            verify.wrong.append(f"two sizes: ran at {sizes}")
+        if [output["dtype"] for output in report["outputs"]] != ["f32", "i64"] or not all(output["passed"] for output in report["outputs"]):
+            verify.wrong.append(f"two sizes: {report['outputs']}")
+    again = verify.run("the same seed", 0, small, "--input", "x=f32:batch,4", "--runs", "4")
+    if again != report:
+        verify.wrong.append("the same seed gives another report")
+    verify.run("a size of its own", 0, small, "--input", "x=f32:batch,4", "--dim", "batch=5")
 
-        def save(module, *inputs, script=False):
-            file = folder / f"{type(module).__name__}.pt"
-            (torch.jit.script(module) if script else torch.jit.trace(module, inputs, check_trace=False)).save(str(file))
-            return file
 
-        small = save(Small().eval(), torch.rand(2, 4))
-        report = verify("two sizes", 0, small, "--input", "x=f32:batch,4", "--runs", "4")
-        if report:
-            sizes = {run["sizes"]["batch"] for run in report["runs"]}
-            if sizes != {2, 3}:
-                wrong.append(f"two sizes: ran at {sizes}")
-            if [output["dtype"] for output in report["outputs"]] != ["f32", "i64"] or not all(output["passed"] for output in report["outputs"]):
-                wrong.append(f"two sizes: {report['outputs']}")
-        again = verify("the same seed", 0, small, "--input", "x=f32:batch,4", "--runs", "4")
-        if again != report:
-            wrong.append("the same seed gives another report")
-        verify("a size of its own", 0, small, "--input", "x=f32:batch,4", "--dim", "batch=5")
+def files(verify):
+    """ONNX files that are right, wrong, or no files."""
+    small = saved_small(verify)
+    folder = verify.folder
+    file = verify.convert(small, "small.onnx")
+    verify.run("a file", 0, small, file)
+    model = onnx.load(file)
+    weight = next(one for one in model.graph.initializer if len(one.dims) == 2)
+    values = onnx.numpy_helper.to_array(weight).copy()
+    values[0, 0] += 0.5
+    weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+    onnx.save(model, folder / "changed.onnx")
+    verify.run("another weight", 1, small, folder / "changed.onnx", ids=["CC201"])
+    verify.run("wide tolerance", 0, small, folder / "changed.onnx", "--atol", "100")
+    verify.run(
+        "wide tolerance, but cosine", 1, small, folder / "changed.onnx", "--atol", "100", "--require", "cosine>=0.9999999", ids=["CC201"]
+    )
+    (folder / "junk.onnx").write_bytes(b"junk")
+    (folder / "empty.onnx").write_bytes(b"")
+    verify.run("junk", 3, small, folder / "junk.onnx", says="no ONNX model")
+    verify.run("nothing", 3, small, folder / "empty.onnx", says="no ONNX model")
 
-        file = folder / "small.onnx"
-        subprocess.run([program, "convert", small, "-o", file, "-q"], check=True)
-        verify("a file", 0, small, file)
-        model = onnx.load(file)
-        weight = next(one for one in model.graph.initializer if len(one.dims) == 2)
-        values = onnx.numpy_helper.to_array(weight).copy()
-        values[0, 0] += 0.5
-        weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
-        onnx.save(model, folder / "changed.onnx")
-        verify("another weight", 1, small, folder / "changed.onnx", ids=["CC201"])
-        verify("wide tolerance", 0, small, folder / "changed.onnx", "--atol", "100")
-        verify("wide tolerance, but cosine", 1, small, folder / "changed.onnx", "--atol", "100", "--require", "cosine>=0.9999999", ids=["CC201"])
-        (folder / "junk.onnx").write_bytes(b"junk")
-        (folder / "empty.onnx").write_bytes(b"")
-        verify("junk", 3, small, folder / "junk.onnx", says="no ONNX model")
-        verify("nothing", 3, small, folder / "empty.onnx", says="no ONNX model")
-        large = save(torch.nn.Linear(64, 64), torch.rand(1, 64))
-        far = folder / "far.onnx"
-        subprocess.run([program, "convert", large, "-o", far, "-q", "--external-data", "always"], check=True)
-        verify("weights beside it", 0, large, far)
-        data = folder / "far.onnx.data"
-        data.write_bytes(data.read_bytes()[:-4])
-        verify("weights cut short", 3, large, far, says="is cut short")
-        data.unlink()
-        verify("weights gone", 3, large, far, says="far.onnx.data")
-        model = onnx.load(far, load_external_data=False)
-        data.write_bytes(b"\0" * 64 * 64 * 4)
-        (folder / "inside").mkdir()
-        for weight in model.graph.initializer:
-            for entry in weight.external_data:
-                if entry.key == "location":
-                    entry.value = "../far.onnx.data"
-        onnx.save(model, folder / "inside" / "outside.onnx")
-        verify("weights outside of its folder", 3, large, folder / "inside" / "outside.onnx", says="lies outside of the model's folder")
-        model = onnx.load(file)
-        model.graph.node[0].op_type = "NoSuchOperator"
-        onnx.save(model, folder / "lacking.onnx")
-        verify("an operator that the runtime lacks", 1, small, folder / "lacking.onnx", ids=["CC201"])
-        verify("no inputs", 0, save(Constant()))
-        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):   # a size that stays though the factor isn't 1
-            for factor in ((2.0, 1.3), (1.25, 1.25), (0.9, 1.5)):
-                resized = save(Resized(mode, factor), torch.rand(1, 3, 2, 2))
-                verify(f"{mode} by {factor}", 0, resized)
-                verify(f"{mode} by {factor} of named sizes", 0, resized, "--input", "x=f32:1,3,height,width", "--runs", "4")
-        left_out = save(LeftOut(), script=True)
-        for extra, inputs in ((), ["x"]), (("--input", "flag=bool:scalar"), ["x", "flag"]), (("--input", "mask=f32:n,3"), ["x", "mask"]), (("--input", "times=i64:scalar"), ["x", "times"]):
-            verify(f"left out but for {extra}", 0, left_out, "--input", "x=f32:n,3", *extra)
-            subprocess.run([program, "convert", left_out, "-o", folder / "left_out.onnx", "-q", "--input", "x=f32:n,3", *extra], check=True)
-            if [one.name for one in onnx.load(folder / "left_out.onnx").graph.input] != inputs:
-                wrong.append(f"left out but for {extra}: the inputs aren't {inputs}")
-        scaled = save(Scaled(), script=True)
-        verify("numbers that vary", 0, scaled, "--input", "x=f32:n,3", "--input", "n=i64", "--input", "s=f64", "--input", "flag=bool")
-        verify("numbers of one value", 0, scaled, "--input", "x=f32:n,3", "--input", "n=4", "--input", "s=-0.5", "--input", "flag=false")
-        subprocess.run([program, "convert", scaled, "-o", folder / "scaled.onnx", "-q", "--input", "x=f32:n,3"], check=True)
-        for name, wrong_value in (("n", np.array(2)), ("s", np.array(2.0)), ("flag", np.array(True))):   # the values of the first run
-            model = onnx.load(folder / "scaled.onnx")
-            model.graph.initializer.append(onnx.numpy_helper.from_array(wrong_value, "always"))
-            for node in model.graph.node:
-                for place, read in enumerate(node.input):
-                    if read == name:
-                        node.input[place] = "always"
-            onnx.save(model, folder / "always.onnx")
-            verify(f"{name} is always that of the first run", 1, scaled, folder / "always.onnx", "--runs", "8", ids=["CC201"])
-        torch.save((torch.rand(2, 3), None, True, 4), folder / "given.pt")
-        verify("a flag that an example gives", 0, left_out, "--inputs-from", folder / "given.pt")
-        verify("shares", 0, save(Share(), torch.rand(4), torch.rand(4)))
-        report = verify("rounding", 1, save(torch.nn.Linear(513, 64), torch.rand(2, 513)), "--rtol", "0", "--atol", "1e-30", ids=["CC201"])
-        if report and not ("last bit" in report["findings"][0]["help"] and report["outputs"][0]["noise_abs"] > 0):
-            wrong.append(f"rounding: {report['findings']}")
-        verify("indices that tie", 0, save(Ties(), torch.rand(4, 50)))
-        verify("no file", 3, small, folder / "absent.onnx", says="no such file")
-        rows = save(Rows(), script=True)
-        onnx.save(joined_in_loop(), folder / "rows.onnx")
-        verify("a crash of ONNX Runtime", 3, rows, folder / "rows.onnx", "--input", "x=f32:m,3", "--input", "n=i64", says="its process crashed (Aborted), where ONNX Runtime runs the model")
-        verify("rows joined to an empty vector", 0, rows, "--input", "x=f32:m,3", "--input", "n=i64")
-        verify("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")
-        verify("indices within the table", 0, save(Lookup(), torch.zeros(3, dtype=torch.long)), "--input", "ids=i64:words", "--runs", "5")
-        verify("random", 1, save(Noise(), torch.rand(3)), ids=["CC008"])
-        report = verify("a size that tracing baked in", 1, save(BakedIn(), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"])
-        if report and not ("aten::add at " in report["findings"][0]["message"] and "check_verify.py:" in report["findings"][0]["message"]):
-            wrong.append(f"a size that tracing baked in: no place: {report['findings']}")
-        fused = save(Fused(), torch.rand(2, 3))
-        (folder / "rows.yaml").write_text('acme::fused: {schema: "acme::fused(Tensor x) -> Tensor", facts: same, 7: {to: Abs, inputs: [x]}}\n')
-        verify("an operator that nothing registers", 2, fused, "--input", "x=f32:2,3", "--mappings", folder / "rows.yaml", says="the library that registers acme::fused: --op-library")
-        graph = folder / "graph.ir"
-        graph.write_text("graph(%x : Float(2)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n")
-        verify("text", 2, graph, says="can't be run")
-    print(*wrong, sep="\n")
-    print(f"{len(wrong)} failed")
-    return 1 if wrong else 0
 
+def weights_beside_the_file(verify):
+    folder = verify.folder
+    large = verify.save(torch.nn.Linear(64, 64), torch.rand(1, 64))
+    far = folder / "far.onnx"
+    subprocess.run([verify.program, "convert", large, "-o", far, "-q", "--external-data", "always"], check=True)
+    verify.run("weights beside it", 0, large, far)
+    data = folder / "far.onnx.data"
+    data.write_bytes(data.read_bytes()[:-4])
+    verify.run("weights cut short", 3, large, far, says="is cut short")
+    data.unlink()
+    verify.run("weights gone", 3, large, far, says="far.onnx.data")
+    model = onnx.load(far, load_external_data=False)
+    data.write_bytes(b"\0" * 64 * 64 * 4)
+    (folder / "inside").mkdir()
+    for weight in model.graph.initializer:
+        for entry in weight.external_data:
+            if entry.key == "location":
+                entry.value = "../far.onnx.data"
+    onnx.save(model, folder / "inside" / "outside.onnx")
+    verify.run("weights outside of its folder", 3, large, folder / "inside" / "outside.onnx", says="lies outside of the model's folder")
+
+
+def operators_that_are_lacking(verify):
+    small = saved_small(verify)
+    folder = verify.folder
+    model = onnx.load(verify.convert(small, "small.onnx"))
+    model.graph.node[0].op_type = "NoSuchOperator"
+    onnx.save(model, folder / "lacking.onnx")
+    verify.run("an operator that the runtime lacks", 1, small, folder / "lacking.onnx", ids=["CC201"])
+
+
+def resized(verify):
+    """And a model without inputs."""
+    verify.run("no inputs", 0, verify.save(Constant()))
+    for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):   # a size that stays though the factor isn't 1
+        for factor in ((2.0, 1.3), (1.25, 1.25), (0.9, 1.5)):
+            resized = verify.save(Resized(mode, factor), torch.rand(1, 3, 2, 2))
+            verify.run(f"{mode} by {factor}", 0, resized)
+            verify.run(f"{mode} by {factor} of named sizes", 0, resized, "--input", "x=f32:1,3,height,width", "--runs", "4")
+
+
+def arguments_left_out(verify):
+    folder = verify.folder
+    left_out = verify.save(LeftOut(), script=True)
+    for extra, inputs in (
+        ((), ["x"]),
+        (("--input", "flag=bool:scalar"), ["x", "flag"]),
+        (("--input", "mask=f32:n,3"), ["x", "mask"]),
+        (("--input", "times=i64:scalar"), ["x", "times"]),
+    ):
+        verify.run(f"left out but for {extra}", 0, left_out, "--input", "x=f32:n,3", *extra)
+        subprocess.run(
+            [verify.program, "convert", left_out, "-o", folder / "left_out.onnx", "-q", "--input", "x=f32:n,3", *extra], check=True
+        )
+        if [one.name for one in onnx.load(folder / "left_out.onnx").graph.input] != inputs:
+            verify.wrong.append(f"left out but for {extra}: the inputs aren't {inputs}")
+
+
+def numbers(verify):
+    """Arguments that are numbers."""
+    folder = verify.folder
+    scaled = verify.save(Scaled(), script=True)
+    verify.run("numbers that vary", 0, scaled, "--input", "x=f32:n,3", "--input", "n=i64", "--input", "s=f64", "--input", "flag=bool")
+    verify.run("numbers of one value", 0, scaled, "--input", "x=f32:n,3", "--input", "n=4", "--input", "s=-0.5", "--input", "flag=false")
+    subprocess.run([verify.program, "convert", scaled, "-o", folder / "scaled.onnx", "-q", "--input", "x=f32:n,3"], check=True)
+    for name, wrong_value in (("n", np.array(2)), ("s", np.array(2.0)), ("flag", np.array(True))):   # the values of the first run
+        model = onnx.load(folder / "scaled.onnx")
+        model.graph.initializer.append(onnx.numpy_helper.from_array(wrong_value, "always"))
+        for node in model.graph.node:
+            for place, read in enumerate(node.input):
+                if read == name:
+                    node.input[place] = "always"
+        onnx.save(model, folder / "always.onnx")
+        verify.run(f"{name} is always that of the first run", 1, scaled, folder / "always.onnx", "--runs", "8", ids=["CC201"])
+
+
+def examples(verify):
+    left_out = verify.save(LeftOut(), script=True)
+    folder = verify.folder
+    torch.save((torch.rand(2, 3), None, True, 4), folder / "given.pt")
+    verify.run("a flag that an example gives", 0, left_out, "--inputs-from", folder / "given.pt")
+
+
+def values(verify):
+    """Values that are chosen with care, and what differs by rounding."""
+    verify.run("shares", 0, verify.save(Share(), torch.rand(4), torch.rand(4)))
+    report = verify.run(
+        "rounding", 1, verify.save(torch.nn.Linear(513, 64), torch.rand(2, 513)), "--rtol", "0", "--atol", "1e-30", ids=["CC201"]
+    )
+    if report and not ("last bit" in report["findings"][0]["help"] and report["outputs"][0]["noise_abs"] > 0):
+        verify.wrong.append(f"rounding: {report['findings']}")
+    verify.run("indices that tie", 0, verify.save(Ties(), torch.rand(4, 50)))
+
+
+def crashes_of_the_runtime(verify):
+    small = saved_small(verify)
+    folder = verify.folder
+    verify.run("no file", 3, small, folder / "absent.onnx", says="no such file")
+    rows = verify.save(Rows(), script=True)
+    onnx.save(joined_in_loop(), folder / "rows.onnx")
+    verify.run(
+        "a crash of ONNX Runtime",
+        3,
+        rows,
+        folder / "rows.onnx",
+        "--input",
+        "x=f32:m,3",
+        "--input",
+        "n=i64",
+        says="its process crashed (Aborted), where ONNX Runtime runs the model",
+    )
+    verify.run("rows joined to an empty vector", 0, rows, "--input", "x=f32:m,3", "--input", "n=i64")
+    verify.run("no runtime", 2, small, "--ort-library", folder, says="libonnxruntime.so")
+
+
+def indices_and_noise(verify):
+    verify.run(
+        "indices within the table", 0, verify.save(Lookup(), torch.zeros(3, dtype=torch.long)), "--input", "ids=i64:words", "--runs", "5"
+    )
+    verify.run("random", 1, verify.save(Noise(), torch.rand(3)), ids=["CC008"])
+
+
+def places(verify):
+    report = verify.run(
+        "a size that tracing baked in", 1, verify.save(BakedIn(), torch.rand(2, 3)), "--input", "x=f32:batch,3", ids=["CC205"]
+    )
+    if report and not ("aten::add at " in report["findings"][0]["message"] and "check_verify.py:" in report["findings"][0]["message"]):
+        verify.wrong.append(f"a size that tracing baked in: no place: {report['findings']}")
+
+
+def operators_of_ones_own(verify):
+    folder = verify.folder
+    fused = verify.save(Fused(), torch.rand(2, 3))
+    (folder / "rows.yaml").write_text('acme::fused: {schema: "acme::fused(Tensor x) -> Tensor", facts: same, 7: {to: Abs, inputs: [x]}}\n')
+    verify.run(
+        "an operator that nothing registers",
+        2,
+        fused,
+        "--input",
+        "x=f32:2,3",
+        "--mappings",
+        folder / "rows.yaml",
+        says="the library that registers acme::fused: --op-library",
+    )
+
+
+def text(verify):
+    folder = verify.folder
+    graph = folder / "graph.ir"
+    graph.write_text("graph(%x : Float(2)):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n")
+    verify.run("text", 2, graph, says="can't be run")
+
+
+CASES = [
+    two_sizes,
+    files,
+    weights_beside_the_file,
+    operators_that_are_lacking,
+    resized,
+    arguments_left_out,
+    numbers,
+    examples,
+    values,
+    crashes_of_the_runtime,
+    indices_and_noise,
+    places,
+    operators_of_ones_own,
+    text,
+]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES, __doc__))

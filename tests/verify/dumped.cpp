@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     options.dump = argv[4];
     options.memory = std::stoull(argv[5]);
     options.runs = 1;
-    const Verification verification = verify(load(argv[1], {.helper = COMPATCHECK_HELPER}), argv[2], options);
+    const Verification verification = verify(load(argv[1]), argv[2], options);
     std::fputs(verification.note.c_str(), stderr);
     return verification.exit_code;
   } catch (const std::exception& error) {

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   using namespace compatcheck;
   if (argc < 4) return 2;
   try {
-    const Model model = load(argv[1], {.helper = COMPATCHECK_HELPER});
+    const Model model = load(argv[1]);
     const_cast<Model::State&>(model.state())
         .handlers.overlay("aten::atan", {mapping::lowest_opset, mapping::highest_opset}, wrong, "planted");
     VerifyOptions options;

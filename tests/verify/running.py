@@ -1,5 +1,5 @@
 """Running compatcheck verify in the script tests of this folder."""
-import json, pathlib, re, subprocess
+import argparse, json, pathlib, re, subprocess, sys, tempfile
 
 import jsonschema
 import torch
@@ -45,9 +45,13 @@ class Verify:
 
     def any_of(self, what, ids, *arguments):
         """Fails unless verify ends with 1, and all errors are among these."""
-        run = subprocess.run([self.program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True, timeout=600)
+        run = subprocess.run(
+            [self.program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True, timeout=600
+        )
         found = {finding["id"] for finding in json.loads(run.stdout)["findings"] if finding["severity"] == "error"} if run.stdout else set()
-        self.expect(what, run.returncode == 1 and found and found <= set(ids), f"exit {run.returncode}, {sorted(found)}: {run.stderr[-300:]}")
+        self.expect(
+            what, run.returncode == 1 and found and found <= set(ids), f"exit {run.returncode}, {sorted(found)}: {run.stderr[-300:]}"
+        )
 
     def advised(self, *arguments):
         """The options --input of its error message."""
@@ -62,3 +66,22 @@ class Verify:
         print(*self.wrong, sep="\n")
         print(f"{len(self.wrong)} failed")
         return 1 if self.wrong else 0
+
+
+def run_cases(cases, description, parser=None):
+    """Runs functions of a Verify: those whose names hold --only, and of them --part K/N. Options that `parser` adds are verify.options."""
+    parser = parser or argparse.ArgumentParser(description=description)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--part", default="1/1", help="K/N: of N parts, each with about as many cases, the K-th")
+    options = parser.parse_args()
+    part, parts = map(int, options.part.split("/"))
+    chosen = [case for case in cases if options.only in case.__name__][part - 1::parts]
+    if not chosen:
+        sys.exit(f"no case has {options.only!r} in its name; there are: {' '.join(case.__name__ for case in cases)}")
+    with tempfile.TemporaryDirectory() as folder:
+        verify = Verify(options.program, folder)
+        verify.options = options
+        for case in chosen:
+            case(verify)
+        return verify.end()

@@ -16,7 +16,12 @@ from run_models import Subject
 
 def verify(program, file, opset, texts, dims=()):
     given = [part for text in texts for part in ("--input", text)] + [part for dim in dims for part in ("--dim", dim)]
-    run = subprocess.run([program, "verify", file, "--opset", str(opset), "--bisect", "--format", "json", *given], capture_output=True, text=True, timeout=600)
+    run = subprocess.run(
+        [program, "verify", file, "--opset", str(opset), "--bisect", "--format", "json", *given],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     if not run.stdout:
         return "unrunnable" if "PyTorch itself doesn't run" in run.stderr else "error", run.stderr.strip()[:300]
     report = json.loads(run.stdout)
@@ -51,7 +56,9 @@ def main():
             for opset in options.opsets.split(","):
                 verdict, why = verify(options.program, subject.file, int(opset), texts)
                 if verdict == "unrunnable" and what:   # no size that verify tries by itself is one that the model takes
-                    verdict, why = verify(options.program, subject.file, int(opset), texts, [f"{name}={size}" for name, size in chosen.items()])
+                    verdict, why = verify(
+                        options.program, subject.file, int(opset), texts, [f"{name}={size}" for name, size in chosen.items()]
+                    )
                 count[what + verdict] += 1
                 if why:
                     print(f"{verdict.upper()} {what}{model['name']} @{opset}: {why}   [{' '.join(texts)}]", flush=True)
