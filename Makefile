@@ -17,6 +17,8 @@
 #                 with OPS=histc the cases of one operator alone
 #   make operators the lines of tests/operators, with OPS=histc those of one operator
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
+#   make mutants  how strong the tests are: COUNT small faults in the sources, chosen by SEED, and which tests find them; REPORT=reports/mutants.md
+#                 names the file with the outcome, AGAINST=COMMIT tries what survived on that commit's tests (hours)
 #   make fixtures packs the files that tests read into tests/fixtures, when many have changed
 #   make bench    speed and memory as ratios
 #   make format   clang-format; with CHECK=1 it changes nothing and fails where it would
@@ -28,12 +30,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus operators programs fixtures bench format tidy clean
+.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus operators programs mutants fixtures bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
 FUZZ_SECONDS ?= 60
 PROGRAMS ?= 20000
+COUNT ?= 48
 LIBTORCH ?= OFF
 jobs := $(shell nproc)
 
@@ -143,6 +146,12 @@ programs: all
 	  --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --reasons --failures build/programs
 	@$(python) tests/programs/run_programs.py --program build/tests/convert_cases --helper build/libexec/compatcheck-torchscript \
 	  --containers --first 1000000 --count $(PROGRAMS) --jobs $(jobs) --opsets-each 1 --reasons --failures build/programs
+
+# Continues where it was interrupted, with the same seed.
+mutants: SEED ?= $(shell date +%Y%m%d)
+mutants:
+	@tools/setup.sh test
+	@$(python) tools/mutants.py $(if $(AGAINST),--against $(AGAINST),--resume --seed $(SEED) --count $(COUNT)) $(if $(REPORT),--report $(REPORT))
 
 fixtures:
 	@tools/setup.sh test

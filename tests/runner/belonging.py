@@ -26,7 +26,7 @@ TABLE = [
     (r"src/frontend/native/", "frontend_test native_fuzz check_reading_notes layers_(control|lists|recurrent) layers_scripted_natural check_frontends"),
     (r"src/frontend/pt2/", "frontend_test exported_convert exported_edits_test check_verify_exported"),
     (r"src/frontend/", "frontend_test snapshot_fuzz zip_fuzz"),
-    (r"src/examples/", "examples_test check_verify_examples"),
+    (r"src/examples/", "check_examples examples_fuzz check_verify_examples"),
     (r"src/mapping/|mappings/", "mapping_test lint_.*test check_rows operators_aliases"),
     (r"src/onnx/", "onnx_test operators_(arithmetic|view) check_rows"),
     (r"src/onnx_file/", "onnx_file_test check_onnx_files"),
@@ -46,7 +46,7 @@ TABLE = [
     (r"src/cli/", "cli_.*"),
     (r"python/", "python_.*"),
     (r"tests/verify/check_(\w+)\.py", r"check_(verify_)?\1(_\d)?"),
-    (r"tests/(?:check|cli|html|ci|docs)/(check_\w+)\.py", r"\1"),
+    (r"tests/(?:check|cli|html|ci|docs)/check_(\w+)\.py", r"(check|cli|cli_json|html|ci|docs)_\1(_\d)?"),
 ]
 
 

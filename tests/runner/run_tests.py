@@ -26,21 +26,27 @@ def ctest(preset, *words):
     return [str(pathlib.Path(sys.executable).parent / "ctest"), "--preset", preset, *words]
 
 
+def labels(test):
+    """Of a test as ctest lists it."""
+    return {label for property in test.get("properties", []) if property["name"] == "LABELS" for label in property["value"]}
+
+
 def known_tests(preset):
     """name → labels; environment of those with a helper program that is ready (compatcheck_ready_helper)"""
     listed = json.loads(subprocess.run(ctest(preset, "--show-only=json-v1"), capture_output=True, text=True, check=True, cwd=ROOT).stdout)
     of = lambda test, name: next((p["value"] for p in test.get("properties", []) if p["name"] == name), [])
     environments = (dict(entry.split("=", 1) for entry in of(test, "ENVIRONMENT")) for test in listed["tests"])
     ready = next((each for each in environments if "COMPATCHECK_HELPER" in each), None)
-    return {test["name"]: set(of(test, "LABELS")) for test in listed["tests"]}, ready
+    return {test["name"]: labels(test) for test in listed["tests"]}, ready
 
 
 def chosen(tier, tests, changed):
     if tier == "all":
         return set(tests)
+    daily = {name for name, labels in tests.items() if "all" not in labels}
     if tier == "test":
-        return {name for name, labels in tests.items() if "all" not in labels}
-    return {name for name, labels in tests.items() if "check" in labels} | belonging.tests_of(changed, tests)
+        return daily
+    return {name for name, labels in tests.items() if "check" in labels} | belonging.tests_of(changed, daily)
 
 
 def minutes(seconds):
