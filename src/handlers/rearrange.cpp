@@ -93,12 +93,14 @@ void repeat_by_tensor(Emission& e) {
   if (e.rank("repeats") == 0) repeats = e.build.reshape(repeats, {1});
   const Shape& shape = e.shape("repeats");
   const Dim given = shape.empty() ? Dim(1) : shape.front();
-  if (given.number() == 1 && self.size.number() != 1) {
-    const auto each = e.build.ints_of(repeats);
-    if (each && self.size.is_number())
-      repeats = e.integers(Ints(static_cast<std::size_t>(*self.size.number()), each->front()));
-    else
-      repeats = e.node("Tile", {repeats, self.count});
+  const auto each = given.number() == 1 ? e.build.ints_of(repeats) : std::nullopt;
+  if (each && self.size.is_number())
+    repeats = e.integers(Ints(static_cast<std::size_t>(*self.size.number()), each->front()));
+  else if (given.number() == 1 && self.size.number() != 1)
+    repeats = e.node("Tile", {repeats, self.count});
+  else if (!given.is_number() && self.size.number() != 1) {
+    const Shape from{given}, to{self.size};
+    repeats = expand_to(e, repeats, &from, &to, [&] { return self.count; });
   }
   e.give(e.build.gather(self.value, repeated_positions(e, repeats), self.axis));
 }

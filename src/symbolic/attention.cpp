@@ -16,9 +16,10 @@ std::optional<Shape> attended(const Call& call) {
   const TensorFact &query = tensor_of(call, "query"), &key = tensor_of(call, "key"), &value = tensor_of(call, "value");
   const auto grouped = call.has("enable_gqa") ? call.boolean("enable_gqa") : std::optional(false);
   if (!query.shape || !value.shape || query.shape->size() < 2 || value.shape->size() < 2 || !grouped) return std::nullopt;
-  const auto lead = [](const TensorFact& tensor) {
-    return tensor.shape && tensor.shape->size() >= 2 ? std::optional(Shape(tensor.shape->begin(), tensor.shape->end() - 2))
-                                                     : std::nullopt;
+  const std::ptrdiff_t behind = *grouped ? 3 : 2;  // dimensions that don't broadcast
+  const auto lead = [&](const TensorFact& tensor) {
+    const bool has = tensor.shape && std::ssize(*tensor.shape) >= behind;
+    return has ? std::optional(Shape(tensor.shape->begin(), tensor.shape->end() - behind)) : std::nullopt;
   };
   if (key.shape && key.shape->size() >= 2) {
     Demands demands;
@@ -26,10 +27,9 @@ std::optional<Shape> attended(const Call& call) {
     demands.equal((*value.shape)[value.shape->size() - 2], (*key.shape)[key.shape->size() - 2], "the number of values");
     demands.hold();
   }
-  std::optional<Shape> shape = lead(query);
-  if (!*grouped) shape = broadcast(broadcast(shape, lead(key)), lead(value));
+  std::optional<Shape> shape = broadcast(broadcast(lead(query), lead(key)), lead(value));
   if (!shape) return std::nullopt;
-  shape->push_back((*query.shape)[query.shape->size() - 2]);
+  shape->insert(shape->end(), query.shape->end() - behind, query.shape->end() - 1);
   shape->push_back(value.shape->back());
   return shape;
 }

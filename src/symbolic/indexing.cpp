@@ -118,7 +118,8 @@ Facts index(const Call& call) {
 
 Facts unsafe_masked_index(const Call& call) {
   const auto given = call.list("indices");
-  return {tensor_fact(self_of(call).dtype, given ? indexed_shape(self_of(call), *given) : std::nullopt)};
+  const auto read = given ? indexed_shape(self_of(call), *given) : std::nullopt;
+  return {tensor_fact(self_of(call).dtype, broadcast(read, tensor_of(call, "mask").shape))};
 }
 
 Facts index_select(const Call& call) {

@@ -79,9 +79,7 @@ Facts repeat_interleave(const Call& call) {
   if (!dim) return {tensor_fact(self.dtype, std::nullopt)};
   Dim& size = shape[*dim];
   const TensorFact* repeats = call.tensor("repeats");
-  if (repeats && repeats->shape && repeats->shape->size() == 1 && repeats->shape->front().number() != 1) {
-    demand_equal(repeats->shape->front(), size, "the length of 'repeats'");
-  }
+  if (repeats) demand_broadcast(repeats->shape, {size}, "'repeats'");
   if (const auto each = call.dim("repeats"); each && (!repeats || (repeats->shape && product(*repeats->shape).number() == 1)))
     size = size * *each;
   else if (repeats && repeats->contents) {
