@@ -16,12 +16,15 @@
 #include "analysis/lost_writes.h"
 #include "analysis/model_state.h"
 #include "analysis/onnx_model.h"
+#include "analysis/open_ranks.h"
 #include "analysis/prepare.h"
 #include "analysis/required_input.h"
 #include "analysis/run.h"
+#include "analysis/site.h"
 #include "analysis/state_advice.h"
 #include "analysis/targets.h"
 #include "conversion/assess.h"
+#include "conversion/stated_facts.h"
 #include "files/naming.h"
 #include "files/sha256.h"
 #include "onnx/proto.h"
@@ -92,20 +95,34 @@ struct Whole {
 };
 
 Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, int opset, const CheckOptions& options,
-                 const ir::Watch& watch) {
+                 const conversion::Context& context, const ir::Watch& watch) {
   Whole whole;
+  const auto fault = [&](std::string message, std::string help) -> Finding& {
+    whole.fault.emplace();
+    whole.fault->id = "CC005";
+    whole.fault->severity = Severity::error;
+    whole.fault->message = std::move(message);
+    whole.fault->help = std::move(help);
+    return *whole.fault;
+  };
   try {
-    whole.model = analysis::onnx_model(state, prepared, analysis::convert_options(options, opset), watch);
-    onnx::check(onnx::to_proto(*whole.model), *whole.model);
+    std::vector<conversion::Stand> stands;
+    whole.model = analysis::onnx_model(state, prepared, analysis::convert_options(options, opset), watch, &stands);
+    if (const auto found = conversion::contradicted_by_nodes(prepared.graph, context, *whole.model, stands)) {
+      Finding& made = fault(found->reason, "state in the row how the result follows from the arguments (docs/mappings.md#facts)");
+      made.op = found->node->op();
+      made.overload = found->node->overload();
+      made.nodes = 1;
+      made.sites.push_back(analysis::site_of(*found->node, 0));
+    } else {
+      onnx::check(onnx::to_proto(*whole.model), *whole.model);
+    }
   } catch (const TableError&) {
     throw;
   } catch (const Error& error) {
     watch.look();  // throws if the time limit or a cancellation ended the call
-    whole.fault.emplace();
-    whole.fault->id = "CC005";
-    whole.fault->severity = Severity::error;
-    whole.fault->message = std::string("with the rows and plugins given, ") + error.what();
-    whole.fault->help = "fix or remove the row or plugin that emitted the nodes named above";
+    fault(std::string("with the rows and plugins given, ") + error.what(),
+          "fix or remove the row or plugin that emitted the nodes named above");
   }
   return whole;
 }
@@ -127,8 +144,10 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   report.opset = opset;
   report.export_type = options.export_type;
   report.verdict = verdict_of(assessment);
+  for (Finding& finding : analysis::collect_open_ranks(assessment, context)) others.push_back(std::move(finding));
   Whole whole;
-  if (report.convertible() && !state.table.users().empty()) whole = make_whole(state, prepared, opset, options, context.watch);
+  if (report.convertible() && !state.table.users().empty())
+    whole = make_whole(state, prepared, opset, options, context, context.watch);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
   if (!targets.empty()) targets.look(report, assessment, whole.model ? &*whole.model : nullptr, others);

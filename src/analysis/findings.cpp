@@ -222,6 +222,9 @@ class FindingCollector {
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     for (const std::string& difference : numbered.outcome->differences)
       add("CC010", Severity::warning, numbered, difference, "convert without --prefer compact");
+    if (!numbered.outcome->doubt.empty())
+      add("CC005", Severity::warning, numbered, numbered.outcome->doubt,
+          "remove `facts` from the row if PyTorch's result is right");
     Becomes becomes;
     becomes.add(*numbered.outcome);
     if (becomes.several) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(becomes.onnx), "");

@@ -139,6 +139,14 @@ constexpr std::array table{
          "\n"
          "What to do: nothing, if the model converts. Otherwise set the attributes in `__init__` and save the model again.\n"
          "`--frontend native` makes the first case an error.\n"},
+    Rule{"CC017", "open-rank", Severity::warning, "An output without a shape",
+         "Only the running model knows how many dimensions an output of the model has: the branches of an `if` give\n"
+         "several numbers of dimensions, or x.squeeze(0) meets a size that is computed. The output has a dtype in the\n"
+         "ONNX file, but no shape. ONNX Runtime runs such a file. onnx.checker refuses it (\"Field 'shape' of 'type' is\n"
+         "required but missing\"), and so may engines.\n"
+         "\n"
+         "What to do: nothing, if your runtime accepts the file. Otherwise give the output as many dimensions in every\n"
+         "run: reshape it, or leave out the squeeze.\n"},
     Rule{"CC101", "engine-lacks-operator", Severity::warning, "An engine doesn't support the operator",
          "The engine of --target doesn't support this ONNX operator at any version, according to its profile; `compatcheck\n"
          "explain ENGINE` shows the profile, its source and date. The model still converts: the exit code is 1 only with\n"

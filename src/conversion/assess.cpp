@@ -159,7 +159,10 @@ Assessment Assessor::assess(int opset) {
   const bool gives_text = context_.export_type == ExportType::onnx && text_output(graph_);  // whatever the inputs are
   if (!assessment.convertible() && !gives_text) return assessment;
   Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
-  if (interface.status == Status::ok) return assessment;
+  if (interface.status == Status::ok) {
+    assessment.open_outputs = std::move(interface.open_outputs);
+    return assessment;
+  }
   if (is_failure(interface.status)) find_available(interface, opset);
   assessment.outcomes.push_back(std::move(interface));
   return assessment;

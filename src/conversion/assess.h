@@ -16,7 +16,8 @@ struct Assessment {
   // The outcomes of all nodes, in blocks too, in order; where all are ok, and the model's inputs and outputs aren't, also that of
   // prim::Return.
   std::vector<Outcome> outcomes;
-  bool convertible() const;  // every outcome ok
+  std::vector<OpenOutput> open_outputs{};  // where all are ok
+  bool convertible() const;                // every outcome ok
 };
 
 // Outcomes are remembered for the opsets at which they hold. The graph and the context must outlive it.

@@ -12,6 +12,7 @@
 #include "conversion/live_nodes.h"
 #include "conversion/raw.h"
 #include "conversion/row_check.h"
+#include "conversion/stated_facts.h"
 #include "conversion/structural.h"
 #include "conversion/trial_operands.h"
 #include "ir/control_flow.h"
@@ -54,7 +55,8 @@ void refuse_bool_keys(Outcome& outcome) {
 
 // Where a user's row states the facts, they refuse the call: PyTorch may accept it.
 void refuse_impossible(Outcome& outcome, const std::string& reason, const mapping::Table& table) {
-  const std::string word(users_fact_word(outcome.node->op(), outcome.node->overload(), table));
+  const auto* rows = users_facts(outcome.node->op(), outcome.node->overload(), table);
+  const std::string word = rows ? rows->facts : "";
   refuse_misfit(outcome,
                 (word.empty() ? "PyTorch refuses this call: " : "`facts: " + word + "` doesn't fit this call: ") + reason);
   outcome.hint = word.empty() ? "correct the dtype and sizes in --input, or the call in the model"
@@ -196,6 +198,14 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
               "add `complex: true` to the row if its nodes take and give real and imaginary parts in a last dimension of 2";
         return;
       }
+      if (auto contradiction = contradicted_facts(call, context_)) {
+        if (contradiction->of_shape) {
+          refuse(outcome, nullptr, std::move(contradiction->reason));
+          outcome.hint = "state in the row how the result follows from the arguments (docs/mappings.md#facts)";
+          return;
+        }
+        outcome.doubt = std::move(contradiction->reason);
+      }
       outcome.status = Status::ok;
       return try_nodes(attempt, row, call, opset);
     }
@@ -331,8 +341,10 @@ void Attempter::try_interface(Attempt& attempt, int opset) {
       throw onnx::Refusal{"the model returns a text (" + *text + "), but an ONNX model can only return tensors",
                           "return tensors only, and choose the text outside of the model"};
     declare_inputs(graph_, context_, builder);
-    collect_outputs(graph_, context_, builder,
-                    [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    const auto outputs = collect_outputs(graph_, context_, builder,
+                                         [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
+    for (const Output& output : outputs)
+      if (output.open) attempt.outcome.open_outputs.push_back({output.name, output.open});
   });
 }
 

@@ -17,6 +17,12 @@ enum class Status : std::uint8_t { ok, missing, refused, needs_input, unassessed
 
 inline bool is_failure(Status status) { return status == Status::missing || status == Status::refused; }
 
+// An output of the ONNX model without a shape: only the running model knows how many dimensions this value has.
+struct OpenOutput {
+  std::string name;
+  const ir::Value* value = nullptr;
+};
+
 struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;
@@ -42,6 +48,8 @@ struct Outcome {
   bool handled = false;                  // the nodes were emitted in a trial
   std::vector<onnx::Emitted> emitted;    // ok: those nodes, including those in bodies of If, Loop and Scan
   std::vector<std::string> differences;  // ok: differences of these nodes from PyTorch, with --prefer compact
+  std::vector<OpenOutput> open_outputs;  // ok, of prim::Return
+  std::string doubt{};                   // ok: what a user's row states that may not be true
 };
 
 // The outcome of an attempt, and the opsets for which it holds.

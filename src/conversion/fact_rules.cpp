@@ -7,15 +7,23 @@
 
 namespace compatcheck::conversion {
 
-std::string_view users_fact_word(std::string_view op, std::string_view overload, const mapping::Table& table) {
+namespace {
+
+const mapping::Table& shipped_table() {
   static const mapping::Table shipped = mapping::Table::shipped();
+  return shipped;
+}
+
+}  // namespace
+
+const mapping::OperatorRows* users_facts(std::string_view op, std::string_view overload, const mapping::Table& table) {
   const std::string full = std::string(op) + "." + std::string(overload);
-  std::string_view found;
+  const mapping::OperatorRows* found = nullptr;
   for (const auto* rows : table.users()) {
-    const auto* below = shipped.stated(rows->name);
+    const auto* below = shipped_table().stated(rows->name);
     if (rows->facts.empty() || (below && below->facts == rows->facts)) continue;  // the user's row repeats the shipped word
-    if (!overload.empty() && rows->name == full) return rows->facts;
-    if (rows->name == op) found = rows->facts;
+    if (!overload.empty() && rows->name == full) return rows;
+    if (rows->name == op) found = rows;
   }
   return found;
 }
@@ -31,7 +39,7 @@ bool is_on_tensors(const schema::Schema& schema) {
 // Returns the fact rule of the tables or a family for an operator on tensors of this name; a user's file comes first.
 symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overload, const mapping::Table& table,
                                    const schema::Registry& schemas, const symbolic::Registry& registry) {
-  if (const auto word = users_fact_word(op, overload, table); !word.empty()) return registry.find_fact_word(word);
+  if (const auto* rows = users_facts(op, overload, table)) return registry.find_fact_word(rows->facts);
   if (auto function = registry.find_facts(op, overload)) return function;
   if (const auto word = table.facts(op, overload, schemas); !word.empty()) return registry.find_fact_word(word);
   const auto* rows = table.find(op, overload, mapping::highest_opset, schemas).op;  // resolves an alias
@@ -43,7 +51,7 @@ symbolic::FactFunction tensor_rule(std::string_view op, std::string_view overloa
 // How an operator's facts follow from its arguments; null if there is no rule.
 symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Table& table, const schema::Registry& schemas,
                                  const symbolic::Registry& registry) {
-  const bool by_user = is_on_tensors(schema) && !users_fact_word(schema.name, schema.overload, table).empty();
+  const bool by_user = is_on_tensors(schema) && users_facts(schema.name, schema.overload, table);
   if (auto function = registry.find_overload_facts(schema.name, schema.overload); function && !by_user) return function;
   if (is_on_numbers(schema)) return registry.find_number_facts(schema.name);
   if (!is_on_tensors(schema)) return schema.overload.empty() ? registry.find_facts(schema.name, {}) : nullptr;
@@ -54,6 +62,10 @@ symbolic::FactFunction fact_rule(const schema::Schema& schema, const mapping::Ta
 }
 
 }  // namespace
+
+symbolic::FactFunction shipped_rule(const ir::Node& node, const schema::Registry& schemas, const symbolic::Registry& registry) {
+  return node.schema() ? fact_rule(*node.schema(), shipped_table(), schemas, registry) : nullptr;
+}
 
 const symbolic::FactFunction& FactRules::of(const ir::Node& node) {
   if (!node.schema()) {

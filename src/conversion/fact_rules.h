@@ -12,8 +12,10 @@
 
 namespace compatcheck::conversion {
 
-// The word for a call's facts that a user's file states; empty if none does, or if it is the shipped one.
-std::string_view users_fact_word(std::string_view op, std::string_view overload, const mapping::Table& table);
+// The rows of a user's file whose word states a call's facts; null if none does, or if the word is the shipped one.
+const mapping::OperatorRows* users_facts(std::string_view op, std::string_view overload, const mapping::Table& table);
+// How the facts of an operator that PyTorch has follow from its arguments, whatever users state; null if there is no rule.
+symbolic::FactFunction shipped_rule(const ir::Node& node, const schema::Registry& schemas, const symbolic::Registry& registry);
 
 // Looks up each schema once. The constructor's arguments must outlive the object.
 class FactRules {

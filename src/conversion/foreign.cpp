@@ -80,8 +80,8 @@ std::vector<NodeAttribute> attributes_of(const ir::Node& node, const Named& name
 void demand_possible(const ir::Node& node, const Context& context) {
   for (const ir::Value* output : node.outputs())
     if (const std::string& reason = context.facts.of(output).impossible; !reason.empty())
-      throw Refusal{(users_fact_word(node.op(), node.overload(), context.table).empty() ? "PyTorch refuses this call: "
-                                                                                        : "the facts in its row don't fit: ") +
+      throw Refusal{(users_facts(node.op(), node.overload(), context.table) ? "the facts in its row don't fit: "
+                                                                            : "PyTorch refuses this call: ") +
                     reason};
   if (!node.schema() && node.op().starts_with("aten::") && context.schemas.contains(node.op()))
     throw Refusal{"the arguments fit no overload of " + node.op()};

@@ -141,8 +141,10 @@ class Collector {
   void collect(const ir::Value* value, const std::string& name, bool keyed = false) {
     const ir::Node* maker = value->producer();
     if (maker && maker->is("prim::OptionalConstruct")) return collect_option(*maker, name, keyed);
-    if (!maker || !maker->op().ends_with("Construct"))
+    if (!maker || !maker->op().ends_with("Construct")) {
+      source_ = value;
       return collect(operand_of_(value), context_.facts.of(value), keyed ? name : output_name(*value, name));
+    }
     const auto members = maker->inputs();
     if (maker->is("prim::ColumnsConstruct")) return collect(members[0], name, keyed || ir::is(value->type(), ir::TypeKind::dict));
     if (maker->is("prim::DictConstruct")) {
@@ -265,8 +267,9 @@ class Collector {
     const Value value = values.front();
     demand_tensors(value);
     auto shape = value.sequence ? std::nullopt : known_shape(value, fact);
-    if (!value.sequence && !shape && !may_stay_open(fact)) throw unknown_rank(fact, "output " + name);
-    add({name, value, std::move(shape), std::move(stands_for)});
+    const bool open = !value.sequence && !shape;
+    if (open && !fact.wants.empty()) throw unknown_rank(fact, "output " + name);
+    add({name, value, std::move(shape), std::move(stands_for), open ? source_ : nullptr});
   }
 
   static Value integers(const handlers::Quantized& quantized, const ir::Quantizer* known, const std::string& name) {
@@ -300,13 +303,6 @@ class Collector {
           takes);
   }
 
-  // The rank of an If's or Loop's result may depend on computed values. The result of an operator that ONNX lacks may have an
-  // unknown type.
-  bool may_stay_open(const Fact& fact) const {
-    if (!fact.wants.empty()) return false;
-    return context_.export_type != ExportType::onnx || (fact.blame && !fact.blame->blocks().empty());
-  }
-
   std::optional<std::vector<onnx::Dimension>> known_shape(const Value& value, const Fact& fact) const {
     if (auto shape = shape_of(fact)) return shape;
     const onnx::TensorData* data = builder_.constant_of(value);
@@ -336,7 +332,8 @@ class Collector {
   const Context& context_;
   onnx::Builder& builder_;
   const OperandOf& operand_of_;
-  Value present_;  // whether what is collected has a value; absent: always
+  Value present_;                      // whether what is collected has a value; absent: always
+  const ir::Value* source_ = nullptr;  // the value that is collected
   std::vector<Output> outputs_;
 };
 

@@ -28,7 +28,8 @@ struct Output {
   std::string name;
   onnx::Value value;
   std::optional<std::vector<onnx::Dimension>> shape;  // null for sequences
-  std::string quantized{};  // type that the values stand for: "qu8(0.5,128)"; empty: not quantized, or not known
+  std::string quantized{};          // type that the values stand for: "qu8(0.5,128)"; empty: not quantized, or not known
+  const ir::Value* open = nullptr;  // the graph's output of which it is a part, if only the running model knows its rank
 };
 
 // Names one of the graph's outputs after the module that makes it; `otherwise` if that is the root.

@@ -81,15 +81,15 @@ void unsqueeze(Emission& e) {
   e.give(e.build.unsqueeze(e.tensor("self"), {axis}));
 }
 
-// Whether a dimension of unknown size is 1 shows when the model runs.
-Value squeezed_if_one(Emission& e, std::int64_t axis) {
-  const Value self = e.tensor("self"), one = e.node("Equal", {e.size_of("self", axis), e.integers({1})});
+// Whether a dimension of unknown size is 1 shows when the model runs. `value`: self without later dimensions of size 1.
+Value squeezed_if_one(Emission& e, const Value& value, std::int64_t axis) {
+  const Value one = e.node("Equal", {e.size_of("self", axis), e.integers({1})});
   const auto squeezed = e.build.begin_body();
-  e.build.end_body({e.node("Squeeze", {self}, {{"axes", Ints{axis}}})});
+  e.build.end_body({e.node("Squeeze", {value}, {{"axes", Ints{axis}}})});
   const auto kept = e.build.begin_body();
-  e.build.end_body({e.build.again(self)});
+  e.build.end_body({e.build.again(value)});
   return e.build
-      .control("If", {e.build.reshape(one, {})}, {{"then_branch", squeezed}, {"else_branch", kept}}, {self.dtype}, {false})
+      .control("If", {e.build.reshape(one, {})}, {{"then_branch", squeezed}, {"else_branch", kept}}, {value.dtype}, {false})
       .front();
 }
 
@@ -112,14 +112,18 @@ void squeeze(Emission& e) {
       open.push_back(axis);
   }
   if (open.empty()) return e.give(e.build.squeeze(self, ones));
-  if (axes.size() > 1)
-    throw Refusal{"whether the size of dimension " + std::to_string(open.front()) + " is 1 isn't known",
-                  "name the size with --input"};
   if (!e.at_least(11))
     throw Refusal{"whether the size of dimension " + std::to_string(open.front()) +
                       " is 1 isn't known, and before opset 11 both branches of If give the same sizes",
                   "use opset 11, or numbers as sizes, such as --input x=f32:1,3,224,224"};
-  e.give(squeezed_if_one(e, open.front()));
+  Value made = self;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {  // the axes before it keep their places
+    if (std::ranges::find(open, *axis) != open.end())
+      made = squeezed_if_one(e, made, *axis);
+    else if (std::ranges::find(ones, *axis) != ones.end())
+      made = e.node("Squeeze", {made}, {{"axes", Ints{*axis}}});
+  }
+  e.give(made);
 }
 
 // Vectors stand between the dimensions that are put in front of and behind them.

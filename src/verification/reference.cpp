@@ -92,7 +92,7 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
 // PyTorch.
 std::string refused_call(const analysis::Prepared& prepared, const mapping::Table& table) {
   for (const ir::Node* node : *prepared.graph.top()) {
-    if (!conversion::users_fact_word(node->op(), node->overload(), table).empty()) continue;
+    if (conversion::users_facts(node->op(), node->overload(), table)) continue;
     for (const ir::Value* output : node->outputs())
       if (const std::string& why = prepared.facts.of(output).impossible; !why.empty())
         return "PyTorch refuses " + analysis::place_text(*node) + ": " + why;

@@ -386,11 +386,84 @@ def what_no_trial_shows_is_an_error_of_the_table():
 def the_check_tries_the_whole_model():
     # No trial of one call shows that the row gives other sizes than it states.
     graph = "graph(%x : Float(3, 5)):\n  %y : Tensor = acme::c(%x)\n  return (%y)\n"
-    rows = "acme::c:\n  schema: \"acme::c(Tensor x) -> Tensor\"\n  facts: same\n  13: {inputs: [x], inline: \"c (x) => (y) { y = Transpose (x) }\"}\n"
+    rows = ("acme::c:\n  schema: \"acme::c(Tensor x) -> Tensor\"\n  facts: same\n  13:\n    inputs: [x]\n"
+            "    inline: \"c (x) => (y) { s = Constant <value_ints = [7]> () y = Expand (x, s) }\"\n")
     found = report(graph, rows)
     (finding,) = [one for one in found["findings"] if one["severity"] == "error"]
     assert found["verdict"] == "no" and finding["message"].startswith("with the rows and plugins given, "), found["findings"]
-    assert report(graph, rows.replace("3, 5", "3, 3").replace("Transpose", "Abs"))["verdict"] == "yes"
+    assert report(graph, rows.replace("[7]", "[1]"))["verdict"] == "yes"
+
+
+def contradiction(graph, rows, *words, options=()):
+    """The row is refused for its facts, by the check and by the conversion, with its place and the call."""
+    found = report(graph, rows, *options)
+    (finding,) = [one for one in found["findings"] if one["severity"] == "error"]
+    assert (found["verdict"], finding["id"]) == ("no", "CC005"), found["findings"]
+    for word in ("of its row (rows.yaml:", *words):
+        assert word in finding["message"], (word, finding["message"])
+    assert finding["op"] and len(finding["sites"]) == 1, finding
+    written = compatcheck("convert", "m.ir", "--mappings", "rows.yaml", "-o", "never.onnx", *options)
+    assert written.returncode == 1 and "of its row (rows.yaml:" in written.stdout and not (FOLDER / "never.onnx").exists(), written
+
+
+TURNED = ("acme::c:\n  schema: \"acme::c(Tensor x) -> Tensor\"\n  facts: same\n  13: {inputs: [x], KIND: \"<domain: \\\"acme\\\"> c (x) => (y) "
+          "{ y = Transpose (x) }\"}\n")
+
+
+@test
+def facts_that_the_nodes_of_the_row_contradict():
+    graph = "graph(%x : Float(3, 5)):\n  %y : Tensor = acme::c(%x)\n  return (%y)\n"
+    inside = graph.replace("  return (%y)", "  %n : NoneType = prim::Constant()\n  %z : Tensor = aten::sum(%y, %n)\n  return (%z)")
+    for kind in ("inline", "function"):
+        rows = TURNED.replace("KIND", kind)
+        for one in (graph, inside):
+            contradiction(one, rows, "`facts: same`", "says f32[3, 5], but its ONNX nodes give ?[5, 3]")
+            contradiction(one, rows, "f32[n, m]", "its ONNX nodes give ?[m, n]", options=("--input", "x=f32:n,m"))
+            contradiction(one, rows, "f32[n, 5]", "its ONNX nodes give ?[5, n]", options=("--input", "x=f32:n,5"))
+        assert report(graph, rows, "--input", "x=f32:3,3")["verdict"] == "yes"
+    summed = ("acme::c:\n  schema: \"acme::c(Tensor x) -> Tensor\"\n  facts: same\n"
+              "  13: {inputs: [x], to: ReduceMax, attributes: {axes: {ints: [0]}, keepdims: 0}}\n")
+    contradiction(inside, summed, "f32[3, 5]", "its ONNX nodes give ?[5]")
+
+
+@test
+def facts_that_recorded_types_contradict():
+    graph = "graph(%x : Float(2, 3)):\n  %y : Float(2, 6) = acme::wide(%x) # wide.py:7:8\n  return (%y)\n"
+    rows = "acme::wide: {schema: \"acme::wide(Tensor x) -> Tensor\", facts: same, 9: {to: acme::Wide, inputs: [x]}}\n"
+    contradiction(graph, rows, "`facts: same`", "f32[2, 3]", "the model's file records f32[2, 6]")
+    contradiction(graph.replace("(2, 6)", "(2, 3, 1)"), rows, "the model's file records f32[2, 3, 1]")
+    contradiction(graph.replace("(2, 6)", "(2, 3, 1)"), rows, "records f32[?, ?, ?]", options=("--input", "x=f32:n,3"))
+    # Other sizes than those of the trace.
+    assert report(graph, rows, "--input", "x=f32:2,6")["verdict"] == report(graph.replace("(2, 6)", "(2, 3)"), rows)["verdict"] == "yes"
+    found = report(graph.replace("Float(2, 6)", "Double(2, 3)"), rows)
+    (finding,) = found["findings"]
+    assert (found["verdict"], finding["id"], finding["severity"]) == ("yes", "CC005", "warning"), found["findings"]
+    assert "says f32, but the model's file records f64" in finding["message"], finding
+
+    library = torch.library.Library("acme", "FRAGMENT")
+    library.define("twice_as_wide(Tensor x) -> Tensor")
+    library.impl("twice_as_wide", lambda x: torch.cat([x, x], 1), "CompositeExplicitAutograd")
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.ops.acme.twice_as_wide(x).relu()
+
+    program = torch.export.export(Net(), (torch.randn(4, 3),), dynamic_shapes=({0: torch.export.Dim("n")},))
+    torch.export.save(program, str(FOLDER / "wide.pt2"))
+    write("rows.yaml", rows.replace("acme::wide", "acme::twice_as_wide"))
+    made = compatcheck("check", "wide.pt2", "--mappings", "rows.yaml", "--format", "json")
+    (finding,) = [one for one in json.loads(made.stdout)["findings"] if one["severity"] == "error"]
+    assert "the model's file records f32[?, 6]" in finding["message"], finding
+
+
+@test
+def facts_that_pytorch_contradicts():
+    graph = ("graph(%x : Float(2, 3)):\n  %0 : int = prim::Constant[value=0]()\n  %1 : int = prim::Constant[value=-1]()\n"
+             "  %y : Tensor = aten::flatten(%x, %0, %1)\n  return (%y)\n")
+    rows = "aten::flatten: {facts: same, 9: {to: acme::Flat, inputs: [self]}}\n"
+    contradiction(graph, rows, "`facts: same`", "f32[2, 3]", "PyTorch gives f32[6]")
+    contradiction(graph, rows, "f32[n, 3]", "PyTorch gives f32[3*n]", options=("--input", "x=f32:n,3"))
+    assert report(graph, rows.replace("facts: same, ", ""))["verdict"] == "yes"
 
 
 @test

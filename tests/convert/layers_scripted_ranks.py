@@ -75,6 +75,44 @@ def ranks_list_keeps_what_is_written(x: Tensor, n: Tensor):
     return torch.stack(kept)
 
 
+COUNTS = [(torch.tensor([n]),) for n in (1, 3, 0, 2)]
+
+
+@program(COUNTS, "i64:1")
+def ranks_squeeze_of_a_computed_size(n: Tensor):
+    return torch.zeros(int(n[0]), 4).squeeze(0)
+
+
+@program(COUNTS, "i64:1")
+def ranks_squeeze_of_several_computed_sizes(n: Tensor):
+    x = torch.ones(1, int(n[0]), 2, int(n[0]) * 2 - 1 if int(n[0]) > 0 else 0)
+    return x.squeeze([0, 1, 3]), x.squeeze([3, 1]) * 2
+
+
+@program([(torch.tensor(values),) for values in ([1.0, -1.0], [1.0, 2.0], [-1.0, -2.0], [-1.0, 3.0])], "f32:n")
+def ranks_squeeze_of_what_is_positive(x: Tensor):
+    kept = x[x > 0]
+    return kept.squeeze() + 1, kept.unsqueeze(0).squeeze(1)
+
+
+@program([(r(1, 3, 1), torch.tensor(d)) for d in (0, 1, 2, -1)], "f32:1,3,1", "i64:scalar")
+def ranks_squeeze_of_a_computed_dimension(x: Tensor, d: Tensor):
+    return x.squeeze(int(d))
+
+
+@program([(r(2, 3), torch.tensor(n)) for n in (0, 1, 3)], "f32:2,3", "i64:scalar")
+def ranks_sizes_in_a_list_of_unknown_length(x: Tensor, n: Tensor):
+    sizes: List[int] = []
+    for i in range(int(n)):
+        sizes.append(1)
+    return x.reshape(sizes + [-1]), x.expand(sizes + [2, 3]), torch.ones(sizes + [2])
+
+
+@program([(r(n, 2),) for n in (1, 3, 0)], "f32:n,2")
+def ranks_squeeze_of_a_named_size(x: Tensor):
+    return x.squeeze(0)
+
+
 def integers(*lists):
     return tuple(torch.tensor(each, dtype=torch.int64) for each in lists)
 
