@@ -15,6 +15,7 @@
 #include "conversion/foreign.h"
 #include "ir/control_flow.h"
 #include "ir/value_name.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -220,6 +221,8 @@ class FindingCollector {
                                                    : "call model.eval() before saving if only training draws these numbers; "
                                                      "otherwise pass the random numbers to the model as an input");
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
+    if (!context_.table.is_users(row->place) && symbolic::may_round_otherwise({*numbered.outcome->node, context_.facts}))
+      add("CC010", Severity::warning, numbered, std::string(symbolic::other_rounding), "");
     for (const std::string& difference : numbered.outcome->differences)
       add("CC010", Severity::warning, numbered, difference, "convert without --prefer compact");
     if (!numbered.outcome->doubt.empty())

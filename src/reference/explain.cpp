@@ -13,6 +13,8 @@
 #include "reference/targets.h"
 #include "report/enumerator_names.h"
 #include "report/style.h"
+#include "schema/traits.h"
+#include "symbolic/quantizer.h"
 
 namespace compatcheck {
 namespace {
@@ -108,6 +110,8 @@ std::string history_text(const Explained& subject, const ReferenceOptions& optio
   if (!subject.rows->facts.empty()) page += "\nfacts: " + subject.rows->facts + "\n";
   if (!subject.valid.when.empty()) page += "\nPyTorch accepts a call if " + reference::spell_when(subject.valid.when) + "\n";
   if (!subject.valid.required.empty()) page += "\nPyTorch accepts a call if " + mapping::joined(subject.valid.required) + "\n";
+  if (schema::has_trait(subject.name.substr(0, subject.name.find('.')), schema::Trait::shifts_first))
+    page += "\nquantized: " + std::string(symbolic::other_rounding) + "\n";
   page += "\nopsets\n";
   for (const auto& entry : subject.rows->history) {
     if (options.opset && *options.opset < entry.opset) break;

@@ -97,18 +97,6 @@ Verdict channel_scales_fit(const Call& call) {
   return demands.verdict();
 }
 
-// PyTorch rounds after it adds the zero point, ONNX before.
-Verdict zero_points_even(const Call& call) {
-  const auto even = [](const Dim& number) { return number.number() && *number.number() % 2 == 0; };
-  const char* name = call.has("zero_points") ? "zero_points" : "zero_point";
-  bool all = false;
-  if (const auto number = call.integer(name))
-    all = *number % 2 == 0;
-  else if (const auto* tensor = call.fact(name).tensor())
-    all = tensor->contents && std::ranges::all_of(*tensor->contents, even);
-  return {.truth = all ? Truth::yes : Truth::no, .message = all ? "" : "a zero point is odd, or isn't known"};
-}
-
 // ---- quantized_decomposed: between plain integers and floats. Source: torch/ao/quantization/fx/_decomposed.py.
 
 Facts dequantize_integers(const Call& call) {
@@ -321,7 +309,6 @@ void register_quantized(Registry& registry) {
                          "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"})
     registry.facts(op, fake_quantized_with_mask);
   registry.condition("channel_scales_fit", channel_scales_fit);
-  registry.condition("zero_points_even", zero_points_even);
   for (const char* op :
        {"quantized::add", "quantized::add_relu", "quantized::mul", "quantized::mul_relu", "quantized::add_scalar",
         "quantized::add_scalar_relu", "quantized::mul_scalar", "quantized::mul_scalar_relu"})

@@ -1,5 +1,6 @@
 #include "symbolic/quantizer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ir/quantized.h"
@@ -39,7 +40,65 @@ bool passes_on(const Call& call, ir::DType dtype) {
   return false;
 }
 
+// The zero points of a quantized result; null if they aren't known.
+std::optional<std::vector<Dim>> zero_points(const Call& call, const Fact& result) {
+  if (call.has("zero_points")) {
+    const auto* tensor = call.tensor("zero_points");
+    return tensor ? tensor->contents : std::nullopt;
+  }
+  const ir::Quantizer* known = known_quantizer(result);
+  if (!known) return std::nullopt;
+  if (!known->per_channel) return std::vector<Dim>{known->zero_point};
+  return std::vector<Dim>(known->zero_points.begin(), known->zero_points.end());
+}
+
+bool is_halfway(double number, double scale) {
+  constexpr double noise = 1e-3;  // of float32
+  const double steps = number / scale;
+  return std::abs(std::abs(steps - std::trunc(steps)) - 0.5) < noise;
+}
+
+// Calls that move integers, or compare them with numbers, round nothing but these numbers.
+bool rounds_a_number(const Call& call, const ir::Quantizer& quantizer) {
+  if (call.has("b") && !call.fact("b").tensor()) {
+    const auto made = with_number(call);
+    return !made || made->integers == WithNumber::Integers::moved;
+  }
+  for (std::size_t i = 0; i < call.node().inputs().size(); ++i) {
+    const auto* list = call.input(i).list();
+    if (!list || !list->items || list->items->empty() || !list->items->front().tensor()) continue;
+    return !std::ranges::all_of(*list->items, [&](const Fact& item) {
+      const ir::Quantizer* known = known_quantizer(item);
+      return known && *known == quantizer;
+    });
+  }
+  if (call.op().ends_with("relu6")) return is_halfway(6, quantizer.scale);
+  bool any = false;
+  for (const char* name : {"min", "max", "min_val", "max_val", "threshold", "value"}) {
+    if (!call.has(name)) continue;
+    any = true;
+    if (call.is_none(name)) continue;
+    const auto number = number_argument(call, name);
+    if (!number || is_halfway(*number, quantizer.scale)) return true;
+  }
+  return !any;
+}
+
 }  // namespace
+
+bool may_round_otherwise(const Call& call) {
+  if (!schema::has_trait(schema::without_in_place(call.op()), schema::Trait::shifts_first)) return false;
+  return std::ranges::any_of(call.node().outputs(), [&](const ir::Value* output) {
+    const Fact& result = call.facts().of(output);
+    const auto* tensor = result.tensor();
+    if (!tensor || !tensor->dtype || !ir::is_quantized(*tensor->dtype)) return false;
+    const auto zeros = zero_points(call, result);
+    const auto is_even = [](const Dim& zero) { return zero.number() && *zero.number() % 2 == 0; };
+    if (zeros && std::ranges::all_of(*zeros, is_even)) return false;
+    const ir::Quantizer* known = known_quantizer(result);
+    return !known || rounds_a_number(call, *known);
+  });
+}
 
 std::optional<double> number_argument(const Call& call, std::string_view argument) {
   const TensorFact* tensor = call.fact(argument).tensor();

@@ -39,4 +39,10 @@ std::optional<WithNumber> with_number(const Call& call);
 // Returns the quantizer of a quantized result of the call; null if it isn't known.
 std::shared_ptr<const ir::Quantizer> quantizer_of(const Call& call, ir::DType dtype);
 
+// The warning for operators that have `shifts_first` in the tables.
+inline constexpr std::string_view other_rounding =
+    "for an odd zero point, a value halfway between two steps may round to the other one: the result is off by one step";
+// Whether that may happen in the call: a zero point is odd or not known, and a number is rounded to a step.
+bool may_round_otherwise(const Call& call);
+
 }  // namespace compatcheck::symbolic

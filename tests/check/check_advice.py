@@ -165,6 +165,52 @@ def check_zero_points(tool, folder):
         assert (report["verdict"], found) == ("yes", expected), (zero_point, found, report["verdict"])
 
 
+Q = torch.ops.quantized
+# Calls of two quantized tensors, a scale and a zero point: in PyTorch halves round as if the zero point were added before.
+SHIFTED = {
+    "add": Q.add, "add_relu": Q.add_relu, "mul": Q.mul, "mul_relu": Q.mul_relu,
+    "matmul": lambda a, b, s, z: Q.matmul(a, b.t(), s, z),
+    "cat": lambda a, b, s, z: Q.cat([a, b], 0, 2 * s, z), "cat_relu": lambda a, b, s, z: Q.cat_relu([a, b], 0, 2 * s, z),
+    "sigmoid": lambda a, b, s, z: Q.sigmoid(a, s, z), "leaky_relu": lambda a, b, s, z: Q.leaky_relu(a, 0.5, False, s, z),
+    "hardswish": lambda a, b, s, z: Q.hardswish(a, s, z), "elu": lambda a, b, s, z: Q.elu(a, s, z),
+    "celu": lambda a, b, s, z: Q.celu(a, s, z),
+    "softmax": lambda a, b, s, z: Q.softmax(a, 1, s, z), "layer_norm": lambda a, b, s, z: Q.layer_norm(a, [3], None, None, 1e-5, s, z),
+    "instance_norm": lambda a, b, s, z: Q.instance_norm(a.unsqueeze(0), None, None, 1e-5, s, z),
+    "group_norm": lambda a, b, s, z: Q.group_norm(a.unsqueeze(0), 2, None, None, 1e-5, s, z),
+    "clamp": lambda a, b, s, z: Q.clamp(a, -1.25, 1.0), "aten::clamp": lambda a, b, s, z: a.clamp(-1.0, 1.25),
+    "hardtanh": lambda a, b, s, z: torch.nn.functional.hardtanh(a, -1.25, 1.25),
+    "threshold": lambda a, b, s, z: torch.nn.functional.threshold(a, 0.25, 1.0),
+    "aten::leaky_relu": lambda a, b, s, z: torch.nn.functional.leaky_relu(a, 0.5), "std": lambda a, b, s, z: a.std(1),
+    "pad": lambda a, b, s, z: torch.nn.functional.pad(a, (1, 1), value=1.25),
+    "masked_fill": lambda a, b, s, z: a.masked_fill(a.dequantize() > 0, 1.25),
+    "avg_pool3d": lambda a, b, s, z: torch.nn.functional.avg_pool3d(a.reshape(1, 1, 1, 1, -1), (1, 1, 2)),
+    "aten::cat": lambda a, b, s, z: torch.cat([a, torch.quantize_per_tensor(b.dequantize(), 0.25, z, torch.quint8)]),
+}
+# No half is rounded, or PyTorch rounds it as ONNX does.
+EXACT = {
+    "clamp": lambda a, b, s, z: Q.clamp(a, -1.0, 1.5), "hardtanh": lambda a, b, s, z: torch.nn.functional.hardtanh(a, -1.0, 1.0),
+    "relu6": lambda a, b, s, z: Q.relu6(a), "pad": lambda a, b, s, z: torch.nn.functional.pad(a, (1, 1)),
+    "relu": lambda a, b, s, z: a.relu(), "cat": lambda a, b, s, z: Q.cat([a, b], 0, s, z),
+    "aten::cat": lambda a, b, s, z: torch.cat([a, b]), "aten::sigmoid": lambda a, b, s, z: a.sigmoid(),
+    "add of a number": lambda a, b, s, z: Q.add(a, 1.75), "mean": lambda a, b, s, z: a.mean([1]),
+    "avg_pool1d": lambda a, b, s, z: torch.nn.functional.avg_pool1d(a, 2),
+}
+
+
+def check_rounding_of_calls(tool, folder):
+    """Of the calls themselves: quantize_per_tensor has a warning of its own."""
+    for programs, warns in ((SHIFTED, True), (EXACT, False)):
+        for name, program in programs.items():
+            for zero in (126, 127):
+                def run(x, y):
+                    return program(*(torch.quantize_per_tensor(t, 0.5, zero, torch.quint8) for t in (x, y)), 0.5, zero).dequantize()
+
+                torch.jit.trace(run, (torch.randn(2, 3), torch.randn(2, 3)), check_trace=False).save(str(folder / "quantized.pt"))
+                report = reports(tool, folder / "quantized.pt", "--input", "f32:2,3", "--input", "f32:2,3")
+                found = [f["op"] for f in report["findings"] if f["id"] == "CC010" and f["op"] != "aten::quantize_per_tensor"]
+                assert report["verdict"] == "yes" and len(found) == (warns and zero == 127), (name, zero, found, report["findings"])
+
+
 def check_row_with_none(tool, folder):
     """The row that is printed for a call with None says that None becomes nothing."""
     torch.jit.script(Scaled()).save(str(folder / "scaled.pt"))
@@ -347,7 +393,7 @@ def main():
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
         check_zero_points(tool, pathlib.Path(folder))
-        for check in (check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_changed_rank, check_missing_key, check_deep_branches, check_maybe_none, check_no_trace, check_dropout,
+        for check in (check_rounding_of_calls, check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_changed_rank, check_missing_key, check_deep_branches, check_maybe_none, check_no_trace, check_dropout,
                       check_refused_write, check_word_of_verify, check_reasons, check_written_inputs, check_program_conditions, check_asserted_numbers):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
