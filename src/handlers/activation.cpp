@@ -72,8 +72,10 @@ void rrelu(Emission& e) {
   const Value x = self(e);
   const double lower = e.number("lower"), upper = e.number("upper");
   if (!e.boolean("training")) return e.give(leaky(e, x, (lower + upper) / 2));
-  const Value slope = e.node("RandomUniformLike", {x}, {{"low", lower}, {"high", upper}}, x.dtype);
-  e.give(add(e, node(e, "Relu", x), multiply(e, slope, negative_part(e, x))));
+  const DType drawn = x.dtype == DType::f64 ? DType::f64 : DType::f32;  // ONNX Runtime draws no halves
+  const Value slope =
+      e.node("RandomUniformLike", {x}, {{"low", lower}, {"high", upper}, {"dtype", onnx::data_type(drawn)}}, drawn);
+  e.give(add(e, node(e, "Relu", x), multiply(e, e.cast(slope, x.dtype), negative_part(e, x))));
 }
 
 // scale · (max(x, 0) + alpha · (exp(min(x, 0) · input_scale) - 1))

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "handlers/compute.h"
+#include "handlers/dropout.h"
 #include "handlers/families.h"
 #include "handlers/sizes.h"
 #include "process/spell_count.h"
@@ -104,15 +105,7 @@ Value repeated_heads(Emission& e, std::string_view tensor) {
   return e.build.gather(value, e.integers(from), axis);
 }
 
-Value dropped(Emission& e, const Value& weights, double probability) {
-  if (probability == 1) return e.node("Mul", {weights, e.scalar(weights.dtype, 0)});  // the runtime's Dropout keeps something
-  if (e.at_least(12)) return e.node("Dropout", {weights, e.scalar(weights.dtype, probability), e.scalar(DType::boolean, 1)});
-  const Value kept =
-      e.node("Less", {e.node("RandomUniformLike", {weights}, {}, weights.dtype), e.scalar(weights.dtype, 1 - probability)});
-  const Value factor =
-      e.node("Mul", {e.cast(kept, weights.dtype), e.scalar(weights.dtype, probability < 1 ? 1 / (1 - probability) : 0)});
-  return e.node("Mul", {weights, factor});
-}
+bool drops_weights(const Emission& e) { return e.call.has("dropout_p") && e.call.number("dropout_p") != 0; }
 
 Value softmax_of_scores(Emission& e, const Value& scores, std::int64_t rank) {
   return e.node("Softmax", {scores}, {{"axis", rank - 1}});
@@ -177,7 +170,7 @@ void scaled_dot_product(Emission& e) {
   if (bias.value) scores = e.node("Add", {scores, bias.value});
   const std::int64_t mask_rank = e.given(mask_name(e)) ? e.rank(mask_name(e)) : 0;
   Value weights = softmax_of_scores(e, scores, std::max(scores_rank, mask_rank));
-  if (const double probability = e.number("dropout_p", 0); probability != 0) weights = dropped(e, weights, probability);
+  if (drops_weights(e)) weights = kept(e, weights, random_mask(e, weights, "dropout_p"), "dropout_p");
   Value made = e.node("MatMul", {weights, value});
   if (bias.whole_rows) {
     if (!e.at_least(9)) throw Refusal{"rows that are masked out whole give 0, which needs Where before opset 9", "use opset 9"};

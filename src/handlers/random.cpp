@@ -78,7 +78,7 @@ void random(Emission& e) {
 // ---- Other distributions
 
 void normal(Emission& e) {
-  if (e.call.has("size"))
+  if (e.call.has("size") || e.call.has("self"))
     return e.give(drawn(e, "RandomNormal", {{"mean", e.number("mean")}, {"scale", e.number("std")}}, result_dtype(e)));
   const DType dtype = result_dtype(e);
   const Value mean = e.number_value("mean", dtype), deviation = e.number_value("std", dtype);
@@ -161,7 +161,7 @@ void register_random(Registry& registry) {
   registry.handler("aten::uniform", uniform);
   for (const char* op : {"aten::randint", "aten::randint_like"}) registry.handler(op, randint);
   registry.handler("aten::random", random);
-  registry.handler("aten::normal", normal);
+  for (const char* op : {"aten::normal", "aten::normal_functional"}) registry.handler(op, normal);
   registry.handler("aten::bernoulli", bernoulli);
   registry.handler("aten::exponential", exponential_numbers);
   registry.handler("aten::geometric", geometric);

@@ -16,7 +16,7 @@ Names behind the class are the ONNX operators that the report lists. At all othe
 are part of the reason at the newest opset. Words behind a semicolon:
 
     finite           no NaN and no infinity among the inputs, beyond those that tests/corpus/open_values.py leaves out
-    random           only shapes and dtypes are compared
+    random           only shapes and dtypes are compared; run_random.py compares how the results are distributed
     integers 0..2    integers among the inputs lie in this range
     floats 0.1..2    so do floating-point numbers
     no kernel 22-    ONNX Runtime can't run the model at these opsets

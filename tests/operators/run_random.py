@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What is random in libtorch is as random in ONNX Runtime: each operator with a row that says `random: true`, with the runtime's default
+optimisations, on the lines of <family>.txt that say "random". New rows need such a line.
+
+    run_random.py --program BUILD/tests/convert_cases --helper BUILD/libexec/compatcheck-torchscript [--only REGEX]
+
+A model calls the operator twice on the same arguments. Nodes follow it, because the optimiser spares a node that makes an output. Of many runs
+on one input, at the lowest opset, 17 and the highest for which the runtime has kernels: each element is distributed as libtorch's
+(Kolmogorov and Smirnov), it changes from run to run, and the two calls don't follow each other. Both sides have seeds: the outcome is always the same.
+"""
+import argparse, pathlib, re, sys, tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+import yaml
+
+import run_operators
+from run_operators import call_graphs
+
+ROOT = pathlib.Path(__file__).parents[2]
+RUNS = 400
+OF_ELEMENT, OF_ALL, FOLLOWS = 0.19, 0.08, 0.3   # the largest distances and correlation; chance alone stays far below
+
+
+def random_operators():
+    """operator → those whose rows it has, itself included"""
+    rows = {}
+    for file in sorted((ROOT / "mappings/operators").glob("*.yaml")):
+        rows |= yaml.safe_load(file.read_text())
+
+    def is_random(value):
+        if isinstance(value, dict):
+            return value.get("random") is True or any(map(is_random, value.values()))
+        return isinstance(value, list) and any(map(is_random, value))
+
+    found = {name for name, row in rows.items() if is_random(row)}
+    return found | {name for name, row in rows.items() if isinstance(row, dict) and row.get("alias") in found}
+
+
+def twice(text):
+    """The graph with its last call a second time; and the results of both."""
+    *lines, call, result = text.rstrip().splitlines()
+    results = result.partition("(")[2].rstrip(")")
+    again = re.sub(r"%r(\d)", r"%again\1", call), re.sub(r"%r(\d)", r"%again\1", results)
+    return "\n".join([*lines, call, again[0], f"  return ({results}, {again[1]})"]) + "\n"
+
+
+def distance(a, b):
+    """Of two samples' distribution functions, at most."""
+    at = np.sort(np.concatenate([a, b]))
+    return np.abs(np.searchsorted(np.sort(a), at, "right") / len(a) - np.searchsorted(np.sort(b), at, "right") / len(b)).max(initial=0)
+
+
+def followed(file):
+    """A session whose outputs are read by further nodes."""
+    model = onnx.load(file)
+    for output in model.graph.output:
+        name, output.name = output.name, output.name + "_read"
+        model.graph.node.add(op_type="Cast", input=[name], output=[name + "_wide"]).attribute.append(onnx.helper.make_attribute("to", onnx.TensorProto.DOUBLE))
+        model.graph.node.add(op_type="Neg", input=[name + "_wide"], output=[output.name])
+        output.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    onnxruntime.set_seed(1)
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+
+def samples_of(outputs):
+    """One array of runs × elements for each output"""
+    return [np.stack([np.asarray(run[i], np.float64).ravel() for run in outputs]) for i in range(len(outputs[0]))]
+
+
+def differences(want, got):
+    if [w.shape for w in want] != [g.shape for g in got]:
+        return "other sizes"
+    for i, (w, g) in enumerate(zip(want, got)):
+        if not w.size:
+            continue
+        if (len(np.unique(w, axis=0)) > 1) != (len(np.unique(g, axis=0)) > 1):
+            return f"output {i}: libtorch has {len(np.unique(w, axis=0))} results, ONNX Runtime {len(np.unique(g, axis=0))}"
+        for element in range(w.shape[1]):
+            if distance(w[:, element], g[:, element]) > OF_ELEMENT:
+                return f"output {i}, element {element}: mean {g[:, element].mean():.3g} for {w[:, element].mean():.3g}, " \
+                       f"deviation {g[:, element].std():.3g} for {w[:, element].std():.3g}"
+        if distance(w.ravel(), g.ravel()) > OF_ALL:
+            return f"output {i}: mean {g.mean():.3g} for {w.mean():.3g}, deviation {g.std():.3g} for {w.std():.3g}"
+    half = len(got) // 2
+    for first, second in zip(got[:half], got[half:]):
+        for a, b in zip(first.T, second.T):
+            if a.std() > 0 and b.std() > 0 and abs(np.corrcoef(a, b)[0, 1]) > FOLLOWS:
+                return "a second call follows the first"
+    return ""
+
+
+def drawn(case):
+    """Inputs, and libtorch's results of many runs."""
+    oracle, why = run_operators.Oracle(case.writer, case.text), None
+    for integers in run_operators.INTEGERS:
+        values = run_operators.Inputs(case.writer, case.line.expected, 0, integers, run_operators.Open(case)).made()
+        torch.manual_seed(1)
+        try:
+            return values, samples_of([oracle(values) for _ in range(RUNS)])
+        except RuntimeError as error:
+            why = error
+    raise why
+
+
+def opsets_of(expected):
+    has = [opset for opset in run_operators.OPSETS if expected.at(opset) and opset not in expected.no_kernel]
+    return sorted({has[0], min(max(17, has[0]), has[-1]), has[-1]}) if has else []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--helper", required=True)
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    onnxruntime.set_default_logger_severity(4)
+    lines = [line for line in run_operators.read_lines(call_graphs.files())
+             if line.expected and line.expected.random and not line.expected.no_oracle and re.search(arguments.only, line.call)]
+    cases, met, wrong, checked = list(run_operators.cases_of(lines)), set(), [], 0
+    for case in cases:
+        case.text = twice(case.text)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        opsets = sorted({opset for case in cases for opset in opsets_of(case.line.expected)})
+        results = run_operators.converted(arguments, cases, folder, opsets)
+        for case in cases:
+            values, want = drawn(case)
+            if not any(len(np.unique(w, axis=0)) > 1 for w in want if w.size):
+                wrong.append(f"{case.line.file.name}:{case.line.number} {case.call}: libtorch has one result: this isn't random")
+                continue
+            for opset in opsets_of(case.line.expected):
+                outcome = results.get((case.id, opset), {"outcome": "lost"})
+                problem = outcome.get("reason", outcome["outcome"])
+                if outcome["outcome"] == "converted":
+                    session = followed(folder / f"{case.id}@{opset}.onnx")
+                    feed = {given.name: run_operators.array_for(values[given.name], given.type) for given in session.get_inputs()}
+                    if any(value is None for value in feed.values()):
+                        continue   # bfloat16 has no arrays
+                    problem = differences(want, samples_of([[-part for part in session.run(None, feed)] for _ in range(RUNS)]))
+                    met |= run_operators.overloads_of(case)
+                    checked += 1
+                if problem:
+                    wrong.append(f"{case.line.file.name}:{case.line.number} {case.call} @{opset}: {problem}")
+    if not arguments.only:
+        bases = {name.partition(".")[0] for name in met}
+        wrong += [f"{op}: no line says that it is random" for op in sorted(random_operators()) if op not in (met if "." in op else met | bases)]
+    print(*wrong, sep="\n")
+    print(f"{len(cases)} calls, {checked} of calls and opsets, {len(wrong)} not as random as in libtorch")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
