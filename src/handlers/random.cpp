@@ -54,7 +54,7 @@ void randint(Emission& e) {
   give_whole(e, low, e.number_value("high", DType::i64));
 }
 
-// The number up to which the dtype represents every integer.
+// The number up to which the dtype represents every integer; of i64 that of f64, in which numbers are drawn.
 std::int64_t most_of(DType dtype) {
   switch (dtype) {
     case DType::boolean: return 1;
@@ -65,12 +65,22 @@ std::int64_t most_of(DType dtype) {
     case DType::f16: return 2048;
     case DType::bf16: return 256;
     case DType::f32: return std::int64_t{1} << 24;
-    default: return std::int64_t{1} << 53;  // also for i64: the integers that f64 represents exactly
+    default: return std::int64_t{1} << 53;
   }
+}
+
+// From 0 to 2^63 - 1, of two parts: f64 has 53 bits.
+Value any_positive(Emission& e) {
+  const auto bits = [&](std::int64_t count) {
+    const Value part = e.node("Mul", {uniform_numbers(e, DType::f64), e.scalar(DType::f64, std::exp2(count))});
+    return e.cast(e.node("Floor", {part}), DType::i64);
+  };
+  return e.node("Add", {e.node("Mul", {bits(31), e.build.integer(std::int64_t{1} << 32)}), bits(32)});
 }
 
 void random(Emission& e) {
   const bool to_given = e.call.has("to") && e.given("to");
+  if (!to_given && !e.call.has("from") && e.output_dtype() == DType::i64) return e.give(any_positive(e));
   const Value low = e.call.has("from") ? e.number_value("from", DType::i64) : e.build.integer(0);
   give_whole(e, low, to_given ? e.number_value("to", DType::i64) : e.build.integer(most_of(e.output_dtype()) + 1));
 }
