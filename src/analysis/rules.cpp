@@ -179,7 +179,8 @@ constexpr std::array table{
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
          "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16\n"
          "1e-3 + 1e-2, bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime can't load the\n"
-         "model or fails when it runs it.\n"
+         "model or fails when it runs it. An output that is random in TorchScript and the same in 20 runs of ONNX Runtime\n"
+         "belongs here, too.\n"
          "\n"
          "What to do: if the message says that the result is correct without ONNX Runtime's optimizations, report that to\n"
          "ONNX Runtime, or turn the optimizations off. A deep model in half precision may need --rtol and --atol of its\n"

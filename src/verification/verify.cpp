@@ -15,6 +15,7 @@
 #include "verification/dump.h"
 #include "verification/feed.h"
 #include "verification/first_bad.h"
+#include "verification/fixed_random.h"
 #include "verification/judge.h"
 #include "verification/match.h"
 #include "verification/members.h"
@@ -254,7 +255,10 @@ class Verifying {
       differing_ = expected;
       return false;
     }
-    if (expected.again && judge_.is_random(expected)) return false;
+    if (expected.again && judge_.is_random(expected)) {
+      report_fixed_random(expected);
+      return false;
+    }
     const auto pairs = match(expected, got_, outputs_);
     if (!pairs.mismatch.empty()) {
       add_finding(made_, "CC203", Severity::error, pairs.mismatch);
@@ -265,6 +269,35 @@ class Verifying {
     if (judge_.judge(pairs.pairs, expected, [&] { return run_plainly(expected); })) return true;
     differing_ = expected;
     return false;
+  }
+
+  std::optional<std::vector<verification::Pair>> run_again(const verification::Session& session, const Expected& expected) const {
+    try {
+      auto matched = match(expected, with_floats(session.run(feed(expected.call))), outputs_);
+      if (matched.mismatch.empty()) return std::move(matched.pairs);
+    } catch (const ModelError&) {  // nothing is learned
+    }
+    return std::nullopt;
+  }
+
+  // The runtime may remove a random operator, or compute it once.
+  void report_fixed_random(const Expected& expected) {
+    const auto first = match(expected, got_, outputs_);
+    const auto second = verification::match(*expected.again, got_, outputs_, {prepared_.graph, prepared_.facts});
+    const auto fixed = verification::fixed_random(first.pairs, second.pairs, [&] { return run_again(*session_, expected); });
+    if (fixed.empty()) return;
+    for (const std::string& name : fixed)
+      add_finding(made_, "CC201", Severity::error,
+                  "output '" + name + "' is random in PyTorch, and the same in " + std::to_string(verification::runs_of_random) +
+                      " runs of ONNX Runtime",
+                  "docs/onnxruntime.md#avoided lists a random operator that ONNX Runtime removes");
+    session_.reset();
+    try {
+      const auto plain = runtime_.open(onnx_, {.optimize = verification::Optimize::no});
+      if (verification::fixed_random(first.pairs, second.pairs, [&] { return run_again(plain, expected); }).empty())
+        verification::advise(made_, "it changes without ONNX Runtime's graph optimizations: they are at fault");
+    } catch (const ModelError&) {  // nothing is learned
+    }
   }
 
   // Without the runtime's own rewriting. The session that has it goes first: two would hold all weights twice.
