@@ -274,9 +274,8 @@ const Evaluators& number_evaluators() {
                                    {"aten::Bool", bool_of},
                                    {"aten::__range_length", range_length},
                                    {"aten::__derive_index", range_item},
-                                   // The values in a plain call of the model. Paths for is_grad_enabled use plain operators, too.
+                                   // The values in a plain call of the model.
                                    {"aten::is_scripting", always<true>},
-                                   {"aten::is_grad_enabled", always<true>},
                                    {"aten::is_autocast_enabled", always<false>},
                                    {"aten::is_autocast_cpu_enabled", always<false>}};
   return table;

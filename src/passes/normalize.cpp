@@ -28,6 +28,7 @@ struct Work {
   Budget budget{};
   std::vector<ir::LostWrite> lost_writes = {};
   bool keep_assertions = false;
+  bool gradients = false;
 };
 
 struct Pass {
@@ -48,6 +49,11 @@ constexpr Pass inline_pass{"inline_calls", [](Work& w) { return w.program ? inli
                            "inlined ", " call", " calls"};
 
 constexpr Pass numbers_pass{"numbers_as_operands", [](Work& w) { return numbers_as_operands(w.graph, w.watch); }, "", "", ""};
+
+constexpr Pass gradients_pass{"settle_gradients", [](Work& w) { return settle_gradients(w.graph, w.gradients, w.watch); },
+                              "settled ", " question whether gradients are on", " questions whether gradients are on"};
+constexpr Pass nested_pass{"pad_nested_tensors", [](Work& w) { return pad_nested_tensors(w.graph, w.watch); }, "padded ",
+                           " nested tensor", " nested tensors"};
 
 // Once more and more, until nothing changes.
 constexpr auto passes = std::to_array<Pass>({
@@ -299,6 +305,8 @@ void settle_with_assertions(Normalized& normalized, Work& work, Rounds& rounds) 
 
 void finish(Normalized& normalized, Work& work, const NormalizeOptions& options) {
   if (options.keep_assertions) keep_exceptions(work.graph);
+  work.gradients = options.gradients;
+  for (const Pass& pass : {gradients_pass, nested_pass}) report(pass, apply(pass, work, options), normalized.steps);
   schema::resolve(work.graph, work.registry);
   add_defaults(work.graph, work.watch);
   settle_enum_identity(work.graph, work.watch);

@@ -37,6 +37,7 @@ struct NormalizeOptions {
   std::string method = "forward";
   ir::Watch watch;
   bool keep_assertions = false;  // keep branches that only raise, unless their condition is known
+  bool gradients = false;        // what torch.is_grad_enabled() says
   bool state_as_inputs = false;  // turn attributes that calls change into inputs and outputs
   bool verify_between = false;   // run ir::Graph::verify after every pass
   std::function<void(const ir::Graph&, std::string_view pass)> after_pass;

@@ -41,6 +41,13 @@ std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, con
 // The `training` attribute of every module reads as false, in a graph from text too.
 std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
+// What torch.is_grad_enabled() says.
+std::size_t settle_gradients(ir::Graph& graph, bool on, const ir::Watch& watch = {});
+
+// The fast path of nn.TransformerEncoder packs its input without padding. It becomes the path with a mask, and padding is filled.
+// Before branches are settled: the code of both paths tells what belongs together.
+std::size_t pad_nested_tensors(ir::Graph& graph, const ir::Watch& watch = {});
+
 // Attributes that nothing writes become constants; the first form leaves tensors, lists and dicts alone, and needs no
 // alias analysis.
 std::size_t plain_attributes_to_constants(ir::Graph& graph, const ir::Program& program, const ir::Watch& watch = {});
