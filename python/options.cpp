@@ -56,6 +56,7 @@ void bind_options(nb::module_& module) {
   bind(load, "mappings", &LoadOptions::mappings);
   bind(load, "plugins", &LoadOptions::plugins);
   bind(load, "frontend", &LoadOptions::frontend);
+  bind(load, "gradients", &LoadOptions::gradients);
   bind(load, "op_libraries", &LoadOptions::op_libraries);
   bind(load, "libtorch", &LoadOptions::libtorch);
   bind(load, "helper", &LoadOptions::helper);

@@ -28,6 +28,7 @@ struct LoadOptions {
   // in this process, in every thread that checks or converts.
   std::vector<std::filesystem::path> plugins{};
   FrontendKind frontend = FrontendKind::automatic;    // reader of TorchScript files
+  bool gradients = false;                             // what torch.is_grad_enabled() says in the model's code; false in inference
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
   std::filesystem::path libtorch{};                   // root or lib folder; empty: searched for
   std::filesystem::path helper{};                     // the TorchScript helper program; empty: searched for

@@ -21,6 +21,7 @@ class LoadOptions(TypedDict, total=False):
     mappings: Paths  # files or folders of mapping rows; later ones win
     plugins: Paths  # shared libraries with handlers and rows
     frontend: Literal["auto", "native", "libtorch"]  # what reads TorchScript files
+    gradients: bool  # what torch.is_grad_enabled() says in the model's code; else false
     op_libraries: Paths  # shared libraries that register custom operators
     libtorch: Path  # else that of this environment, or one that is found
     helper: Path  # the TorchScript helper program

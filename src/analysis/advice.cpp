@@ -179,6 +179,24 @@ bool is_for_training(const ir::Node& node) {
          node.op().find("attention") != std::string::npos;
 }
 
+bool normalizes_as_in_training(const ir::Node& node) {
+  if (!node.schema()) return false;
+  const auto argument = [&](std::string_view name) -> const ir::Value* {
+    const auto at = node.schema()->argument_index(name);
+    return at && *at < node.inputs().size() ? node.input(*at) : nullptr;
+  };
+  const ir::Value* running = argument("running_mean");
+  if (!running) return false;
+  const ir::Constant* mean = ir::constant_of(running);
+  if (mean && mean->is_none()) return false;  // there are none: evaluation mode takes the batch's, too
+  for (const char* name : {"training", "use_input_stats"})
+    if (const ir::Value* mode = argument(name)) {
+      const ir::Constant* on = ir::constant_of(mode);
+      return on && on->get<bool>() && *on->get<bool>();
+    }
+  return node.op().find("with_update") != std::string::npos;
+}
+
 // A scripted module's own `training` is read as False, so that only the call itself can request training mode. A trace contains
 // the value of `training` when it was made.
 std::string stop_training(const ir::Program* program) {

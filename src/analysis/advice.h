@@ -33,5 +33,7 @@ void put_into_one_file(Finding& finding);
 // Operators that draw numbers in training mode alone.
 bool is_for_training(const ir::Node& node);
 std::string stop_training(const ir::Program* program);
+// Whether a normalization that keeps running statistics normalizes by those of the batch, as in training.
+bool normalizes_as_in_training(const ir::Node& node);
 
 }  // namespace compatcheck::analysis

@@ -16,6 +16,7 @@ ir::Graph normalized_with_assertions(const Model::State& model, const ir::Watch&
   passes::NormalizeOptions options;
   options.watch = watch;
   options.keep_assertions = true;
+  options.gradients = model.load.gradients;
   options.state_as_inputs = !model.state.empty();
   ir::Graph graph = passes::normalize(model.with_assertions->clone(), model.program.get(), model.schemas, options).graph;
   // This graph may read more inputs than the model, in branches that only raise.

@@ -220,6 +220,9 @@ class FindingCollector {
           is_for_training(*numbered.outcome->node) ? stop_training(context_.program)
                                                    : "call model.eval() before saving if only training draws these numbers; "
                                                      "otherwise pass the random numbers to the model as an input");
+    if (normalizes_as_in_training(*numbered.outcome->node))
+      add("CC008", Severity::warning, numbered, "the call normalizes by the statistics of the batch, as in training",
+          stop_training(context_.program));
     if (!row->approximate.empty()) add("CC010", Severity::warning, numbered, row->approximate, "");
     if (!context_.table.is_users(row->place) && symbolic::may_round_otherwise({*numbered.outcome->node, context_.facts}))
       add("CC010", Severity::warning, numbered, std::string(symbolic::other_rounding), "");

@@ -27,6 +27,7 @@ frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping
           .timeout_seconds = options.timeout_seconds,
           .memory_mb = options.memory_mb,
           .frontend = options.frontend,
+          .gradients = options.gradients,
           .one_file = one_file,
           .cancelled = analysis::cancelled_of(options.run)};
 }
@@ -86,6 +87,7 @@ std::shared_ptr<const Model::State> with_state(const Model::State& model, const 
   passes::NormalizeOptions options;
   options.method = model.method;
   options.watch = watch;
+  options.gradients = model.load.gradients;
   options.state_as_inputs = true;
   take_normalized(*state, passes::normalize(*state->program, state->schemas, options), watch);
   return state;
@@ -161,6 +163,7 @@ Model Loader::State::finish(frontend::Loaded loaded, const std::string& path, co
   passes::NormalizeOptions normalize_options;
   normalize_options.method = options.method;
   normalize_options.watch = watch;
+  normalize_options.gradients = options.gradients;
   if (!options.model.empty() && loaded.format != frontend::Format::exported_program)
     throw UsageError(path + ": LoadOptions::model " + options.model + ": only archives of torch.export hold several programs");
   if (!state->program && options.method != "forward")

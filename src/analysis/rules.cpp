@@ -72,10 +72,10 @@ constexpr std::array table{
          "What to do: write to a copy (y = x.reshape(...).clone()), or compute a new value (y = y + 1). For attributes:\n"
          "use --state inputs-outputs, or take the state as an input and return it as an output.\n"},
     Rule{"CC008", "random-or-training", Severity::warning, "A random or training-mode operator",
-         "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch\n"
-         "normalization that updates its statistics). A scripted model that was saved in training mode gets a warning: it\n"
-         "is converted as in evaluation mode. A random result can't be compared between runtimes, so it is an error for\n"
-         "verify.\n"
+         "The operator draws random numbers, or behaves as in training (dropout that was traced with training on, batch or\n"
+         "instance normalization by the statistics of the batch although there are running ones). A scripted model that\n"
+         "was saved in training mode gets a warning: it is converted as in evaluation mode. A random result can't be\n"
+         "compared between runtimes, so it is an error for verify.\n"
          "\n"
          "What to do: call model.eval() before tracing or scripting, and save the model again. If inference needs random\n"
          "numbers too, draw them outside of the model and pass them to it as an input.\n"},

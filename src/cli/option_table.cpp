@@ -208,6 +208,11 @@ constexpr std::array options_shipped{
         "read TorchScript files with compatcheck's own reader (native) or with libtorch; auto: libtorch only if its own reader "
         "doesn't support the file",
         [](Options& o, const std::string& v) { o.load.frontend = parse_frontend(v); }},
+    Option{
+        "--gradients", "", "", "", false, "check convert verify",
+        "follow the model's code for which torch.is_grad_enabled() is true, and verify with gradients (default: without them, as "
+        "in inference)",
+        [](Options& o, const std::string&) { o.load.gradients = true; }},
     Option{"--libtorch", "", "DIR", "<folder>", false, "check convert verify inspect diff ops explain",
            "load operator libraries, and models that libtorch reads or runs, with this libtorch (default: search for one)",
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},

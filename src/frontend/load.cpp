@@ -49,7 +49,8 @@ struct Frontend::State {
   explicit State(LoadOptions given) : options(std::move(given)), helper(options) {}
 
   protocol::Model model(const std::filesystem::path& path, std::string display_name) const {
-    return {std::filesystem::absolute(path).string(), std::move(display_name), op_libraries(), options.schemas};
+    return {std::filesystem::absolute(path).string(), std::move(display_name), op_libraries(), options.schemas,
+            options.gradients};
   }
 
   std::vector<std::string> op_libraries() const {

@@ -58,6 +58,7 @@ struct LoadOptions {
   double timeout_seconds = 120;      // time limit of the helper for one model
   std::uint64_t memory_mb = 8192;    // memory limit of the helper, without mapped weights
   FrontendKind frontend = FrontendKind::automatic;
+  bool gradients = false;           // the model runs with gradients
   bool one_file = false;            // the helper ends with its answer: its memory isn't needed any more
   std::function<bool()> cancelled;  // asked several times a second while the helper works; true: Cancelled
 };

@@ -10,7 +10,7 @@ using process::is;
 
 template <class Archive, is<Model> T>
 void transfer(Archive& archive, T& m) {
-  all(archive, m.path, m.display_name, m.op_libraries, m.schemas);
+  all(archive, m.path, m.display_name, m.op_libraries, m.schemas, m.gradients);
 }
 template <class Archive, is<HelloRequest> T>
 void transfer(Archive&, T&) {}

@@ -14,7 +14,7 @@
 
 namespace compatcheck::frontend::protocol {
 
-inline constexpr std::uint32_t version = 7;
+inline constexpr std::uint32_t version = 8;
 
 // The descriptor under which the helper finds its end of the socket.
 inline constexpr int helper_socket = 3;
@@ -25,6 +25,7 @@ struct Model {
   std::string display_name;               // for messages
   std::vector<std::string> op_libraries;  // libraries to dlopen first
   std::vector<std::string> schemas;       // users' schemas of operators that nobody ships
+  bool gradients = false;                 // it runs with gradients
 };
 
 struct HelloRequest {};

@@ -1,4 +1,4 @@
-// What dropout in training mode consists of.
+// The parts of dropout in training mode.
 #pragma once
 
 #include <string_view>

@@ -21,7 +21,7 @@ bool is_same(const ir::Value* value, const ir::Value* as) {
 }
 
 // Where the fast path of nn.TransformerEncoder begins: an If whose first block makes a tensor nested and passes no mask on.
-struct Nesting {
+struct NestedPath {
   ir::Node* nested = nullptr;
   ir::Value* mask = nullptr;  // of padding, which the other block passes on
   std::size_t tensor_at = 0, mask_at = 0, flag_at = 0;
@@ -30,13 +30,13 @@ struct Nesting {
   ir::Node* branch() const { return block()->owner(); }
 };
 
-bool is_none(const ir::Value* value) {
+bool is_left_out(const ir::Value* value) {
   const ir::Constant* constant = ir::constant_of(value);
   return constant && constant->is_none();
 }
 
-std::optional<Nesting> nesting_of(ir::Node* nested) {
-  Nesting made{.nested = nested};
+std::optional<NestedPath> path_of(ir::Node* nested) {
+  NestedPath made{.nested = nested};
   const ir::Node* branch = nested->owner()->owner();
   if (!branch || !branch->is("prim::If") || branch->blocks()[0] != nested->owner() || nested->output()->uses().size() != 1)
     return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<Nesting> nesting_of(ir::Node* nested) {
   for (std::size_t i = 0; i < with.size(); ++i) {
     const bool *on = known<bool>(with[i]), *off = known<bool>(without[i]);
     if (on && off && *on && !*off) made.flag_at = i, ++flags;
-    if (is_none(with[i]) && !is_none(without[i])) made.mask_at = i, made.mask = without[i], ++masks;
+    if (is_left_out(with[i]) && !is_left_out(without[i])) made.mask_at = i, made.mask = without[i], ++masks;
   }
   const ir::Node* kept = nested->input(1)->producer();
   const bool fits = masks == 1 && flags == 1 && without[made.tensor_at] == nested->input(0) &&
@@ -58,30 +58,30 @@ std::optional<Nesting> nesting_of(ir::Node* nested) {
 }
 
 // Whether the value is true where the nested tensor was made, and false elsewhere.
-bool is_flag_of(const ir::Value* value, const Nesting& nesting) {
+bool is_flag_of(const ir::Value* value, const NestedPath& path) {
   const ir::Node* node = value->producer();
   if (!node || !node->is("prim::If")) return false;
-  if (node == nesting.branch()) return value->index() == nesting.flag_at;
+  if (node == path.branch()) return value->index() == path.flag_at;
   int found = 0;
   for (const ir::Block* block : node->blocks()) {
     const ir::Value* output = block->outputs()[value->index()];
     const bool* flag = known<bool>(output);
-    if (flag ? *flag : !is_flag_of(output, nesting)) return false;
+    if (flag ? *flag : !is_flag_of(output, path)) return false;
     found += flag ? 0 : 1;
   }
   return found == 1;
 }
 
 // `if convert_to_nested: output = output.to_padded_tensor(0., src.size())`
-bool ends(const ir::Node* padded, const Nesting& nesting) {
+bool ends(const ir::Node* padded, const NestedPath& path) {
   const ir::Block* block = padded->owner();
   const ir::Node* branch = block->owner();
-  if (!branch || !branch->is("prim::If") || branch->blocks()[0] != block || !is_flag_of(branch->input(0), nesting)) return false;
+  if (!branch || !branch->is("prim::If") || branch->blocks()[0] != block || !is_flag_of(branch->input(0), path)) return false;
   const ir::Node* sizes = padded->input(2)->producer();
   const auto uses = padded->output()->uses();
-  return sizes && sizes->is("aten::size") && sizes->inputs().size() == 1 && sizes->input(0) == nesting.nested->input(0) &&
+  return sizes && sizes->is("aten::size") && sizes->inputs().size() == 1 && sizes->input(0) == path.nested->input(0) &&
          uses.size() == 1 && uses.front().user == block->return_node() &&
-         branch->blocks()[1]->outputs()[uses.front().operand] == padded->input(0) && available_in(nesting.mask, block);
+         branch->blocks()[1]->outputs()[uses.front().operand] == padded->input(0) && available_in(path.mask, block);
 }
 
 ir::Value* made_before(ir::Node* place, const char* op, std::initializer_list<ir::Value*> inputs,
@@ -91,12 +91,12 @@ ir::Value* made_before(ir::Node* place, const char* op, std::initializer_list<ir
 
 // The layers get the padded tensor and its mask, as in the other branch: the elements that aren't padding are the same. Then
 // padding is filled.
-void take_padded(const Nesting& nesting, ir::Node* padded) {
-  ir::Node* end = nesting.block()->return_node();
-  end->replace_input(nesting.tensor_at, nesting.nested->input(0));
-  end->replace_input(nesting.mask_at, nesting.mask);
-  nesting.nested->erase();
-  ir::Value* mask = made_before(padded, "prim::unchecked_cast", {nesting.mask});
+void take_padded(const NestedPath& path, ir::Node* padded) {
+  ir::Node* end = path.block()->return_node();
+  end->replace_input(path.tensor_at, path.nested->input(0));
+  end->replace_input(path.mask_at, path.mask);
+  path.nested->erase();
+  ir::Value* mask = made_before(padded, "prim::unchecked_cast", {path.mask});
   ir::Value* hidden = made_before(padded, "aten::ne", {mask, constant_before(padded, {std::int64_t{0}})});
   ir::Value* rows = made_before(padded, "aten::unsqueeze", {hidden, constant_before(padded, {std::int64_t{-1}})});
   replace(padded->output(), made_before(padded, "aten::masked_fill", {padded->input(0), rows, padded->input(1)}));
@@ -135,11 +135,11 @@ std::size_t pad_nested_tensors(ir::Graph& graph, const ir::Watch& watch) {
   std::size_t changed = 0;
   for (ir::Node* nested : all_nodes(graph, watch)) {
     if (!nested->is("aten::_nested_tensor_from_mask")) continue;
-    const auto nesting = nesting_of(nested);
-    if (!nesting) continue;
+    const auto path = path_of(nested);
+    if (!path) continue;
     for (ir::Node* padded : all_nodes(graph, watch)) {
-      if (!padded->is("aten::to_padded_tensor") || !ends(padded, *nesting)) continue;
-      take_padded(*nesting, padded);
+      if (!padded->is("aten::to_padded_tensor") || !ends(padded, *path)) continue;
+      take_padded(*path, padded);
       ++changed;
       break;
     }

@@ -41,7 +41,7 @@ std::optional<std::vector<std::string>> read_members(const ir::Graph& graph, con
 // The `training` attribute of every module reads as false, in a graph from text too.
 std::size_t read_training_as_false(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
 
-// What torch.is_grad_enabled() says.
+// The calls of torch.is_grad_enabled() give `on`.
 std::size_t settle_gradients(ir::Graph& graph, bool on, const ir::Watch& watch = {});
 
 // The fast path of nn.TransformerEncoder packs its input without padding. It becomes the path with a mask, and padding is filled.

@@ -28,8 +28,8 @@ using ValueList = std::vector<IValue>;
 
 // One thread: sums come out the same, and threads that wait for each other on a busy machine take minutes.
 struct PlainExecution {
-  at::NoGradGuard no_gradients;
-  PlainExecution() { at::set_num_threads(1); }
+  explicit PlainExecution(const protocol::Model& model) : gradients(model.gradients) { at::set_num_threads(1); }
+  at::AutoGradMode gradients;
 };
 
 bool is_object(const ir::TypeRef& type) { return ir::is(type, ir::TypeKind::module) || ir::is(type, ir::TypeKind::named); }
@@ -296,7 +296,7 @@ class Collecting {
 }  // namespace
 
 protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& request) {
-  const PlainExecution plain;
+  const PlainExecution plain(request.model);
   Session session(request.model, request.graph, request.seed);
   struct Ran {
     ValueList given, after, outputs;
@@ -320,7 +320,7 @@ protocol::ExecutionReply compare_execution(const protocol::ExecutionRequest& req
 }
 
 protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
-  const PlainExecution plain;
+  const PlainExecution plain(request.model);
   Session session(request.model, request.graph, request.seed);
   std::vector<std::uint32_t> positions(session.graph().value_limit());
   const auto values = values_in_order(session.graph());
@@ -342,7 +342,7 @@ protocol::ObserveReply observe(const protocol::ObserveRequest& request) {
 }
 
 protocol::RunReply run(const protocol::RunRequest& request) {
-  const PlainExecution plain;
+  const PlainExecution plain(request.model);
   load_op_libraries(request.model.op_libraries);
   const ir::Constant arguments = decode_constant(request.arguments);
   const auto* calls = arguments.get<ir::ListConstant>();
@@ -371,7 +371,7 @@ protocol::RunReply run(const protocol::RunRequest& request) {
 }
 
 protocol::ValuesReply values(const protocol::ValuesRequest& request) {
-  const PlainExecution plain;
+  const PlainExecution plain(request.model);
   load_op_libraries(request.model.op_libraries);
   const ir::Graph graph = decode_graph(request.graph);
   ExecutionModel model(request.model);
