@@ -7,6 +7,7 @@
 #include "analysis/scaffold.h"
 #include "analysis/state_advice.h"
 #include "compatcheck/check.h"
+#include "frontend/pt2/hidden_writes.h"
 #include "handlers/operand.h"
 #include "passes/effects.h"
 #include "passes/state.h"
@@ -180,6 +181,7 @@ bool is_for_training(const ir::Node& node) {
 }
 
 bool normalizes_as_in_training(const ir::Node& node) {
+  if (node.attribute(frontend::pt2::batch_statistics_mark)) return true;
   if (!node.schema()) return false;
   const auto argument = [&](std::string_view name) -> const ir::Value* {
     const auto at = node.schema()->argument_index(name);

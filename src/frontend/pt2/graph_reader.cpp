@@ -187,11 +187,14 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   auto [values, missing] = arguments_.in_order(*schema, inputs);
   if (missing) node.fail("lacks the argument " + missing->name + " of " + op);
   const auto results = node.at("outputs").members();
-  if (const Values stated = with_stated_writes(nodes_, op, values); !stated.empty()) {
-    for (std::size_t i = 0; i < std::min(stated.size(), results.size()); ++i) arguments_.bind_result(results[i], stated[i]);
+  const StatedWrites stated = with_stated_writes(nodes_, op, values);
+  if (!stated.results.empty()) {
+    for (std::size_t i = 0; i < std::min(stated.results.size(), results.size()); ++i)
+      arguments_.bind_result(results[i], stated.results[i]);
     return nullptr;
   }
   ir::Node* made = nodes_.add_node(op, values, {});
+  if (stated.any) made->set_attribute(std::string(batch_statistics_mark), {true});
   bool open = false;  // a number in a tensor's place: another overload takes it
   for (std::size_t i = 0; i < values.size(); ++i)
     open = open || (ir::is(schema->arguments[i].type, TypeKind::tensor) && is_scalar(values[i]->type()));

@@ -1,6 +1,7 @@
 #include "frontend/pt2/hidden_writes.h"
 
 #include <array>
+#include <utility>
 
 #include "frontend/pt2/node_writer.h"
 
@@ -54,6 +55,7 @@ class Statistics {
                                                 arguments_[momentum_at], arguments_[epsilon_at]},
                                      std::array{arguments_[0]->type(), tensor, tensor});
     node->set_overload("no_stats");
+    node->set_attribute(std::string(batch_statistics_mark), {true});
     return {node->outputs().begin(), node->outputs().end()};
   }
 
@@ -87,7 +89,7 @@ class Statistics {
 
 }  // namespace
 
-Values with_stated_writes(NodeWriter& nodes, const std::string& op, Values& arguments) {
+StatedWrites with_stated_writes(NodeWriter& nodes, const std::string& op, Values& arguments) {
   const bool instances = op == "aten::instance_norm", functional = op == "aten::_native_batch_norm_legit_functional";
   if (!instances && !functional && op != "aten::batch_norm" && op != "aten::native_batch_norm") return {};
   Statistics statistics(nodes, arguments);
@@ -96,10 +98,10 @@ Values with_stated_writes(NodeWriter& nodes, const std::string& op, Values& argu
   if (functional) {
     Values results = statistics.of_batch();
     results.insert(results.end(), {moved.mean, moved.variance});
-    return results;
+    return {true, std::move(results)};
   }
   statistics.write(moved);
-  return {};
+  return {true};
 }
 
 }  // namespace compatcheck::frontend::pt2
