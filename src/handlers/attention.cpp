@@ -170,7 +170,10 @@ void scaled_dot_product(Emission& e) {
   if (bias.value) scores = e.node("Add", {scores, bias.value});
   const std::int64_t mask_rank = e.given(mask_name(e)) ? e.rank(mask_name(e)) : 0;
   Value weights = softmax_of_scores(e, scores, std::max(scores_rank, mask_rank));
-  if (drops_weights(e)) weights = kept(e, weights, random_mask(e, weights, "dropout_p"), "dropout_p");
+  if (e.call.has("dropout_p") && e.call.number("dropout_p") == 1)
+    weights = e.node("Mul", {weights, e.scalar(weights.dtype, 0)});
+  else if (drops_weights(e))
+    weights = kept(e, weights, random_mask(e, weights, "dropout_p"), "dropout_p");
   Value made = e.node("MatMul", {weights, value});
   if (bias.whole_rows) {
     if (!e.at_least(9)) throw Refusal{"rows that are masked out whole give 0, which needs Where before opset 9", "use opset 9"};

@@ -500,6 +500,7 @@ def main():
     parser.add_argument("--keep", help="folder for the graphs and the ONNX files")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    torch.set_grad_enabled(False)   # as whoever serves a model runs it
     load_torchvision()
     families = arguments.families.split(",") if arguments.families else [file.stem for file in call_graphs.files()]
     lines = [line for line in read_lines(call_graphs.files()) if line.file.stem in families and re.search(arguments.only, line.call)]
