@@ -250,6 +250,7 @@ std::optional<DecidingSizes::Try> DecidingSizes::assess(Try made, const std::vec
       const conversion::Assessment assessment = assessor.assess(opset);
       made.failing.emplace(opset, calls_with(assessment, false));
       made.converting.emplace(opset, calls_with(assessment, true));
+      if (!assessment.open_outputs.empty()) made.open.insert(opset);
       auto& asking = made.asking[opset];
       for (const Outcome& outcome : assessment.outcomes)
         if (outcome.status == Status::needs_input)
@@ -328,15 +329,15 @@ void DecidingSizes::suggest(Outcome& outcome, const Try& settled_by, int opset, 
     outcome.status = Status::needs_input;
 }
 
-// The first try that settles them all, rather one that breaks nothing else.
+// The first try that settles them all, rather one that breaks nothing else and leaves no output's rank open.
 const DecidingSizes::Try* DecidingSizes::settling(const std::vector<Outcome*>& outcomes, int opset, const Calls& before) const {
-  for (const bool careful : {true, false})
-    for (const Try* each : tries_)
-      if (each->breaks_nothing(opset, before) == careful && std::ranges::all_of(outcomes, [&](const Outcome* outcome) {
-            return each->settles(call_of(*outcome->node), opset, before);
-          }))
-        return each;
-  return nullptr;
+  std::vector<const Try*> found;
+  std::ranges::copy_if(tries_, std::back_inserter(found), [&](const Try* each) {
+    return std::ranges::all_of(outcomes, [&](const Outcome* outcome) { return each->settles(call_of(*outcome->node), opset, before); });
+  });
+  const auto cost = [&](const Try* each) { return std::pair(!each->breaks_nothing(opset, before), each->open.contains(opset)); };
+  const auto best = std::ranges::min_element(found, {}, cost);
+  return best == found.end() ? nullptr : *best;
 }
 
 // Calls that ask for the same input are in one group: their advice is one.

@@ -61,6 +61,7 @@ class DecidingSizes {
     std::string option;                                           // "--input x=f32:x0,3,16,16 with your sizes instead of 16"
     std::vector<std::uint32_t> inputs;                            // inputs that the option states
     std::map<int, Calls> failing, converting;                     // keyed by opset
+    std::set<int> open;                                           // opsets at which an output's rank stays open
     std::map<int, std::map<Call, std::set<std::string>>> asking;  // the inputs that calls still need
     bool of_given = false;                                        // numbers replace names from the user's options
     std::vector<std::string> larger;  // all options, with larger numbers where they decide how often loops run; may be empty

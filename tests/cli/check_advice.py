@@ -103,12 +103,13 @@ def try_input(tool, model, opset, finding):
     if finding["id"] != "CC006":
         return 0
     of_input = lambda report: [each for each in report["findings"] if each["id"] == "CC006" and each["input"] == finding["input"]]
-    options = [re.sub(r"SCALE,ZERO_POINT", "0.5,128", option) for option in re.findall(r"--input (\S+)", finding["help"])]
+    advice = re.sub(r",? or numbers as sizes,\s+such as --input \S+", "", finding["help"])   # whose sizes are an example
+    options = [re.sub(r"SCALE,ZERO_POINT", "0.5,128", option) for option in re.findall(r"--input (\S+)", advice)]
     words = [word for option in options for word in ("--input", option)]
-    if options and " or --input" not in finding["help"]:
+    if options and " or --input" not in advice:
         left = of_input(tool.report(model, "--opset", opset, *words))
         assert not left, f"{model} at {opset}: {words} doesn't settle input {finding['input']}: {left}"
-    named = re.search(r", or --opset (\d+)$", finding["help"])
+    named = re.search(r", or --opset (\d+)$", advice)
     assert (finding["available_from"] is not None) == bool(named), finding
     if named:
         assert not of_input(tool.report(model, "--opset", named[1])), f"{model} at {opset}: opset {named[1]} doesn't settle the input"

@@ -183,6 +183,7 @@ def commands_end(runs, folder):
         wait_for(runs, lambda: "SigCgt:\t" in (status := pathlib.Path(f"/proc/{process.pid}/status").read_text()) and
                  int(status.split("SigCgt:\t")[1].split()[0], 16) & 1 << signal.SIGINT - 1, f"{words}: catches no SIGINT")
         process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)   # communicate() would end its input first
         out, err = process.communicate(timeout=60)
         runs.expect((process.returncode, out, err) == (130, "", "compatcheck: interrupted (SIGINT)\n"), f"{words}: {process.returncode} {out!r} {err!r}")
     runs.expect(not list(folder.iterdir()), f"left {list(folder.iterdir())}")
