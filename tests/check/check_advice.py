@@ -234,7 +234,12 @@ def check_values_of_inputs(tool, folder):
     errors = errors_of(tool, saved(folder, "reduced", Reduced()))
     assert sorted(each["op"] for each in errors) == ["aten::celu", "aten::softshrink"], errors
     for each in errors:
-        assert each["id"] == "CC005" and each["help"].startswith("--input k=1 ") and "set 'k' in __init__" in each["help"] and "input 'k'" in each["message"], each
+        assert (
+            each["id"] == "CC005"
+            and each["help"].startswith("--input k=1 ")
+            and "set 'k' in __init__" in each["help"]
+            and "input 'k'" in each["message"]
+        ), each
     assert not errors_of(tool, folder / "reduced.pt", "--input", "k=1"), "with what is asked for"
 
 
@@ -274,10 +279,17 @@ def check_missing_key(tool, folder):
 def check_deep_branches(tool, folder):
     """Readers of ONNX files take 100 messages in each other."""
     for count, verdict in ((20, "yes"), (40, "no")):
-        lines = ["graph(%x : Float(2), %n : int):"] + [f"  %c{i} : int = prim::Constant[value={i}]()\n  %e{i} : bool = aten::eq(%n, %c{i})" for i in range(count)]
+        lines = ["graph(%x : Float(2), %n : int):"] + [
+            f"  %c{i} : int = prim::Constant[value={i}]()\n  %e{i} : bool = aten::eq(%n, %c{i})" for i in range(count)
+        ]
         for i in range(count):
-            lines += ["  " * i + f"  %y{i} : Tensor = prim::If(%e{i})", "  " * i + "    block0():", "  " * i + f"      %r{i} : Tensor = aten::relu(%x)",
-                      "  " * i + f"      -> (%r{i})", "  " * i + "    block1():"]
+            lines += [
+                "  " * i + f"  %y{i} : Tensor = prim::If(%e{i})",
+                "  " * i + "    block0():",
+                "  " * i + f"      %r{i} : Tensor = aten::relu(%x)",
+                "  " * i + f"      -> (%r{i})",
+                "  " * i + "    block1():",
+            ]
         lines += ["  " * count + "  %z : Tensor = aten::neg(%x)", "  " * count + "  -> (%z)"]
         for i in reversed(range(1, count)):
             lines.append("  " * i + f"  -> (%y{i})")
@@ -291,7 +303,10 @@ def check_maybe_none(tool, folder):
     stated = ("--input", "x=f32:n")
     model = saved(folder, "maybe", MaybeNone())
     (error,) = errors_of(tool, model, *stated, "--opset", "15")
-    assert error["message"] == "only the running model knows whether the model's output output_0 is None, and ONNX's If gives no optional value before opset 16", error
+    assert (
+        error["message"]
+        == "only the running model knows whether the model's output output_0 is None, and ONNX's If gives no optional value before opset 16"
+    ), error
     assert error["help"] == "--opset 16" and error["available_from"] == 16, error
     assert not errors_of(tool, model, *stated, "--opset", "16")
     assert not errors_of(tool, saved(folder, "flagged", Flagged()), *stated, "--opset", "15")
@@ -300,7 +315,9 @@ def check_maybe_none(tool, folder):
 def check_none_inside(tool, folder):
     stated = ("--input", "x=f32:3,3")
     (error,) = errors_of(tool, saved(folder, "bias", MaybeBias()), *stated)
-    assert error["message"] == "only the running model knows whether `y` is None, and such a value can't be followed through this code", error
+    assert (
+        error["message"] == "only the running model knows whether `y` is None, and such a value can't be followed through this code"
+    ), error
     assert "an empty tensor, and a bool" in error["help"], error
     assert not errors_of(tool, saved(folder, "zero_bias", ZeroBias()), *stated)
 
@@ -337,10 +354,17 @@ class Statistics(torch.nn.Module):
 def check_batch_statistics(tool, folder):
     """A normalization with running statistics that takes those of the batch is in training mode."""
     x = torch.randn(2, 3, 4, 4)
-    kinds = {"batch": lambda **o: torch.nn.BatchNorm2d(3, **o), "instance": lambda **o: torch.nn.InstanceNorm2d(3, **{"track_running_stats": True, **o})}
+    kinds = {
+        "batch": lambda **o: torch.nn.BatchNorm2d(3, **o),
+        "instance": lambda **o: torch.nn.InstanceNorm2d(3, **{"track_running_stats": True, **o}),
+    }
 
     def warned(file):
-        return [(each["op"], each["severity"], each["message"], each["help"][:30]) for each in reports(tool, file)["findings"] if each["id"] == "CC008"]
+        return [
+            (each["op"], each["severity"], each["message"], each["help"][:30])
+            for each in reports(tool, file)["findings"]
+            if each["id"] == "CC008"
+        ]
 
     for kind, make in kinds.items():
         for training in (True, False):
@@ -355,7 +379,9 @@ def check_batch_statistics(tool, folder):
                     found = warned(folder / file)
                     wanted = training and not options
                     assert bool(found) == wanted, (kind, training, options, file, found)
-                    assert not wanted or [each[1:] for each in found] == [("warning", "the call normalizes by the statistics of the batch, as in training", "call model.eval() before traci")], found
+                    assert not wanted or [each[1:] for each in found] == [
+                        ("warning", "the call normalizes by the statistics of the batch, as in training", "call model.eval() before traci")
+                    ], found
     (finding,) = warned(saved(folder, "statistics", Statistics()))
     assert finding[0] == "aten::batch_norm" and finding[3] == "the code asks for training mod", finding
 
@@ -389,7 +415,9 @@ def check_program_conditions(tool, folder):
     assert found and all("x.size(1)" in each["message"] and "L['" not in each["message"] for each in found), found
     for each in found:
         option = each["help"].split("--input ")[1]
-        assert not [other for other in reports(tool, folder / "halved.pt2", "--input", option)["findings"] if other["id"] == "CC013"], option
+        assert not [
+            other for other in reports(tool, folder / "halved.pt2", "--input", option)["findings"] if other["id"] == "CC013"
+        ], option
 
 
 def check_asserted_numbers(tool, folder):
@@ -398,10 +426,14 @@ def check_asserted_numbers(tool, folder):
     torch.export.save(program, folder / "asserting.pt2")
     found = [each for each in reports(tool, folder / "asserting.pt2")["findings"] if each["id"] == "CC013"]
     assert all(each["nodes"] == len(each["sites"]) > 0 for each in found), found
-    assert all(site["file"].endswith("check_advice.py") and site["function"] == "forward" for each in found for site in each["sites"]), found
+    assert all(
+        site["file"].endswith("check_advice.py") and site["function"] == "forward" for each in found for site in each["sites"]
+    ), found
     messages = [each["message"] for each in found]
-    assert any("PyTorch raises an exception unless u0 >= 2 (u0 is a number that the model computes); the ONNX model doesn't check it" in each
-               for each in messages) and not any("on node" in each for each in messages), messages
+    assert any(
+        "PyTorch raises an exception unless u0 >= 2 (u0 is a number that the model computes); the ONNX model doesn't check it" in each
+        for each in messages
+    ) and not any("on node" in each for each in messages), messages
 
 
 def check_refused_write(tool, folder):
@@ -409,7 +441,12 @@ def check_refused_write(tool, folder):
     model = saved(folder, "remembering", Remembering())
     report = reports(tool, model)
     (finding,) = [each for each in report["findings"] if each["severity"] == "error"]
-    assert (finding["id"], finding["op"], report["summary"]["missing"], report["summary"]["refused"]) == ("CC007", "prim::SetAttr", 0, 1), report
+    assert (finding["id"], finding["op"], report["summary"]["missing"], report["summary"]["refused"]) == (
+        "CC007",
+        "prim::SetAttr",
+        0,
+        1,
+    ), report
     assert all(site["file"].endswith("check_advice.py") and site["line"] > 0 for site in finding["sites"]), finding
     for gate in ["--fail-on", "missing"], ["--fail-on", "never", "--max-missing", "0"]:
         assert reports(tool, model, *gate)["gate"]["passed"], gate
@@ -431,9 +468,25 @@ def main():
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
         check_zero_points(tool, pathlib.Path(folder))
-        for check in (check_rounding_of_calls, check_row_with_none, check_values_of_inputs, check_changed_dtypes, check_changed_rank, check_missing_key,
-                      check_deep_branches, check_maybe_none, check_no_trace, check_dropout, check_batch_statistics,
-                      check_refused_write, check_word_of_verify, check_reasons, check_written_inputs, check_program_conditions, check_asserted_numbers):
+        for check in (
+            check_rounding_of_calls,
+            check_row_with_none,
+            check_values_of_inputs,
+            check_changed_dtypes,
+            check_changed_rank,
+            check_missing_key,
+            check_deep_branches,
+            check_maybe_none,
+            check_no_trace,
+            check_dropout,
+            check_batch_statistics,
+            check_refused_write,
+            check_word_of_verify,
+            check_reasons,
+            check_written_inputs,
+            check_program_conditions,
+            check_asserted_numbers,
+        ):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0

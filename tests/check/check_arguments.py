@@ -97,7 +97,9 @@ def graph(name, arguments):
 
     def constant(value):
         kind = {int: "int", float: "float", bool: "bool", str: "str", type(None): "NoneType"}[type(value)]
-        spelled = {bool: lambda: str(int(value)), str: lambda: f'"{value}"', type(None): lambda: None}.get(type(value), lambda: repr(value))()
+        spelled = {bool: lambda: str(int(value)), str: lambda: f'"{value}"', type(None): lambda: None}.get(
+            type(value), lambda: repr(value)
+        )()
         lines.append(f"  %c{len(lines)} : {kind} = prim::Constant{f'[value={spelled}]' if spelled else ''}()")
         return f"%c{len(lines) - 1}"
 

@@ -783,9 +783,15 @@ SCRIPTED = {
     "sampled": (Sampled(), {"x": "f32:x0,x1,x2,x3", "grid": "f32:x0,grid1,grid2,2"}),
     "attention": (Attention(), {"q": "f32:q0,q1", "k": "f32:k0,q1", "v": "f32:k0,v1"}),
 }
-TRACED = {"quantized": (Dequantized(), (quantized(),)), "per_channel": (Dequantized(), (per_channel(),)), "beside": (BesideQuantized(), (quantized(), torch.randn(2, 3))),
-          "sparse": (Dense(), (torch.randn(3, 3).to_sparse(),)), "rows": (Dense(), (torch.randn(3, 3).to_sparse_csr(),)),
-          "meta": (Doubled(), (torch.randn(2, 3, device="meta"),)), "complex": (Doubled(), (torch.randn(2, 3, dtype=torch.complex64),))}
+TRACED = {
+    "quantized": (Dequantized(), (quantized(),)),
+    "per_channel": (Dequantized(), (per_channel(),)),
+    "beside": (BesideQuantized(), (quantized(), torch.randn(2, 3))),
+    "sparse": (Dense(), (torch.randn(3, 3).to_sparse(),)),
+    "rows": (Dense(), (torch.randn(3, 3).to_sparse_csr(),)),
+    "meta": (Doubled(), (torch.randn(2, 3, device="meta"),)),
+    "complex": (Doubled(), (torch.randn(2, 3, dtype=torch.complex64),)),
+}
 
 
 class Checks:
@@ -811,22 +817,31 @@ class Checks:
         return report
 
     def scripted(self):
-        for name, (module, assumed) in SCRIPTED.items():
+        for name, (module, _) in SCRIPTED.items():
+            torch.jit.script(module.eval()).save(self.folder / f"{name}.pt")
+        code, out, err = self.run(*(self.folder / f"{name}.pt" for name in SCRIPTED), "--format", "jsonl")
+        reports = {pathlib.Path(report["model"]["path"]).stem: report for report in map(json.loads, out.splitlines())}
+        self.expect(f"scripted: {err}", (code, list(reports)), (0, list(SCRIPTED)))
+        for name, (_, assumed) in SCRIPTED.items():
+            jsonschema.validate(reports[name], self.schema)
+            self.assumed(name, reports[name], assumed)
             model = self.folder / f"{name}.pt"
-            torch.jit.script(module.eval()).save(model)
-            report = self.report(model)
-            got = {each["name"]: each.get("option", "=").split("=", 1)[1] for each in report["model"].get("assumed", [])}
-            for input, option in assumed.items():
-                self.expect(f"{name}: {input}", option is None or got.pop(input, None) == option, True) if option else got.pop(input, None)
-            self.expect(f"{name}: others that are assumed", got, {})
-            marked = [each["name"] for each in report["model"]["inputs"] if each.get("assumed")]
-            self.expect(f"{name}: marked", bool(marked), True)
-            self.expect(f"{name}: verdict", report["verdict"], "yes")
             code, out, err = self.run("convert", model, "-o", self.folder / f"{name}.onnx")
             self.expect(f"{name}: convert {err}", code, 0)
             self.expect(f"{name}: convert tells", "assumed --input" in err, True)
             code, out, err = self.run("verify", model)
             self.expect(f"{name}: verify {out}{err}", code, 0)
+
+    def assumed(self, name, report, assumed):
+        got = {each["name"]: each.get("option", "=").split("=", 1)[1] for each in report["model"].get("assumed", [])}
+        for input, option in assumed.items():
+            found = got.pop(input, None)
+            if option:
+                self.expect(f"{name}: {input}", found, option)
+        self.expect(f"{name}: others that are assumed", got, {})
+        marked = [each["name"] for each in report["model"]["inputs"] if each.get("assumed")]
+        self.expect(f"{name}: marked", bool(marked), True)
+        self.expect(f"{name}: verdict", report["verdict"], "yes")
 
     # The default counts as a constant; --input names another, and then the branches are there.
     def defaults(self):
@@ -856,12 +871,19 @@ class Checks:
 
     # One finding for one cause: all that its calls need, and no other input.
     def suggested_once(self):
-        for name, module, opset, wanted in (("convolved", Convolved(), 17, ["w=f32:w0,16,224,224"]), ("convolved_back", ConvolvedBack(), 17, ["w=f32:x1,16,224"]),
-                                            ("by_time", ByTime(), 17, ["w=f32:16,16,224"]), ("filtered", Filtered(), 17, ["w=f32:16,16"]),
-                                            ("filtered_by_plane", FilteredByPlane(), 17, ["k=f32:16,16"]), ("siamese", Siamese(), 17, ["z=f32:z0,3,224,224"]),
-                                            ("lstm_step", LstmStep(), 17, ["v=f32:16,16"]), ("unpooled", Unpooled(), 17, []),
-                                            ("sorted_both_ways", SortedBothWays(), 9, ["x=f32:16,16"]), ("sorted_apart", SortedApart(), 9, ["x=f32:x0,16", "y=f32:y0,16"]),
-                                            ("diagonals", Diagonals(), 9, ["x=f32:16,16"])):
+        for name, module, opset, wanted in (
+            ("convolved", Convolved(), 17, ["w=f32:w0,16,224,224"]),
+            ("convolved_back", ConvolvedBack(), 17, ["w=f32:x1,16,224"]),
+            ("by_time", ByTime(), 17, ["w=f32:16,16,224"]),
+            ("filtered", Filtered(), 17, ["w=f32:16,16"]),
+            ("filtered_by_plane", FilteredByPlane(), 17, ["k=f32:16,16"]),
+            ("siamese", Siamese(), 17, ["z=f32:z0,3,224,224"]),
+            ("lstm_step", LstmStep(), 17, ["v=f32:16,16"]),
+            ("unpooled", Unpooled(), 17, []),
+            ("sorted_both_ways", SortedBothWays(), 9, ["x=f32:16,16"]),
+            ("sorted_apart", SortedApart(), 9, ["x=f32:x0,16", "y=f32:y0,16"]),
+            ("diagonals", Diagonals(), 9, ["x=f32:16,16"]),
+        ):
             model = self.saved(name, module)
             errors = self.errors(model, "--opset", opset)
             stated = [option for each in errors for option in re.findall(r"--input ([^\s,;]+(?:,[^\s,;]+)*)", each["help"])]
@@ -882,8 +904,13 @@ class Checks:
 
     # What no option states is refused, and the advice is for the model.
     def not_to_be_given(self):
-        for name, module, advice in (("named", Named(), "set 'names' in __init__"), ("configured", Configured(), "set 'settings' in __init__"), ("keyed", Keyed(), "keys that are texts or ints"), ("anything", Anything(), "annotate 'n' with one type"),
-                                     ("texts", PairOfTexts(), "set 'pair' in __init__")):
+        for name, module, advice in (
+            ("named", Named(), "set 'names' in __init__"),
+            ("configured", Configured(), "set 'settings' in __init__"),
+            ("keyed", Keyed(), "keys that are texts or ints"),
+            ("anything", Anything(), "annotate 'n' with one type"),
+            ("texts", PairOfTexts(), "set 'pair' in __init__"),
+        ):
             model = self.saved(name, module)
             self.expect(f"{name}: verdict", self.report(model)["verdict"], "no")
             errors = self.errors(model)
@@ -896,7 +923,12 @@ class Checks:
 
     # Numbers, lists of numbers and None are asked for by options that were tried.
     def values(self):
-        for name, module, wanted in (("shaped", Shaped(), ["shape.0=i64:scalar"]), ("summed", Summed(), ["dims.0=i64:scalar"]), ("summed_or_not", SummedOrNot(), ["dims=none", "dims.0=i64:scalar"]), ("times", Times(), ["n=none", "n=i64:scalar"])):
+        for name, module, wanted in (
+            ("shaped", Shaped(), ["shape.0=i64:scalar"]),
+            ("summed", Summed(), ["dims.0=i64:scalar"]),
+            ("summed_or_not", SummedOrNot(), ["dims=none", "dims.0=i64:scalar"]),
+            ("times", Times(), ["n=none", "n=i64:scalar"]),
+        ):
             model = self.saved(name, module)
             (error,) = self.errors(model)
             options = re.findall(r"--input ([^\s,;]+)", error["help"])
@@ -911,21 +943,38 @@ class Checks:
         product, total = self.saved("product", Product()), self.saved("sum", Sum())
         traced = self.saved("traced_product", Product(), {"a": torch.randn(2, 3), "b": torch.randn(3, 4)})
         for model in product, traced:
-            for option, inputs in (("k.a=f32:2,3", {"k.a": ["2", "3"], "k.b": ["3", "k_b1"]}), ("k.b=f32:n,4", {"k.a": ["k_a0", "n"], "k.b": ["n", "4"]})):
+            for option, inputs in (
+                ("k.a=f32:2,3", {"k.a": ["2", "3"], "k.b": ["3", "k_b1"]}),
+                ("k.b=f32:n,4", {"k.a": ["k_a0", "n"], "k.b": ["n", "4"]}),
+            ):
                 report = self.report(model, "--input", option)
-                self.expect(f"{model.name} {option}", (report["verdict"], {each["name"]: [str(size) for size in each["shape"]] for each in report["model"]["inputs"]}), ("yes", inputs))
+                self.expect(
+                    f"{model.name} {option}",
+                    (report["verdict"], {each["name"]: [str(size) for size in each["shape"]] for each in report["model"]["inputs"]}),
+                    ("yes", inputs),
+                )
                 code, out, err = self.run("verify", model, "--input", option)
                 self.expect(f"{model.name} {option}: verify {out}{err}", code, 0)
-            for option, stated in (("k.zzz=f32:2", "reads no member 'zzz' of input 'k'; it reads k.a, k.b"), ("k=f32:2,3", "--input k.a=f32:2,3 --input k.b=f32:2,3"),
-                                 ("k.a.x=f32:2", "'k.a' is Tensor")):
+            for option, stated in (
+                ("k.zzz=f32:2", "reads no member 'zzz' of input 'k'; it reads k.a, k.b"),
+                ("k=f32:2,3", "--input k.a=f32:2,3 --input k.b=f32:2,3"),
+                ("k.a.x=f32:2", "'k.a' is Tensor"),
+            ):
                 code, out, err = self.run(model, "--input", option)
                 self.expect(f"{model.name} {option}: {err}", (code, stated in err), (2, True))
-        for model, options in ((self.saved("past", Past()), ["past.0=f32:p,4", "past.1=f32:4", "x=f32:n,4"]), (self.saved("pairs", Pairs()), ["pairs.0.0=f32:n,m", "pairs.0.1=f32:m"])):
+        for model, options in (
+            (self.saved("past", Past()), ["past.0=f32:p,4", "past.1=f32:4", "x=f32:n,4"]),
+            (self.saved("pairs", Pairs()), ["pairs.0.0=f32:n,m", "pairs.0.1=f32:m"]),
+        ):
             options = [word for option in options for word in ("--input", option)]
             self.expect(f"{model.name}: convertible", self.report(model, *options)["verdict"], "yes")
             code, out, err = self.run("verify", model, *options)
             self.expect(f"{model.name}: verify {out}{err}", code, 0)
-        for name, module, output in (("text_beside", TextBeside(), "output_0.1"), ("text_of_length", TextOfLength(), "output_0"), ("text_of_keys", TextOfKeys(), "output_0.1")):
+        for name, module, output in (
+            ("text_beside", TextBeside(), "output_0.1"),
+            ("text_of_length", TextOfLength(), "output_0"),
+            ("text_of_keys", TextOfKeys(), "output_0.1"),
+        ):
             model = self.saved(name, module)
             self.expect(name, self.report(model)["verdict"], "no")
             messages = [each["message"] for each in self.errors(model) if each["id"] == "CC005"]
@@ -933,22 +982,35 @@ class Checks:
             code, out, err = self.run("convert", model, "-o", self.folder / f"{name}.onnx")
             self.expect(f"{name}: convert {out}{err}", (code, f"a text ({output})" in out + err), (1, True))
         notes = [each["message"] for each in self.report(self.saved("raising", Raising()))["findings"] if each["id"] == "CC013"]
-        self.expect("raising", notes, ["TorchScript may raise an exception here, but the ONNX model doesn't: ValueError: too many rows. Got …"])
+        self.expect(
+            "raising", notes, ["TorchScript may raise an exception here, but the ONNX model doesn't: ValueError: too many rows. Got …"]
+        )
         mode = self.saved("mode", Mode())
-        self.expect("mode", (self.report(mode)["verdict"], [each for each in self.report(mode)["findings"] if each["id"] == "CC013"]), ("yes", []))
+        self.expect(
+            "mode", (self.report(mode)["verdict"], [each for each in self.report(mode)["findings"] if each["id"] == "CC013"]), ("yes", [])
+        )
         detector = self.saved("detector", Detector())
         report = self.report(detector)
-        self.expect("detector", (report["verdict"], report["summary"]["missing"], [each["id"] for each in self.errors(detector)]), ("needs_input", 0, ["CC006"]))
+        self.expect(
+            "detector",
+            (report["verdict"], report["summary"]["missing"], [each["id"] for each in self.errors(detector)]),
+            ("needs_input", 0, ["CC006"]),
+        )
         option = re.search(r"--input (\S+?)[,;]? ", self.errors(detector)[0]["help"] + " ")[1]
         self.expect(f"detector {option}", self.report(detector, "--input", option)["verdict"], "yes")
-        for name, module, stated in (("maybe_counted", MaybeCounted(), "--input d=none or --input d.0=f32:x0,x1 and one such option for each member of the list"),
-                                   ("past", Past(), "--input past=none or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1")):
+        for name, module, stated in (
+            ("maybe_counted", MaybeCounted(), "--input d=none or --input d.0=f32:x0,x1 and one such option for each member of the list"),
+            ("past", Past(), "--input past=none or --input past.0=f32:past_0_0,x1 --input past.1=f32:x0,x1"),
+        ):
             model = self.saved(name, module)
             self.expect(name, [(each["id"], each["help"]) for each in self.errors(model)], [("CC006", stated)])
             for option in stated.split(" or "):
                 words = option.split(" and one")[0].split()
                 self.expect(f"{name}: {words}", self.report(model, *words)["verdict"], "yes")
-        for option, stated in (("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"), ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1")):
+        for option, stated in (
+            ("past=f32:2", "state its members, as in --input past.0=f32:2 --input past.1=f32:2"),
+            ("past.2=f32:2", "the tuple 'past' has 2 members: past.0, past.1"),
+        ):
             code, out, err = self.run(self.folder / "past.pt", "--input", option)
             self.expect(f"past {option}: {err}", (code, stated in err), (2, True))
         model = self.saved("product_or_not", ProductOrNot())
@@ -957,17 +1019,27 @@ class Checks:
         for model in total, traced:
             for option in "xs.0=f32:n,3", "xs.1=f32:n,3":
                 report = self.report(model, "--input", option)
-                self.expect(f"{model.name} {option}", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["xs.0", "xs.1"]))
+                self.expect(
+                    f"{model.name} {option}",
+                    (report["verdict"], [each["name"] for each in report["model"]["inputs"]]),
+                    ("yes", ["xs.0", "xs.1"]),
+                )
             report = self.report(model, "--input", "xs=f32:n,m")  # a list that the model takes apart may be one input, too
             self.expect(f"{model.name} xs", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["xs"]))
             for option, stated in (("xs.2=f32:n,m", "it reads xs.0, xs.1"), ("xs.y=f32:2", "no place in the list")):
                 code, out, err = self.run(model, "--input", option)
                 self.expect(f"{model.name} {option}: {err}", (code, stated in err), (2, True))
         # Each member of a list of any length, and members in the order of the arguments.
-        for options, inputs in ((["xs=f64:n,4"], ["xs"]), (["f32:n,4"], ["xs.0"]), (["f32:n,4", "f32:m,2", "f32:5"], ["xs.0", "xs.1", "xs.2"])):
+        for options, inputs in (
+            (["xs=f64:n,4"], ["xs"]),
+            (["f32:n,4"], ["xs.0"]),
+            (["f32:n,4", "f32:m,2", "f32:5"], ["xs.0", "xs.1", "xs.2"]),
+        ):
             given = [word for option in options for word in ("--input", option)]
             report = self.report(self.folder / "joined.pt", *given)
-            self.expect(f"joined {options}", ([each["name"] for each in report["model"]["inputs"]], report["model"].get("assumed")), (inputs, None))
+            self.expect(
+                f"joined {options}", ([each["name"] for each in report["model"]["inputs"]], report["model"].get("assumed")), (inputs, None)
+            )
             if options[-1] != "f32:5":
                 code, out, err = self.run("verify", self.folder / "joined.pt", *given)
                 self.expect(f"joined: verify {options} {out}{err}", code, 0)
@@ -979,19 +1051,32 @@ class Checks:
             self.expect(f"short: {messages}", any(message.startswith(stated) for message in messages), True)
         deep = self.saved("deep", Deep())
         report = self.report(deep, "--input", "batch.a.x=f32:2,3", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
-        code, out, err = self.run("verify", deep, "--input", "batch.a.x=f32:2,n", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3")
+        code, out, err = self.run(
+            "verify", deep, "--input", "batch.a.x=f32:2,n", "--input", "rows.0.0=f32:2,3", "--input", "rows.0.1=f32:1,3"
+        )
         self.expect(f"deep: verify {out}{err}", code, 0)
-        self.expect("deep", (report["verdict"], [each["name"] for each in report["model"]["inputs"]]), ("yes", ["batch.a.x", "batch.a.y", "rows.0.0", "rows.0.1"]))
+        self.expect(
+            "deep",
+            (report["verdict"], [each["name"] for each in report["model"]["inputs"]]),
+            ("yes", ["batch.a.x", "batch.a.y", "rows.0.0", "rows.0.1"]),
+        )
 
     # Names that the user gives where only numbers convert: which one to state as a number.
     def named_sizes(self):
         for name, module, inputs, options, wanted in (
-                ("pool", AdaptivePool(), (torch.randn(2, 3, 8),), ["x=f32:batch,c,l"], ["x=f32:batch,c,8"]),
-                ("max", AdaptiveMax(), (torch.randn(2, 3, 8, 9),), ["f32:batch,3,h,w"], ["f32:batch,3,8,9"]),
-                ("two", AdaptiveTwo(), (torch.randn(2, 3, 8), torch.randn(2, 3, 8)), ["x=f32:batch,c,l", "y=f32:batch,c,l"], ["x=f32:batch,c,8", "y=f32:batch,c,8"]),
-                ("pooled_again", Pooled(), (torch.randn(1, 3, 10, 10),), ["x=f32:batch,3,h,w"], ["x=f32:batch,3,10,10"]),
-                ("scripted_pool", AdaptivePool(), (), ["x=f32:batch,c,l"], ["x=f32:batch,c,224"]),
-                ("decomposed", Decomposed(), (torch.randn(2, 5, 6),), ["x=f32:batch,h,w"], ["x=f32:batch,5,6"])):
+            ("pool", AdaptivePool(), (torch.randn(2, 3, 8),), ["x=f32:batch,c,l"], ["x=f32:batch,c,8"]),
+            ("max", AdaptiveMax(), (torch.randn(2, 3, 8, 9),), ["f32:batch,3,h,w"], ["f32:batch,3,8,9"]),
+            (
+                "two",
+                AdaptiveTwo(),
+                (torch.randn(2, 3, 8), torch.randn(2, 3, 8)),
+                ["x=f32:batch,c,l", "y=f32:batch,c,l"],
+                ["x=f32:batch,c,8", "y=f32:batch,c,8"],
+            ),
+            ("pooled_again", Pooled(), (torch.randn(1, 3, 10, 10),), ["x=f32:batch,3,h,w"], ["x=f32:batch,3,10,10"]),
+            ("scripted_pool", AdaptivePool(), (), ["x=f32:batch,c,l"], ["x=f32:batch,c,224"]),
+            ("decomposed", Decomposed(), (torch.randn(2, 5, 6),), ["x=f32:batch,h,w"], ["x=f32:batch,5,6"]),
+        ):
             model = self.saved(name, module, *inputs)
             opset = [] if name == "decomposed" else ["--opset", "8"]   # from 9 on pools of named sizes convert
             given = [*opset, *(word for option in options for word in ("--input", option))]
@@ -999,7 +1084,7 @@ class Checks:
             advice = sorted({each["help"] for each in errors})
             options = re.findall(r"--input ([^\s]+?)(?=[,;]? |$)", advice[0]) if advice else []
             self.expect(f"{name}: {advice}", options, wanted)
-            self.expect(f"{name}: {errors}", {each["id"] for each in errors}, {"CC005"} if opset else {"CC006"})   # another opset helps, too
+            self.expect(f"{name}: {errors}", {each["id"] for each in errors}, {"CC005"} if opset else {"CC006"})  # another opset helps, too
             given = [*opset, *(word for option in options for word in ("--input", option))]
             self.expect(f"{name}: {options}", self.report(model, *given)["verdict"], "yes")
             code, out, err = self.run("verify", model, *given)
@@ -1063,7 +1148,20 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         checks = Checks(arguments.program, pathlib.Path(folder))
-        for part in (checks.scripted, checks.defaults, checks.suggested, checks.suggested_once, checks.lists, checks.not_to_be_given, checks.values, checks.members, checks.named_sizes, checks.fixed, checks.overridden, checks.traced):
+        for part in (
+            checks.scripted,
+            checks.defaults,
+            checks.suggested,
+            checks.suggested_once,
+            checks.lists,
+            checks.not_to_be_given,
+            checks.values,
+            checks.members,
+            checks.named_sizes,
+            checks.fixed,
+            checks.overridden,
+            checks.traced,
+        ):
             part()
     print("\n".join(checks.failures) or "all as expected")
     return 1 if checks.failures else 0

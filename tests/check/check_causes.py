@@ -262,7 +262,11 @@ def main():
             if got != causes:
                 wrong.append(f"{name}: {[(each['id'], each['op'], each['message']) for each in errors]}, not {causes}")
                 continue
-            wrong.extend(f"{name}: {each['message']} {each['help']}" for each in errors if "%" in each["message"] + each["help"] or "output 0" in each["message"])
+            wrong.extend(
+                f"{name}: {each['message']} {each['help']}"
+                for each in errors
+                if "%" in each["message"] + each["help"] or "output 0" in each["message"]
+            )
             wrong.extend(f"{name}: a row: {each['row']}" for each in errors if each.get("row"))
             wrong.extend(f"{name}: {each['help']}" for each in errors if each["help"].endswith(":") and not each.get("row"))
             if name == "cached" and "'offsets' and 'scales'" not in errors[0]["message"]:

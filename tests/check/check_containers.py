@@ -381,19 +381,55 @@ class Sometimes(nn.Module):
 
 # Module, options, words of the message, words of the advice, what the advice says.
 CASES = [
-    (Groups(), ["x=f32:n,d"], "the length of the list `groups`, and ONNX has no list for its items, which are lists of tensors",
-     "make one tensor of each inner list: torch.cat adds to it; or keep all tensors in one list", [JoinedGroups(), CountedGroups()]),
-    (Numbers(), ["marks=i64:n"], "which are lists of lists of ints", "keep what the inner lists hold in one list, and their lengths in a list of ints", [FlatNumbers()]),
-    (Counts(), ["docs=i64:n", "words=i64"], "the length of the list `counts`, and ONNX has no list for its items, which are dictionaries",
-     "use one dictionary, whose keys also say which item of the list is meant: n * place + key", [OneDict()]),
-    (DictOfDicts(), ["marks=i64:n"], "the keys of the dict `held`, and ONNX has no list for its values, which are dictionaries",
-     "use one dictionary, whose keys say both: n * outer key + inner key", [BothKeys()]),
+    (
+        Groups(),
+        ["x=f32:n,d"],
+        "the length of the list `groups`, and ONNX has no list for its items, which are lists of tensors",
+        "make one tensor of each inner list: torch.cat adds to it; or keep all tensors in one list",
+        [JoinedGroups(), CountedGroups()],
+    ),
+    (
+        Numbers(),
+        ["marks=i64:n"],
+        "which are lists of lists of ints",
+        "keep what the inner lists hold in one list, and their lengths in a list of ints",
+        [FlatNumbers()],
+    ),
+    (
+        Counts(),
+        ["docs=i64:n", "words=i64"],
+        "the length of the list `counts`, and ONNX has no list for its items, which are dictionaries",
+        "use one dictionary, whose keys also say which item of the list is meant: n * place + key",
+        [OneDict()],
+    ),
+    (
+        DictOfDicts(),
+        ["marks=i64:n"],
+        "the keys of the dict `held`, and ONNX has no list for its values, which are dictionaries",
+        "use one dictionary, whose keys say both: n * outer key + inner key",
+        [BothKeys()],
+    ),
     (ByText(), ["marks=i64:n"], "a key of the dict `held`, whose keys are texts", "use ints as keys", [ByInt()]),
 ]
 # Constructs that were refused once, and programs that say the same in another way.
 CONVERTING = [
-    ([Pages(), TensorPages()], ["slots=i64:n", "values=f32:n,d", "ask=i64"]), ([Summed(), KeysAndValues()], ["flows=f32:2", "names=i64:n"]),
-    ([TwoReturns(), OneReturn(), TupleReturns(), Best(), BestOrEmpty(), EarlyList(), LateList(), ChangedTracks(), TracksChangedOnceKept(), NewTracks()], ["marks=i64:n"]),
+    ([Pages(), TensorPages()], ["slots=i64:n", "values=f32:n,d", "ask=i64"]),
+    ([Summed(), KeysAndValues()], ["flows=f32:2", "names=i64:n"]),
+    (
+        [
+            TwoReturns(),
+            OneReturn(),
+            TupleReturns(),
+            Best(),
+            BestOrEmpty(),
+            EarlyList(),
+            LateList(),
+            ChangedTracks(),
+            TracksChangedOnceKept(),
+            NewTracks(),
+        ],
+        ["marks=i64:n"],
+    ),
 ]
 
 

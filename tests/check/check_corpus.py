@@ -48,8 +48,10 @@ def main():
             kinds["refused by the reference"] += 1
             if report["verdict"] == "yes" and not lifts(report):
                 rows = [row["place"] for op in report["operators"] for row in op["rows"]]
-                wrong.append(f"{row['id']} at {row['opset']}: the reference refuses it ({row['error'][:120]}); we convert it by {', '.join(rows)}, "
-                             "no row of which says that it lifts that")
+                wrong.append(
+                    f"{row['id']} at {row['opset']}: the reference refuses it ({row['error'][:120]}); we convert it by {', '.join(rows)}, "
+                    "no row of which says that it lifts that"
+                )
     print(*wrong, sep="\n")
     print(*(f"{what}: {count}" for what, count in sorted(kinds.items())), sep="\n")
     print(f"{len(cases)} cases at {len(OPSETS)} opsets: {sum(kinds.values()) - len(wrong)} passed, {len(wrong)} failed")

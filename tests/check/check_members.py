@@ -198,11 +198,22 @@ class Checks:
     # The advice of an error message, once.
     def refused(self):
         for module, spec, in_message in (
-                (Counted(), "k=i64:2,3", "k=i64:n"), (Counted(), "k=f32:n", "k=i64:n"), (Counted(), "k=i64", "k=i64:n"), (Counted(), "k=3", "k=i64:n"),
-                (Counted(), "k.0=i64:n", "k.0=i64"), (Flagged(), "flags=i64:n", "flags=bool:n"), (Scaled(), "factors=i64:n", "factors=f64:n"),
-                (Weights(), "w=f32:2,3", "w.KEY=f64"), (Weights(), "w.a=f32:2,3", "w.a=f64"), (Rows(), "d=f32:2,3", "d.KEY.0=f32:2,3"),
-                (Grid(), "d=f32:2,3", "d.0.0=f32:2,3"), (Pairs(), "d=f32:2,3", "d.0.0=f32:2,3"), (Numbered(), "d.k=f32:2,3", "d.k.0=f32:2,3"),
-                (MaybeByKey(), "d=f32:2,3", "d.a=f32:2,3"), (Permuted(), "dims=f32:2", "dims=i64:n")):
+            (Counted(), "k=i64:2,3", "k=i64:n"),
+            (Counted(), "k=f32:n", "k=i64:n"),
+            (Counted(), "k=i64", "k=i64:n"),
+            (Counted(), "k=3", "k=i64:n"),
+            (Counted(), "k.0=i64:n", "k.0=i64"),
+            (Flagged(), "flags=i64:n", "flags=bool:n"),
+            (Scaled(), "factors=i64:n", "factors=f64:n"),
+            (Weights(), "w=f32:2,3", "w.KEY=f64"),
+            (Weights(), "w.a=f32:2,3", "w.a=f64"),
+            (Rows(), "d=f32:2,3", "d.KEY.0=f32:2,3"),
+            (Grid(), "d=f32:2,3", "d.0.0=f32:2,3"),
+            (Pairs(), "d=f32:2,3", "d.0.0=f32:2,3"),
+            (Numbered(), "d.k=f32:2,3", "d.k.0=f32:2,3"),
+            (MaybeByKey(), "d=f32:2,3", "d.a=f32:2,3"),
+            (Permuted(), "dims=f32:2", "dims=i64:n"),
+        ):
             model = self.model(module)
             code, out, err = self.run(model, "--input", spec)
             found = re.findall(SPEC, err)
@@ -211,11 +222,14 @@ class Checks:
             code, out, err = self.run(model, *words)
             self.expect(f"{model.name} {words}: {err}", code in (0, 1), True)
         for module, spec, in_message in (
-                (Images(), "images=none", "input 'images' is Tensor[], and only an Optional input can be None"),
-                (Images(), "images.0=none", "input 'images.0' is Tensor, and only an Optional input can be None"),
-                (Weights(), "w=none", "only an Optional input can be None"), (InTuple(), "p.2.zzz=f32:2", "reads no member 'zzz' of input 'p.2'; it reads p.2.a, p.2.b"),
-                (InTuple(), "p.1.x=f32:2", "'x' is no place in the list 'p.1'"), (InTuple(), "p.0.0=f32:2", "no input 'p.0.0'"),
-                (Deeper(), "p.1.0.0.0=f32:2", "'p.1.0.0' is Tensor, and no option can name its members")):
+            (Images(), "images=none", "input 'images' is Tensor[], and only an Optional input can be None"),
+            (Images(), "images.0=none", "input 'images.0' is Tensor, and only an Optional input can be None"),
+            (Weights(), "w=none", "only an Optional input can be None"),
+            (InTuple(), "p.2.zzz=f32:2", "reads no member 'zzz' of input 'p.2'; it reads p.2.a, p.2.b"),
+            (InTuple(), "p.1.x=f32:2", "'x' is no place in the list 'p.1'"),
+            (InTuple(), "p.0.0=f32:2", "no input 'p.0.0'"),
+            (Deeper(), "p.1.0.0.0=f32:2", "'p.1.0.0' is Tensor, and no option can name its members"),
+        ):
             code, out, err = self.run(self.model(module), "--input", spec)
             self.expect(f"{type(module).__name__} {spec}: {err}", (code, in_message in err), (2, True))
 
@@ -232,8 +246,24 @@ class Checks:
             self.verified(model, file)
         code, out, err = self.run("convert", model, "-o", file, "--input-names", "left,right", "--input", "f32:2,3", "--input", "f32:2,3")
         self.verified(model, file)
-        code, out, err = self.run(self.model(InTuple()), "--input", "f32:2,3", "--input", "f32:2,3", "--input", "f32:2,3", "--input", "f32:2,3", "--input", "f32:2,3", "--format", "json")
-        self.expect(f"in a tuple: {err}", [each["name"] for each in json.loads(out)["model"]["inputs"]], ["x", "p.0", "p.1.0", "p.2.a", "p.2.b"])
+        code, out, err = self.run(
+            self.model(InTuple()),
+            "--input",
+            "f32:2,3",
+            "--input",
+            "f32:2,3",
+            "--input",
+            "f32:2,3",
+            "--input",
+            "f32:2,3",
+            "--input",
+            "f32:2,3",
+            "--format",
+            "json",
+        )
+        self.expect(
+            f"in a tuple: {err}", [each["name"] for each in json.loads(out)["model"]["inputs"]], ["x", "p.0", "p.1.0", "p.2.a", "p.2.b"]
+        )
 
     # Lists of any length, as a whole and inside of others; members of what stands in tuples.
     def stated(self):

@@ -31,7 +31,8 @@ def unmarked(model, found):
                      if f["op"] == mark["operator"] or f["id"] == "CC006" for site in f["sites"]]
             if not any(site["file"].endswith(mark["file"]) and site["line"] == mark["line"] for site in sites):
                 places = sorted({f"{site['file']}:{site['line']}" for site in sites})
-                yield f"{model['name']} at opset {opset}: {mark['operator']} should be reported at {mark['file']}:{mark['line']}, is at {places}"
+                where = f"{mark['file']}:{mark['line']}, is at {places}"
+                yield f"{model['name']} at opset {opset}: {mark['operator']} should be reported at {where}"
 
 
 # What is remembered of one opset holds at another where nothing differs that was asked for.
@@ -39,8 +40,8 @@ def different_alone(program, files, found):
     for opset in ALONE:
         for (name, at), report in reports(program, files, [opset]).items():
             if report != found[name, at]:
-                yield f"{name} at opset {at}: asked alone it says {report['verdict']}, {[f['message'] for f in report['findings']]}; among others " \
-                      f"{found[name, at]['verdict']}, {[f['message'] for f in found[name, at]['findings']]}"
+                said = lambda report: f"{report['verdict']}, {[f['message'] for f in report['findings']]}"
+                yield f"{name} at opset {at}: asked alone it says {said(report)}; among others {said(found[name, at])}"
 
 
 def main():

@@ -200,9 +200,13 @@ def check_conditions(tool, net):
         return [finding["message"] for finding in tool.report(name, *options)["findings"] if finding["id"] == "CC013"]
 
     Dim = torch.export.Dim
-    torch.export.save(torch.export.export(net.Halves(), (torch.rand(8),), dynamic_shapes=({0: 2 * Dim("d", min=1, max=30)},)), tool.folder / "halves.pt2")
+    torch.export.save(
+        torch.export.export(net.Halves(), (torch.rand(8),), dynamic_shapes=({0: 2 * Dim("d", min=1, max=30)},)), tool.folder / "halves.pt2"
+    )
     same(notes("halves.pt2"), [], "conditions of 2*d")
-    torch.export.save(torch.export.export(net.Behind(), (torch.rand(4, 6),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},)), tool.folder / "behind.pt2")
+    torch.export.save(
+        torch.export.export(net.Behind(), (torch.rand(4, 6),), dynamic_shapes=({0: Dim.AUTO, 1: Dim.AUTO},)), tool.folder / "behind.pt2"
+    )
     assert all("the program requires" in note for note in notes("behind.pt2")), notes("behind.pt2")
     same(notes("behind.pt2", "--input", "x=f32:4,6"), [], "conditions of numbers")
 

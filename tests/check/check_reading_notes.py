@@ -61,7 +61,12 @@ def main():
     failures = 0
 
     def check(model, *more):
-        run = subprocess.run([options.program, model, "--format", "json", *more], capture_output=True, text=True, env=os.environ | {"COMPATCHECK_NO_CONFIG": "1"})
+        run = subprocess.run(
+            [options.program, model, "--format", "json", *more],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"COMPATCHECK_NO_CONFIG": "1"},
+        )
         report = json.loads(run.stdout)
         return report["verdict"], [finding["message"] for finding in report["findings"] if finding["id"] == "CC016"]
 
@@ -75,16 +80,29 @@ def main():
         for module in Model(), Plain():
             torch.jit.script(module).save(f"{folder}/{type(module).__name__}.pt")
         verdict, notes = check(f"{folder}/Model.pt")
-        expect(verdict != "yes" and len(notes) == 1 and "__setstate__" in notes[0] and "aten::zeros" in notes[0], f"a method that computes a state: {verdict}, {notes}")
+        expect(
+            verdict != "yes" and len(notes) == 1 and "__setstate__" in notes[0] and "aten::zeros" in notes[0],
+            f"a method that computes a state: {verdict}, {notes}",
+        )
         text = subprocess.run([options.program, f"{folder}/Model.pt"], capture_output=True, text=True).stdout
         expect("reading the file\n  CC016  the file" in text, f"the text shows it: {text}")
-        asserts = with_other_code(f"{folder}/Plain.pt", f"{folder}/asserts.pt", lambda code: code.replace("    return", '    assert True, "a"\n    return'))
+        asserts = with_other_code(
+            f"{folder}/Plain.pt", f"{folder}/asserts.pt", lambda code: code.replace("    return", '    assert True, "a"\n    return')
+        )
         verdict, notes = check(asserts)
-        expect(verdict == "yes" and len(notes) == 1 and notes[0].startswith("libtorch read the file"), f"code that libtorch alone reads: {verdict}, {notes}")
-        expect(subprocess.run([options.program, asserts, "--frontend", "native"], capture_output=True).returncode == 3, "--frontend native refuses it")
+        expect(
+            verdict == "yes" and len(notes) == 1 and notes[0].startswith("libtorch read the file"),
+            f"code that libtorch alone reads: {verdict}, {notes}",
+        )
+        expect(
+            subprocess.run([options.program, asserts, "--frontend", "native"], capture_output=True).returncode == 3,
+            "--frontend native refuses it",
+        )
         calls = with_other_code(asserts, f"{folder}/calls.pt", lambda code: code.replace("torch.add(x, 1)", "ops.my_lib.foo(x)"))
         run = subprocess.run([options.program, calls], capture_output=True, text=True)
-        expect(run.returncode == 1 and "my_lib::foo" in run.stdout, f"it may call an operator that nobody registers: {run.stdout}{run.stderr}")
+        expect(
+            run.returncode == 1 and "my_lib::foo" in run.stdout, f"it may call an operator that nobody registers: {run.stdout}{run.stderr}"
+        )
         verdict, notes = check(f"{folder}/Plain.pt")
         expect((verdict, notes) == ("yes", []), f"nothing to note: {verdict}, {notes}")
     print(f"{failures} failures")

@@ -218,7 +218,9 @@ def check_constants(tool, folder):
     model, example = saved(folder, "chosen", Chosen()), folder / "chosen_inputs.pt"
     torch.save({"k": [3, 1, 4]}, str(example))
     (error,) = errors_of(tool, model, "--input", "x=f32:n", "--inputs-from", example)
-    assert error["help"].endswith("if 'k' has the same values in each call, state them as constants: --input k.0=3 --input k.1=1 --input k.2=4"), error
+    assert error["help"].endswith(
+        "if 'k' has the same values in each call, state them as constants: --input k.0=3 --input k.1=1 --input k.2=4"
+    ), error
     assert not errors_of(tool, model, "--input", "x=f32:n", "--inputs-from", example, *options_in(error["help"]))
     for stated in ("k=i64:m", "k=i64:3"):
         (error,) = errors_of(tool, model, "--input", "x=f32:n", "--input", stated)
@@ -255,7 +257,9 @@ def check_sizes_of_members(tool, folder):
 def check_two_dtypes(tool, folder):
     stated = ("--input", "x=f32:n", "--input", "n=i64")
     (error,) = errors_of(tool, saved(folder, "mixed", Mixed()), *stated)
-    assert error["help"].startswith("if the tensors of the list have different dtypes, give them one, for example by .to(torch.float32); or if 'n'"), error
+    assert error["help"].startswith(
+        "if the tensors of the list have different dtypes, give them one, for example by .to(torch.float32); or if 'n'"
+    ), error
     assert not errors_of(tool, saved(folder, "of_one_dtype", OfOneDtype()), *stated)
 
 
@@ -264,7 +268,10 @@ def check_places_in_state(tool, folder):
     errors = errors_of(tool, saved(folder, "slots", Slots()), *stated)
     assert errors
     for error in errors:
-        assert "only the running model knows at which place a call sets an item of a list in it; such a list must be an attribute of its own" in error["message"], error
+        assert (
+            "only the running model knows at which place a call sets an item of a list in it; such a list must be an attribute of its own"
+            in error["message"]
+        ), error
         assert "clone" not in error["help"], error
     assert not errors_of(tool, saved(folder, "own_slots", OwnSlots()), *stated)
 
@@ -305,7 +312,9 @@ def check_rank_and_values(tool, folder):
 def check_attribute_to_set(tool, folder):
     """The attribute to set is a Python name: the list, and not its member."""
     (error,) = errors_of(tool, saved(folder, "ordered", Ordered()), "--input", "x=f32:n,3,4", "--input", "k.2=0")
-    assert "follows from inputs 'k.0', 'k.1'" in error["message"] and "or set 'k' in __init__, as an attribute of the module" in error["help"], error
+    assert (
+        "follows from inputs 'k.0', 'k.1'" in error["message"] and "or set 'k' in __init__, as an attribute of the module" in error["help"]
+    ), error
 
 
 def check_removed_keys(tool, folder):
@@ -324,7 +333,20 @@ def check_number_that_is_lacked(tool, folder):
     (error,) = errors_of(tool, model, *rows, "--input", "first=true", "--opset", "8")
     assert error["help"].count("opset 11") == 1 and error["help"].endswith(", or --opset 11, or a list whose length is fixed"), error
     assert not errors_of(tool, model, *rows, "--input", "first=true", "--opset", "11")
-    assert not errors_of(tool, model, "--input", "rows.0=f32:3,2", "--input", "rows.1=f32:4,2", "--input", "fill=0.5", "--input", "first=true", "--opset", "8")
+    assert not errors_of(
+        tool,
+        model,
+        "--input",
+        "rows.0=f32:3,2",
+        "--input",
+        "rows.1=f32:4,2",
+        "--input",
+        "fill=0.5",
+        "--input",
+        "first=true",
+        "--opset",
+        "8",
+    )
 
 
 def check_places_that_are_read(tool, folder):
@@ -340,7 +362,20 @@ def main():
     parser.add_argument("--program", required=True)
     tool = parser.parse_args().program
     with tempfile.TemporaryDirectory() as folder:
-        for check in check_constants, check_one_member, check_keys_that_are_bools, check_sizes_of_members, check_two_dtypes, check_places_in_state, check_small_numbers, check_rank_and_values, check_attribute_to_set, check_removed_keys, check_number_that_is_lacked, check_places_that_are_read:
+        for check in (
+            check_constants,
+            check_one_member,
+            check_keys_that_are_bools,
+            check_sizes_of_members,
+            check_two_dtypes,
+            check_places_in_state,
+            check_small_numbers,
+            check_rank_and_values,
+            check_attribute_to_set,
+            check_removed_keys,
+            check_number_that_is_lacked,
+            check_places_that_are_read,
+        ):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")
     return 0

@@ -571,7 +571,7 @@ def examples_at_other_sizes(verify):
 
 
 def written_reports(verify):
-    """Reports."""
+    zeros, two = saved_zeros(verify), saved_two(verify)
     for form in ("json", "xml", "md", "txt"):
         verify.run(f"a report as {form}", 1, zeros, *NAMED, "--report", f"{verify.folder}/zeros.{form}", form=None)
     verify.run(
