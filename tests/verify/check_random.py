@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is random in TorchScript is random in ONNX Runtime with its default optimisations, wherever the operator stands; and compatcheck verify
+"""What is random in TorchScript is random in ONNX Runtime with its default optimisations, wherever the operator stands; and compatcheck
+verify
 says of a file where it isn't. tests/operators/run_random.py has each operator by itself."""
 import argparse, sys, tempfile
 
