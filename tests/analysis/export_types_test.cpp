@@ -13,6 +13,7 @@
 #include "compatcheck/check.h"
 #include "compatcheck/convert.h"
 #include "compatcheck/error.h"
+#include "days.h"
 #include "onnx/proto.h"
 
 namespace compatcheck {
@@ -293,7 +294,9 @@ TEST(ExportTypes, ModelsConvertAsTheCheckSays) {
   ASSERT_NE(folder, nullptr);
   Loader loader;
   int checked = 0;
+  std::size_t number = 0;
   for (const auto& file : files_of(folder, ".pt")) {
+    if (!is_of_today(++number, 4)) continue;
     const Model model = loader.load(file);
     for (const int opset : {9, 17}) expect_agreement(model, opset);
     ++checked;

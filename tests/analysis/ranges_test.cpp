@@ -12,6 +12,7 @@
 #include "compatcheck/convert.h"
 #include "compatcheck/render.h"
 #include "compatcheck/verify.h"
+#include "days.h"
 #include "files/block_cache.h"
 #include "files/input_file.h"
 #include "files/zip.h"
@@ -173,7 +174,9 @@ std::uint64_t weights_read(const fs::path& path, const std::vector<ByteRange>& r
 TEST(RangedFile, EveryModelHasTheReportOfItsFile) {
   const LoadOptions load{.frontend = FrontendKind::native};
   std::size_t compared = 0, same_identity = 0;
+  std::size_t number = 0;
   for (const fs::path& path : model_files()) {
+    if (!is_of_today(++number, 3)) continue;
     CheckOptions options;
     const Read alone = ranged(path);
     report_of(options, path, [&] { return Loader(load).load(alone.file); });
@@ -195,8 +198,8 @@ TEST(RangedFile, EveryModelHasTheReportOfItsFile) {
     } catch (const ModelError&) {
     }
   }
-  EXPECT_GT(compared, 100u);
-  EXPECT_GT(same_identity, 50u);
+  EXPECT_GT(compared, number / 4);
+  EXPECT_GT(same_identity, number / 8);
 }
 
 TEST(RangedFile, LargeWeightsStayWhereTheyAre) {

@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 
-from run_layers import Case
+from layer_cases import Case
 
 WITH_MASK = ("f32:n,t,8", "bool:n,t")
 

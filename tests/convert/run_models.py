@@ -18,6 +18,7 @@ import torch
 
 from apart import apart
 from compare_arrays import compare
+from days import part_of_the_day
 from model_inputs import PLAIN, Inputs, free_dims
 
 RANDOM = {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli", "training Dropout"}
@@ -161,6 +162,7 @@ def main():
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--opsets", default="11,17,20,23")
+    parser.add_argument("--part-of-day", type=int, default=1, metavar="N", help="every Nth model, others each day")
     parser.add_argument("--small", action="store_true", help="leave out the full-size models")
     parser.add_argument("--fixed", action="store_true", help="no named dimensions")
     parser.add_argument("--nodes", type=pathlib.Path)
@@ -170,6 +172,7 @@ def main():
     models = json.loads((options.models / "index.json").read_text())["models"]
     sizes = ("small",) if options.small else ("small", "full")   # those of a size by name are for measurements
     models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and m["size"] in sizes]
+    models = part_of_the_day(models, "models", options.part_of_day)
     with open(pathlib.Path(__file__).parents[1] / "models" / "reference.tsv") as file:
         reference = {(row["model"], int(row["opset"])) for row in csv.DictReader(file, delimiter="\t") if row["export"] == "ok"}
     count, bad, nodes = collections.Counter(), 0, []

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <string>
 
+#include "days.h"
 #include "hostile/check_text.h"
 
 namespace compatcheck::hostile {
@@ -18,22 +18,19 @@ unsigned setting(const char* name, unsigned otherwise) {
   return given ? static_cast<unsigned>(std::stoul(given)) : otherwise;
 }
 
-// Three rounds of each operator, of which a sixth runs each day, or all with COMPATCHECK_WHOLE=1. More rounds and other seeds by
-// COMPATCHECK_RANDOM_ROUNDS and COMPATCHECK_RANDOM_SEED.
+// Three rounds of each operator, of which a sixth runs each day. More rounds and other seeds by COMPATCHECK_RANDOM_ROUNDS and
+// COMPATCHECK_RANDOM_SEED.
 template <class Judge>
 void on_random_calls(std::size_t most_calls, Judge&& judge) {
-  constexpr unsigned parts = 6;
   const schema::Registry registry;
-  const unsigned rounds = setting("COMPATCHECK_RANDOM_ROUNDS", 3), seed = setting("COMPATCHECK_RANDOM_SEED", 11);
-  const bool whole = setting("COMPATCHECK_WHOLE", 0) || std::getenv("COMPATCHECK_RANDOM_ROUNDS");
-  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()).time_since_epoch().count();
-  std::mt19937 random(seed);
-  unsigned number = 0;
+  const unsigned rounds = setting("COMPATCHECK_RANDOM_ROUNDS", 3);
+  std::mt19937 random(setting("COMPATCHECK_RANDOM_SEED", 11));
+  std::size_t number = 0;
   for (const std::string_view op : registry.names()) {
     for (unsigned round = 0; round < rounds; ++round) {
       std::vector<std::uint8_t> bytes(200);
       for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
-      if (++number % parts != static_cast<unsigned>(today) % parts && !whole) continue;
+      if (!is_of_today(++number, 6)) continue;
       Choices choices(bytes);
       const std::string text = random_calls(choices, registry, op, most_calls);
       EXPECT_NO_THROW(judge(text)) << text;

@@ -367,7 +367,7 @@ def converted(arguments, cases, folder, opsets_of):
         case.id = f"call{number}"
         (folder / f"{case.id}.ir").write_text(case.text)
         listed[",".join(map(str, opsets_of(case)))].append("\t".join([str(folder / f"{case.id}.ir"), *case.writer.specs]) + "\n")
-    for opsets, lines in listed.items():
+    for opsets, lines in ((opsets, lines) for opsets, lines in listed.items() if opsets):
         done = subprocess.run([arguments.program, arguments.helper, str(folder), opsets, "--operators"], text=True, capture_output=True,
                               input="".join(lines), env={**os.environ, "OMP_NUM_THREADS": "1"})
         if done.returncode:

@@ -104,9 +104,9 @@ def print_slowest(seconds, began):
     print(f"{minutes(time.time() - began)} minutes from the beginning, what was built included", flush=True)
 
 
-def write_costs(seconds):
+def write_costs(seconds, tests):
     known = dict(line.split("\t") for line in COSTS.read_text().splitlines()) if COSTS.exists() else {}
-    known |= {name: f"{taken:.0f}" for name, taken in seconds.items()}
+    known = {name: taken for name, taken in known.items() if name in tests} | {name: f"{taken:.0f}" for name, taken in seconds.items()}
     COSTS.write_text("".join(f"{name}\t{taken}\n" for name, taken in sorted(known.items()) if float(taken) >= 1))
 
 
@@ -130,7 +130,7 @@ def main():
         code, seconds = run(ctest(options.preset, "-j", options.jobs, "--tests-from-file", str(listed)), environment)
     print_slowest(seconds, options.since)
     if options.write_costs:
-        write_costs(seconds)
+        write_costs(seconds, tests)
     return code
 
 

@@ -10,6 +10,7 @@ warnings.filterwarnings("ignore")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "convert"))
 import torch
 
+from days import part_of_the_day
 from model_inputs import free_dims
 from run_models import Subject
 
@@ -42,12 +43,14 @@ def main():
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--models", required=True, type=pathlib.Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--part-of-day", type=int, default=1, metavar="N", help="every Nth model, others each day")
     parser.add_argument("--opsets", default="17")
     parser.add_argument("--full", action="store_true", help="the full-size models, too")
     options = parser.parse_args()
     torch.set_num_threads(1)   # no pool that a child would lack
     models = json.loads((options.models / "index.json").read_text())["models"]
     models = [m for m in models if re.search(options.only, m["name"]) and m["runs"] and m["size"] in ("small", "full")[:1 + options.full]]
+    models = part_of_the_day(models, "verify", options.part_of_day)
     count = collections.Counter()
     for model in models:
         subject = Subject(model, options.models)
