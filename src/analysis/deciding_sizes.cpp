@@ -333,7 +333,8 @@ void DecidingSizes::suggest(Outcome& outcome, const Try& settled_by, int opset, 
 const DecidingSizes::Try* DecidingSizes::settling(const std::vector<Outcome*>& outcomes, int opset, const Calls& before) const {
   std::vector<const Try*> found;
   std::ranges::copy_if(tries_, std::back_inserter(found), [&](const Try* each) {
-    return std::ranges::all_of(outcomes, [&](const Outcome* outcome) { return each->settles(call_of(*outcome->node), opset, before); });
+    return std::ranges::all_of(outcomes,
+                               [&](const Outcome* outcome) { return each->settles(call_of(*outcome->node), opset, before); });
   });
   const auto cost = [&](const Try* each) { return std::pair(!each->breaks_nothing(opset, before), each->open.contains(opset)); };
   const auto best = std::ranges::min_element(found, {}, cost);

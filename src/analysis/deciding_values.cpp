@@ -248,6 +248,7 @@ void DecidingSizes::suggest_values(conversion::Assessment& assessment, int opset
       outcome.hint = set_in_init({name});
       continue;
     }
+    std::ranges::stable_partition(helpful, [&](const Try* each) { return !each->open.contains(opset); });
     const auto option_of = [&](const Try& each) { return each.option + limit_of(each, call_of(*outcome.node), opset, before); };
     outcome.option = option_of(*helpful.front());  // None, and the most general of the others
     if (helpful.size() > 1 && helpful.front()->option.ends_with("=none")) outcome.option += " or " + option_of(*helpful[1]);

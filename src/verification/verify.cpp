@@ -287,7 +287,8 @@ class Verifying {
     return found;
   }
 
-  // The runtime may remove a random operator, or compute it once. PyTorch's results may also differ because a call leaves something.
+  // The runtime may remove a random operator, or compute it once. PyTorch's results may also differ because a call leaves
+  // something.
   void report_fixed_random(const Expected& expected) {
     if (!draws_numbers()) return;
     const auto first = match(expected, got_, outputs_);

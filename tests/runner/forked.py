@@ -109,7 +109,7 @@ def serve_one(connection):
 
 def serve(path):
     import signal
-    import numpy, onnx, onnx.checker, onnx.helper, onnx.numpy_helper, onnxruntime, torch, torch.export   # noqa: F401
+    import numpy, onnx, onnx.checker, onnx.helper, onnx.numpy_helper, onnxruntime, torch, torch._dynamo, torch.export   # noqa: F401
     import argparse, collections, concurrent.futures, dataclasses, json, pathlib, re, shutil, subprocess, tempfile   # noqa: F401
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX)
