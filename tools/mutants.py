@@ -170,34 +170,37 @@ def try_each(tree, state, choice):
             print(f"mutants: {slot} {place(mutant)} {mutant['kind']} {change(mutant)}:", *outcome.values(), flush=True)
 
 
+def untrusted(tree, tests):
+    """Of these tests, those that fail without a fault: they kill nothing, and don't run again."""
+    with timed(f"{len(tests)} tests that killed, without a fault"):
+        failed = set().union(*tree.try_out([], tests)) if tests else set()
+    tree.tests -= failed
+    for name in sorted(failed):
+        print(f"mutants: {name} fails without a fault")
+    return failed
+
+
 def try_together(tree, mutants):
     """index → the test that finds it."""
     def run(indices, tests):
         with timed(f"{len(indices)} mutants on {len(tests)} tests"):
             return tree.try_out([mutants[index] for index in indices], tests, stop=len(indices) == 1)
-    return share_out(list(range(len(mutants))), tree.tests, run)
-
-
-def demand_sound(tree, state):
-    """A test that fails without a fault kills nothing."""
-    killers = {mutant["by"] for mutant in state.having("killed")} & tree.tests
-    failed = set().union(*tree.try_out([], killers)) if killers else set()
-    if failed:
-        state.mutants[:] = [mutant for mutant in state.mutants if mutant["by"] not in failed]
-        state.save()
-        sys.exit(f"these tests fail without a fault: {', '.join(sorted(failed))}; with --resume their mutants are tried again")
+    while untrusted(tree, set((found := share_out(list(range(len(mutants))), set(tree.tests), run)).values())):
+        pass
+    return found
 
 
 def measure(tree, state, choice):
     with timed("each mutant on the tests of its file"):
+        try_each(tree, state, choice)
+    while failed := untrusted(tree, {mutant["by"] for mutant in state.having("killed")} & tree.tests):
+        state.mutants[:] = [mutant for mutant in state.mutants if mutant["by"] not in failed]
         try_each(tree, state, choice)
     alive = state.having("alive")
     found = try_together(tree, alive)
     for index, mutant in enumerate(alive):
         mutant |= {"outcome": "killed", "by": found[index]} if index in found else {"outcome": "survives", "by": "survives"}
     state.save()
-    with timed("the tests that killed, without a fault"):
-        demand_sound(tree, state)
 
 
 def try_against(tree, state, commit):
@@ -271,7 +274,8 @@ def main():
             measure(tree, state, Choice(tree.folder, options.seed, settings["rooms"]))
     file = options.report or work / "mutants.md"
     file.write_text(report(state))
-    print(*(f"survives: {place(mutant)} {mutant['kind']} {change(mutant)}" for mutant in state.having("survives")), sep="\n")
+    for mutant in state.having("survives"):
+        print(f"survives: {place(mutant)} {mutant['kind']} {change(mutant)}")
     print(f"mutants: {len(state.having('killed'))} killed, {len(state.having('survives'))} survive; {file}")
 
 
