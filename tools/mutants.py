@@ -42,18 +42,19 @@ class Tree:
             git(ROOT, "clone", "--quiet", "--shared", "--no-checkout", ROOT, folder)
         git(folder, "checkout", "--quiet", "--force", "--detach", commit)
         with timed(f"set-up and build of {commit[:8]}"):
-            self.call("cmake", "--preset", "release", "--log-level=WARNING").check_returncode()
+            self.call("cmake", "--log-level=WARNING").check_returncode()
             if error := self.build(["all"]):
                 sys.exit(f"the sources don't build: {error}")
-        listed = json.loads(self.call("ctest", "--preset", "release", "--show-only=json-v1").stdout)["tests"]
+        listed = json.loads(self.call("ctest", "--show-only=json-v1").stdout)["tests"]
         self.commands = {test["name"]: test.get("command", []) for test in listed if not run_tests.labels(test) & {"all"}}
         self.tests = set(self.commands) - OF_STYLE
 
     def call(self, program, *words):
-        return subprocess.run([TOOLS / program, *words], cwd=self.folder, env=self.environment, capture_output=True, text=True, errors="replace")
+        return subprocess.run([TOOLS / program, "--preset", "release", *words], cwd=self.folder, env=self.environment, text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def apply(self, mutations):
-        """Makes these faults and no others; false if a line isn't there. In another commit it may stand elsewhere."""
+        """Makes these faults and no others; false if a line isn't there. In another commit it may be elsewhere."""
         git(self.folder, "checkout", "--quiet", "--", "src", "mappings")
         for mutation in mutations:
             file = self.folder / mutation["file"]
@@ -68,13 +69,16 @@ class Tree:
     def targets(self, names):
         """The programs that the commands of these tests name; everything where a command names none."""
         build = f"{self.folder}/build/"
-        programs = [{word.removeprefix(build) for word in self.commands[name] if word.startswith(build) and os.access(word, os.X_OK)} for name in names]
+        of = lambda name: {word.removeprefix(build) for word in self.commands[name] if word.startswith(build) and os.path.isfile(word)}
+        programs = [of(name) for name in names]
         return sorted(set().union(*programs)) if all(programs) else ["all"]
 
     def build(self, targets):
         """Why it fails; "" if it doesn't."""
-        done = self.call("cmake", "--build", "--preset", "release", "--target", *targets)
-        lines = [line for line in (done.stdout + done.stderr).splitlines() if ": " in line]
+        done = self.call("cmake", "--build", "--target", *targets)
+        lines = [line for line in done.stdout.splitlines() if ": " in line]
+        if "unknown target" in done.stdout:
+            sys.exit(lines[-1])
         return next((line for line in lines if "error: " in line), lines[-1] if lines else "no message") if done.returncode else ""
 
     def run(self, names, stop=False):
@@ -83,18 +87,20 @@ class Tree:
             listed.writelines(f"{name}\n" for name in sorted(names))
             listed.flush()
             words = ["-j", str(os.cpu_count()), "--timeout", str(TIMEOUT), "--tests-from-file", listed.name]
-            done = self.call("ctest", "--preset", "release", *words, *(["--stop-on-failure"] if stop else []))
+            done = self.call("ctest", *words, *(["--stop-on-failure"] if stop else []))
         outcomes = {found[1]: found[2] for found in map(run_tests.LINE.match, done.stdout.splitlines()) if found}
         if not outcomes:
-            sys.exit(f"ctest ran nothing: {done.stdout[-600:]}{done.stderr[-600:]}")
+            sys.exit(f"ctest ran nothing: {done.stdout[-600:]}")
         unable = {name for name, outcome in outcomes.items() if "Not Run" in outcome}
         return {name for name, outcome in outcomes.items() if outcome != "Passed"} - unable, unable
 
     def try_out(self, mutations, names, stop=False):
         """As run(), with these faults."""
-        if not self.apply(mutations) or self.build(self.targets(names)):
-            return set(names), set()
-        return self.run(names, stop)
+        self.apply(mutations)
+        error = self.build(self.targets(names))
+        if error and not mutations:
+            sys.exit(f"the sources don't build: {error}")
+        return (set(names), set()) if error else self.run(names, stop)
 
 
 def share_out(mutants, tests, run):
@@ -152,7 +158,7 @@ def try_mutation(tree, mutation):
     built = time.time()
     failed = set()
     for turn in (names - long, long):
-        failed = failed or set().union(*(tree.run(turn, stop=True) if turn else ()))
+        failed = failed or (tree.run(turn, stop=True)[0] if turn else set())
     seconds = {"build": round(built - began), "tests": round(time.time() - built)}
     return {"outcome": "killed" if failed else "alive", "by": min(failed, default=""), **seconds}
 
@@ -226,28 +232,29 @@ def change(mutant):
     return f"`{cut[0]}` → `{cut[1]}`" if texts[1] else f"without `{cut[0]}`"
 
 
+def table(titles, rows):
+    return ["| " + " | ".join(map(str, cells)) + " |" for cells in (titles, ["---"] * len(titles), *rows)] + [""]
+
+
 def totals(mutants, title, of):
-    counts = collections.Counter((of(mutant), mutant["outcome"] == "killed") for mutant in mutants)
-    rows = [f"| {name} | {counts[name, True]} | {counts[name, False]} |" for name in sorted({name for name, _ in counts})]
-    return [f"| {title} | killed | survive |", "|---|---|---|", *rows, ""]
+    counts = collections.Counter((of(mutant), mutant["outcome"]) for mutant in mutants)
+    rows = [(name, counts[name, "killed"], counts[name, "survives"]) for name in sorted({name for name, _ in counts})]
+    return table([title, "killed", "survive"], rows)
 
 
 def report(state):
-    valid, alive = state.having("killed", "survives"), state.having("survives")
+    valid, alive, data = state.having("killed", "survives"), state.having("survives"), state.data
     against = sorted({commit for mutant in alive for commit in mutant.get("against", {})})
-    data = state.data
     rooms = "" if data["rooms"] == list(ROOMS) else f" --rooms {','.join(data['rooms'])}"
-    head = ["# Mutants", "", f"Small faults in the sources of {data['commit'][:8]}, and the tests that find them. Written by",
-            f"`tools/mutants.py --seed {data['seed']} --count {data['count']}{rooms} --report reports/mutants.md`.", "",
-            f"{len(valid)} mutants: {len(valid) - len(alive)} are killed, {len(alive)} survive `make test`. {len(state.having('invalid'))} more",
-            "didn't compile and were replaced.", ""]
-    table = ["| id | place | kind | change | killed by |" + "".join(f" with the tests of {commit[:8]} |" for commit in against),
-             "|---|---|---|---|---|" + "---|" * len(against)]
-    for mutant in valid:
-        cells = [mutant["slot"], place(mutant), mutant["kind"], change(mutant), mutant["by"]]
-        table.append(" | ".join(["", *map(str, cells), *(mutant.get("against", {}).get(commit, "") for commit in against), ""]).strip())
-    by_room, by_kind = totals(valid, "room", lambda mutant: mutant["file"].rpartition("/")[0]), totals(valid, "kind", lambda mutant: mutant["kind"])
-    return "\n".join(head + by_room + by_kind + table) + "\n"
+    lines = ["# Mutants", "", f"Small faults in the sources of {data['commit'][:8]}, and the tests that find them. Written by",
+             f"`tools/mutants.py --seed {data['seed']} --count {data['count']}{rooms} --report reports/mutants.md`.", "",
+             f"Of {len(valid)} mutants, {len(alive)} survive `make test`. Another",
+             f"{len(state.having('invalid'))} did not compile and were replaced.", ""]
+    lines += totals(valid, "room", lambda mutant: mutant["file"].rpartition("/")[0]) + totals(valid, "kind", lambda mutant: mutant["kind"])
+    there = lambda mutant: [mutant.get("against", {}).get(commit, "") for commit in against]
+    rows = [[mutant["slot"], place(mutant), mutant["kind"], change(mutant), mutant["by"], *there(mutant)] for mutant in valid]
+    titles = ["id", "place", "kind", "change", "killed by", *(f"killed by a test of {commit[:8]}" for commit in against)]
+    return "\n".join(lines + table(titles, rows))
 
 
 def main():

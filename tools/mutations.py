@@ -9,8 +9,8 @@ ROOMS = {"src/handlers": 3, "src/passes": 2, "src/symbolic": 2, "mappings/operat
          "src/frontend/native": 1, "src/frontend/pt2": 1, "src/files": 1, "src/examples": 1, "src/onnx": 1}
 LEFT_ALONE = re.compile(r"#include|#define|\b(throw|static_assert|template|using|constexpr|namespace|case|operator|for|while)\b"
                         r"|logging::|reserve|[mM]ost|[dD]eepest|[lL]imit|[bB]udget|[bB]ounds|[wW]atch|[cC]ache|[vV]isited|[sS]een|[mM]emo\b")
-COMMUTES = re.compile(r"\b(Add|Mul|And|Or|Xor|Equal|Max|Min|add|multiply|max|min|equal\w*|same|both|swap|tie|signs_differ|hypot|joined|wrapped"
-                      r"|broadcast\w*|\w*_equal|\w*(add|mul)_overflow|promote\w*|emplace\w*|all|any|sum)\b\W")
+COMMUTES = re.compile(r"\b(Add|Mul|And|Or|Xor|Equal|Max|Min|add|multiply|max|min|equal\w*|same|both|swap|tie|signs_differ|hypot|joined"
+                      r"|wrapped|broadcast\w*|\w*_equal|\w*(add|mul)_overflow|promote\w*|emplace\w*|all|any|sum)\b\W")
 AXIS = re.compile(r"\b(ax[ei]s|dims?|perm|order|transpose|gather|concat|split|squeeze|unsqueeze|rank)\b")
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 Mutation = collections.namedtuple("Mutation", "file line kind before after")
@@ -85,7 +85,8 @@ def swaps(text, line, types):
             continue
         for (begin, middle), (following, end) in itertools.pairwise(pieces(text, found.end())):
             first, second = text[begin:middle], text[following:end]
-            if re.fullmatch(r"[a-z]\w*", first) and re.fullmatch(r"[a-z]\w*", second) and first != second and types(first) & types(second):
+            named = re.fullmatch(r"[a-z]\w*", first) and re.fullmatch(r"[a-z]\w*", second)
+            if named and first != second and types(first) & types(second):
                 yield begin, end, f"{second}, {first}"
 
 
@@ -107,18 +108,15 @@ def types_in(text):
         rf"([\w:]+(?:<[\w:, ]+>)?)[&*]* (?:[&*]?\w+, )*[&*]?{name}\b(?= = |[,;{{)\[])", text)} - words)
 
 
-def code(text, comment):
-    """(number, line, masked line), without texts of many lines and without lists of strings."""
+def of_text(file, text, rows):
+    """The mutations of a file, but those of texts that span lines."""
+    types, comment = ((lambda name: {"input"}), "#") if rows else (types_in(text), "//")
     raw = False
     for number, line in enumerate(text.splitlines(), 1):
         inside, raw = raw, (raw or 'R"' in line) and ')"' not in line
-        if not inside and 'R"' not in line and not LEFT_ALONE.search(plain := masked(line, comment)):
-            yield number, line, plain
-
-
-def of_text(file, text, rows):
-    types = (lambda name: {"input"}) if rows else types_in(text)
-    for number, line, plain in code(text, "#" if rows else "//"):
+        plain = masked(line, comment)
+        if inside or 'R"' in line or LEFT_ALONE.search(plain):
+            continue
         for kind, mutate in (ROWS if rows else CPP).items():
             for begin, end, replacement in mutate(plain, line, *([types] if kind == "swap" else [])):
                 yield Mutation(file, number, kind, line, line[:begin] + replacement + line[end:])

@@ -1,4 +1,4 @@
-"""Tests of tools/mutants.py that need no build: which faults it makes, that a seed fixes the choice, and who is found to be killed by what."""
+"""Tests of tools/mutants.py that need no build: the faults it makes, the choice by a seed, and how survivors are tried together."""
 import pathlib, sys
 
 ROOT = pathlib.Path(__file__).parents[2]
