@@ -42,15 +42,15 @@ class Tree:
             git(ROOT, "clone", "--quiet", "--shared", "--no-checkout", ROOT, folder)
         git(folder, "checkout", "--quiet", "--force", "--detach", commit)
         with timed(f"set-up and build of {commit[:8]}"):
-            self.call("cmake", "--log-level=WARNING").check_returncode()
+            self.call("cmake", "--preset", "release", "--log-level=WARNING").check_returncode()
             if error := self.build(["all"]):
                 sys.exit(f"the sources don't build: {error}")
-        listed = json.loads(self.call("ctest", "--show-only=json-v1").stdout)["tests"]
+        listed = json.loads(self.call("ctest", "--preset", "release", "--show-only=json-v1").stdout)["tests"]
         self.commands = {test["name"]: test.get("command", []) for test in listed if not run_tests.labels(test) & {"all"}}
         self.tests = set(self.commands) - OF_STYLE
 
     def call(self, program, *words):
-        return subprocess.run([TOOLS / program, "--preset", "release", *words], cwd=self.folder, env=self.environment, text=True, errors="replace",
+        return subprocess.run([TOOLS / program, *words], cwd=self.folder, env=self.environment, text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def apply(self, mutations):
@@ -75,10 +75,10 @@ class Tree:
 
     def build(self, targets):
         """Why it fails; "" if it doesn't."""
-        done = self.call("cmake", "--build", "--target", *targets)
+        done = self.call("cmake", "--build", "--preset", "release", "--target", *targets)
         lines = [line for line in done.stdout.splitlines() if ": " in line]
-        if "unknown target" in done.stdout:
-            sys.exit(lines[-1])
+        if done.returncode and "FAILED: " not in done.stdout:
+            sys.exit(f"no step of the build fails, but it does: {done.stdout[-600:]}")
         return next((line for line in lines if "error: " in line), lines[-1] if lines else "no message") if done.returncode else ""
 
     def run(self, names, stop=False):
@@ -87,7 +87,7 @@ class Tree:
             listed.writelines(f"{name}\n" for name in sorted(names))
             listed.flush()
             words = ["-j", str(os.cpu_count()), "--timeout", str(TIMEOUT), "--tests-from-file", listed.name]
-            done = self.call("ctest", *words, *(["--stop-on-failure"] if stop else []))
+            done = self.call("ctest", "--preset", "release", *words, *(["--stop-on-failure"] if stop else []))
         outcomes = {found[1]: found[2] for found in map(run_tests.LINE.match, done.stdout.splitlines()) if found}
         if not outcomes:
             sys.exit(f"ctest ran nothing: {done.stdout[-600:]}")
