@@ -79,7 +79,7 @@ check test test-whole fixtures test-asan: began := $(shell date +%s)
 check:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
-	@$(cmake) --build --preset release --target check_programs
+	@$(cmake) --build --preset release
 	@$(call run_tests,check)
 
 test:
