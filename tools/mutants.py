@@ -17,7 +17,7 @@ from mutations import ROOMS, Choice
 
 TOOLS = pathlib.Path(sys.executable).parent
 MEMORY = 12 << 30          # bytes of a process: a fault may ask for all that there is
-TIMEOUT = 900              # seconds of a test
+TIMEOUT = 400              # seconds of a test that states none: a fault may be a loop without end
 LONG = 10                  # seconds; shorter tests run before longer ones
 OF_STYLE = {"formatted"}   # finds every changed line
 
