@@ -33,7 +33,7 @@ TABLE = [
     (r"src/engines/", "engines_.*"),
     (r"src/symbolic/", "symbolic_test facts_test layers_(edges|counts)"),
     (r"src/handlers/", "layers_(edges|rare) operators_(arithmetic|view|reduction)"),
-    (r"src/conversion/(settle_memory|written_memory)", "facts_test symbolic_test layouts layers_scripted_(views|written|aliases|reordered)"),
+    (r"src/conversion/(settle|written)_memory", "facts_test layouts layers_scripted_(views|written|aliases|reordered)"),
     (r"src/conversion/", "facts_test defect_test symbolic_test layers_(control|edges|counts) layers_scripted_(ranks|optionals)"),
     (r"src/inference/", "inference_test check_assumed layers_inferred"),
     (r"src/plugins/", "plugin_test check_fatal_plugin"),
