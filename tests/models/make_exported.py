@@ -212,7 +212,12 @@ def make(names: list, out: Path, jobs: int) -> int:
     out.mkdir(parents=True, exist_ok=True)
     index = out / "index.json"
     known = {entry["name"]: entry for entry in json.loads(index.read_text())["programs"]} if index.exists() else {}
-    tasks = [(name, out) for name in names if known.get(name, {}).get("stamp") != stamp(name)]
+
+    def current(name: str) -> bool:
+        entry = known.get(name, {})
+        return entry.get("stamp") == stamp(name) and ("file" not in entry or (out / entry["file"]).exists())
+
+    tasks = [(name, out) for name in names if not current(name)]
     with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=1) as pool:
         for entry in pool.imap_unordered(attempt, tasks):
             known[entry["name"]] = entry
