@@ -156,7 +156,7 @@ mutants:
 fixtures:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
-	@$(call run_tests,all) --names '^(make_.*|layers_.*)$$'
+	@$(call run_tests,test) --names '^(make_.*|layers_.*)$$'
 	@$(cmake) --build --preset release --target pack_fixtures
 
 bench: all
