@@ -272,7 +272,7 @@ def main():
     settings = {"seed": options.seed, "count": options.count, "rooms": options.rooms.split(","), "commit": git(ROOT, "rev-parse", "HEAD")}
     state = State(work / "state.json", {} if against else settings, options.resume or against)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    with tempfile.TemporaryDirectory() as folder, run_tests.Server(folder) as socket:
+    with tempfile.TemporaryDirectory() as folder, run_tests.python_server(folder) as socket:
         environment = os.environ | {"COMPATCHECK_TEST_SERVER": socket, "COMPATCHECK_TEST_DAY": state.data["day"]}
         tree = Tree(work / ("against" if against else "tree"), against or settings["commit"], environment)
         if against:

@@ -368,12 +368,14 @@ def test_a_bucket_that_cannot_be_reached(registry):
     assert done.returncode == 3 and "s3://models: can't be listed" in done.stderr and len(done.stderr.splitlines()) == 1, done
 
 
+@pytest.mark.cluster
 def test_a_folder_that_cannot_be_written(registry):
     (registry / "file").write_text("")
     done = program("models", "-o", "file/out")
     assert done.returncode == 2 and "can't be written" in done.stderr and len(done.stderr.splitlines()) == 1, done
 
 
+@pytest.mark.cluster
 def test_python_files_in_the_current_folder_do_not_run(registry):
     for name in ("json", "fsspec", "pyarrow", "ray", "numpy", "compatcheck", "pandas", "s3fs", "platform", "resource"):
         (registry / f"{name}.py").write_text("open(__file__ + '.ran', 'w')\n")
