@@ -5,6 +5,8 @@ import argparse, itertools, json, pathlib, re, subprocess, sys, tempfile
 
 import torch
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "convert"))
+import days
 from arguments import CALLS, OF_DTYPES, OF_SIZES
 
 INTEGERS = [-2, -1, 0, 1, 2, 3, 5, 9]
@@ -138,8 +140,9 @@ def spell(name, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True)
+    parser.add_argument("--whole", action="store_true", help="all calls, not those of the day")
     options = parser.parse_args()
-    calls = list(cases())
+    calls = list(cases()) if options.whole else days.part_of_the_day(cases(), "check_arguments", 4)
     with tempfile.TemporaryDirectory() as folder:
         for at, call in enumerate(calls):
             pathlib.Path(folder, f"{at:05}.ir").write_text(graph(*call))

@@ -256,7 +256,7 @@ def main():
     torch.set_num_threads(1)
     made = {name: rest for name, *rest in models() if re.search(options.only, name)}
     if not options.whole and not options.only:
-        made = dict(part_of_the_day(made.items(), "dtypes", 4))
+        made = dict(part_of_the_day(made.items(), "dtypes", 10))
     counts, wrong = collections.Counter(), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(options.keep or temporary)
