@@ -270,7 +270,7 @@ def products_of_nothing():
     made["relu_clipped_below_zero"] = Case(lambda x: torch.relu(x).clamp(-1.5, -1.5), [(r(3, 4),)], opsets=range(7, 27))
     made["roll_of_nothing"] = Case(lambda x: x[x > 1].roll(1, -1), [(torch.tensor(v),) for v in ([3., 2, 0], [0., 0, 0], [2., 0, 0])], opsets=range(9, 27))
     first = lambda x: (x[:1].reshape(-1), x[-1:].mean(), x[:1].sum(0), x[:1] + x, torch.cat([x[:1], x]), x[:1].expand(x.size(0), 4), x.new_zeros(x[:1].shape), x[-1:].cumsum(0), x.sum() + x[:1].numel())
-    made["first_of_nothing"] = Case(FirstRow(), [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), script=True, opsets=range(11, 27))
+    made["first_of_nothing"] = Case(FirstRow(), [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), script=True, opsets=range(10, 27))
     made["first_of_nothing_traced"] = Case(first, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(9, 27))
     made["no_queries"] = Case(lambda q, k: (q.transpose(0, 1) * 0.5) @ k.transpose(0, 1).transpose(1, 2), [(r(n, 2, 3), r(4, 2, 3)) for n in (3, 0, 1)], ("f32:n,2,3", "f32:4,2,3"), opsets=range(7, 27))
     made["unique_of_nothing"] = Case(lambda x: torch.unique(x, return_inverse=True), sizes((3, "n")), spec((3, "n")), opsets=range(11, 27))
@@ -285,7 +285,7 @@ def products_of_nothing():
                                        [(torch.tensor([[-7, 7]]), torch.tensor(-2)), (torch.zeros(0, 2, dtype=torch.int64), torch.tensor(0))], ("i64:n,2", "i64:scalar"), opsets=range(7, 27))
     for name, dtype, spec in (("floats", torch.float32, "f32"), ("doubles", torch.float64, "f64")):
         made[f"all_of_none_{name}"] = Case(lambda x: (*F.adaptive_max_pool2d(x, 1, return_indices=True), F.adaptive_max_pool2d(x, 1), F.adaptive_max_pool1d(x.flatten(0, 1), 1)),
-                                           [(r(2, 3, 4, 5).to(dtype),), (r(0, 3, 4, 6).to(dtype),)], (f"{spec}:n,3,4,w",), opsets=range(9, 27), zeros=range(7, 27))
+                                           [(r(2, 3, 4, 5).to(dtype),), (r(0, 3, 4, 6).to(dtype),)], (f"{spec}:n,3,4,w",), zeros=range(7, 27))
     made["regrouped"] = Case(lambda x: (x.flatten(1), x.flatten(2), F.group_norm(x, 2)), [(r(2, 4, 3, 2),), (r(0, 4, 3, 2),)], ("f32:n,4,h,w",), zeros=range(7, 21))  # from 21 on GroupNormalization is a function that reshapes
     made["dilated_over_many"] = Case(lambda x: F.max_pool1d(x, 3000, 1, 0, 2), [(r(1, 1, 9000),)], ("f32:1,1,9000",), opsets=range(10, 27))
     for name, (size, stride, padding) in {"padding_alone": (4, 1, 1), "padding_alone_last": (4, 3, 1)}.items():
@@ -327,7 +327,7 @@ def products_of_nothing():
                            "read": lambda x, i, v: x[i] + v, "flat": lambda x, i, v: x.put(i, v[:, 0], accumulate=True), "taken": lambda x, i, v: x.take(i)}.items():
         made[f"counted_back_{name}"] = Case(function, counted_back, ("f32:n,2", "i64:k", "f32:k,2"), opsets=range(7 if name in ("read", "taken") else 9, 27))
     made["no_diagonal"] = Case(lambda x: (x[:, :, 4:].diagonal(0, 1, 2), x[:, 3:].diagonal(1, 1, -1), torch.linalg.diagonal(x[:, :, 4:])), [(r(n, 3, 4),) for n in (3, 1)], ("f32:n,3,4",), opsets=range(7, 27))
-    made["two_of_nothing"] = Case(write_first_two, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(11, 27))
+    made["two_of_nothing"] = Case(write_first_two, [(r(n, 4),) for n in (3, 0, 1)], ("f32:n,4",), opsets=range(10, 27))
     for label, divided in {"floor": lambda x: x // 0, "remainder": lambda x: x % 0, "fmod": lambda x: torch.fmod(x, 0), "tensor": lambda x: x // torch.tensor([0, 1, 2]),
                            "trunc": lambda x: torch.div(x, 0, rounding_mode="trunc")}.items():
         made[f"nothing_by_zero_{label}"] = Case(divided, [(torch.zeros(0, 3, dtype=torch.int64),)], ("i64:n,3",), refused="integers are divided by 0")

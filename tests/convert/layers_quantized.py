@@ -190,8 +190,8 @@ def uncompared():
         weight = torch.quantize_per_tensor(torch.randn([3, 3] + [3] * n), 0.02, 0, torch.qint8)
         plain = getattr(ops, f"conv{n}d_prepack")(weight, torch.randn(3), ones, ones, ones, 1)
         turned = getattr(ops, f"conv_transpose{n}d_prepack")(weight, torch.randn(3), [2] * n, ones, [0] * n, ones, 1)
-        made[f"dynamic_conv{n}d"] = Case(Plain(getattr(ops, f"conv{n}d_dynamic"), plain, True), [(torch.randn(size),)])
-        made[f"dynamic_conv_transpose{n}d"] = Case(Plain(getattr(ops, f"conv_transpose{n}d_dynamic"), turned, True), [(torch.randn(size),)])
+        made[f"dynamic_conv{n}d"] = Case(Plain(getattr(ops, f"conv{n}d_dynamic"), plain, True), [(torch.randn(size),)], opsets=range(11, 27))
+        made[f"dynamic_conv_transpose{n}d"] = Case(Plain(getattr(ops, f"conv_transpose{n}d_dynamic"), turned, True), [(torch.randn(size),)], opsets=range(11, 27))
     return made
 
 
