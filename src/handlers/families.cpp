@@ -31,6 +31,7 @@ Registry shipped_handlers() {
   register_loss_class(registry);
   register_matmul(registry);
   register_matmul_einsum(registry);
+  register_matmul_grouped(registry);
   register_norm_reduction(registry);
   register_normalization(registry);
   register_padding(registry);

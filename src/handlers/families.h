@@ -32,6 +32,7 @@ void register_loss(Registry& registry);
 void register_loss_class(Registry& registry);
 void register_matmul(Registry& registry);
 void register_matmul_einsum(Registry& registry);
+void register_matmul_grouped(Registry& registry);
 void register_norm_reduction(Registry& registry);
 void register_normalization(Registry& registry);
 void register_padding(Registry& registry);

@@ -1,5 +1,5 @@
 // Operator schemas: names, types, defaults and aliasing of arguments. Shipped: every schema that libtorch 2.13
-// registers, and torchvision's; users add their own.
+// registers, and those of libraries; users add their own.
 #pragma once
 
 #include <cstddef>

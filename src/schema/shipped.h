@@ -8,7 +8,7 @@
 
 namespace compatcheck::schema {
 
-// The text of torch_schemas.txt and torchvision_schemas.txt, one schema a line, overloads of a name together.
+// The text of torch_schemas.txt and library_schemas.txt, one schema a line, overloads of a name together.
 extern const std::string_view shipped[2];
 
 struct OperatorTraits {

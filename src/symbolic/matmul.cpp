@@ -359,6 +359,30 @@ Facts einsum(const Call& call) {
   return {tensor_fact(dtype, known ? einsum_shape(*known) : std::nullopt)};
 }
 
+// Groups of rows of the one, or of columns of the other, or of what both sum; matrices of three dimensions have one for each.
+Facts grouped(const Call& call) {
+  const bool ours = call.has("self");
+  const char *first = ours ? "self" : "input", *second = ours ? "mat2" : "weight";
+  demand_rank(call, first, 2, ours ? 3 : 2);
+  demand_rank(call, second, ours ? 2 : 3, 3);
+  demand_rank(call, "offs", 1, 1);
+  const TensorFact &left = tensor_of(call, first), &right = tensor_of(call, second);
+  if (left.dtype && right.dtype && *left.dtype != *right.dtype)
+    throw Impossible{"the dtypes are " + std::string(ir::name(*left.dtype)) + " and " + std::string(ir::name(*right.dtype))};
+  if (!left.shape || !right.shape) return {tensor_fact(left.dtype, std::nullopt)};
+  const Shape &a = *left.shape, &b = *right.shape;
+  const Dim groups = size_at(tensor_of(call, "offs"), 0);
+  demand_equal(b[b.size() - 2], a.back(), rows_of_second);
+  if (a.size() == 3 && b.size() == 3) demand_equal(b.front(), a.front(), "the number of matrices");
+  const bool parted = a.size() == 2 || b.size() == 2;
+  if (ours && parted == call.is_none("offs")) throw Impossible{"groups of rows need 'offs', and matrices take none"};
+  for (const Shape& shape : {a, b})
+    if (parted && shape.size() == 3) demand_equal(groups, shape.front(), "the number of groups");
+  Shape shape{a[a.size() - 2], b.back()};
+  if (a.size() == b.size()) shape.insert(shape.begin(), parted ? groups : a.front());
+  return {tensor_fact(left.dtype, std::move(shape))};
+}
+
 // ONNX Runtime's Einsum divides by the sizes of a second operand that it transposes, and by those of a diagonal.
 Verdict einsum_has_elements(const Call& call) {
   const auto operands = call.list("tensors");
@@ -402,6 +426,7 @@ void register_matmul(Registry& registry) {
   registry.facts("aten::bilinear", bilinear);
   registry.facts("aten::_trilinear", trilinear);
   registry.facts("aten::einsum", einsum);
+  for (const char* op : {"aten::_grouped_mm", "transformers::grouped_mm_fallback"}) registry.facts(op, grouped);
 }
 
 }  // namespace compatcheck::symbolic

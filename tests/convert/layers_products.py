@@ -92,5 +92,44 @@ def bools():
     return made
 
 
+def grouped():
+    """Products of groups, some of them empty, as mixtures of experts have; sizes are multiples of 16 bytes, as PyTorch demands."""
+    mm = torch._grouped_mm
+    ends = [torch.tensor(v, dtype=torch.int32) for v in ([2, 2, 5, 8], [0, 0, 0, 12], [4, 4, 4, 4], [0, 0, 0, 0])]
+    experts = torch.randn(4, 8, 12)
+    rows = [(torch.randn(int(end[-1]), 8), end) for end in ends]
+    columns = [(torch.randn(8, int(end[-1])), end) for end in ends]
+    sums = [(torch.randn(8, int(end[-1])), torch.randn(int(end[-1]), 4), end) for end in ends]
+    return {
+        "groups_of_rows": Case(lambda x, offs: mm(x, experts, offs=offs), rows, ("f32:n,8", "i32:4"), opsets=range(9, 27)),
+        "groups_of_known_rows": Case(lambda x, offs: mm(x, experts, offs=offs), [rows[0], (rows[0][0], torch.tensor([8, 8, 8, 8], dtype=torch.int32))]),
+        "groups_of_half_rows": Case(lambda x, offs: mm(x, experts[..., :8].half().contiguous(), offs=offs), [(x.half(), end) for x, end in rows[:3]], ("f16:n,8", "i32:4"),
+                                    opsets=range(9, 27)),
+        "groups_of_columns": Case(lambda x, offs: mm(experts.transpose(1, 2), x, offs=offs), columns[:3], ("f32:8,n", "i32:4"), opsets=range(9, 27)),
+        "groups_of_known_columns": Case(lambda x, offs: mm(experts.transpose(1, 2), x, offs=offs), columns[:1]),
+        "groups_summed": Case(lambda x, y, offs: mm(x, y, offs=offs), sums[:3], ("f32:8,n", "f32:n,4", "i32:4"), opsets=range(9, 27)),
+        "groups_of_matrices": Case(lambda x: mm(x, experts), [(torch.randn(4, 3, 8),)], ("f32:4,n,8",)),
+        "experts_chosen": Case(lambda x, scores: Experts(experts)(x, scores), [(torch.randn(n, 8), torch.randn(n, 4)) for n in (6, 1, 9)],
+                               ("f32:n,8", "f32:n,4"), opsets=range(11, 27)),
+    }
+
+
+class Experts(torch.nn.Module):
+    """Two of four experts for each row, as transformers writes it."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.weights = weights
+
+    def forward(self, x, scores):
+        weights, chosen = scores.softmax(-1).topk(2, -1)
+        order = torch.argsort(chosen.flatten())
+        counts = torch.histc(chosen.flatten().float(), bins=4, min=0, max=3)
+        rows = torch._grouped_mm(x[order // 2], self.weights, offs=counts.cumsum(0).to(torch.int32))
+        back = torch.empty_like(order)
+        back[order] = torch.arange(order.numel())
+        return (rows[back].view(-1, 2, 12) * weights.unsqueeze(-1)).sum(1)
+
+
 def cases():
-    return vectors() | doubles_scaled() | einsums() | bools()
+    return grouped() | vectors() | doubles_scaled() | einsums() | bools()

@@ -34,7 +34,8 @@ import exported
 import make_models
 import registry
 
-FAMILIES = ("exported_control", "exported_shapes", "exported_weights", "exported_signatures", "exported_models", "exported_examples")
+FAMILIES = ("exported_control", "exported_shapes", "exported_weights", "exported_signatures", "exported_models", "exported_examples",
+            "exported_libraries")
 CPU_SECONDS = 60
 
 

@@ -35,7 +35,7 @@ std::string as_printed(std::string line) {
 
 TEST(SchemaText, EveryShippedSchemaPrintsAsItStands) {
   std::size_t count = 0;
-  for (const char* file : {"torch_schemas.txt", "torchvision_schemas.txt"}) {
+  for (const char* file : {"torch_schemas.txt", "library_schemas.txt"}) {
     for (const std::string& line : lines_of(file)) {
       ++count;
       EXPECT_EQ(to_string(parse(line)), as_printed(line));

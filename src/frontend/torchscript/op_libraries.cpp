@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "compatcheck/error.h"
-#include "frontend/torchscript/vision_operators.h"
+#include "frontend/torchscript/library_operators.h"
 
 extern "C" unsigned long aoti_torch_abi_version();
 
@@ -80,7 +80,7 @@ std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths
   for (const std::string& path : paths) {
     auto known = loaded.find(path);
     if (known == loaded.end()) {
-      unregister_vision_operators();
+      unregister_library_operators();
       const auto before = registered_schemas();
       load_op_library(path);
       const auto after = registered_schemas();
@@ -89,7 +89,7 @@ std::vector<std::string> load_op_libraries(const std::vector<std::string>& paths
     }
     all.insert(all.end(), known->second.begin(), known->second.end());
   }
-  register_vision_operators();
+  register_library_operators();
   return all;
 }
 

@@ -1,4 +1,4 @@
-#include "frontend/torchscript/vision_operators.h"
+#include "frontend/torchscript/library_operators.h"
 
 #include <ATen/Dispatch.h>
 #include <torch/library.h>
@@ -158,28 +158,52 @@ std::tuple<Tensor, Tensor> roi_pool(const Tensor& input, const Tensor& rois, dou
   return {output, places};
 }
 
-std::unique_ptr<torch::Library>& ours() {
-  static auto& library = *new std::unique_ptr<torch::Library>();  // outlives the dispatcher's own statics
-  return library;
+// Rows up to the end of each group, times the group's matrix; rows behind the last group are zeros.
+Tensor grouped_mm(const Tensor& input, const Tensor& weight, const Tensor& offs) {
+  Tensor output = at::zeros({input.size(0), weight.size(2)}, input.options());
+  const Tensor ends = offs.to(at::kLong);
+  std::int64_t start = 0;
+  for (std::int64_t group = 0; group < ends.size(0); ++group) {
+    const auto end = ends[group].item<std::int64_t>();
+    if (end != start) output.slice(0, start, end).copy_(at::mm(input.slice(0, start, end), weight[group]));
+    start = end;
+  }
+  return output;
+}
+
+std::vector<torch::Library>& ours() {
+  static auto& libraries = *new std::vector<torch::Library>();  // outlives the dispatcher's own statics
+  return libraries;
+}
+
+// The library, to be filled, if nobody registers its operators.
+torch::Library* added(const char* name, const char* op) {
+  if (c10::Dispatcher::singleton().findSchema({op, ""})) return nullptr;
+  return &ours().emplace_back(torch::Library::FRAGMENT, name, std::nullopt, __FILE__, __LINE__);
 }
 
 }  // namespace
 
-void register_vision_operators() {
-  if (ours() || c10::Dispatcher::singleton().findSchema({"torchvision::nms", ""})) return;
-  ours() = std::make_unique<torch::Library>(torch::Library::FRAGMENT, "torchvision", std::nullopt, __FILE__, __LINE__);
-  torch::Library& library = *ours();
-  library.def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
-  library.def(
-      "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, "
-      "bool aligned) -> Tensor");
-  library.def(
-      "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)");
-  library.impl("nms", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(nms)));
-  library.impl("roi_align", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(roi_align)));
-  library.impl("roi_pool", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(roi_pool)));
+void register_library_operators() {
+  if (torch::Library* library = added("torchvision", "torchvision::nms")) {
+    library->def("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor");
+    library->def(
+        "roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int "
+        "sampling_ratio, "
+        "bool aligned) -> Tensor");
+    library->def(
+        "roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, "
+        "Tensor)");
+    library->impl("nms", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(nms)));
+    library->impl("roi_align", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(roi_align)));
+    library->impl("roi_pool", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(roi_pool)));
+  }
+  if (torch::Library* library = added("transformers", "transformers::grouped_mm_fallback")) {
+    library->def("grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor");
+    library->impl("grouped_mm_fallback", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(grouped_mm)));
+  }
 }
 
-void unregister_vision_operators() { ours().reset(); }
+void unregister_library_operators() { ours().clear(); }
 
 }  // namespace compatcheck::frontend::torchscript
