@@ -52,7 +52,8 @@ class Action:
                 variables["PATH"] = f"{self.checkout}:{os.environ['PATH']}"
                 result = subprocess.run(["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", script], cwd=workspace, capture_output=True, text=True,
                                         env=samples.environment(GITHUB_ACTION_PATH=str(self.checkout / ".ci/github"), GITHUB_WORKSPACE=str(workspace),
-                                                                GITHUB_OUTPUT=str(output), RUNNER_TEMP=str(self.checkout.parent), CALLS=str(self.checkout / "calls"), **variables, **more))
+                                                                GITHUB_OUTPUT=str(output), RUNNER_TEMP=str(self.checkout.parent),
+                                                                CALLS=str(self.checkout / "calls"), **variables, **more))
                 steps[step.get("id", "")] = outputs(output)
                 if result.returncode:
                     break

@@ -20,7 +20,8 @@ def validator_of(program, *command):
 
 def check_tools(program):
     """inspect and diff; returns how many runs there were, and how many failed"""
-    runs = [["inspect", path.name, *more] for path in sorted((HERE / "models").glob("*.onnx")) if path.stem not in ("cut", "unwritten") for more in ([], ["--weights"], ["--op", "Add"])]
+    runs = [["inspect", path.name, *more] for path in sorted((HERE / "models").glob("*.onnx")) if path.stem not in ("cut", "unwritten")
+            for more in ([], ["--weights"], ["--op", "Add"])]
     runs += [["inspect", "branch.ir"], ["inspect", "branch.ir", "--op", "aten::relu"], ["diff", "relu.ir", "branch.ir"], ["diff", "saved_before.json", "saved_after.json"],
              ["diff", "functions.onnx", "bodies.onnx"], ["diff", "relu.ir", "bodies.onnx"]]
     if not any(run[1].endswith(".onnx") for run in runs if run[0] == "inspect"):

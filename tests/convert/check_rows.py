@@ -211,7 +211,8 @@ def python_functions_by_name():
     assert finding["row"].startswith('prim::PythonOp.Other: {schema: "Other(Tensor input_0) -> Tensor",'), finding
     made = convert(graph.replace("MyRelu", "Other"), rows + finding["row"].replace("TODO", "same") + "\n", opset=13)
     assert ops(made) == ["Clip", "your.domain::Other"], ops(made)
-    found = report(graph, rows.replace("Tensor x, float least", "Tensor x, Tensor y, float least").replace("inputs: [x], attributes: {min", "inputs: [x, {none: y}], attributes: {min"))
+    rows = rows.replace("Tensor x, float least", "Tensor x, Tensor y, float least")
+    found = report(graph, rows.replace("inputs: [x], attributes: {min", "inputs: [x, {none: y}], attributes: {min"))
     assert found["verdict"] == "no", found["findings"]
 
 
@@ -282,7 +283,8 @@ def bodies_absent_inputs_and_ml_domains():
             "        <domain: \"acme\", opset_import: [\"\" : 11]> Scaled (x, b, w) => (y) { t = Clip (x, b) y = Mul (t, w) }\n  13:\n"
             "    - when: {w: ~}\n      inputs: [x, b]\n      KIND: |\n"
             "        <domain: \"acme\", opset_import: [\"\" : 13]> Shifted (x, b) => (y) {\n"
-            "          axes = Constant <value_ints = [0, 1]> ()\n          s = ReduceSum <keepdims = 0> (x, axes)\n          zero = Constant <value_float = 0.0> ()\n          c = Greater (s, zero)\n"
+            "          axes = Constant <value_ints = [0, 1]> ()\n          s = ReduceSum <keepdims = 0> (x, axes)\n"
+            "          zero = Constant <value_float = 0.0> ()\n          c = Greater (s, zero)\n"
             "          y = If (c) <then_branch = t () => (a) { a = Add (x, b) }, else_branch = e () => (a) { a = Sub (x, b) }>\n        }\n"
             "    - inputs: [x, b, w]\n      KIND: |\n"
             "        <domain: \"acme\", opset_import: [\"\" : 13]> Scaled (x, b, w) => (y) { t = Clip (x, b) y = Mul (t, w) }\n")
@@ -341,7 +343,9 @@ def wrong_rows():
     refused(body.format("", "y = Relu (x)").replace('domain: "acme", ', ""), "has no domain")
     refused(body.format("", "y = Relu (x)").replace('"acme"', '"ai.onnx.ml"'), "ONNX's own")
     refused(body.format("", "y = Relu (x)") + "    to: Relu\n", "`to` is implied")
-    refused(body.format("", "y = Relu (x)") + "aten::exp:\n  9:\n    function: |\n      <domain: \"acme\">\n      F (x) => (y) { y = Exp (x) }\n", "`acme::F` has another body in rows.yaml:")
+    refused(body.format("", "y = Relu (x)")
+            + "aten::exp:\n  9:\n    function: |\n      <domain: \"acme\">\n      F (x) => (y) { y = Exp (x) }\n",
+            "`acme::F` has another body in rows.yaml:")
     refused("aten::elu: {9: {to: Elu, inputs: [self], attributes: {alpha: {int: alpha}}}}\n", "attribute `alpha` of Elu is FLOAT", "as `int`")
     refused("aten::elu: {9: {to: Elu, inputs: [self], attributes: {alpha: {float: \"x\"}}}}\n", "a constant that is float")
     refused("aten::relu: {9: {to: acme::R, inputs: [{string: self}]}}\n", "an input is a tensor", "`string`")
@@ -529,7 +533,8 @@ def loops_and_branches():
             "        yes = Constant <value = bool {1}> ()\n        two = Constant <value_float = 2.0> ()\n"
             "        y, all = Loop (three, yes, x) <body = b (int64 i, bool c, float[N] a) => (bool d, float[N] m, float[N] s) {\n"
             "          d = Identity (c)\n          m = Mul (a, two)\n          s = Relu (m)\n        }>\n      }\n"
-            "aten::neg:\n  13:\n    function: |\n      <domain: \"acme\">\n      Negative (x) => (y) {\n        n = Shape (x)\n        z = ConstantOfShape (n)\n        y = Sub (z, x)\n      }\n")
+            "aten::neg:\n  13:\n    function: |\n      <domain: \"acme\">\n      Negative (x) => (y) {\n        n = Shape (x)\n"
+            "        z = ConstantOfShape (n)\n        y = Sub (z, x)\n      }\n")
     for options in ([], ["--inline-functions"]):
         model = convert(graph, rows, *options, opset=15)
         assert len(model.functions) == (0 if options else 1)

@@ -5,9 +5,10 @@
                     [--only REGEX] [--opsets 11,17,20,23] [--table FILE] [--all-lines]
 
 DIR is what tests/models/make_exported.py wrote: each program has at least two sets of inputs, of other sizes where dimensions are
-dynamic; where guards refuse sizes, the ONNX model must refuse them. A program matches, or it is refused with the words that exported_refusals.tsv states for it; any other outcome fails, and so
-does a line of that table that nothing needs. A program that PyTorch's own exporter converts rightly (exportdb_reference.tsv) must
-convert at the opset that stands there. --table writes our outcomes for these beside that exporter's.
+dynamic; where guards refuse sizes, the ONNX model must refuse them. A program matches, or it is refused with the words that
+exported_refusals.tsv states for it; any other outcome fails, and so does a line of that table that nothing needs. A program that
+PyTorch's own exporter converts rightly (exportdb_reference.tsv) must convert at the opset that stands there. --table writes our
+outcomes for these beside that exporter's.
 """
 import argparse, collections, csv, json, os, pathlib, re, subprocess, sys, tempfile
 
@@ -186,7 +187,8 @@ def main():
         bad += len(stale)
     if arguments.table:
         write_table(arguments.table, outcomes, opsets, reference)
-    print(f"{len(programs)} programs, {len(index) - sum('file' in entry for entry in index)} that torch.export doesn't take: " + ", ".join(f"{n} {name}" for name, n in sorted(count.items())))
+    print(f"{len(programs)} programs, {len(index) - sum('file' in entry for entry in index)} that torch.export doesn't take: "
+          + ", ".join(f"{n} {name}" for name, n in sorted(count.items())))
     return 1 if bad or not programs else 0
 
 

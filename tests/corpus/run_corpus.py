@@ -8,7 +8,8 @@
 Each model that converts is run on the recorded inputs and on three more sets that the conversion never saw: negatives and other
 magnitudes, ties, and NaN with infinities; indices take other values within the recorded range. What PyTorch itself refuses is left out.
 Prints what is wrong, what the runtime can't run, and what the reference exporter matches and we don't; ends with 1 if there is anything
-of the first or the last, or if check and convert disagree. --dtype-calls: the calls that dtype_calls.py makes with these arguments. --sample N: every Nth case of each operator, at least one.
+of the first or the last, or if check and convert disagree. --dtype-calls: the calls that dtype_calls.py makes with these arguments.
+--sample N: every Nth case of each operator, at least one.
 
 --form pt2 or core converts the exported programs of the cases, as they are or after run_decompositions(), and compares with TorchScript as
 before. What the TorchScript file matches at an opset, as reports/coverage.tsv has it (--known), must then match, too. Cases that

@@ -56,7 +56,8 @@ def main():
             print(model.name, counted)
             if not findings or len(set(counted.values())) != 1:
                 wrong.append(f"{model.name}: {counted}")
-            wrong += [f"{model.name}: {finding['nodes']} nodes, {len(finding['sites'])} sites: {finding['message']}" for finding in findings if finding["sites"] and finding["nodes"] != len(finding["sites"])]
+            wrong += [f"{model.name}: {finding['nodes']} nodes, {len(finding['sites'])} sites: {finding['message']}"
+                      for finding in findings if finding["sites"] and finding["nodes"] != len(finding["sites"])]
     print(*wrong, sep="\n")
     return 1 if wrong else 0
 

@@ -341,7 +341,8 @@ def long_number_chain(length):
     """A condition that hangs on a size through very many steps."""
     text = "graph(%x : Tensor):\n" + constant("zero", 0) + "  %v0 : int = aten::size(%x, %zero)\n"
     text += repeated(length, "%{0} : int = aten::remainder(%{1}, %v0)")
-    text += f"  %c : bool = aten::gt(%v{length}, %zero)\n  %r : Tensor = prim::If(%c)\n    block0():\n      %f : Tensor = acme::fail(%x)\n      -> (%f)\n    block1():\n      -> (%x)\n"
+    text += f"  %c : bool = aten::gt(%v{length}, %zero)\n  %r : Tensor = prim::If(%c)\n"
+    text += "    block0():\n      %f : Tensor = acme::fail(%x)\n      -> (%f)\n    block1():\n      -> (%x)\n"
     return text + "  return (%r)\n"
 
 

@@ -35,7 +35,8 @@ def make_page(program, reports, file, *options):
 
 
 # When the page was there and drawn, by the browser's own clock: `window.openedAfter`, in ms.
-OPENED = """if (top === self) addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { window.openedAfter = performance.now(); }))));"""
+OPENED = """if (top === self) addEventListener("load", () => requestAnimationFrame(() => requestAnimationFrame(
+  () => setTimeout(() => { window.openedAfter = performance.now(); }))));"""
 
 
 class Watched:

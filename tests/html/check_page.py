@@ -102,7 +102,9 @@ def counts_are_the_jsons(started, pages):
             operators, findings = report["operators"], report["findings"]
             assert text(page, "#operators .count") == f"{len(operators)} of {len(operators)} operators · {sum(op['nodes'] for op in operators):,} nodes"
             assert rows(page, "operators").count() == len(operators)
-            cells = page.eval_on_selector_all("#operators tbody tr:not(.detail)", "rows => rows.map(row => [row.cells[0].innerText.trim(), row.cells[6].innerText, row.cells[7].innerText])")
+            cells = page.eval_on_selector_all(
+                "#operators tbody tr:not(.detail)",
+                "rows => rows.map(row => [row.cells[0].innerText.trim(), row.cells[6].innerText, row.cells[7].innerText])")
             want = [[f"{op['op']}.{op['overload']}".rstrip("."), f"{op['blocked']:,}", f"{op['nodes']:,}"] for op in operators]
             assert sorted(cells) == sorted(want), (cells, want)
             assert page.locator(".finding").count() == len(findings)
@@ -267,7 +269,8 @@ def tree_by_keyboard(started, pages):
         with Watched(started, pages.get(name)[0]) as watched:
             page = watched.page
             tree = page.get_by_role("tree")
-            active = lambda: page.evaluate("document.getElementById(document.querySelector('[role=tree]').getAttribute('aria-activedescendant'))?.querySelector('.tree-name').textContent")
+            active = lambda: page.evaluate("document.getElementById(document.querySelector('[role=tree]')"
+                                           ".getAttribute('aria-activedescendant'))?.querySelector('.tree-name').textContent")
             expanded = lambda: page.locator("[role=treeitem][aria-selected=true]").get_attribute("aria-expanded")
             tree.focus()
             tree.press("Home")
@@ -295,8 +298,7 @@ def drawing_and_tree_agree(started, pages):
             canvas.scroll_into_view_if_needed()
             page.evaluate("window.graphView = shown.parts.find(part => part.id === 'graph').view")
             assert page.evaluate("graphView.drawing.element.width > 0")
-            ink = "(() => { const canvas = graphView.drawing.element, seen = new Set(); const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer); for (const pixel of pixels) seen.add(pixel); return seen.size; })()"
-            until(page, f"{ink} > 4")
+            until(page, f"{INK} > 4")
             page.evaluate("graphView.select(graphView.leaves.filter(graphView.shows).at(-3))")
             place = page.evaluate("graphView.drawing.screenOf(graphView.selected)")
             chosen = page.locator(".box-detail h3").inner_text()
@@ -309,12 +311,21 @@ def drawing_and_tree_agree(started, pages):
             overlaps = page.evaluate(OVERLAPS)
             assert overlaps == 0, overlaps
             # Only the model itself has modules that read each other: "fuse" stands between stages.
-            assert page.evaluate("[...graphView.opened].filter(module => module !== graphView.root && module.layout?.paths.some(path => path.back)).map(module => module.path)") == []
+            assert page.evaluate("[...graphView.opened].filter(module => module !== graphView.root "
+                                 "&& module.layout?.paths.some(path => path.back)).map(module => module.path)") == []
             for key in ("0", "+", "-", "ArrowDown"):
                 canvas.press(key)
             page.get_by_role("button", name="Close all modules").click()
             assert page.evaluate("graphView.opened.size") == 1
 
+
+# How many colors the drawing has.
+INK = """(() => {
+  const canvas = graphView.drawing.element, seen = new Set();
+  const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+  for (const pixel of pixels) seen.add(pixel);
+  return seen.size;
+})()"""
 
 # Boxes of one module, all opened, that lie over each other or leave it; none should.
 OVERLAPS = """(() => {
@@ -385,7 +396,8 @@ def hostile_names_are_text(started, pages):
 
 
 def sources_stay_below_the_root(started, pages):
-    sites = [{"index": i, "module": "", "file": file, "line": 3, "function": "", "args": ""} for i, file in enumerate(["../outside.py", "/x/linked.py", "elsewhere/models/net.py", "models/none.py", ""])]
+    sites = [{"index": i, "module": "", "file": file, "line": 3, "function": "", "args": ""}
+             for i, file in enumerate(["../outside.py", "/x/linked.py", "elsewhere/models/net.py", "models/none.py", ""])]
     report = samples.report("models/net.pt", samples.flat(9), 17)
     report["findings"] = [samples.finding("CC008", "warning", "aten::relu", sites, "message")]
     file = make_page(pages.program, samples.listed([report]), pages.folder / "sources.html", "--source-root", pages.folder / "source")
@@ -431,8 +443,10 @@ def narrow_screens_scroll_one_way(started, pages):
             assert watched.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
 
 
-CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, words_are_the_text_s, models_and_totals, operators_filter_and_sort, findings_open_and_copy, dependents_show_and_filter, tree_by_keyboard,
-          drawing_and_tree_agree, nodes_are_found, theme_changes, hostile_names_are_text, sources_stay_below_the_root, paper_holds_everything, axe_finds_nothing, narrow_screens_scroll_one_way]
+CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, words_are_the_text_s, models_and_totals,
+          operators_filter_and_sort, findings_open_and_copy, dependents_show_and_filter, tree_by_keyboard, drawing_and_tree_agree,
+          nodes_are_found, theme_changes, hostile_names_are_text, sources_stay_below_the_root, paper_holds_everything,
+          axe_finds_nothing, narrow_screens_scroll_one_way]
 
 
 def main():

@@ -45,7 +45,8 @@ def network(nodes, seed=1, odd=0.04):
     """An image network: stages of residual blocks with attention, skip connections between stages."""
     chance, graph = random.Random(seed), Graph()
     # As in a trace, constants come first, in no order that says anything of the modules that they belong to.
-    weights = {name: graph.node("prim::Constant", name + ".conv1", []) for name in (f"stages.{i}.blocks.{j}" for i in reversed(range(nodes // 130 + 1)) for j in reversed(range(8)))}
+    weights = {name: graph.node("prim::Constant", name + ".conv1", [])
+               for name in (f"stages.{i}.blocks.{j}" for i in reversed(range(nodes // 130 + 1)) for j in reversed(range(8)))}
     x = graph.node("aten::conv2d", "stem.conv", [])
     skips, stage = [], 0
     while len(graph.nodes) < nodes - 60:
@@ -86,8 +87,8 @@ def flat(nodes):
 
 
 def sites_of(graph, chosen):
-    return [{"index": i, "module": graph.modules[graph.nodes[i][1]], "file": "models/net.py", "line": 20 + i % 7, "function": "forward", "args": f"{op.split('::')[1]}(x{i}, weight)"}
-            for i, op in enumerate(graph.ops) if chosen(i, op)]
+    return [{"index": i, "module": graph.modules[graph.nodes[i][1]], "file": "models/net.py", "line": 20 + i % 7, "function": "forward",
+             "args": f"{op.split('::')[1]}(x{i}, weight)"} for i, op in enumerate(graph.ops) if chosen(i, op)]
 
 
 def finding(rule, severity, op, sites, message, help="", **more):
@@ -132,13 +133,17 @@ def report(path, graph, opset=11, with_graph=True, targets=()):
     kinds, total = collections.Counter(op["class"] for op in operators), sum(op["nodes"] for op in counted)
     bad, refused = sum(blocked.values()), sum(1 for op in counted if op["class"] != MISSING and op["blocked"])
     made = {"schema_version": "1.0", "tool": TOOL,
-            "model": {"path": path, "identity": "c1381da0dedb677a2afafad9329f7d3ce1293aaeac1566e41d8a1a8678482a4d", "format": "torchscript", "description": "TorchScript (traced)", "bytes": 43_256_789,
-                      "parameters": {"count": 10_812_345, "bytes": 43_249_380}, "inputs": [{"name": "x", "dtype": "f32", "shape": ["batch", 3, None, 224]}],
-                      "outputs": [{"name": "output_0", "dtype": "f32", "shape": None}], "steps": ["inlined 48 calls", "computed 66 numbers beforehand"]},
+            "model": {"path": path, "identity": "c1381da0dedb677a2afafad9329f7d3ce1293aaeac1566e41d8a1a8678482a4d", "format": "torchscript",
+                      "description": "TorchScript (traced)", "bytes": 43_256_789, "parameters": {"count": 10_812_345, "bytes": 43_249_380},
+                      "inputs": [{"name": "x", "dtype": "f32", "shape": ["batch", 3, None, 224]}],
+                      "outputs": [{"name": "output_0", "dtype": "f32", "shape": None}],
+                      "steps": ["inlined 48 calls", "computed 66 numbers beforehand"]},
             "opset": opset, "verdict": "no" if bad else "yes",
-            "summary": {"nodes": total, "operators": len(counted), "one_to_one": kinds[ONE], "one_to_many": kinds[MANY], "missing": kinds[MISSING], "refused": refused, "needs_input": 0,
-                        "unassessed": 0, "structural": kinds[STRUCTURAL], "convertible": not bad, "coverage_nodes": 1 - bad / total if total else 1.0,
-                        "coverage_operators": 1 - (kinds[MISSING] + refused) / len(counted) if counted else 1.0, "lowest_opset": None if bad else min(opset, 16)},
+            "summary": {"nodes": total, "operators": len(counted), "one_to_one": kinds[ONE], "one_to_many": kinds[MANY],
+                        "missing": kinds[MISSING], "refused": refused, "needs_input": 0, "unassessed": 0, "structural": kinds[STRUCTURAL],
+                        "convertible": not bad, "coverage_nodes": 1 - bad / total if total else 1.0,
+                        "coverage_operators": 1 - (kinds[MISSING] + refused) / len(counted) if counted else 1.0,
+                        "lowest_opset": None if bad else min(opset, 16)},
             "operators": operators, "findings": findings_of(graph, opset)}
     if targets:
         made["targets"] = [target(name, made, place) for place, name in enumerate(targets)]

@@ -23,7 +23,8 @@ class Tool:
 
     def diff(self, before, after, code=0, says="", *words):
         """What the one model of the JSON report holds that isn't empty; `says`: what the text says."""
-        text, form = (subprocess.run([self.program, "diff", before, after, *more, *words], cwd=self.folder, capture_output=True, text=True, timeout=120) for more in ((), ("--format", "json")))
+        text, form = (subprocess.run([self.program, "diff", before, after, *more, *words], cwd=self.folder, capture_output=True, text=True,
+                                     timeout=120) for more in ((), ("--format", "json")))
         assert text.returncode == form.returncode == code, f"exit {text.returncode} and {form.returncode}, not {code}: {text.stdout}{text.stderr}"
         assert says in text.stdout + text.stderr, f"doesn't say '{says}': {text.stdout}{text.stderr}"
         if code == 3:
@@ -174,7 +175,8 @@ def everything_else(tool):
     assert found["properties"][0]["name"] == "the rest", found
     order = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["b"])]
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
-    save = lambda name, nodes: tool.save(name, helper.make_model(helper.make_graph(nodes, "g", [value("x")], [value("a"), value("b")]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    save = lambda name, nodes: tool.save(name, helper.make_model(helper.make_graph(nodes, "g", [value("x")], [value("a"), value("b")]),
+                                                                 opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     assert tool.diff(save("one.onnx", order), save("two.onnx", order[::-1]))["properties"][0]["name"] == "the rest"
 
 

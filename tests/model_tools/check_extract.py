@@ -179,7 +179,8 @@ def external_data_stays_in_the_folder(tool):
         (tool.folder / "sub" / "model.onnx").write_bytes(model.SerializeToString())
         tool.extract("sub/model.onnx", "--from", "x", "--to", "y", code=3, says="outside of the model's folder" if location else "no location")
         tool.run("inspect", "sub/model.onnx", "--weights", says="outside of the model's folder" if location else "no location")
-    for key, value, says in (("offset", "-1", "is no number"), ("length", "12", "is less than"), ("offset", str(2**64 - 1), "is cut short"), ("length", str(2**63), "is cut short")):
+    for key, value, says in (("offset", "-1", "is no number"), ("length", "12", "is less than"), ("offset", str(2**64 - 1), "is cut short"),
+                             ("length", str(2**63), "is cut short")):
         model = weights_model()
         tensor = model.graph.initializer[0]
         onnx.external_data_helper.set_external_data(tensor, "secret.bin", offset=0, length=4000)
@@ -304,7 +305,8 @@ def invalid_models_are_refused(tool):
     tool.run("inspect", path)
     tool.extract(path, "--from", "x", "--to", "y", code=3, says="calls itself")
     # Each function calls the one before twice: 2^60 nodes, if one walked them all.
-    twice = lambda i: helper.make_function("f", f"f{i}", ["i"], ["o"], [node(f"f{i - 1}" if i else "Neg", ["i"], ["a"], domain="f" if i else ""), node(f"f{i - 1}" if i else "Neg", ["a"], ["o"], domain="f" if i else "")],
+    before = lambda i, x, y: node(f"f{i - 1}" if i else "Neg", [x], [y], domain="f" if i else "")
+    twice = lambda i: helper.make_function("f", f"f{i}", ["i"], ["o"], [before(i, "i", "a"), before(i, "a", "o")],
                                            [helper.make_opsetid("f", 1), helper.make_opsetid("", 17)])
     path = save([node("f59", ["x"], ["h"], domain="f"), node("Neg", ["h"], ["y"])], [twice(i) for i in range(60)])
     tool.extract(path, "--from", "x", "--to", "h", code=2, says="type isn't known")

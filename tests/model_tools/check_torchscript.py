@@ -10,7 +10,8 @@ import onnxruntime
 import torch
 
 MODELS = pathlib.Path(os.environ["COMPATCHECK_MODELS"])
-INSPECTED = ["bert-traced", "resnet_small-scripted", "lstm-scripted", "shared_storages-traced", "channels_last-traced", "precisions-scripted", "containers-scripted", "quantized_static-traced"]
+INSPECTED = ["bert-traced", "resnet_small-scripted", "lstm-scripted", "shared_storages-traced", "channels_last-traced",
+             "precisions-scripted", "containers-scripted", "quantized_static-traced"]
 # A model, and a module of it that has one output: what is before, the module itself and what is after are run one after the other.
 CUT = [("bert-traced", "encoder.layer.0.output"), ("resnet_small-traced", "layer2")]
 

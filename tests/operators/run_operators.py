@@ -23,7 +23,8 @@ are part of the reason at the newest opset. Words behind a semicolon:
     no oracle: why   this libtorch can't run the call
 
 A line without " @ " is only tried, by tests/convert/check_rows_reached.py. --update writes what is found behind " @ " of such lines, of those
-whose expectation fails, and in place of "?", as in "@ ?; random": read every change before you keep it. "deciding" opsets are the first and last of each range, those next to it, and one of the day.
+whose expectation fails, and in place of "?", as in "@ ?; random": read every change before you keep it. "deciding" opsets are the first
+and last of each range, those next to it, and one of the day.
 
 For each call: check and convert agree; the reported operators are those in the file; the file passes onnx's checker with strict shape inference;
 ONNX Runtime computes on several sets of inputs what libtorch does.

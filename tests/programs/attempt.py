@@ -150,7 +150,8 @@ class Trial:
         for made in self.folder.glob(f"{file.stem}*"):
             made.unlink()
         self.tried = [outcome for outcome, *_ in found]
-        return next((f for f in found if f[0] not in GOOD), None) or next((f for f in found if f[0] == "fails where empty"), None) or next((f for f in found if f[0] == "match"), None) or found[-1]
+        first = lambda name: next((f for f in found if f[0] == name), None)
+        return next((f for f in found if f[0] not in GOOD), None) or first("fails where empty") or first("match") or found[-1]
 
     def compared(self, program, file, wanted, opset, exact, half):
         try:

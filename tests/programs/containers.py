@@ -9,10 +9,12 @@ from source_program import GLOBALS, Endless, Every, Left, SourceProgram, instrum
 from state import Unfit
 
 MAKE, WRITE, WRITE_IN_PLACE = table(EXPRESSIONS), table(STATEMENTS), table(IN_PLACE)
-PREFIX = {"T": "t", "I": "n", "F": "r", "S": "s", "LT": "l", "LI": "il", "LF": "fl", "LP": "pl", "LL": "ll", "LD": "ld", "DT": "d", "DN": "dn", "DL": "dl", "DI": "di", "OT": "o", "OI": "oi", "OP": "op", "OL": "ol",
-          "OD": "od", "P": "p", "TL": "tl", "R": "row", "B": "b", "M": "m", "H": "h", "LB": "lb", "DB": "db", "X": "i",
-          "LN": "nl", "Q": "q", "LQ": "ql", "LE": "el", "J": "c", "LJ": "cl", "DK": "dk", "DM": "dm"}
-CONTAINERS = [("LT", 12), ("LI", 5), ("LF", 2), ("LP", 4), ("LL", 4), ("LD", 2), ("DT", 8), ("DN", 3), ("DL", 5), ("DI", 3), ("OT", 5), ("OI", 3), ("OP", 2), ("OL", 3), ("OD", 2), ("P", 2), ("TL", 3), ("R", 3), ("B", 6), ("M", 3), ("H", 2), ("LB", 2), ("DB", 2)]
+PREFIX = {"T": "t", "I": "n", "F": "r", "S": "s", "LT": "l", "LI": "il", "LF": "fl", "LP": "pl", "LL": "ll", "LD": "ld", "DT": "d",
+          "DN": "dn", "DL": "dl", "DI": "di", "OT": "o", "OI": "oi", "OP": "op", "OL": "ol", "OD": "od", "P": "p", "TL": "tl", "R": "row",
+          "B": "b", "M": "m", "H": "h", "LB": "lb", "DB": "db", "X": "i", "LN": "nl", "Q": "q", "LQ": "ql",
+          "LE": "el", "J": "c", "LJ": "cl", "DK": "dk", "DM": "dm"}
+CONTAINERS = [("LT", 12), ("LI", 5), ("LF", 2), ("LP", 4), ("LL", 4), ("LD", 2), ("DT", 8), ("DN", 3), ("DL", 5), ("DI", 3), ("OT", 5),
+              ("OI", 3), ("OP", 2), ("OL", 3), ("OD", 2), ("P", 2), ("TL", 3), ("R", 3), ("B", 6), ("M", 3), ("H", 2), ("LB", 2), ("DB", 2)]
 RECORDS = [("LN", 6), ("LQ", 5), ("LE", 4), ("LJ", 5), ("DK", 5), ("DM", 4)]     # of lengths that only the running model knows
 RESULTS = ["T", "T", "I", "LT", "LI", "DT", "B", "OT", "P", "DL"]     # of functions
 MOST_DEPTH, ATTEMPTS, MOST_LENGTH = 3, 25, 24
@@ -139,7 +141,8 @@ class Maker:
             else:
                 text = self.expression(kind, depth - 1)
                 before, after = template[:match.start()], template[match.end():][:1]
-                if " " in text and not ((not before or before.endswith(("(", "[", ", ", ": ", " = "))) and after in ("", ")", "]", ",", "}", "\n")) and not text.startswith("torch.jit.annotate"):
+                alone = (not before or before.endswith(("(", "[", ", ", ": ", " = "))) and after in ("", ")", "]", ",", "}", "\n")
+                if " " in text and not alone and not text.startswith("torch.jit.annotate"):
                     text = f"({text})"
             fills.append(text)
             return text
@@ -391,7 +394,8 @@ class Maker:
         text = "\n".join(lines_of(statements, "    "))
         given = [n for n in outer if re.search(rf"\b{n}\b", text)]
         name = f"f{next(self.counter)}"
-        head = f"def {name}({', '.join([f'{n}: Tensor' for n in given] + [f'{p}: {TYPES[k]}' for p, k in zip(parameters, kinds)])})" + (f" -> {TYPES[child.result]}" if child.result != "None" else "")
+        stated = [f"{n}: Tensor" for n in given] + [f"{p}: {TYPES[k]}" for p, k in zip(parameters, kinds)]
+        head = f"def {name}({', '.join(stated)})" + (f" -> {TYPES[child.result]}" if child.result != "None" else "")
         space = dict(self.space({}))
         exec(instrumented(f"{head}:\n{text}"), space)
         self.functions.append(f"{head}:\n{text}")
@@ -439,10 +443,19 @@ class Maker:
         chosen = []
         for kind in kinds:
             result_kind = {"T": "T", "I": "I", "F": "F"}.get(kind)
-            safe = [text.replace("@", n) for n, t in types.items() for text in READS.get(t, []) if result_kind and ("I" if re.match("len|mark(_\\w+)?\\(|number", text) or text.endswith((".n", ".count", "@[1]")) and t in ("P", "R", "B", "M", "H") or t == "I" or t == "DI" or t in ("Q", "J") else "F" if t in ("F", "LF") else "T") == result_kind]
+            safe = [text.replace("@", n) for n, t in types.items() for text in READS.get(t, []) if kind_read(text, t) == result_kind]
             base = {"T": "x.sum(0)", "I": "5", "F": "2.5", "St": "torch.zeros(1, 2)"}[kind]
             chosen.append(self.rng.choice(safe + [base]))
         return ", ".join(chosen)
+
+
+def kind_read(text, kind):
+    """The type of what an expression of READS gives."""
+    if re.match(r"len|mark(_\w+)?\(|number", text) or kind in ("I", "DI", "Q", "J"):
+        return "I"
+    if text.endswith((".n", ".count", "@[1]")) and kind in ("P", "R", "B", "M", "H"):
+        return "I"
+    return "F" if kind in ("F", "LF") else "T"
 
 
 def inputs_of(rng):

@@ -9,7 +9,8 @@ from templates import TABLE, WRITE_TABLE, fill
 
 SIZES = [{"n": 3, "m": 2}, {"n": 5, "m": 1}, {"n": 1, "m": 3}, {"n": 2, "m": 2}, {"n": 4, "m": 5}]
 EMPTY = [{"n": 0, "m": 2}, {"n": 3, "m": 0}]
-SHAPES = [("n", 4), ("n", 4), ("n", 4), ("n",), ("n", "m"), (4,), (2, "n", 4), ("n", 3, 4), (1, 4), ("n", 1), (), (3, 4), (2, 3, 4), (1, 2, 4, 4), (3, 3), (), ("n", 4, "m"), (1, "n", 4)]
+SHAPES = [("n", 4), ("n", 4), ("n", 4), ("n",), ("n", "m"), (4,), (2, "n", 4), ("n", 3, 4), (1, 4), ("n", 1), (), (3, 4), (2, 3, 4),
+          (1, 2, 4, 4), (3, 3), (), ("n", 4, "m"), (1, "n", 4)]
 INPUT_DTYPES = [torch.float32] * 8 + [torch.float64] * 2 + [torch.float16] + [torch.int64] * 4 + [torch.int32, torch.uint8, torch.int8, torch.int16] + [torch.bool] * 2
 ATTEMPTS = 40
 # What PyTorch leaves open, or ONNX Runtime, for infinities and NaN: tests/corpus/open_values.py has the reasons. PyTorch's hardswish
@@ -19,10 +20,13 @@ SIGN_OF_ZERO = re.compile("atan2|copysign|signbit")
 MOST_DEPTH = 2
 
 INTEGERS_OF = ["{xa}.size({d})", "{xa}.shape[{d}]", "len({xa})", "{xa}.numel()", "{xa}.dim()", "{n} + 1", "{n} // 2", "{n} * 2", "{n} - 1", "min({n}, 2)", "max({n}, 1)", "{n} % 2"]
-SCALARS = INTEGERS_OF + ["int({xe}.sum())", "int({xe}.max())", "float({xe}.sum())", "float({n}) * 0.5", "bool(({xe} > 1).any())", "bool({xae}.any())", "-{n}", "{n} if {n} > 2 else 1",
-                         "int({n} / 2)", "{xa}.size(0) == {n}", "abs({n} - 3)", "len({xa}.shape)", "{xa}.stride(0)", "int({xae}.any())", "{xa}.is_floating_point()"]
-CONDITIONS = ["{n} > 2", "{n} == 3", "bool({xe}.sum() > 0)", "bool(({xe} > 1).any())", "{xa}.size(0) > 2", "{xa}.size(0) > 0 and bool({xe}.flatten()[0] > 0)", "{xe}.numel() > 0 and bool({xe}.max() > 1)",
-              "{xe}.numel() == 0 or bool({xe}.min() < 0)", "not bool({xae}.any())", "{xa}.dim() == 2", "{xa}.size(-1) != {n}", "{n} > 1 and bool({xe}.flatten()[{n} - 1] > 0)", "bool({xae}.all())"]
+SCALARS = INTEGERS_OF + ["int({xe}.sum())", "int({xe}.max())", "float({xe}.sum())", "float({n}) * 0.5", "bool(({xe} > 1).any())",
+                         "bool({xae}.any())", "-{n}", "{n} if {n} > 2 else 1", "int({n} / 2)", "{xa}.size(0) == {n}", "abs({n} - 3)",
+                         "len({xa}.shape)", "{xa}.stride(0)", "int({xae}.any())", "{xa}.is_floating_point()"]
+CONDITIONS = ["{n} > 2", "{n} == 3", "bool({xe}.sum() > 0)", "bool(({xe} > 1).any())", "{xa}.size(0) > 2",
+              "{xa}.size(0) > 0 and bool({xe}.flatten()[0] > 0)", "{xe}.numel() > 0 and bool({xe}.max() > 1)",
+              "{xe}.numel() == 0 or bool({xe}.min() < 0)", "not bool({xae}.any())", "{xa}.dim() == 2", "{xa}.size(-1) != {n}",
+              "{n} > 1 and bool({xe}.flatten()[{n} - 1] > 0)", "bool({xae}.all())"]
 
 
 def value_of(rng, dtype, shape, special):
@@ -167,7 +171,8 @@ def accept_block(state, block, inners):
     doubtful = set().union(*(inner.inexact for inner in inners))
     for name, old in olds.items():
         new = state.value(name)
-        changed = type(new) is not type(old) or (isinstance(old, torch.Tensor) and not (old.shape == new.shape and torch.equal(old, new))) or (not isinstance(old, torch.Tensor) and old != new)
+        same = lambda: old.shape == new.shape and torch.equal(old, new) if isinstance(old, torch.Tensor) else old == new
+        changed = type(new) is not type(old) or not same()
         if name in doubtful or (changed and (doubtful - state.inexact or not state.has_exact_values(name))):
             state.inexact.add(name)
     # Names of a body go out of scope behind it.

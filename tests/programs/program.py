@@ -5,7 +5,8 @@ from typing import Dict, List, Optional, Tuple
 import torch
 import torch.nn.functional as F
 
-DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8", torch.int8: "i8", torch.int16: "i16", torch.bool: "bool"}
+DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int64: "i64", torch.int32: "i32", torch.uint8: "u8",
+          torch.int8: "i8", torch.int16: "i16", torch.bool: "bool"}
 GLOBALS = {"torch": torch, "F": F, "math": math, "List": List, "Dict": Dict, "Tuple": Tuple, "Optional": Optional, "Tensor": torch.Tensor}
 HEADER = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import Tensor\nfrom typing import Dict, List, Optional, Tuple\n\n\n"
 files = itertools.count()

@@ -150,9 +150,12 @@ def fewer_results(text):
     returns = [n for n in ast.walk(tree.body[-1]) if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)]
     kept = [list(r.value.elts) for r in returns]
     count = min(map(len, kept), default=0)
-    choices = [[i] for i in range(count)] + [list(range(count // 2)), list(range(count // 2, count))] + [[i for i in range(count) if i != j] for j in reversed(range(count))] if count > 1 else []
-    for chosen in choices:
-        yield changed(tree, lambda: [r.value.elts.__setitem__(slice(None), [k[i] for i in chosen]) for r, k in zip(returns, kept)], lambda: [r.value.elts.__setitem__(slice(None), k) for r, k in zip(returns, kept)])
+    if count < 2:
+        return
+    halves = [list(range(count // 2)), list(range(count // 2, count))]
+    for chosen in [[i] for i in range(count)] + halves + [[i for i in range(count) if i != j] for j in reversed(range(count))]:
+        yield changed(tree, lambda: [r.value.elts.__setitem__(slice(None), [k[i] for i in chosen]) for r, k in zip(returns, kept)],
+                      lambda: [r.value.elts.__setitem__(slice(None), k) for r, k in zip(returns, kept)])
 
 
 def without_statements(text, everything=False):
@@ -161,7 +164,8 @@ def without_statements(text, everything=False):
         kept = list(statements)
         runs = [(i, i + n) for n in (4, 2, 1) for i in reversed(range(len(kept) - n + 1))]
         for begin, end in runs:
-            if isinstance(node, ast.FunctionDef) and end == len(kept) and isinstance(kept[-1], ast.Return) or not kept[:begin] + kept[end:] and not (isinstance(node, ast.If) and statements is node.orelse):
+            last = isinstance(node, ast.FunctionDef) and end == len(kept) and isinstance(kept[-1], ast.Return)
+            if last or not kept[:begin] + kept[end:] and not (isinstance(node, ast.If) and statements is node.orelse):
                 continue
             yield changed(tree, lambda: statements.__setitem__(slice(None), kept[:begin] + kept[end:]), lambda: statements.__setitem__(slice(None), kept))
 

@@ -46,8 +46,10 @@ class IntegersOfSpecials(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        if function._schema.name in self.MAKERS and result.dtype in INTEGERS and any(isinstance(x, torch.Tensor) and x.dtype in FLOATS and not (x.abs() < 2.0**63).all() for x in args):
-            raise Unfit
+        if function._schema.name in self.MAKERS and result.dtype in INTEGERS:
+            floats = [x for x in args if isinstance(x, torch.Tensor) and x.dtype in FLOATS]
+            if not all((x.abs() < 2.0**63).all() for x in floats):
+                raise Unfit
         return result
 
 

@@ -35,7 +35,8 @@ def maybe(g, x, y):
 def axes(g, x, dims):
     return g.op("mine::Axes", x, axes_i=dims)
 
-for name, function, opset in (("picks", picks, 9), ("maybe", maybe, 9), ("axes", axes, 9), ("scale", scale, 9), ("scale", two, 14), ("fixed", fixed, 11), ("two", two, 9), ("looks", looks, 9), ("counts", counts, 9)):
+for name, function, opset in (("picks", picks, 9), ("maybe", maybe, 9), ("axes", axes, 9), ("scale", scale, 9), ("scale", two, 14),
+                              ("fixed", fixed, 11), ("two", two, 9), ("looks", looks, 9), ("counts", counts, 9)):
     torch.onnx.register_custom_op_symbolic(f"my_lib::{name}", function, opset)
 torch.onnx.register_custom_op_symbolic("aten::hardshrink", shrink, 9)
 '''

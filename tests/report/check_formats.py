@@ -81,7 +81,8 @@ def check_text(formats, report):
 
 def check_markdown(formats, report):
     page = formats.render(report, "markdown")
-    same({name.replace("-", "_"): int(number) for name, number in re.findall(r"^\| (one-to-one|one-to-many|missing) \| (\d+) \|", page, re.M)}, classes(report), "markdown: operators")
+    found = re.findall(r"^\| (one-to-one|one-to-many|missing) \| (\d+) \|", page, re.M)
+    same({name.replace("-", "_"): int(number) for name, number in found}, classes(report), "markdown: operators")
     rows = re.findall(r"^\| CC\d\d\d \| (\w+)", page, re.M)
     found = collections.Counter("suppressed" if row == "allowed" else row for row in rows)
     same({key: found[key] for key in ("error", "warning", "note", "suppressed")}, counts(report), "markdown: rows")
@@ -204,14 +205,16 @@ def filled(report):
     report = json.loads(json.dumps(report))
     first = report["findings"][0]
     extra = [dict(first, id="CC101", severity="warning", message="lacked", target="tensorrt@10.15", baseline="grown"),
-             dict(first, id="CC104", severity="warning", message="bounded", target="tvm@0.20", suppressed={"reason": "known <2027>", "expires": "2027-01-31", "source": "compatcheck.yaml:3"}),
+             dict(first, id="CC104", severity="warning", message="bounded", target="tvm@0.20",
+                  suppressed={"reason": "known <2027>", "expires": "2027-01-31", "source": "compatcheck.yaml:3"}),
              dict(first, id="CC005", message=HOSTILE, overload="", op=HOSTILE, sites=[dict(site, module=HOSTILE, file=HOSTILE) for site in first["sites"]]),
              dict(first, id="CC002", message="as before", suppressed={"reason": "in the baseline", "expires": None, "source": "baseline.json"}, baseline="unchanged"),
              dict(first, id="CC004", severity="note", message="becomes Exp, Div"),
              dict(first, id="CC901", severity="warning", op="", message="compatcheck.yaml:9: no finding matches the entry for CC010", nodes=0, sites=[], baseline="added")]
     report["findings"] += extra
-    engine = {"engine": "tensorrt", "version": "10.15", "source": "its documentation", "date": "2026-01-01", "support": "no", "nodes": 3, "supported": 1, "unsupported": 1, "unknown": 1,
-              "partitions": 1, "lowest_opset": None, "operators": [{"onnx": "Relu", "support": "yes", "nodes": 1}]}
+    engine = {"engine": "tensorrt", "version": "10.15", "source": "its documentation", "date": "2026-01-01", "support": "no", "nodes": 3,
+              "supported": 1, "unsupported": 1, "unknown": 1, "partitions": 1, "lowest_opset": None,
+              "operators": [{"onnx": "Relu", "support": "yes", "nodes": 1}]}
     report["targets"] = [dict(engine, target="tensorrt@10.15"), dict(engine, target="tvm@0.20", support="yes")]
     report["targets_lowest_opset"] = None
     return report
@@ -225,13 +228,15 @@ def check_source_root(formats, report):
     places = {(place["physicalLocation"]["artifactLocation"]["uri"], place["physicalLocation"]["region"]["startLine"]) for result in found for place in result["locations"]}
     same(places, {("models/warp.py", 88), ("warp.ir", 1)}, "sarif: places")
     expect("file=models/warp.py,line=88," in formats.render(report, "github", "--source-root", root), "github: places")
-    expect({"path": "models/warp.py", "lines": {"begin": 88}} in [entry["location"] for entry in json.loads(formats.render(report, "gitlab", "--source-root", root))], "gitlab: places")
+    entries = json.loads(formats.render(report, "gitlab", "--source-root", root))
+    expect({"path": "models/warp.py", "lines": {"begin": 88}} in [entry["location"] for entry in entries], "gitlab: places")
 
 
 def check_exit_codes(formats, _):
     """What a run ends with, what its saved reports say of it, and what JUnit's readers make of it are one."""
-    for words in (["roi_align.ir", "--opset", "7-17"], ["roi_align.ir", "--opset", "7,17"], ["roi_align.ir", "warp.ir", "--opset", "7-17"], ["relu.ir", "warp.ir", "--fail-on", "never"],
-                  ["relu.ir", "warp.ir", "--fail-on", "never", "--max-missing", "1"], ["relu.ir", "mean.ir", "--fail-on", "composite"], ["relu.ir", "branch.ir"]):
+    for words in (["roi_align.ir", "--opset", "7-17"], ["roi_align.ir", "--opset", "7,17"], ["roi_align.ir", "warp.ir", "--opset", "7-17"],
+                  ["relu.ir", "warp.ir", "--fail-on", "never"], ["relu.ir", "warp.ir", "--fail-on", "never", "--max-missing", "1"],
+                  ["relu.ir", "mean.ir", "--fail-on", "composite"], ["relu.ir", "branch.ir"]):
         for format in ("json", "junit", "text"):
             ended = subprocess.run([formats.program, *words, "--format", format], capture_output=True, timeout=120, cwd=MODELS)
             expect(ended.returncode in (0, 1), f"{words}: exit {ended.returncode}")
