@@ -84,15 +84,21 @@ def cases():
     signs = [(torch.ones(3, 4),), (-torch.ones(3, 4),), (torch.full((3, 4), -0.25),)]
     steps = [(torch.full((3, 4), value),) for value in (0.1, 1.0, 30.0, -1.0)]
     rows = [(torch.randn(n, 4),) for n in (9, 6)]
-    return {"kept_rows": Case(kept_rows, rows, specs=("f32:n,4",), script=True, opsets=range(13, 27)), "kept_rows_fixed": Case(kept_rows, rows[:1], script=True, opsets=range(13, 27)),
+    return {"kept_rows": Case(kept_rows, rows, specs=("f32:n,4",), script=True, opsets=range(13, 27)),
+            "kept_rows_fixed": Case(kept_rows, rows[:1], script=True, opsets=range(13, 27)),
             "every_other": Case(every_other, rows, specs=("f32:n,4",), script=True, opsets=range(13, 27)),
-            "turned": Case(turned, [(torch.randn(2, 3),)], script=True), "turned_back": Case(turned_back, [(torch.randn(2, 3),)], script=True),
-            "replaced_twice": Case(replaced_twice, [(torch.randn(3, 1), torch.randn(3)), (torch.randn(2, 1), torch.randn(2)), (torch.randn(5, 1), torch.randn(4))], specs=("f32:n,1", "f32:m"), script=True,
+            "turned": Case(turned, [(torch.randn(2, 3),)], script=True),
+            "turned_back": Case(turned_back, [(torch.randn(2, 3),)], script=True),
+            "replaced_twice": Case(replaced_twice, [(torch.randn(3, 1), torch.randn(3)), (torch.randn(2, 1), torch.randn(2)),
+                                                    (torch.randn(5, 1), torch.randn(4))], specs=("f32:n,1", "f32:m"), script=True,
                                    opsets=range(11, 27), refused="the same sizes from both branches"),
-            "resized_sometimes": Case(resized_sometimes, [(torch.full((n, 2, m), value), torch.tensor(1.25)) for n, m, value in ((2, 3, 0.5), (1, 4, -1.0), (3, 2, 0.05))],
+            "resized_sometimes": Case(resized_sometimes, [(torch.full((n, 2, m), value), torch.tensor(1.25))
+                                                          for n, m, value in ((2, 3, 0.5), (1, 4, -1.0), (3, 2, 0.05))],
                                       specs=("f32:n,2,m", "f32:scalar"), script=True, opsets=range(11, 27)),
-            "named_or_one": Case(named_or_one, [(torch.full((n, 4), value),) for n, value in ((3, 2.0), (2, 0.5), (1, 2.0))], specs=("f32:n,4",), script=True,
-                                 opsets=range(11, 27), refused="the same sizes from both branches"),
+            "named_or_one": Case(named_or_one, [(torch.full((n, 4), value),) for n, value in ((3, 2.0), (2, 0.5), (1, 2.0))],
+                                 specs=("f32:n,4",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
             "broken_off": Case(broken_off, steps, script=True),
-            "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27), refused="the same sizes from both branches"),
-            "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27), refused="the same sizes from both branches")}
+            "broken_off_named": Case(broken_off, steps, specs=("f32:rows,columns",), script=True, opsets=range(11, 27),
+                                     refused="the same sizes from both branches"),
+            "branches_of_other_sizes": Case(branches_of_other_sizes, signs, script=True, opsets=range(11, 27),
+                                            refused="the same sizes from both branches")}

@@ -164,11 +164,17 @@ def cases():
         opsets = wide if dtype in EIGHT_BITS else rounded
         # A power of two as scale: halves stay halves however they are computed.
         halves = torch.arange(-20.0, 20) / 8
-        made[f"pt2e_{name}"] = Case(Numbers(0.0371, zero, low, high, dtype), [(spread(4, 50),), (torch.tensor([1e9, -1e9]).repeat(4, 50).reshape(8, 50),)], script=True, opsets=opsets)
+        made[f"pt2e_{name}"] = Case(Numbers(0.0371, zero, low, high, dtype),
+                                    [(spread(4, 50),), (torch.tensor([1e9, -1e9]).repeat(4, 50).reshape(8, 50),)],
+                                    script=True, opsets=opsets)
         made[f"pt2e_{name}_ties"] = Case(Numbers(0.25, zero, low, high, dtype), [(halves,)], script=True, opsets=opsets)
-        made[f"pt2e_{name}_given"] = Case(Given(0.0, 0, low, high, dtype), [(spread(4, 50), torch.tensor([0.0371], dtype=torch.float64), torch.tensor([zero]))], script=True, opsets=rounded)
+        made[f"pt2e_{name}_given"] = Case(Given(0.0, 0, low, high, dtype),
+                                          [(spread(4, 50), torch.tensor([0.0371], dtype=torch.float64), torch.tensor([zero]))],
+                                          script=True, opsets=rounded)
         made[f"pt2e_{name}_bounds"] = Case(Bounds(low, high, dtype), [(spread(4, 50),)], script=True, opsets=opsets)
-        made[f"pt2e_{name}_dynamic"] = Case(Dynamic(low, high, dtype, False), [(spread(4, 50),), (torch.rand(8, 50) + 1,), (torch.zeros(8, 50),), (torch.randn(8, 50) * 1e-6,)], script=True, opsets=rounded)
+        made[f"pt2e_{name}_dynamic"] = Case(Dynamic(low, high, dtype, False),
+                                            [(spread(4, 50),), (torch.rand(8, 50) + 1,), (torch.zeros(8, 50),),
+                                             (torch.randn(8, 50) * 1e-6,)], script=True, opsets=rounded)
         made[f"pt2e_{name}_symmetric"] = Case(Dynamic(low, high, dtype, True), [(spread(4, 50),), (-torch.rand(8, 50) - 1,)], script=True, opsets=rounded)
         channels = lambda: (torch.rand(3) * 0.1 + 0.01, torch.tensor([zero, zero + 1, zero]))
         for axis in (0, 1, -1):   # PyTorch subtracts no zero points from uint16
@@ -184,7 +190,9 @@ def cases():
         made[f"pt2e_many_{name}"] = Case(ChannelsBack(torch.rand(80), torch.tensor(zeros), 1, -128, 127, dtype), [(x,)], script=True)
         made[f"pt2e_many_{name}_half"] = Case(ChannelsWithoutZero(torch.rand(80), torch.tensor(zeros), 1, -128, 127, dtype), [(x,)], script=True)
     for dtype in (torch.float16, torch.float64):
-        made[f"pt2e_scales_{str(dtype)[-2:]}"] = Case(Channels(torch.tensor([0.5, 0.3]).to(dtype), torch.tensor([3, 0]), 0, -128, 127, torch.int8), [(torch.randn(2, 9) * 9,)], script=True, opsets=rounded)
+        made[f"pt2e_scales_{str(dtype)[-2:]}"] = Case(
+            Channels(torch.tensor([0.5, 0.3]).to(dtype), torch.tensor([3, 0]), 0, -128, 127, torch.int8),
+            [(torch.randn(2, 9) * 9,)], script=True, opsets=rounded)
     made["pt2e_fraction"] = Case(Channels(torch.tensor([0.5, 0.3]), torch.tensor([3.5, 0.25]), 0, -128, 127, torch.int8), [(torch.randn(2, 9) * 9,)], script=True, opsets=rounded)
     for asymmetric in (True, False):
         kind = "asymmetric" if asymmetric else "symmetric"
@@ -196,7 +204,8 @@ def cases():
         made[f"pt2e_groups_{size}"] = Case(Groups(torch.randint(-3, 3, groups, dtype=torch.int32), size), [(torch.randn(3, 12),)], script=True, opsets=rounded)
         made[f"pt2e_groups_{size}_back"] = Case(GroupsBack(torch.zeros(groups), size), [(torch.randint(-8, 7, (3, 12)).to(torch.int8),)], script=True)
     for low, high in ((-128, 127), (0, 255), (0, 15)):
-        made[f"pt2e_fake_{low}_{high}"] = Case(Fake(torch.tensor([0.5, 0.3]), torch.tensor([3, 4]), 1, low, high, torch.int8), [(torch.randn(5, 2) * 50,)], script=True, opsets=rounded)
+        made[f"pt2e_fake_{low}_{high}"] = Case(Fake(torch.tensor([0.5, 0.3]), torch.tensor([3, 4]), 1, low, high, torch.int8),
+                                               [(torch.randn(5, 2) * 50,)], script=True, opsets=rounded)
     made["pt2e_outside"] = Case(Numbers(0.1, 0, -129, 127, torch.int8), [(torch.randn(2, 3),)], script=True, refused="quant_min and quant_max must be within the range of i8")
     return made | core()
 
@@ -220,7 +229,8 @@ def core():
     made["core_trilinear_kept"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1], [], [0], []), [(r(2, 3), r(2, 4, 3), r(4, 3))])
     integers = lambda dtype, *sizes: torch.randint(0, 100, sizes).to(dtype)
     for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
-        made[f"core_trilinear_{str(dtype)[6:]}"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]), [(integers(dtype, 2, 3), integers(dtype, 5, 3, 4), integers(dtype, 2, 4))])
+        made[f"core_trilinear_{str(dtype)[6:]}"] = Case(lambda x, w, y: ops._trilinear(x, w, y, [1, 3], [0], [1, 2], [2, 3]),
+                                                        [(integers(dtype, 2, 3), integers(dtype, 5, 3, 4), integers(dtype, 2, 4))])
     steps = torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 0.2501, 900, -900, 15, 15.5, -8.25, -8.5])
     for zero, low, high in ((0, 0, 255), (-2, -8, 7), (5, 0, 1023), (0, -(1 << 31), (1 << 31) - 1)):
         bounds = (low, high)
@@ -238,24 +248,34 @@ def core():
             made[f"core_fake_{name}"] = Case(of(tensor), [(steps,)], opsets=opsets)
             if mask:
                 made[f"core_fake_mask_{name}"] = Case(kept(tensor, 1), [(special,)], opsets=opsets)
-                made[f"core_fake_mask_channel_{name}"] = Case(kept(lambda x, a=(zero, *bounds): ops.fake_quantize_per_channel_affine_cachemask(x, torch.tensor([0.5] * 5), torch.tensor([a[0]] * 5, dtype=torch.int32), 0, *a[1:]), 1), [(special,)], opsets=opsets)
+                made[f"core_fake_mask_channel_{name}"] = Case(
+                    kept(lambda x, a=(zero, *bounds): ops.fake_quantize_per_channel_affine_cachemask(
+                        x, torch.tensor([0.5] * 5), torch.tensor([a[0]] * 5, dtype=torch.int32), 0, *a[1:]), 1),
+                    [(special,)], opsets=opsets)
             made[f"core_fake_tensors_{name}"] = Case(of(given), [(steps, scale, zeros, torch.tensor([on])) for on in (1, 0, 2)], opsets=opsets)
             made[f"core_fake_tensors_on_{name}"] = Case(of(constant), [(steps, scale, zeros)], opsets=opsets)
             made[f"core_fake_channel_{name}"] = Case(of(channel), channels, opsets=range(11, 27))
             made[f"core_fake_channel_floats_{name}"] = Case(of(channel), floats, opsets=range(11, 27))
     for on in (0.5, 1.5, -1.0):
-        made[f"core_fake_half_{on}"] = Case(lambda x, s, z, on: ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, s, z, on, 0, 255), [(steps, torch.tensor([0.5]), torch.tensor([3]).int(), torch.tensor([on]))], opsets=range(11, 27))
+        made[f"core_fake_half_{on}"] = Case(
+            lambda x, s, z, on: ops._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, s, z, on, 0, 255),
+            [(steps, torch.tensor([0.5]), torch.tensor([3]).int(), torch.tensor([on]))], opsets=range(11, 27))
     made["core_rrelu"] = Case(first(lambda x: ops.rrelu_with_noise_functional(x, torch.empty_like(x), 0.1, 0.3, False)), [(r(3, 4),)])
     made["core_log_sigmoid"] = Case(first(ops.log_sigmoid_forward), [(r(3, 4) * 50,)])
     made["core_log_sigmoid_both"] = Case(ops.log_sigmoid_forward, [(r(3, 4),)], refused="only the first result has an ONNX form")
     for reduction in (0, 1, 2):
         target = torch.tensor([1, 0, 3])
         made[f"core_nll_{reduction}"] = Case(first(lambda x, y, k=reduction: ops.nll_loss_forward(x, y, torch.arange(1.0, 5), k, 0)), [(r(3, 4), target)], opsets=range(9, 27))
-        made[f"core_nll2d_{reduction}"] = Case(first(lambda x, y, k=reduction: ops.nll_loss2d_forward(x, y, None, k, -100)), [(r(2, 4, 3, 2), torch.randint(0, 4, (2, 3, 2)))], opsets=range(9, 27))
+        made[f"core_nll2d_{reduction}"] = Case(first(lambda x, y, k=reduction: ops.nll_loss2d_forward(x, y, None, k, -100)),
+                                               [(r(2, 4, 3, 2), torch.randint(0, 4, (2, 3, 2)))], opsets=range(9, 27))
     made["core_det"] = Case(first(ops._linalg_det), [(r(2, 4, 4),)], opsets=range(11, 27))
     made["core_slogdet"] = Case(lambda x: ops._linalg_slogdet(x)[:2], [(r(2, 4, 4),)], opsets=range(11, 27))
     for causal in (False, True):
         heads = lambda length: r(2, 3, length, 8)
-        made[f"core_attention_{causal}".lower()] = Case(first(lambda q, k, v, c=causal: ops._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, c)), [(heads(4), heads(4), heads(4))])
-    made["core_attention_mask"] = Case(first(lambda q, k, v, m: ops._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, False, attn_mask=m, scale=0.3)), [(heads(4), heads(6), heads(6), r(4, 6))], opsets=range(9, 27))
+        made[f"core_attention_{causal}".lower()] = Case(
+            first(lambda q, k, v, c=causal: ops._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, c)),
+            [(heads(4), heads(4), heads(4))])
+    made["core_attention_mask"] = Case(
+        first(lambda q, k, v, m: ops._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, False, attn_mask=m, scale=0.3)),
+        [(heads(4), heads(6), heads(6), r(4, 6))], opsets=range(9, 27))
     return made

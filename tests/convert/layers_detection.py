@@ -80,10 +80,15 @@ def detectors():
     pool = lambda size, levels=2: MultiScaleRoIAlign([str(i) for i in range(levels)], size, 2)
     yield "faster_rcnn", lambda: detection.FasterRCNN(Backbone(2), 4, rpn_anchor_generator=anchors(2), box_roi_pool=pool(3), **sizes, **kept), range(11, 27)
     yield "mask_rcnn", lambda: detection.MaskRCNN(Backbone(2), 4, rpn_anchor_generator=anchors(2), box_roi_pool=pool(3), mask_roi_pool=pool(6), **sizes, **kept), range(11, 27)
-    yield "keypoint_rcnn", lambda: detection.KeypointRCNN(Backbone(1), 2, num_keypoints=3, rpn_anchor_generator=anchors(1), box_roi_pool=pool(3, 1), keypoint_roi_pool=pool(6, 1), **sizes, **kept), range(11, 27)
+    yield "keypoint_rcnn", lambda: detection.KeypointRCNN(
+        Backbone(1), 2, num_keypoints=3, rpn_anchor_generator=anchors(1), box_roi_pool=pool(3, 1), keypoint_roi_pool=pool(6, 1),
+        **sizes, **kept), range(11, 27)
     yield "retinanet", lambda: detection.RetinaNet(Backbone(2), 4, anchor_generator=anchors(2), detections_per_img=8, topk_candidates=30, **sizes), range(11, 27)
-    yield "fcos", lambda: detection.FCOS(Backbone(2, 32), 4, anchor_generator=AnchorGenerator(((16,), (32,)), ((1.0,),) * 2), detections_per_img=8, topk_candidates=30, **sizes), range(11, 27)
-    yield "ssd", lambda: detection.ssd.SSD(Backbone(2), DefaultBoxGenerator([[2], [2, 3]]), (96, 96), 4, head=detection.ssd.SSDHead([8, 8], [4, 6], 4), detections_per_img=8, topk_candidates=30, score_thresh=0.1), range(11, 27)
+    yield "fcos", lambda: detection.FCOS(Backbone(2, 32), 4, anchor_generator=AnchorGenerator(((16,), (32,)), ((1.0,),) * 2),
+                                         detections_per_img=8, topk_candidates=30, **sizes), range(11, 27)
+    yield "ssd", lambda: detection.ssd.SSD(
+        Backbone(2), DefaultBoxGenerator([[2], [2, 3]]), (96, 96), 4, head=detection.ssd.SSDHead([8, 8], [4, 6], 4),
+        detections_per_img=8, topk_candidates=30, score_thresh=0.1), range(11, 27)
 
 
 def cases():

@@ -30,7 +30,10 @@ def cases():
     made["double_atan2"] = Case(torch.atan2, [(numbers, numbers.flip(0))], opsets=range(9, 27), tolerance=PRECISE)
     scores = torch.tensor([[1.0, 2, 3, 4], [1, inf, 2, 3], [inf, 1, 2, 3], [1, -inf, 2, 3], [-inf] * 4, [1, 2, float("nan"), 3], [-800, 800, 0, 1]], dtype=torch.float64)
     classes, soft = torch.tensor([0, 0, 0, 1, 2, 0, 0]), torch.full((7, 4), 0.25, dtype=torch.float64)
-    made["double_class_losses"] = Case(lambda x, t: (F.cross_entropy(x, t, reduction="none"), F.cross_entropy(x.t().unsqueeze(0), t.unsqueeze(0), reduction="none", label_smoothing=0.1), F.log_softmax(x, 0), F.log_softmax(x, -1)),
+    made["double_class_losses"] = Case(lambda x, t: (F.cross_entropy(x, t, reduction="none"),
+                                                     F.cross_entropy(x.t().unsqueeze(0), t.unsqueeze(0), reduction="none",
+                                                                     label_smoothing=0.1),
+                                                     F.log_softmax(x, 0), F.log_softmax(x, -1)),
                                        [(scores, classes)], opsets=range(9, 27), tolerance=PRECISE)
     made["double_soft_losses"] = Case(lambda x, t: F.cross_entropy(x, t, reduction="none"), [(scores, soft)], opsets=range(7, 27), tolerance=PRECISE)
     return made

@@ -48,13 +48,20 @@ def solvers():
             for unit in (False, True):
                 made |= each(f"triangular_{upper}_{left}_{unit}", lambda a, b, u=upper, l=left, t=unit: L.solve_triangular(a, b, upper=u, left=l, unitriangular=t),
                              [(square(2, 3), r(4, 1, 3, 3)), (square(5, 3), r(4, 5, 3, 3))], ("f32:b,3,3", "f32:4,c,3,3"))
-            made |= each(f"triangular_solve_{upper}_{left}", lambda b, a, u=upper, t=left: torch.triangular_solve(b, a, upper=u, transpose=t), [(r(2, 3, 2), square(3)), (r(1, 3, 2), square(3))], ("f32:b,3,2", "f32:3,3"))
-        made |= each(f"cholesky_{upper}", lambda a, u=upper: (L.cholesky(a, upper=u), torch.cholesky(a, upper=u), *L.cholesky_ex(a, upper=u)), [(positive(3),), (positive(1),), (positive(6),), (positive(0),)], ("f32:n,n",))
+            made |= each(f"triangular_solve_{upper}_{left}",
+                         lambda b, a, u=upper, t=left: torch.triangular_solve(b, a, upper=u, transpose=t),
+                         [(r(2, 3, 2), square(3)), (r(1, 3, 2), square(3))], ("f32:b,3,2", "f32:3,3"))
+        made |= each(f"cholesky_{upper}",
+                     lambda a, u=upper: (L.cholesky(a, upper=u), torch.cholesky(a, upper=u), *L.cholesky_ex(a, upper=u)),
+                     [(positive(3),), (positive(1),), (positive(6),), (positive(0),)], ("f32:n,n",))
         made |= each(f"cholesky_batch_{upper}", lambda a, u=upper: L.cholesky(a, upper=u), [(positive(2, 3),), (positive(0, 3),)], ("f32:b,3,3",))
         made |= each(f"cholesky_of_triangle_{upper}", lambda a, u=upper: L.cholesky(a, upper=u), [(positive(3).triu() if upper else positive(3).tril(),)])
-        made |= each(f"cholesky_solve_{upper}", lambda b, a, u=upper: torch.cholesky_solve(b, a, upper=u), [(r(2, 3, 2), square(3)), (r(5, 3, 2), square(3))], ("f32:b,3,2", "f32:3,3"))
+        made |= each(f"cholesky_solve_{upper}", lambda b, a, u=upper: torch.cholesky_solve(b, a, upper=u),
+                     [(r(2, 3, 2), square(3)), (r(5, 3, 2), square(3))], ("f32:b,3,2", "f32:3,3"))
         made |= each(f"cholesky_inverse_{upper}", lambda a, u=upper: torch.cholesky_inverse(a, upper=u), [(square(3),), (square(1),), (square(0),)], ("f32:n,n",))
-    made["cholesky_info"] = Case(lambda a: L.cholesky_ex(a)[1], [(singular - torch.eye(2),), (tied,), (torch.zeros(3, 3),), (torch.eye(3) * float("nan"),)], ("f32:n,n",), opsets=wide)
+    made["cholesky_info"] = Case(lambda a: L.cholesky_ex(a)[1],
+                                 [(singular - torch.eye(2),), (tied,), (torch.zeros(3, 3),), (torch.eye(3) * float("nan"),)],
+                                 ("f32:n,n",), opsets=wide)
     made |= each("matrix_power", lambda a: (L.matrix_power(a, -1), L.matrix_power(a, -3)), [(square(2, 3),), (square(1, 3),)], ("f32:b,3,3",))
     made |= each("tensorinv", lambda a: (L.tensorinv(a, ind=2), L.tensorinv(a.reshape(6, 2, 3), ind=1)), [(square(6).reshape(2, 3, 6),)])
     made |= each("tensorsolve", lambda a, b: L.tensorsolve(a, b), [(square(6).reshape(2, 3, 6), r(2, 3))])
@@ -79,13 +86,15 @@ def factors():
             made |= each(f"geqrf_{name}", torch.geqrf, inputs)
             if shape[-2] >= shape[-1]:
                 made |= each(f"householder_{name}", lambda a: (L.householder_product(*torch.geqrf(a)), torch.orgqr(*torch.geqrf(a))), inputs)
-                made |= each(f"ormqr_{name}", lambda a: (torch.ormqr(*torch.geqrf(a), a), torch.ormqr(*torch.geqrf(a), a, transpose=True), torch.ormqr(*torch.geqrf(a), a.mT, left=False)), inputs)
+                made |= each(f"ormqr_{name}", lambda a: (torch.ormqr(*torch.geqrf(a), a), torch.ormqr(*torch.geqrf(a), a, transpose=True),
+                                                         torch.ormqr(*torch.geqrf(a), a.mT, left=False)), inputs)
     made |= each("qr_of_named_size", lambda a: (*L.qr(a), *torch.qr(a, some=False), *L.lu(a)), [(r(3, 3),), (r(5, 5),)], ("f32:n,n",))
     made |= each("qr_of_zeros", L.qr, [(torch.zeros(3, 2),), (torch.tensor([[1., 2], [0, 0], [0, 3]]),), (torch.tensor([[-1., 2], [0, 0], [0, 3]]),)])
     made["lu_info"] = Case(lambda a: L.lu_factor_ex(a)[2], [(torch.tensor([[1., 2], [2, 4]]),), (torch.zeros(2, 2),), (torch.eye(2),)], opsets=wide)
     for left in (False, True):
         for adjoint in (False, True):
-            made |= each(f"lu_solve_{left}_{adjoint}", lambda a, b, l=left, t=adjoint: L.lu_solve(*L.lu_factor(a), b, left=l, adjoint=t), [(square(2, 3), r(4, 1, 3, 3)), (square(1, 3), r(4, 2, 3, 3))], ("f32:b,3,3", "f32:4,c,3,3"))
+            made |= each(f"lu_solve_{left}_{adjoint}", lambda a, b, l=left, t=adjoint: L.lu_solve(*L.lu_factor(a), b, left=l, adjoint=t),
+                         [(square(2, 3), r(4, 1, 3, 3)), (square(1, 3), r(4, 2, 3, 3))], ("f32:b,3,3", "f32:4,c,3,3"))
     made |= each("lu_solve_old", lambda a, b: torch.lu_solve(b, *L.lu_factor(a)), [(square(4), r(4, 2)), (square(1), r(1, 2)), (square(0), r(0, 2))], ("f32:n,n", "f32:n,2"))
     return made
 

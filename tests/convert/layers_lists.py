@@ -195,13 +195,15 @@ def backwards_of_any_length(x: Tensor, y: Tensor):
     for i in range(x.size(0)):
         numbers.append(i * i + 1)
     sizes = x.shape[::-1]
-    return torch.tensor(numbers[::-1]), torch.tensor(numbers[::-2]), torch.tensor(numbers[:0:-1]), torch.tensor(numbers[-1::-1]), torch.tensor(numbers[1:]), y.reshape(sizes[0], sizes[1])
+    return (torch.tensor(numbers[::-1]), torch.tensor(numbers[::-2]), torch.tensor(numbers[:0:-1]), torch.tensor(numbers[-1::-1]),
+            torch.tensor(numbers[1:]), y.reshape(sizes[0], sizes[1]))
 
 
 def stacks():
     pair = [(torch.randn(2, 3), torch.randn(2, 3))]
     made = {f"list_{function.__name__}": Case(function, pair, ("f32:n,3", "f32:n,3"), script=True) for function in (longer, backwards, written_slices)}
-    made["list_backwards_of_any_length"] = Case(backwards_of_any_length, [(torch.randn(n, 3), torch.randn(n, 3)) for n in (2, 4, 1)], ("f32:n,3", "f32:n,3"), script=True, opsets=range(10, 27))
+    made["list_backwards_of_any_length"] = Case(backwards_of_any_length, [(torch.randn(n, 3), torch.randn(n, 3)) for n in (2, 4, 1)],
+                                                ("f32:n,3", "f32:n,3"), script=True, opsets=range(10, 27))
     made["list_longer_in_loop"] = Case(longer_in_loop, [(torch.randn(n, 3),) for n in (3, 1, 5)], ("f32:n,3",), script=True)
     for dtype, text in [(torch.float32, "f32"), (torch.int64, "i64"), (torch.uint8, "u8")]:
         rows = [torch.randint(0, 4, (n, 4)).to(dtype) for n in (3, 1, 5)]

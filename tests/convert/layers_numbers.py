@@ -16,7 +16,9 @@ def cases():
     made = {}
     for name, function in functions.items():
         for dtype in (torch.int64, torch.int32, torch.float16, torch.float32):
-            made[f"number_{name}_{str(dtype).removeprefix('torch.')}"] = Case(function, [(integers.to(dtype),)], (DTYPES[dtype] + ":n,3",), opsets=range(11 if name in divided and not dtype.is_floating_point else 9 if name == "floor_divided" else 7, 27))
+            made[f"number_{name}_{str(dtype).removeprefix('torch.')}"] = Case(
+                function, [(integers.to(dtype),)], (DTYPES[dtype] + ":n,3",),
+                opsets=range(11 if name in divided and not dtype.is_floating_point else 9 if name == "floor_divided" else 7, 27))
     counts = [(torch.randn(n, 2),) for n in (5, 1, 2, 4)]
     made["linspace_of_named_size"] = Case(lambda x: (torch.linspace(0.5, 3, x.size(0)), torch.logspace(0, 2, x.size(0))), counts, ("f32:n,2",), opsets=range(9, 27))
     made["arange_beyond_doubles"] = Case(lambda x: x + torch.arange(2**60 + 1, 2**60 + 8, 2), [(torch.arange(4),)])

@@ -40,26 +40,42 @@ def cases():
     }.items():
         made[f"q_{name}"] = Case(q(function), [(steps(-2, 6, 2, 3, 6, 8),), (torch.randn(2, 3, 6, 8),)], opsets=wide)
     made["q_per_tensor_int8"] = Case(q(lambda a: a, torch.qint8, -3), [(steps(-10, 10, 4, 5),)], opsets=wide)
-    made["q_per_channel"] = Case(lambda x: torch.quantize_per_channel(x, torch.tensor([0.1, 0.2, 0.05]), torch.tensor([3, 0, 9]), 1, torch.quint8).dequantize(), [(steps(-4, 4, 2, 3, 4),)], opsets=range(13, 27))
+    made["q_per_channel"] = Case(
+        lambda x: torch.quantize_per_channel(x, torch.tensor([0.1, 0.2, 0.05]), torch.tensor([3, 0, 9]), 1, torch.quint8).dequantize(),
+        [(steps(-4, 4, 2, 3, 4),)], opsets=range(13, 27))
     for zero, low, high in [(1, 0, 255), (0, -128, 127), (3, 0, 15), (-2, -8, 7), (5, 0, 1023)]:
-        made[f"fake_{low}_{high}"] = Case(lambda x, a=(zero, low, high): torch.fake_quantize_per_tensor_affine(x, 0.5, *a), [(torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 0.2501, 900, -900]),)], opsets=range(10 if high < 256 else 11, 27))
-        made[f"fake_channel_{low}_{high}"] = Case(lambda x, a=(low, high), z=zero: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.5, 0.3]), torch.tensor([z, z], dtype=torch.int32), 1, *a),
-                                                  [(torch.tensor([[0.25, 0.75], [1.25, -0.25], [-0.75, 0.2501], [900, -900]]),)], opsets=range(11, 27))
+        made[f"fake_{low}_{high}"] = Case(lambda x, a=(zero, low, high): torch.fake_quantize_per_tensor_affine(x, 0.5, *a),
+                                          [(torch.tensor([0.25, 0.75, 1.25, -0.25, -0.75, 0.2501, 900, -900]),)],
+                                          opsets=range(10 if high < 256 else 11, 27))
+        made[f"fake_channel_{low}_{high}"] = Case(
+            lambda x, a=(low, high), z=zero: torch.fake_quantize_per_channel_affine(x, torch.tensor([0.5, 0.3]),
+                                                                                    torch.tensor([z, z], dtype=torch.int32), 1, *a),
+            [(torch.tensor([[0.25, 0.75], [1.25, -0.25], [-0.75, 0.2501], [900, -900]]),)], opsets=range(11, 27))
     made["fake_channel_floats"] = Case(lambda x, s, z: torch.fake_quantize_per_channel_affine(x, s, z, 0, 0, 255),
-                                       [(torch.randn(2, 9) * 50, torch.tensor([0.5, 0.2]), torch.tensor([3.5, 4.25])), (torch.arange(-9.0, 9).reshape(2, 9) / 4, torch.tensor([0.5, 0.5]), torch.tensor([3.0, 4.0]))],
+                                       [(torch.randn(2, 9) * 50, torch.tensor([0.5, 0.2]), torch.tensor([3.5, 4.25])),
+                                        (torch.arange(-9.0, 9).reshape(2, 9) / 4, torch.tensor([0.5, 0.5]), torch.tensor([3.0, 4.0]))],
                                        ("f32:2,n", "f32:2", "f32:2"), opsets=range(11, 27))
-    made["fake_tensors"] = Case(lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, s, z, 0, 255), [(torch.randn(3, 4), torch.tensor([0.02]), torch.tensor([5], dtype=torch.int32))], opsets=wide)
+    made["fake_tensors"] = Case(lambda x, s, z: torch.fake_quantize_per_tensor_affine(x, s, z, 0, 255),
+                                [(torch.randn(3, 4), torch.tensor([0.02]), torch.tensor([5], dtype=torch.int32))], opsets=wide)
     per_tensor = lambda *shape: torch.quantize_per_tensor(torch.randn(shape), 0.02, 0, torch.qint8)
     per_channel = lambda *shape: torch.quantize_per_channel(torch.randn(shape), torch.rand(shape[0]) * 0.02 + 0.01, torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)
     # Weights of 7 bits: without VNNI, ONNX Runtime adds two products of 8 bits in 16 bits, where larger ones saturate.
     narrow = {"tensor": lambda *shape: torch.quantize_per_tensor(torch.randn(shape).clamp(-1.26, 1.26), 0.02, 0, torch.qint8),
-              "channel": lambda *shape: torch.quantize_per_channel(torch.randn(shape).clamp(-0.63, 0.63), torch.rand(shape[0]) * 0.02 + 0.01, torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)}
+              "channel": lambda *shape: torch.quantize_per_channel(
+                  torch.randn(shape).clamp(-0.63, 0.63), torch.rand(shape[0]) * 0.02 + 0.01, torch.zeros(shape[0], dtype=torch.int64), 0,
+                  torch.qint8)}
     step = (1e-3, 0.21)   # one step of the result: 0.2
     for label, weight in (("tensor", per_tensor), ("channel", per_channel)):
         made[f"q_linear_{label}"] = Case(Layer(ops.linear, ops.linear_prepack(weight(5, 6), torch.randn(5)), 0.2, 60), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
-        made[f"q_linear_relu_{label}"] = Case(Layer(ops.linear_relu, ops.linear_prepack(weight(5, 6), torch.randn(5) if label == "channel" else None), 0.2, 0), [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
-        made[f"q_conv2d_{label}"] = Case(Layer(ops.conv2d, ops.conv2d_prepack(weight(4, 3, 3, 3), torch.randn(4), [2, 1], [1, 1], [1, 1], 1), 0.2, 60), [(torch.randn(2, 3, 7, 6),)], opsets=wide, tolerance=step)
-        made[f"q_conv1d_{label}"] = Case(Layer(ops.conv1d_relu, ops.conv1d_prepack(weight(4, 3, 3), torch.randn(4), [2], [1], [1], 1), 0.2, 0), [(torch.randn(2, 3, 7),)], opsets=wide, tolerance=step)
+        made[f"q_linear_relu_{label}"] = Case(
+            Layer(ops.linear_relu, ops.linear_prepack(weight(5, 6), torch.randn(5) if label == "channel" else None), 0.2, 0),
+            [(torch.randn(3, 6),)], opsets=wide, tolerance=step)
+        made[f"q_conv2d_{label}"] = Case(
+            Layer(ops.conv2d, ops.conv2d_prepack(weight(4, 3, 3, 3), torch.randn(4), [2, 1], [1, 1], [1, 1], 1), 0.2, 60),
+            [(torch.randn(2, 3, 7, 6),)], opsets=wide, tolerance=step)
+        made[f"q_conv1d_{label}"] = Case(
+            Layer(ops.conv1d_relu, ops.conv1d_prepack(weight(4, 3, 3), torch.randn(4), [2], [1], [1], 1), 0.2, 0),
+            [(torch.randn(2, 3, 7),)], opsets=wide, tolerance=step)
         for reduce_range in (True, False):
             packed = ops.linear_prepack(narrow[label](5, 6), torch.randn(5))
             inputs = [(torch.randn(3, 6),), (torch.rand(3, 6) + 1,), (-torch.rand(3, 6),), (torch.zeros(3, 6),), (torch.randn(3, 6) * 1e-5,), (torch.randn(3, 6) * 1e4,)]
@@ -80,17 +96,21 @@ def other_layers(weight, step):
             ("matmul", lambda x: ops.matmul(*two(x), 0.2, 60), (2, 4, 4)), ("elu", lambda x: ops.elu(two(x)[0], 0.1, 30, 0.7, 1.3, 1.1), (2, 3, 6)),
             ("celu", lambda x: ops.celu(two(x)[0], 0.1, 30, 1.5), (2, 3, 6)), ("prelu", lambda x: ops.prelu(two(x)[0], two(torch.tensor([0.1, 0.5, -0.2]))[1], 0.1, 60), (2, 3, 6)),
             ("softmax", lambda x: ops.softmax(two(x)[0], 1, 0.01, 3), (2, 3, 6)), ("max_pool1d", lambda x: ops.max_pool1d(two(x)[0], [3], [2], [1], [1], False), (2, 3, 7)),
-            ("dropout", lambda x: ops.dropout(two(x)[0], 0.1, 3, 0.5, False), (2, 3, 6)), ("layer_norm", lambda x: ops.layer_norm(two(x)[0], [6], torch.linspace(-1, 1, 6), torch.linspace(0, 1, 6), 1e-5, 0.1, 60), (2, 3, 6)),
+            ("dropout", lambda x: ops.dropout(two(x)[0], 0.1, 3, 0.5, False), (2, 3, 6)),
+            ("layer_norm", lambda x: ops.layer_norm(two(x)[0], [6], torch.linspace(-1, 1, 6), torch.linspace(0, 1, 6), 1e-5, 0.1, 60),
+             (2, 3, 6)),
             ("layer_norm_plain", lambda x: ops.layer_norm(two(x)[0], [6], None, None, 1e-5, 0.1, 60), (2, 3, 6)),
             ("group_norm", lambda x: ops.group_norm(two(x)[0], 2, torch.linspace(-1, 1, 4), torch.linspace(0, 1, 4), 1e-5, 0.1, 60), (2, 4, 6)),
             ("instance_norm", lambda x: ops.instance_norm(two(x)[0], torch.linspace(-1, 1, 3), torch.linspace(0, 1, 3), 1e-5, 0.1, 60), (2, 3, 6, 5))]:
         made[f"q_{name}"] = Case(lambda x, function=function: function(x).dequantize(), [(steps(-2, 6, *shape),), (r(shape),)], opsets=range(10, 27), tolerance=(1e-3, 0.21))
     conv = {n: lambda *more, n=n: getattr(ops, f"conv{n}d_prepack")(weight(4, 3, *[3] * n), r(4), [1] * n, [1] * n, [1] * n, 1, *more) for n in (1, 2, 3)}
     turned = ops.conv_transpose1d_prepack(weight(3, 4, 3), r(4), [2], [1], [0], [1], 1)   # right by fbgemm alone
-    for name, op, packed, shape in [("conv1d", ops.conv1d, conv[1](), (2, 3, 7)), ("conv2d_relu", ops.conv2d_relu, conv[2](), (2, 3, 7, 6)), ("conv3d", ops.conv3d, conv[3](), (1, 3, 4, 5, 4)),
+    for name, op, packed, shape in [("conv1d", ops.conv1d, conv[1](), (2, 3, 7)), ("conv2d_relu", ops.conv2d_relu, conv[2](), (2, 3, 7, 6)),
+                                    ("conv3d", ops.conv3d, conv[3](), (1, 3, 4, 5, 4)),
                                     ("conv3d_relu", ops.conv3d_relu, conv[3](), (1, 3, 4, 5, 4))]:
         made[f"q_{name}_plain"] = Case(Layer(op, packed, 0.2, 60), [(r(shape),)], opsets=range(10, 27), tolerance=step)
-    made["dynamic_linear_relu"] = Case(Plain(ops.linear_relu_dynamic, ops.linear_prepack(weight(5, 6), r(5)), True), [(r(2, 3, 6),), (torch.rand(2, 3, 6) + 1,)], opsets=range(11, 27))
+    made["dynamic_linear_relu"] = Case(Plain(ops.linear_relu_dynamic, ops.linear_prepack(weight(5, 6), r(5)), True),
+                                       [(r(2, 3, 6),), (torch.rand(2, 3, 6) + 1,)], opsets=range(11, 27))
     with engine("fbgemm"):
         made["q_conv_transpose1d"] = Case(Layer(ops.conv_transpose1d, turned, 0.2, 60), [(r(2, 3, 7),)], opsets=range(10, 27), tolerance=step, engine="fbgemm")
         for n, op in ((2, ops.conv_transpose2d), (3, ops.conv_transpose3d)):
@@ -102,8 +122,10 @@ def other_layers(weight, step):
     with engine("onednn"):
         linear = ops.linear_prepack(weight(5, 6), r(5))
         same = ops.conv2d_prepack(weight(3, 3, 3, 3), r(3), [1, 1], [1, 1], [1, 1], 1)
-        for name, op, packed, rest, shape in [("linear_tanh", ops.linear_tanh, linear, (0.01, 128), (3, 6)), ("linear_leaky_relu", ops.linear_leaky_relu, linear, (0.1, 60, 0.1), (3, 6)),
-                                              ("conv2d_add", Added(ops.conv2d_add), same, (0.2, 60), (2, 3, 7, 6)), ("conv2d_add_relu", Added(ops.conv2d_add_relu), same, (0.2, 60), (2, 3, 7, 6))]:
+        for name, op, packed, rest, shape in [("linear_tanh", ops.linear_tanh, linear, (0.01, 128), (3, 6)),
+                                              ("linear_leaky_relu", ops.linear_leaky_relu, linear, (0.1, 60, 0.1), (3, 6)),
+                                              ("conv2d_add", Added(ops.conv2d_add), same, (0.2, 60), (2, 3, 7, 6)),
+                                              ("conv2d_add_relu", Added(ops.conv2d_add_relu), same, (0.2, 60), (2, 3, 7, 6))]:
             made[f"q_{name}"] = Case(Layer(op, packed, *rest), [(r(shape),)], opsets=range(10, 27), tolerance=step, engine="onednn")
     return made
 
@@ -115,15 +137,20 @@ def argument_forms(per_tensor, per_channel, step):
     for label, weight in (("tensor", per_tensor), ("channel", per_channel)):
         for n in (1, 2, 3):
             ones, size = [1] * n, [5, 6, 4][:n]
-            for name, groups, bias, more in [("plain", 1, True, ([1] * n, [0] * n, ones)), ("no_bias", 1, False, (ones, ones, ones)), ("groups", 2, True, ([2] * n, ones, ones)), ("dilated", 4, False, (ones, [2] * n, [2] * n))]:
+            for name, groups, bias, more in [("plain", 1, True, ([1] * n, [0] * n, ones)), ("no_bias", 1, False, (ones, ones, ones)),
+                                             ("groups", 2, True, ([2] * n, ones, ones)), ("dilated", 4, False, (ones, [2] * n, [2] * n))]:
                 for op in (f"conv{n}d", f"conv{n}d_relu"):
                     packed = getattr(ops, f"conv{n}d_prepack")(weight(8, 4 // groups, *[3] * n), r(8) if bias else None, *more, groups)
                     names = f"f32:n,4,{','.join('hwd'[:n])}"
-                    made[f"q_{op}_{label}_{name}"] = Case(Layer(getattr(ops, op), packed, 0.2, 60), [(r(2, 4, *size),), (r(1, 4, *[s + 1 for s in size]),)], (names,), opsets=wide, tolerance=step)
+                    made[f"q_{op}_{label}_{name}"] = Case(Layer(getattr(ops, op), packed, 0.2, 60),
+                                                          [(r(2, 4, *size),), (r(1, 4, *[s + 1 for s in size]),)], (names,), opsets=wide,
+                                                          tolerance=step)
         for op in ("linear", "linear_relu"):
             for shape, names in (((3, 6), "f32:n,6"), ((2, 3, 6), "f32:n,m,6"), ((2, 2, 3, 6), "f32:n,2,m,6")):
                 other = [4 if size == 3 else size for size in shape]
-                made[f"q_{op}_{label}_rank{len(shape)}"] = Case(Layer(getattr(ops, op), ops.linear_prepack(weight(5, 6), None if len(shape) == 4 else r(5)), 0.2, 60), [(r(shape),), (r(other),)], (names,), opsets=wide, tolerance=step)
+                made[f"q_{op}_{label}_rank{len(shape)}"] = Case(
+                    Layer(getattr(ops, op), ops.linear_prepack(weight(5, 6), None if len(shape) == 4 else r(5)), 0.2, 60),
+                    [(r(shape),), (r(other),)], (names,), opsets=wide, tolerance=step)
     with engine("onednn"):
         same = ops.conv2d_prepack(per_channel(3, 3, 3, 3), r(3), [1, 1], [1, 1], [1, 1], 1)
         for op in (ops.conv2d_add, ops.conv2d_add_relu):
@@ -131,22 +158,31 @@ def argument_forms(per_tensor, per_channel, step):
     with engine("fbgemm"):
         for n in (1, 2, 3):
             ones, size = [1] * n, [5, 6, 4][:n]
-            for name, groups, bias, more in [("plain", 1, True, (ones, [0] * n, [0] * n)), ("no_bias", 1, False, ([2] * n, ones, ones)), ("groups", 2, True, ([2] * n, ones, [0] * n))]:
+            for name, groups, bias, more in [("plain", 1, True, (ones, [0] * n, [0] * n)), ("no_bias", 1, False, ([2] * n, ones, ones)),
+                                             ("groups", 2, True, ([2] * n, ones, [0] * n))]:
                 packed = getattr(ops, f"conv_transpose{n}d_prepack")(per_tensor(4, 6 // groups, *[3] * n), r(6) if bias else None, *more, ones, groups)
-                made[f"q_conv_transpose{n}d_{name}"] = Case(Layer(getattr(ops, f"conv_transpose{n}d"), packed, 0.2, 60), [(r(2, 4, *size),), (r(1, 4, *[s + 1 for s in size]),)], (f"f32:n,4,{','.join('hwd'[:n])}",),
-                                                            opsets=wide, tolerance=step, engine="fbgemm")
+                made[f"q_conv_transpose{n}d_{name}"] = Case(
+                    Layer(getattr(ops, f"conv_transpose{n}d"), packed, 0.2, 60), [(r(2, 4, *size),), (r(1, 4, *[s + 1 for s in size]),)],
+                    (f"f32:n,4,{','.join('hwd'[:n])}",), opsets=wide, tolerance=step, engine="fbgemm")
     vectors = lambda *shape: [(steps(-2, 6, *shape), r(shape)), (r(shape) * 3, steps(-3, 3, *shape))]
     for label, dtype, zero in (("unsigned", torch.quint8, ZERO), ("signed", torch.qint8, -5)):
         quantize = lambda x, dtype=dtype, zero=zero: torch.quantize_per_tensor(x, 0.0731, zero, dtype)
         other = lambda x, dtype=dtype: torch.quantize_per_tensor(x * 0.5 - 0.3, 0.05, 11, dtype)
-        for name, function in {"add": lambda a, b: ops.add(a, b, 0.11, 3), "add_relu": lambda a, b: ops.add_relu(a, b, 0.11, 3), "mul": lambda a, b: ops.mul(a, b, 0.13, 4), "cat": lambda a, b: ops.cat([a, b, a], -1, 0.09, 5)}.items():
+        for name, function in {"add": lambda a, b: ops.add(a, b, 0.11, 3), "add_relu": lambda a, b: ops.add_relu(a, b, 0.11, 3),
+                               "mul": lambda a, b: ops.mul(a, b, 0.13, 4), "cat": lambda a, b: ops.cat([a, b, a], -1, 0.09, 5)}.items():
             made[f"q_{name}_{label}"] = Case(lambda x, y, f=function, q=quantize, o=other: f(q(x), o(y)).dequantize(), vectors(2, 3, 4), opsets=wide, tolerance=(1e-3, 0.14))
             if name != "cat":
-                made[f"q_{name}_{label}_broadcast"] = Case(lambda x, y, f=function, q=quantize, o=other: f(q(x), o(y[:, :1])).dequantize(), vectors(2, 3, 4), opsets=wide, tolerance=(1e-3, 0.14))
-        for name, function in {"hardswish": lambda a: ops.hardswish(a, 0.07, 9), "sigmoid": lambda a: ops.sigmoid(a, 0.0041, 2), "leaky_relu": lambda a: ops.leaky_relu(a, 0.2, False, 0.07, 9), "leaky_relu_in_place": lambda a: ops.leaky_relu(a, 0.2, True, 0.07, 9),
-                               "layer_norm_two": lambda a: ops.layer_norm(a, [3, 4], torch.linspace(-1, 1, 12).reshape(3, 4), None, 1e-5, 0.1, 60), "group_norm_plain": lambda a: ops.group_norm(a, 3, None, None, 1e-5, 0.1, 60),
+                made[f"q_{name}_{label}_broadcast"] = Case(lambda x, y, f=function, q=quantize, o=other: f(q(x), o(y[:, :1])).dequantize(),
+                                                           vectors(2, 3, 4), opsets=wide, tolerance=(1e-3, 0.14))
+        for name, function in {"hardswish": lambda a: ops.hardswish(a, 0.07, 9), "sigmoid": lambda a: ops.sigmoid(a, 0.0041, 2),
+                               "leaky_relu": lambda a: ops.leaky_relu(a, 0.2, False, 0.07, 9),
+                               "leaky_relu_in_place": lambda a: ops.leaky_relu(a, 0.2, True, 0.07, 9),
+                               "layer_norm_two": lambda a: ops.layer_norm(a, [3, 4], torch.linspace(-1, 1, 12).reshape(3, 4), None,
+                                                                          1e-5, 0.1, 60),
+                               "group_norm_plain": lambda a: ops.group_norm(a, 3, None, None, 1e-5, 0.1, 60),
                                "instance_norm_plain": lambda a: ops.instance_norm(a, None, None, 1e-3, 0.1, 60)}.items():
-            made[f"q_{name}_{label}"] = Case(lambda x, f=function, q=quantize: f(q(x)).dequantize(), [(steps(-2, 6, 2, 3, 4),), (r(2, 3, 4) * 3,)], opsets=wide, tolerance=(1e-3, 0.11))
+            made[f"q_{name}_{label}"] = Case(lambda x, f=function, q=quantize: f(q(x)).dequantize(),
+                                             [(steps(-2, 6, 2, 3, 4),), (r(2, 3, 4) * 3,)], opsets=wide, tolerance=(1e-3, 0.11))
     return made
 
 
@@ -175,9 +211,12 @@ def sizes():
     """Sizes of quantized tensors, known when the model runs."""
     wide = range(10, 27)
     return {
-        "q_sizes": Case(lambda x: (lambda a: (a.reshape(a.size(0) * a.size(1), -1).dequantize(), torch.tensor(a.shape), a.flatten(0, 1).dequantize() + a.numel()))(torch.quantize_per_tensor(x, 0.0731, ZERO, torch.quint8)),
-                        [(steps(-2, 6, 2, 3, 4),), (steps(-2, 6, 3, 5, 4),)], ("f32:n,m,4",), opsets=wide),
-        "q_stacked_in_loop": Case(stacked_steps, [(steps(-2, 2, 4, 2, 3),), (steps(-2, 2, 7, 3, 3),), (steps(-2, 2, 1, 2, 3),)], ("f32:t,n,3",), script=True, opsets=wide, tolerance=(1e-5, 1e-5)),
+        "q_sizes": Case(
+            lambda x: (lambda a: (a.reshape(a.size(0) * a.size(1), -1).dequantize(), torch.tensor(a.shape),
+                                  a.flatten(0, 1).dequantize() + a.numel()))(torch.quantize_per_tensor(x, 0.0731, ZERO, torch.quint8)),
+            [(steps(-2, 6, 2, 3, 4),), (steps(-2, 6, 3, 5, 4),)], ("f32:n,m,4",), opsets=wide),
+        "q_stacked_in_loop": Case(stacked_steps, [(steps(-2, 2, 4, 2, 3),), (steps(-2, 2, 7, 3, 3),), (steps(-2, 2, 1, 2, 3),)],
+                                  ("f32:t,n,3",), script=True, opsets=wide, tolerance=(1e-5, 1e-5)),
         "q_stacked_of_two_scales": Case(stacked_of_two_scales, [(steps(-2, 2, 4, 2),)], ("f32:t,2",), script=True, needs="whose scales differ", opsets=range(0)),
     }
 

@@ -34,7 +34,8 @@ class BranchOfWeights(torch.nn.Module):
 def cases():
     r = torch.randn
     return {
-        **{f"weight_norm_{rows}": Case(BranchOfWeights(rows, columns).eval(), [(r(1, rows).abs(),), (-r(1, rows).abs(),)], specs=(f"f32:1,{rows}",), script=True) for rows, columns in ((3, 4), (2, 2**21 + 1))},
+        **{f"weight_norm_{rows}": Case(BranchOfWeights(rows, columns).eval(), [(r(1, rows).abs(),), (-r(1, rows).abs(),)],
+                                       specs=(f"f32:1,{rows}",), script=True) for rows, columns in ((3, 4), (2, 2**21 + 1))},
         "reshape_from_tensor": Case(lambda x, s: torch._reshape_from_tensor(x, s), [(r(2, 3), torch.tensor([3, 2])), (r(2, 3), torch.tensor([6, 1]))]),
         "fill_diagonal": Case(diagonal, [(r(3, 4),)], opsets=range(9, 27)),
         "requires_grad": Case(lambda x: (x * 1).requires_grad_(False) + 1, [(r(3),)]),

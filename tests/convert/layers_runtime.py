@@ -85,9 +85,10 @@ def cases():
         made[f"dimension_{name}"] = Case(scripted(expression, arguments), inputs or along(x), specs, script=True, opsets=opsets, **others)
 
     # Before opset 11 both branches of an If give the same sizes.
-    for name, expression in (("sum", "x.sum(d)"), ("sum_kept", "x.sum(d, keepdim=True)"), ("mean", "x.mean([d])"), ("amax", "x.amax(d)"), ("argmax", "x.argmax(d)"), ("all", "(x > 0).all(d)"),
-                             ("select", "x.select(d, 1)"),
-                             ("cat", "torch.cat([x, x + 1], d)"), ("narrow", "x.narrow(d, 0, 2)"), ("transpose", "x.transpose(d, 0)"), ("norm", "x.norm(2, d)"), ("var", "x.var(d)"), ("max", "x.max(d)")):
+    for name, expression in (("sum", "x.sum(d)"), ("sum_kept", "x.sum(d, keepdim=True)"), ("mean", "x.mean([d])"),
+                             ("amax", "x.amax(d)"), ("argmax", "x.argmax(d)"), ("all", "(x > 0).all(d)"), ("select", "x.select(d, 1)"),
+                             ("cat", "torch.cat([x, x + 1], d)"), ("narrow", "x.narrow(d, 0, 2)"), ("transpose", "x.transpose(d, 0)"),
+                             ("norm", "x.norm(2, d)"), ("var", "x.var(d)"), ("max", "x.max(d)")):
         dimension(name, expression)
     dimension("flip", "x.flip(d)", range(10, 27))
     dimension("cumsum", "x.cumsum(d)", range(9, 27))
@@ -123,35 +124,47 @@ def cases():
     made["cosine_of_two_names"] = Case(lambda x, y: torch.cosine_similarity(x, y, 0), [(torch.randn(n, 4), torch.randn(m, 4)) for n, m in ((2, 2), (3, 1), (1, 5))],
                                        ("f32:n,4", "f32:m,4"), opsets=range(8, 27))
     classes = torch.tensor([[0, 2], [1, 1]])
-    made["one_hot_by_number"] = Case(scripted("F.one_hot(x, n)", "x, n: int"), [(classes, n) for n in (3, 7, -1)] + [(classes[:0], 4)], ("i64:m,2", "i64"), script=True, opsets=range(9, 27))
+    made["one_hot_by_number"] = Case(scripted("F.one_hot(x, n)", "x, n: int"), [(classes, n) for n in (3, 7, -1)] + [(classes[:0], 4)],
+                                     ("i64:m,2", "i64"), script=True, opsets=range(9, 27))
     made["softplus_by_factors"] = Case(scripted("F.softplus(x, b, t)", "x, b: float, t: float"), [(x[0] * 4, b, t) for b, t in ((1.0, 20.0), (2.5, 3.0), (0.3, 0.5))],
                                        ("f32:n,4", "f64", "f64"), script=True, opsets=range(9, 27))
     # The deviation is too small to show.
-    made["normal_in_place"] = Case(lambda x: (torch.zeros_like(x).normal_(1.5, 1e-30), x.clone().normal_(-2.0, 1e-30) + x), [(torch.randn(n, 3),) for n in (2, 5)], ("f32:n,3",), runs=range(7, 22))
+    made["normal_in_place"] = Case(lambda x: (torch.zeros_like(x).normal_(1.5, 1e-30), x.clone().normal_(-2.0, 1e-30) + x),
+                                   [(torch.randn(n, 3),) for n in (2, 5)], ("f32:n,3",), runs=range(7, 22))
     made["output_of_unknown_rank"] = Case(UnknownRank(), [(x, n) for n in (0, 1, 3)], ("f32:n,3,4", "i64"), script=True)
 
     # ---- Numbers among the inputs
-    made["numbers_as_inputs"] = Case(Branching(), [(x[0], 2, 0.5, True), (x[0], 3, -1.25, False), (x[0], 0, 3.0, True)], ("f32:n,4", "i64", "f64", "bool"), script=True, opsets=range(10, 27))
-    made["window_by_item"] = Case(scripted("torch.hann_window(int(n.item()), periodic=True)", "n"), [(torch.tensor(n),) for n in (0, 1, 2, 7)], ("i64:scalar",), script=True, opsets=range(9, 27))
+    made["numbers_as_inputs"] = Case(Branching(), [(x[0], 2, 0.5, True), (x[0], 3, -1.25, False), (x[0], 0, 3.0, True)],
+                                     ("f32:n,4", "i64", "f64", "bool"), script=True, opsets=range(10, 27))
+    made["window_by_item"] = Case(scripted("torch.hann_window(int(n.item()), periodic=True)", "n"),
+                                  [(torch.tensor(n),) for n in (0, 1, 2, 7)], ("i64:scalar",), script=True, opsets=range(9, 27))
 
     # ---- Lengths, widths and factors
     signal = [(torch.randn(n),) for n in (8, 1, 2, 5, 400)]
     for name in ("hann", "hamming", "blackman", "bartlett", "kaiser"):
         for periodic in (True, False):
-            made[f"{name}_window_{periodic}"] = Case(lambda x, name=name, periodic=periodic: x * getattr(torch, f"{name}_window")(x.size(0), periodic=periodic), signal, ("f32:n",), opsets=range(9, 27))
+            made[f"{name}_window_{periodic}"] = Case(
+                lambda x, name=name, periodic=periodic: x * getattr(torch, f"{name}_window")(x.size(0), periodic=periodic), signal,
+                ("f32:n",), opsets=range(9, 27))
     scalars = [(x, 2.0), (x, -0.5), (x, 0.0)]
-    made["alpha"] = Case(scripted("torch.add(x, x * x, alpha=s), torch.sub(x, x * x, alpha=s), torch.rsub(x, x * x, alpha=s)", "x, s: float"), scalars, ("f32:n,3,4", "f64"), script=True)
+    made["alpha"] = Case(scripted("torch.add(x, x * x, alpha=s), torch.sub(x, x * x, alpha=s), torch.rsub(x, x * x, alpha=s)",
+                                  "x, s: float"), scalars, ("f32:n,3,4", "f64"), script=True)
     a = torch.randn(2, 3, 5)
     a[0, 0, 0] = float("nan")   # not read where beta is 0
     products = [(a, torch.randn(2, 3, 4), torch.randn(2, 4, 5), beta, alpha) for beta, alpha in ((2.0, 0.5), (0.0, 1.0), (1.0, -1.0))]
     of_products = "a, b, c, beta: float, alpha: float"
-    for name, expression in (("baddbmm", "torch.baddbmm(a, b, c, beta=beta, alpha=alpha)"), ("addmm", "torch.addmm(a[0], b[0], c[0], beta=beta, alpha=alpha)"), ("addbmm", "torch.addbmm(a[0], b, c, beta=beta, alpha=alpha)"),
-                             ("addmv", "torch.addmv(a[0, :, 0], b[0], c[0, :, 0], beta=beta, alpha=alpha)"), ("addr", "torch.addr(a[0], b[0, :, 0], c[0, 0], beta=beta, alpha=alpha)")):
+    for name, expression in (("baddbmm", "torch.baddbmm(a, b, c, beta=beta, alpha=alpha)"),
+                             ("addmm", "torch.addmm(a[0], b[0], c[0], beta=beta, alpha=alpha)"),
+                             ("addbmm", "torch.addbmm(a[0], b, c, beta=beta, alpha=alpha)"),
+                             ("addmv", "torch.addmv(a[0, :, 0], b[0], c[0, :, 0], beta=beta, alpha=alpha)"),
+                             ("addr", "torch.addr(a[0], b[0, :, 0], c[0, 0], beta=beta, alpha=alpha)")):
         made[f"{name}_of_factors"] = Case(scripted(expression, of_products), products, ("f32:2,3,5", "f32:2,3,4", "f32:2,4,5", "f64", "f64"), script=True, opsets=range(9, 27))
     for mode in ("constant", "reflect", "replicate", "circular"):
         widths = [(x, 0, 1), (x, 2, 2), (x, -1, 2), (x, 1, -2), (x, -1, -1)]
         made[f"pad_by_{mode}"] = Case(scripted(f"F.pad(x, [a, b], mode='{mode}')", "x, a: int, b: int"), widths, ("f32:n,3,4", "i64", "i64"), script=True, opsets=range(9, 27))
-    made["pad_of_integers"] = Case(scripted("F.pad(x, [a, 1, 0, b], mode='replicate')", "x, a: int, b: int"), [(torch.arange(24).reshape(1, 2, 3, 4), 1, 2), (torch.arange(24).reshape(1, 2, 3, 4), -2, 0)], ("i64:1,2,3,w", "i64", "i64"), script=True, opsets=range(9, 27))
+    made["pad_of_integers"] = Case(scripted("F.pad(x, [a, 1, 0, b], mode='replicate')", "x, a: int, b: int"),
+                                   [(torch.arange(24).reshape(1, 2, 3, 4), 1, 2), (torch.arange(24).reshape(1, 2, 3, 4), -2, 0)],
+                                   ("i64:1,2,3,w", "i64", "i64"), script=True, opsets=range(9, 27))
 
     # ---- Sizes that needn't divide
     special = torch.randn(2, 3, 7, 11)
@@ -163,10 +176,18 @@ def cases():
     made["adaptive_max_of_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5)), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_places_of_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
     made["adaptive_places_of_one_named"] = Case(lambda x: F.adaptive_max_pool2d(x, (None, 4), return_indices=True), finite, ("f32:n,3,h,w",), opsets=range(9, 27))
-    made["adaptive_places_without_images"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True), [(torch.randn(n, 3, 7, 9),) for n in (2, 0)], ("f32:n,3,h,w",), opsets=range(9, 27))
-    made["adaptive_max_of_volumes"] = Case(lambda x: F.adaptive_max_pool3d(x, (2, 3, 2), return_indices=True), [(torch.randn(1, 2, 5, 4, 7),), (torch.randn(1, 2, 2, 3, 1),)], ("f32:1,2,d,h,w",), opsets=range(9, 27))
-    made["blocks_of_named"] = Case(lambda x, y, z: torch.block_diag(x, y, z), [(torch.randn(2, 3), torch.randn(4), torch.randn(1, 2)), (torch.randn(1, 1), torch.randn(2), torch.randn(3, 5))], ("f32:n,m", "f32:k", "f32:i,j"), opsets=range(9, 27))
+    made["adaptive_places_without_images"] = Case(lambda x: F.adaptive_max_pool2d(x, (3, 5), return_indices=True),
+                                                  [(torch.randn(n, 3, 7, 9),) for n in (2, 0)], ("f32:n,3,h,w",), opsets=range(9, 27))
+    made["adaptive_max_of_volumes"] = Case(lambda x: F.adaptive_max_pool3d(x, (2, 3, 2), return_indices=True),
+                                           [(torch.randn(1, 2, 5, 4, 7),), (torch.randn(1, 2, 2, 3, 1),)], ("f32:1,2,d,h,w",),
+                                           opsets=range(9, 27))
+    made["blocks_of_named"] = Case(lambda x, y, z: torch.block_diag(x, y, z), [(torch.randn(2, 3), torch.randn(4), torch.randn(1, 2)),
+                                                                               (torch.randn(1, 1), torch.randn(2), torch.randn(3, 5))],
+                                   ("f32:n,m", "f32:k", "f32:i,j"), opsets=range(9, 27))
     for r, again in ((1, False), (2, False), (2, True), (3, False), (3, True)):
-        made[f"combinations_{r}_{again}"] = Case(lambda x, r=r, again=again: torch.combinations(x, r, again), [(torch.randn(n),) for n in (5, 3, 1, 2)], ("f32:n",), opsets=range(9, 27))
-    made["sums_to_bool"] = Case(lambda x: (x.sum(-1, dtype=torch.bool), x.sum(dtype=torch.bool), x.prod(-1, dtype=torch.bool), x.prod(dtype=torch.bool)), [(torch.tensor([[0.0, 0.5], [2, float("nan")], [0, 0]]),), (torch.zeros(2, 0),), (torch.ones(1, 4),)], ("f32:n,m",))
+        made[f"combinations_{r}_{again}"] = Case(lambda x, r=r, again=again: torch.combinations(x, r, again),
+                                                 [(torch.randn(n),) for n in (5, 3, 1, 2)], ("f32:n",), opsets=range(9, 27))
+    made["sums_to_bool"] = Case(
+        lambda x: (x.sum(-1, dtype=torch.bool), x.sum(dtype=torch.bool), x.prod(-1, dtype=torch.bool), x.prod(dtype=torch.bool)),
+        [(torch.tensor([[0.0, 0.5], [2, float("nan")], [0, 0]]),), (torch.zeros(2, 0),), (torch.ones(1, 4),)], ("f32:n,m",))
     return made

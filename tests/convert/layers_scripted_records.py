@@ -1,4 +1,5 @@
-"""Scripted programs: growing lists of lists, tuples, dictionaries, objects and texts, and dictionaries with numbers as keys, which only the running model knows; what is read from them and written."""
+"""Scripted programs: growing lists of lists, tuples, dictionaries, objects and texts, and dictionaries with numbers as keys, which only
+the running model knows; what is read from them and written."""
 from typing import Dict, List, NamedTuple, Tuple
 
 import torch

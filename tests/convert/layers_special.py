@@ -29,7 +29,8 @@ def polynomials():
 
 def bessel():
     made = {}
-    x = torch.tensor([-inf, -300, -8.3, -5.5, -5, -2.09, -2, -1e-6, -0.0, 0, 1e-30, 1e-6, 0.3, 0.5, 1, 1.999, 2, 2.001, 2.09, 2.4, 4.99, 5, 5.01, 8, 8.33, 25, 103, 104, 1e4, inf, nan])
+    x = torch.tensor([-inf, -300, -8.3, -5.5, -5, -2.09, -2, -1e-6, -0.0, 0, 1e-30, 1e-6, 0.3, 0.5, 1, 1.999, 2, 2.001, 2.09, 2.4, 4.99, 5,
+                      5.01, 8, 8.33, 25, 103, 104, 1e4, inf, nan])
     for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "spherical_bessel_j0", "airy_ai", "modified_bessel_k0", "modified_bessel_k1",
                  "scaled_modified_bessel_k0", "scaled_modified_bessel_k1"):
         f = getattr(torch.special, name)
@@ -55,7 +56,8 @@ def normal():
 
 def gamma():
     made = {}
-    x = torch.tensor([-inf, -1e9, -300.3, -20.5, -7.75, -3, -2.5, -2.457, -1.5, -1, -0.75, -0.3, -1e-5, -0.0, 0, 1e-30, 1e-5, 0.4999, 0.5, 0.75, 1, 1.4616321, 2, 2.5, 6.9, 8, 9.99, 10, 10.5, 33, 1e4, 1e30, inf, nan])
+    x = torch.tensor([-inf, -1e9, -300.3, -20.5, -7.75, -3, -2.5, -2.457, -1.5, -1, -0.75, -0.3, -1e-5, -0.0, 0, 1e-30, 1e-5, 0.4999, 0.5,
+                      0.75, 1, 1.4616321, 2, 2.5, 6.9, 8, 9.99, 10, 10.5, 33, 1e4, 1e30, inf, nan])
     functions = {"lgamma": torch.lgamma, "digamma": torch.digamma, **{f"polygamma_{n}": (lambda x, n=n: torch.polygamma(n, x)) for n in (0, 1, 2, 3, 7, 20, 40)},
                  **{f"mvlgamma_{p}": (lambda x, p=p: torch.mvlgamma(x, p)) for p in (1, 2, 5)}}
     for name, f in functions.items():
@@ -86,10 +88,13 @@ def integers():
         shapes = [(ends, ends.reshape(-1, 1)), (ends[:0], ends.reshape(-1, 1)), (ends[:1], ends[2:3].reshape(-1, 1))]
         word = DTYPES[dtype]
         usual = ends[1:]   # PyTorch may crash at the least integer: it divides by -1
-        made[f"gcd_{name}"], made[f"lcm_{name}"] = (Case(op, [(usual, usual.reshape(-1, 1)), (usual[:0], usual[:, None])], (f"{word}:a", f"{word}:b,1")) for op in (torch.gcd, torch.lcm))
+        made[f"gcd_{name}"], made[f"lcm_{name}"] = (Case(op, [(usual, usual.reshape(-1, 1)), (usual[:0], usual[:, None])],
+                                                         (f"{word}:a", f"{word}:b,1")) for op in (torch.gcd, torch.lcm))
         for op in (torch.bitwise_and, torch.bitwise_or, torch.bitwise_xor):
             made[f"{op.__name__}_{name}"] = Case(op, shapes, (f"{word}:a", f"{word}:b,1"))
-        made[f"bits_and_numbers_{name}"] = Case(lambda x: (x & 5, x | -7 if x.dtype != torch.uint8 else x | 7, x ^ 99, torch.bitwise_and(3, x), torch.bitwise_or(3, x), torch.bitwise_xor(3, x)), [(ends,)])
+        made[f"bits_and_numbers_{name}"] = Case(lambda x: (x & 5, x | -7 if x.dtype != torch.uint8 else x | 7, x ^ 99,
+                                                           torch.bitwise_and(3, x), torch.bitwise_or(3, x), torch.bitwise_xor(3, x)),
+                                                [(ends,)])
     mixed = torch.tensor([True, False, True])
     made["bits_of_bools_and_integers"] = Case(lambda x, y: (x & y, x | y, x ^ y, y ^ 6, y | 2, y & 3), [(torch.tensor([-1, 6, 4]), mixed)])
     made["bits_of_scalars"] = Case(lambda x, y: (x & y, x | y, x ^ y), [(torch.tensor(-77), torch.tensor(54)), (torch.tensor(123456789012345), torch.tensor(-54))])

@@ -21,7 +21,8 @@ def cases():
     made["conv2d_groups_unbatched"] = Case(nn.Conv2d(4, 8, 3, groups=2, bias=False), [(torch.randn(4, 7, 8),)])
     made["conv3d"] = Case(nn.Conv3d(2, 3, 3, padding=1, stride=2), [(torch.randn(2, 2, 6, 7, 8),)], ("f32:n,2,d,h,w",))
     made["conv_f64"] = Case(nn.Conv2d(3, 4, 3, padding=1, stride=2).double(), [(torch.randn(2, 3, 6, 7).double(),)])
-    for arguments in [dict(stride=2, padding=1, output_padding=1), dict(stride=3, groups=2), dict(dilation=3, output_padding=2), dict(stride=2, dilation=3, padding=1, output_padding=2)]:
+    for arguments in [dict(stride=2, padding=1, output_padding=1), dict(stride=3, groups=2), dict(dilation=3, output_padding=2),
+                      dict(stride=2, dilation=3, padding=1, output_padding=2)]:
         made[f"conv_transpose2d_{len(made)}"] = Case(nn.ConvTranspose2d(4, 6, 3, **arguments), images((2, 5, 6), (1, 6, 4), channels=4), ("f32:n,4,h,w",))
     made["conv_transpose_i64"] = Case(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1, groups=2),
                                       [(torch.randint(-9, 9, (2, 4, 5, 4)), torch.randint(-9, 9, (4, 3, 3, 2)))], opsets=range(9, 27))
@@ -29,13 +30,22 @@ def cases():
     made["fold_dilated"] = Case(lambda x: F.fold(x, (7, 8), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 12, 24),)])
     made["fold_unbatched"] = Case(lambda x: F.fold(x, (4, 5), (2, 2)), [(torch.randn(12, 12),)])
     places = lambda h, w: ((h + 2 - 3) // 2 + 1) * ((w - 3) + 1)   # of a fold to h by w
-    made["fold_named"] = Case(lambda x, y: F.fold(x, (y.size(0), y.size(1)), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 12, places(7, 8)), torch.randn(7, 8)), (torch.randn(1, 12, places(4, 9)), torch.randn(4, 9)), (torch.full((1, 12, places(5, 3)), torch.inf), torch.randn(5, 3))],
+    made["fold_named"] = Case(lambda x, y: F.fold(x, (y.size(0), y.size(1)), (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)),
+                              [(torch.randn(2, 12, places(7, 8)), torch.randn(7, 8)), (torch.randn(1, 12, places(4, 9)), torch.randn(4, 9)),
+                               (torch.full((1, 12, places(5, 3)), torch.inf), torch.randn(5, 3))],
                               ("f32:n,12,p", "f32:h,w"), opsets=range(9, 27))
-    made["fold_named_double"] = Case(lambda x, y: F.fold(x, (y.size(0), 4), 2, stride=2), [(torch.randn(12, 6, dtype=torch.float64), torch.randn(6)), (torch.randn(12, 4, dtype=torch.float64), torch.randn(5))], ("f64:12,p", "f32:h"), opsets=range(9, 27))
-    made["fold_overlap_add"] = Case(lambda x: F.fold(x, (1, 16 + 4 * (x.size(-1) - 1)), (1, 16), stride=(1, 4)).squeeze(1).squeeze(1), [(torch.randn(2, 16, 5),), (torch.randn(1, 16, 9),), (torch.randn(3, 16, 1),)], ("f32:n,16,frames",), opsets=range(9, 27))
+    made["fold_named_double"] = Case(lambda x, y: F.fold(x, (y.size(0), 4), 2, stride=2),
+                                     [(torch.randn(12, 6, dtype=torch.float64), torch.randn(6)),
+                                      (torch.randn(12, 4, dtype=torch.float64), torch.randn(5))],
+                                     ("f64:12,p", "f32:h"), opsets=range(9, 27))
+    made["fold_overlap_add"] = Case(lambda x: F.fold(x, (1, 16 + 4 * (x.size(-1) - 1)), (1, 16), stride=(1, 4)).squeeze(1).squeeze(1),
+                                    [(torch.randn(2, 16, 5),), (torch.randn(1, 16, 9),), (torch.randn(3, 16, 1),)],
+                                    ("f32:n,16,frames",), opsets=range(9, 27))
     made["unfold_named"] = Case(lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)), images((2, 9, 11), (1, 6, 7)), (IMAGE,), opsets=range(10, 27))
     for name, spec in (("channels", "f32:n,c,9,11"), ("all", "f32:n,c,h,w")):
-        made[f"unfold_named_{name}"] = Case(lambda x: F.unfold(x, (2, 3), padding=(1, 0), stride=(2, 1)), [(torch.randn(2, 3, 9, 11),), (torch.randn(1, 5, 9, 11),)], (spec,), opsets=range(7 if name == "channels" else 10, 27))
+        made[f"unfold_named_{name}"] = Case(lambda x: F.unfold(x, (2, 3), padding=(1, 0), stride=(2, 1)),
+                                            [(torch.randn(2, 3, 9, 11),), (torch.randn(1, 5, 9, 11),)], (spec,),
+                                            opsets=range(7 if name == "channels" else 10, 27))
     made["unfold_named_unbatched"] = Case(lambda x: F.unfold(x, (2, 3)), [(torch.randn(3, 9, 11),), (torch.randn(5, 9, 11),)], ("f32:c,9,11",))
     for kernel, stride, padding, ceil in [(3, 2, 1, True), (3, 2, 1, False), (2, 2, 0, True), (2, None, 1, True), (3, 1, 0, True)]:
         for kind in ("max", "avg", "avg_uncounted"):
@@ -96,12 +106,14 @@ def strides(made):
     x = [(torch.randn(4, 3),)]
     for name, layer in {
             "transposed": lambda x: x.t().as_strided((2, 3), (1, 2), 1), "sum_of_transposed": lambda x: (x.t() + 1).as_strided((2, 3), (1, 2), 1),
-            "sliced": lambda x: x[1:].as_strided((2, 3), (1, 2)), "sliced_from_0": lambda x: x[1:].as_strided((2, 3), (1, 2), 0), "selected": lambda x: x[:, 1].as_strided((4,), (2,)),
+            "sliced": lambda x: x[1:].as_strided((2, 3), (1, 2)), "sliced_from_0": lambda x: x[1:].as_strided((2, 3), (1, 2), 0),
+            "selected": lambda x: x[:, 1].as_strided((4,), (2,)),
             "contiguous_slice": lambda x: x[2:].contiguous().as_strided((2, 2), (2, 1), 1), "contiguous_of_transposed": lambda x: x.t().contiguous().as_strided((2, 3), (1, 2), 1),
             "clone_of_transposed": lambda x: x.t().clone().as_strided((2, 3), (1, 2), 1), "reshape_of_transposed": lambda x: x.t().reshape(2, 6).as_strided((3, 4), (3, 1)),
             "expanded": lambda x: x[:, :1].expand(4, 5).as_strided((3, 2), (2, 4)), "cast_of_transposed": lambda x: x.t().double().as_strided((2, 3), (1, 2), 1),
             "twice": lambda x: x.as_strided((3, 2), (1, 4), 1).as_strided((2, 2), (3, 2)), "linear": lambda x: F.linear(x, torch.ones(6, 3)).t().as_strided((3, 2, 4), (6, 3, 1)),
-            "overlapping_blocks": lambda x: x.as_strided((3, 6), (3, 1)), "part_of_split": lambda x: x.split(1, 1)[2].as_strided((3,), (3,)), "diagonal": lambda x: x.diagonal().as_strided((3,), (2,)),
+            "overlapping_blocks": lambda x: x.as_strided((3, 6), (3, 1)),
+            "part_of_split": lambda x: x.split(1, 1)[2].as_strided((3,), (3,)), "diagonal": lambda x: x.diagonal().as_strided((3,), (2,)),
             "written_as_a_whole": written_as_a_whole}.items():
         made[f"as_strided_{name}"] = Case(layer, x)
     made["as_strided_named"] = Case(lambda x: (x + 1).as_strided((2, 3), (1, 2), 1), [(torch.randn(4, 3),), (torch.randn(5, 3),)], ("f32:n,3",))
@@ -122,15 +134,20 @@ def resizes(made):
             label = f"resize_{mode}_{corners}_{name}".replace("-", "_")
             made[label] = Case(layer, images((2, 5, 6)))
             if name in ("factor", "factors"):
-                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(7 if "nearest" in mode and name == "factor" else 11, 27), refused="sizes that are known only at run time" if "nearest" in mode else "")
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,),
+                                              opsets=range(7 if "nearest" in mode and name == "factor" else 11, 27),
+                                              refused="sizes that are known only at run time" if "nearest" in mode else "")
             if name == "size":
                 made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(9 if mode == "nearest" else 11, 27))
     for mode, corners, size in itertools.product(("bilinear", "bicubic"), (False, True), ((3, 2), (11, 13), (4, 12))):
-        made[f"resize_aa_{mode}_{corners}_{size[0]}"] = Case(lambda x, m=mode, c=corners, s=size: F.interpolate(x, mode=m, size=s, align_corners=c, antialias=True), images((2, 7, 6)))
+        made[f"resize_aa_{mode}_{corners}_{size[0]}"] = Case(
+            lambda x, m=mode, c=corners, s=size: F.interpolate(x, mode=m, size=s, align_corners=c, antialias=True), images((2, 7, 6)))
     made["resize_aa_factor"] = Case(lambda x: F.interpolate(x, mode="bilinear", scale_factor=(0.4, 0.7), antialias=True), images((2, 9, 11)))
-    made["resize_aa_cubic_named"] = Case(lambda x: F.interpolate(x, mode="bicubic", scale_factor=0.5, antialias=True), images((2, 9, 11), (1, 16, 20)), (IMAGE,), opsets=range(18, 27))
+    made["resize_aa_cubic_named"] = Case(lambda x: F.interpolate(x, mode="bicubic", scale_factor=0.5, antialias=True),
+                                         images((2, 9, 11), (1, 16, 20)), (IMAGE,), opsets=range(18, 27))
     made["resize_linear_f64"] = Case(lambda x: F.interpolate(x, mode="linear", size=7, align_corners=True), [(torch.randn(2, 3, 5).double(),)])
     made["resize_trilinear"] = Case(lambda x: F.interpolate(x, mode="trilinear", scale_factor=(2, 1.5, 0.5)), [(torch.randn(2, 3, 5, 4, 6),)])
     made["resize_nearest_u8"] = Case(lambda x: F.interpolate(x, size=(7, 9)), [(torch.randint(0, 255, (2, 3, 5, 4), dtype=torch.uint8),)])
-    made["resize_to_other"] = Case(lambda x, y: F.interpolate(x, size=y.shape[-2:], mode="bilinear"), [(torch.randn(1, 2, 4, 5), torch.randn(1, 2, 7, 8)), (torch.randn(1, 2, 6, 5), torch.randn(1, 2, 3, 9))],
+    made["resize_to_other"] = Case(lambda x, y: F.interpolate(x, size=y.shape[-2:], mode="bilinear"),
+                                   [(torch.randn(1, 2, 4, 5), torch.randn(1, 2, 7, 8)), (torch.randn(1, 2, 6, 5), torch.randn(1, 2, 3, 9))],
                                    ("f32:1,2,h,w", "f32:1,2,height,width"), opsets=range(11, 27))
