@@ -2,7 +2,8 @@
 """Records what PyTorch's TorchScript exporter makes of each small model:  reference.py --models DIR --out reference.tsv
 
 One row for each model and opset: `ok`, or `error` and the first line of it, or `invalid` where ONNX Runtime says that what was
-exported is no model, or `wrong` where it gives other outputs than PyTorch. Where it says ok, no operator of the model may be reported missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
+exported is no model, or `wrong` where it gives other outputs than PyTorch. Where it says ok, no operator of the model may be reported
+missing. The tests read reference.tsv; make it anew when models change (pip install onnxscript onnx_ir).
 """
 import argparse
 import copy
