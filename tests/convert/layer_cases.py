@@ -20,7 +20,7 @@ class Case:
     inferred: bool = False               # scripted, and nothing is said of its inputs: they follow from what reads them
     opsets: range = None                 # at which it converts: all, or none if it is refused; at all others it is refused
     tolerance: tuple = ()
-    refused: str = ""                    # the words of the refusal
+    refused: str = ""                    # the words of the refusal, alternatives parted by " | "
     needs: str = ""                      # what the call needs if it isn't refused: words of the finding
     runs: range = range(7, 27)           # at which ONNX Runtime has the kernels
     zeros: range = range(7, 27)          # at which Reshape can say the sizes: two of 0 from opset 14 on

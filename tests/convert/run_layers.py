@@ -82,7 +82,7 @@ def outcome_of(case, result, file, seen):
     """(outcome, detail)"""
     detail = result.get("reason", "")
     if result["outcome"] != "converted":
-        named = case.refused in detail and not any(words in detail for words in NEVER_EXPECTED)
+        named = any(words in detail for words in case.refused.split(" | ")) and not any(words in detail for words in NEVER_EXPECTED)
         in_need = result["outcome"] == "needs_input" and case.needs and case.needs in detail
         return (REFUSED if in_need or result["outcome"] == "refused" and named else result["outcome"] + " for another reason"), detail
     return seen.outcome(file, lambda: compared_outcome(case, file))
