@@ -15,6 +15,7 @@
 #include "conversion/foreign.h"
 #include "ir/control_flow.h"
 #include "ir/value_name.h"
+#include "onnx/runtime_types.h"
 #include "symbolic/quantizer.h"
 
 namespace compatcheck::analysis {
@@ -212,14 +213,29 @@ class FindingCollector {
            names;
   }
 
+  // ONNX Runtime doesn't load a model with an operator for which it has no kernel.
+  void add_randomness(const Numbered& numbered, const std::vector<std::string>& onnx) {
+    std::string message = "the result is random";
+    std::string help = is_for_training(*numbered.outcome->node)
+                           ? stop_training(context_.program)
+                           : "call model.eval() before saving if only training draws these numbers; otherwise pass the random "
+                             "numbers to the model as an input";
+    for (const std::string& op : onnx) {
+      const int last = compatcheck::onnx::last_with_kernel(op, opset_);
+      if (last == opset_) continue;
+      message += ", and ONNX Runtime has no kernel for " + op + " at opset " + std::to_string(opset_);
+      if (last) help += ", or use --opset " + std::to_string(last);
+      break;
+    }
+    add("CC008", Severity::warning, numbered, message, help);
+  }
+
   void add_notes(const Numbered& numbered) {
     const mapping::Row* row = numbered.outcome->row;
     if (!row) return;
-    if (row->random)
-      add("CC008", Severity::warning, numbered, "the result is random",
-          is_for_training(*numbered.outcome->node) ? stop_training(context_.program)
-                                                   : "call model.eval() before saving if only training draws these numbers; "
-                                                     "otherwise pass the random numbers to the model as an input");
+    Becomes becomes;
+    becomes.add(*numbered.outcome);
+    if (row->random) add_randomness(numbered, becomes.onnx);
     if (normalizes_as_in_training(*numbered.outcome->node))
       add("CC008", Severity::warning, numbered, "the call normalizes by the statistics of the batch, as in training",
           stop_training(context_.program));
@@ -231,8 +247,6 @@ class FindingCollector {
     if (!numbered.outcome->doubt.empty())
       add("CC005", Severity::warning, numbered, numbered.outcome->doubt,
           "remove `facts` from the row if PyTorch's result is right");
-    Becomes becomes;
-    becomes.add(*numbered.outcome);
     if (becomes.several) add("CC004", Severity::note, numbered, "becomes " + mapping::joined(becomes.onnx), "");
   }
 

@@ -15,4 +15,16 @@ Runs runs(const Schema& schema, int opset, std::string_view type_parameter, ir::
   return {};
 }
 
+int last_with_kernel(std::string_view op, int opset) {
+  const auto rows = std::ranges::equal_range(runtime_types(), op, {}, &RuntimeTypes::op);
+  if (rows.empty()) return opset;
+  int last = 0;
+  for (const RuntimeTypes& row : rows) {
+    const bool runs = row.parameters.empty() ||
+                      std::ranges::any_of(row.parameters, [](const auto& parameter) { return !parameter.dtypes.empty(); });
+    if (runs && row.since <= opset) last = std::max(last, std::min(row.until, opset));
+  }
+  return last;
+}
+
 }  // namespace compatcheck::onnx

@@ -30,4 +30,8 @@ struct Runs {
 };
 Runs runs(const Schema& schema, int opset, std::string_view type_parameter, ir::DType dtype);
 
+// The highest opset up to `opset` at which the runtime has a kernel for the operator, for one dtype or another; 0 if there is
+// none. `opset` itself for operators that the data doesn't list.
+int last_with_kernel(std::string_view op, int opset);
+
 }  // namespace compatcheck::onnx
