@@ -19,8 +19,8 @@ std::string spell(const std::optional<ir::DType>& dtype, std::size_t rank) {
 // Sizes vary from call to call, dtypes and ranks rarely do: most often the spec is wrong.
 std::optional<std::string> contradiction(const conversion::InputFact& given, const ir::TensorType& recorded) {
   const auto* tensor = given.fact.tensor();
-  if (!tensor || !tensor->shape || !tensor->dtype) return std::nullopt;
-  const bool other_dtype = recorded.dtype && *recorded.dtype != *tensor->dtype;
+  if (!tensor || !tensor->shape) return std::nullopt;
+  const bool other_dtype = recorded.dtype && tensor->dtype && *recorded.dtype != *tensor->dtype;
   const bool other_rank = recorded.sizes && recorded.sizes->size() != tensor->shape->size();
   if (!other_dtype && !other_rank) return std::nullopt;
   const std::string held =

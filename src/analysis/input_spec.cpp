@@ -23,8 +23,8 @@ namespace compatcheck::analysis {
 namespace {
 
 struct InputSpec {
-  std::string name;  // empty: by position
-  ir::DType dtype = ir::DType::f32;
+  std::string name;                                // empty: by position
+  std::optional<ir::DType> dtype;                  // not stated: what the file records, else what readers imply
   std::shared_ptr<const ir::Quantizer> quantizer;  // "qu8(0.5,128)"
   bool none = false;                               // an Optional given as None
   std::vector<std::string> dims;                   // numbers or names; empty with `none` false: rank 0
@@ -36,7 +36,31 @@ struct InputSpec {
                    " (expected [NAME=][DTYPE:]DIM,DIM,… as in x=f32:batch,3,224,224)");
 }
 
+// The sizes in another tool's form, as in "Nx3x64x64" or "[1,3,64,64]", as --input states them; empty for any other text.
+std::string sizes_meant(std::string_view dims) {
+  std::string meant, listed;
+  for (const char c : dims)
+    if (std::string_view("[]() ").find(c) == std::string_view::npos) listed += c == '*' ? ',' : c;
+  std::string parts = listed;
+  std::ranges::replace(parts, 'x', ',');
+  bool first_is_number = false;
+  std::size_t count = 0;
+  for (std::size_t start = 0; start <= parts.size(); ++count) {
+    const std::size_t comma = std::min(parts.find(',', start), parts.size());
+    const std::string_view part = std::string_view(parts).substr(start, comma - start);
+    if (count == 0) first_is_number = is_number(part);
+    const bool fits = is_number(part) || (is_name(part) && (count == 0 || listed != dims));
+    if (!fits) return "";
+    start = comma + 1;
+  }
+  return listed != dims || count > 2 || (count == 2 && first_is_number) ? parts : "";
+}
+
 std::vector<std::string> parse_dims(std::string_view dims, std::string_view text) {
+  if (dims.find(',') == std::string_view::npos || dims.find_first_of("[]() ") != std::string_view::npos)
+    if (const std::string meant = sizes_meant(dims); !meant.empty() && meant != dims)
+      throw UsageError("CheckOptions::inputs " + std::string(text) + ": sizes are separated by commas; write " +
+                       std::string(text.substr(0, text.size() - dims.size())) + meant);
   std::vector<std::string> result;
   for (std::size_t start = 0; start <= dims.size();) {
     const std::size_t comma = std::min(dims.find(',', start), dims.size());
@@ -49,9 +73,11 @@ std::vector<std::string> parse_dims(std::string_view dims, std::string_view text
   return result;
 }
 
-symbolic::Fact fact_of_spec(const InputSpec& spec) {
+symbolic::Fact fact_of_spec(const InputSpec& spec, const ir::TypeRef& type) {
   if (spec.none) return {.value = symbolic::NoneFact{}};
-  symbolic::TensorFact tensor{.dtype = spec.dtype, .shape = symbolic::Shape{}, .quantizer = spec.quantizer};
+  const auto recorded = ir::is(type, ir::TypeKind::tensor) ? type->tensor.dtype : std::nullopt;
+  symbolic::TensorFact tensor{
+      .dtype = spec.dtype ? spec.dtype : recorded, .shape = symbolic::Shape{}, .quantizer = spec.quantizer};
   for (const auto& dim : spec.dims) {
     const auto value = number_in(dim);
     tensor.shape->push_back(value ? symbolic::Dim(*value) : symbolic::Dim::symbol(dim));
@@ -60,8 +86,8 @@ symbolic::Fact fact_of_spec(const InputSpec& spec) {
 }
 
 // Returns the fact of a list of any number of tensors. A named size differs from call to call, and from member to member.
-symbolic::Fact fact_of_members(const InputSpec& spec) {
-  symbolic::Fact member = fact_of_spec(spec);
+symbolic::Fact fact_of_members(const InputSpec& spec, const ir::TypeRef& type) {
+  symbolic::Fact member = fact_of_spec(spec, ir::without_optional(type->elements.front()));
   for (symbolic::Dim& dim : *std::get<symbolic::TensorFact>(member.value).shape)
     if (!dim.is_number()) dim = symbolic::Dim::unknown();
   symbolic::ListFact list;
@@ -70,9 +96,10 @@ symbolic::Fact fact_of_members(const InputSpec& spec) {
 }
 
 bool holds_number(const InputSpec& spec, const ir::TypeRef& type) {
-  if (ir::is(type, ir::TypeKind::boolean)) return spec.dtype == ir::DType::boolean;
-  if (ir::is(type, ir::TypeKind::integer)) return spec.dtype == ir::DType::i64;
-  return ir::is(type, ir::TypeKind::floating) && (spec.dtype == ir::DType::f32 || spec.dtype == ir::DType::f64);
+  const ir::DType dtype = spec.dtype.value_or(ir::DType::f32);
+  if (ir::is(type, ir::TypeKind::boolean)) return dtype == ir::DType::boolean;
+  if (ir::is(type, ir::TypeKind::integer)) return dtype == ir::DType::i64;
+  return ir::is(type, ir::TypeKind::floating) && (dtype == ir::DType::f32 || dtype == ir::DType::f64);
 }
 
 // A list of numbers of this length, or of any length.
@@ -192,6 +219,28 @@ void add_options(std::vector<std::string>& options, const std::string& name, con
                    (number.empty() ? "its members, as in " : "each, as in ") + options + (known ? "" : for_each_member(type)));
 }
 
+// PyTorch's, NumPy's and C's names of dtypes.
+std::optional<ir::DType> dtype_meant(std::string_view word) {
+  using enum ir::DType;
+  constexpr std::pair<std::string_view, ir::DType> names[] = {
+      {"float32", f32},   {"float", f32},   {"fp32", f32},   {"float16", f16}, {"half", f16},       {"fp16", f16},
+      {"bfloat16", bf16}, {"float64", f64}, {"double", f64}, {"int64", i64},   {"long", i64},       {"int32", i32},
+      {"int", i32},       {"int16", i16},   {"int8", i8},    {"uint8", u8},    {"boolean", boolean}};
+  if (word.starts_with("torch.")) word.remove_prefix(6);
+  const auto* found = std::ranges::find(names, word, &std::pair<std::string_view, ir::DType>::first);
+  return found == std::end(names) ? ir::dtype_from_name(word) : found->second;
+}
+
+[[noreturn]] void refuse_dtype(std::string_view text, std::string_view word, std::string_view dims, bool may_be_name) {
+  const std::string spelled(word);
+  if (const auto meant = dtype_meant(word)) refuse(text, "'" + spelled + "' is no dtype; write " + std::string(ir::name(*meant)));
+  if (const std::string sizes = sizes_meant(dims); may_be_name && is_name(word) && !sizes.empty())
+    refuse(text, "'" + spelled + "' is no dtype; for an input of that name write " + spelled + "=" + sizes);
+  malformed(text, "'" + spelled +
+                      "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool, or qu8(SCALE,ZERO_POINT) and "
+                      "qi8(SCALE,ZERO_POINT))");
+}
+
 InputSpec parse_input(std::string_view text) {
   InputSpec spec;
   std::string_view rest = text;
@@ -212,9 +261,7 @@ InputSpec parse_input(std::string_view text) {
       malformed(text, "'" + std::string(word) + "' must have a scale above 0 and a zero point " +
                           (word[1] == 'u' ? "from 0 to 255" : "from -128 to 127") + ", as in " + std::string(word.substr(0, 4)) +
                           "0.5,0)");
-    if (!dtype && !quantized)
-      malformed(text, "'" + std::string(word) + "' is no dtype (f32 f16 bf16 f64 i64 i32 i16 i8 u8 bool, or " +
-                          "qu8(SCALE,ZERO_POINT) and qi8(SCALE,ZERO_POINT))");
+    if (!dtype && !quantized) refuse_dtype(text, word, rest.substr(colon + 1), spec.name.empty());
     spec.dtype = quantized ? quantized->dtype : *dtype;
     if (quantized) spec.quantizer = quantized->quantizer;
     rest.remove_prefix(colon + 1);
@@ -337,11 +384,11 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
         refuse(text, "the other option for '" + other + "' states the same input in another way");
     if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
       check_channels(text, *channels, spec.dims);
-    facts.push_back({spec.name, members   ? fact_of_members(spec)
+    facts.push_back({spec.name, members   ? fact_of_members(spec, type)
                                 : numbers ? *numbers
                                 : value   ? symbolic::fact_of(*value)
                                 : number  ? *number
-                                          : fact_of_spec(spec)});
+                                          : fact_of_spec(spec, type)});
   }
   return facts;
 }

@@ -32,6 +32,24 @@ constexpr int fold_rounds = 16;
 
 const ir::Program* program_of(const Model::State& model) { return model.program ? &*model.program : nullptr; }
 
+const symbolic::TensorFact* tensor_or_member(const symbolic::Fact& fact) {
+  const auto* list = fact.list();
+  if (!list) return fact.tensor();
+  return list->element ? list->element->tensor() : nullptr;
+}
+
+// The same with f32 instead of an unknown dtype.
+symbolic::Fact with_usual_dtype(symbolic::Fact fact) {
+  if (auto* tensor = std::get_if<symbolic::TensorFact>(&fact.value)) tensor->dtype = ir::DType::f32;
+  if (const auto* list = fact.list()) return symbolic::list_of(with_usual_dtype(*list->element));
+  return fact;
+}
+
+bool is_untyped(const conversion::InputFact& given) {
+  const auto* tensor = tensor_or_member(given.fact);
+  return tensor && !tensor->dtype;
+}
+
 class Preparation {
  public:
   Preparation(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& given, const ir::Watch& watch,
@@ -82,8 +100,29 @@ class Preparation {
       fold();
     }
     prepared_.assumed = assumed_inputs(inferred_);
+    leave_out_usual();
     for (const auto& assumption : inferred_.assumptions)
       if (assumption.open_rank) prepared_.open_ranks.push_back(assumption.leaf.name);
+  }
+
+  // Inputs are f32 if an option omits the dtype and no reader decides, as where nothing reads them. `given`: the caller's, which
+  // this object refers to.
+  void take_usual_dtypes(std::vector<conversion::InputFact>& given) {
+    bool any = false;
+    for (conversion::InputFact& fact : given) {
+      const auto is_typed = [&](const inference::Assumption& made) {
+        return made.leaf.name == fact.name && made.fact.tensor() && made.fact.tensor()->dtype;
+      };
+      if (!is_untyped(fact) || std::ranges::any_of(inferred_.assumptions, is_typed)) continue;
+      fact.fact = with_usual_dtype(std::move(fact.fact));
+      std::erase_if(inferred_.facts, [&](const auto& made) { return covers(made.name, fact.name); });
+      std::erase_if(inferred_.assumptions, [&](const auto& made) { return covers(made.leaf.name, fact.name); });
+      any = true;
+    }
+    if (!any) return;
+    state();
+    fold();
+    infer();
   }
 
   // Only what is still left when all facts are known: where sizes settle how often a loop runs, its containers can be followed.
@@ -132,6 +171,15 @@ class Preparation {
   }
 
  private:
+  // An option that omits the dtype states all of an input that is f32.
+  void leave_out_usual() {
+    std::erase_if(prepared_.assumed, [&](const AssumedInput& assumed) {
+      const auto given = std::ranges::find(given_, assumed.tensor.name, &conversion::InputFact::name);
+      const auto* tensor = given == given_.end() ? nullptr : tensor_or_member(given->fact);
+      return tensor && tensor->shape && assumed.tensor.dtype == ir::name(ir::DType::f32);
+    });
+  }
+
   bool follows_all() {
     return passes::follows_all_containers(prepared_.graph, program_of(model_), model_.schemas, {}, how_.keep_assertions, watch_);
   }
@@ -208,8 +256,8 @@ bool leaves_open(const Model::State& model, const std::vector<conversion::InputF
     const bool holds_tensors = !type || ir::is(type, tensor) || ir::is(type, optional) || ir::is(type, list) ||
                                ir::is(type, tuple) || ir::is(type, dict);
     const bool typed = type && type->tensor.dtype && type->tensor.sizes;
-    return !input->unused() && holds_tensors && !typed &&
-           std::ranges::find(given, input->name(), &conversion::InputFact::name) == given.end();
+    const auto stated = std::ranges::find(given, input->name(), &conversion::InputFact::name);
+    return !input->unused() && holds_tensors && !typed && (stated == given.end() || is_untyped(*stated));
   };
   return std::ranges::any_of(model.graph.inputs(), is_open);
 }
@@ -229,12 +277,6 @@ Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<c
 }
 
 namespace {
-
-const symbolic::TensorFact* tensor_or_member(const symbolic::Fact& fact) {
-  const auto* list = fact.list();
-  if (!list) return fact.tensor();
-  return list->element ? list->element->tensor() : nullptr;
-}
 
 // Returns facts of states whose size may change: these dimensions get names, unless the caller states the input. Where nothing
 // is known of the rank after the call, it is the rank before. Members of a list may have other sizes than each other.
@@ -335,6 +377,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   preparation.fold();
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
+  preparation.take_usual_dtypes(given.facts);
   preparation.number_what_is_left();
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.write_loops();
   Prepared prepared = preparation.take();

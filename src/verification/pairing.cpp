@@ -185,6 +185,18 @@ std::vector<std::string> with_values(const std::vector<std::string>& specs, cons
   return all;
 }
 
+std::vector<std::string> with_dtypes(std::vector<std::string> inputs, const std::vector<std::string>& of_file,
+                                     const Model::State& model) {
+  const auto stated = analysis::stated_sizes(inputs, model.graph, model.defaults),
+             in_file = analysis::stated_sizes(of_file, model.graph, model.defaults);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto other = std::ranges::find(in_file, stated[i].input, &analysis::StatedSizes::input);
+    if (stated[i].lead.ends_with(':') || stated[i].dims.empty() || other == in_file.end() || other->dims.empty()) continue;
+    inputs[i] = other->lead + inputs[i].substr(stated[i].lead.empty() ? 0 : inputs[i].find('=') + 1);
+  }
+  return inputs;
+}
+
 std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, const std::vector<std::string>& inputs,
                                       const Model::State& model) {
   const auto stated = analysis::stated_sizes(inputs, model.graph, model.defaults),

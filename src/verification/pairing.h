@@ -21,6 +21,10 @@ std::vector<std::string> input_specs(const std::vector<OnnxGraph::Given>& inputs
 std::vector<std::string> with_values(const std::vector<std::string>& specs, const std::string& metadata,
                                      const Model::State& model);
 
+// Returns `inputs`; options that omit the dtype get that of the file's input.
+std::vector<std::string> with_dtypes(std::vector<std::string> inputs, const std::vector<std::string>& of_file,
+                                     const Model::State& model);
+
 // Returns the entries of `of_file` that `inputs` don't state, with the sizes that `inputs` give to the file's names.
 std::vector<std::string> other_inputs(const std::vector<std::string>& of_file, const std::vector<std::string>& inputs,
                                       const Model::State& model);

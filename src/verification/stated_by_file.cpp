@@ -42,6 +42,7 @@ StatedByFile stated_by_file(const Model::State& model, const std::filesystem::pa
   }
   const auto inputs = with_values(analysis::with_fixed_sizes(model, input_specs(given, model)),
                                   file.metadata(analysis::values_metadata).value_or(""), model);
+  options.convert.inputs = with_dtypes(std::move(options.convert.inputs), inputs, model);
   if (!states_inputs(options))
     options.convert.inputs = inputs;
   else if (options.bisect || !options.repro.empty())

@@ -418,6 +418,22 @@ class Short(nn.Module):
         return k["a"].softmax(1), torch.cat(xs, 0)
 
 
+class Looked(nn.Module):
+    """Ids, a tensor of any dtype, and one that nothing reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+
+    def forward(self, ids, x, unread):
+        return self.words(ids), x + 1
+
+
+class MaskedList(nn.Module):
+    def forward(self, xs: List[Tensor], mask):
+        return torch.masked_fill(xs[0], mask, 0.0) + xs[1]
+
+
 class Sum(nn.Module):
     def forward(self, xs: List[Tensor]):
         return xs[0] + xs[1]
@@ -1129,6 +1145,37 @@ class Checks:
         code, out, err = self.run(self.folder / "classifier.pt", "--format", "markdown")
         self.expect("markdown: assumed", "Assumed inputs" in out, True)
 
+    # An option without a dtype keeps the recorded one, else the one that readers imply, else f32.
+    def untyped(self):
+        given = torch.randint(10, (2, 5)), torch.ones(2, dtype=torch.float16), torch.ones(3)
+        files = [self.folder / f"looked_{ending}" for ending in ("scripted.pt", "traced.pt", "exported.pt2")]
+        torch.jit.script(Looked().eval()).save(files[0])
+        torch.jit.trace(Looked().eval(), given).save(files[1])
+        torch.export.save(torch.export.export(Looked().eval(), given, dynamic_shapes=({0: "batch", 1: "seq"}, None, None)), files[2])
+        options = ["--input", "ids=batch,seq", "--input", "x=2", "--input", "3"]
+        for file, dtypes in zip(files, (["i64", "f32", "f32"], ["i64", "f16", "f32"], ["i64", "f16", "f32"])):
+            report = self.report(file, *options)
+            self.expect(f"{file.name}: verdict", report["verdict"], "yes")
+            self.expect(f"{file.name}: dtypes", [each["dtype"] for each in report["model"]["inputs"]], dtypes)
+            self.expect(f"{file.name}: sizes", report["model"]["inputs"][0]["shape"], ["batch", "seq"])
+            assumed = ["ids"] if file == files[0] else []
+            self.expect(f"{file.name}: assumed", [each["name"] for each in report["model"].get("assumed", [])], assumed)
+            self.expect(f"{file.name}: warnings", report["model"].get("warnings", []), [])
+            onnx = self.folder / "looked.onnx"
+            code, out, err = self.run("convert", file, "-o", onnx, *options)
+            self.expect(f"{file.name}: convert {err}", code, 0)
+            for more in ([], [onnx], [onnx, "--bisect"]):
+                code, out, err = self.run("verify", file, *more, *options)
+                self.expect(f"{file.name}: verify {more} {out}{err}", code, 0)
+        stated = self.report(files[0], "--input", "ids=i32:batch,seq", "--input", "x=i64:2", "--input", "3")
+        self.expect("looked: stated dtypes", [each["dtype"] for each in stated["model"]["inputs"]], ["i32", "i64", "f32"])
+        masked = self.folder / "masked_list.pt"
+        torch.jit.script(MaskedList()).save(masked)
+        for options in (["xs=3,n", "mask=3,4"], ["xs.0=3,n", "xs.1=3,n", "mask=3,n"]):
+            report = self.report(masked, *(word for option in options for word in ("--input", option)))
+            dtypes = [each["dtype"] for each in report["model"]["inputs"]]
+            self.expect(f"masked list: {options}", (report["verdict"], dtypes[-1]), ("yes", "bool"))
+
     # What example inputs can't give never stops a load, and libtorch's words are one sentence.
     def traced(self):
         for name, (module, inputs) in TRACED.items():
@@ -1160,6 +1207,7 @@ def main():
             checks.named_sizes,
             checks.fixed,
             checks.overridden,
+            checks.untyped,
             checks.traced,
         ):
             part()
