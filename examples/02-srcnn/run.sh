@@ -3,6 +3,7 @@
 set -eu
 program=${1:-compatcheck}
 out=${2:-.}
+mkdir -p "$out"
 case $program in */*) program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program") ;; esac   # given from where it was called
 out=$(cd "$out" && pwd)
 cd "$(dirname "$0")"

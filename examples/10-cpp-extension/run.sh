@@ -3,6 +3,7 @@
 set -eu
 program=${1:-compatcheck}
 out=${2:-.}
+mkdir -p "$out"
 here=$(dirname "$0")
 python=${PYTHON:-python3}
 torch=$("$python" -c "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])")

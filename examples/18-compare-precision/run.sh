@@ -3,6 +3,7 @@
 set -eu
 program=${1:-compatcheck}
 out=${2:-.}
+mkdir -p "$out"
 here=$(dirname "$0")
 "${PYTHON:-python3}" "$here/model.py" "$out"
 

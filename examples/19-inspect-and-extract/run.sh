@@ -3,6 +3,7 @@
 set -eu
 program=${1:-compatcheck}
 out=${2:-.}
+mkdir -p "$out"
 here=$(dirname "$0")
 "${PYTHON:-python3}" "$here/model.py" "$out"
 "$program" convert "$out/model.pt" --input image=f32:n,3,16,16 --input mask=f32:n,1,8,8 -o "$out/model.onnx"

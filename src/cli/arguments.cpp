@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <map>
 
@@ -99,10 +100,42 @@ std::string owners(const std::string& name) {
   return commands;
 }
 
+struct ForeignOption {
+  std::string_view names;  // separated by spaces
+  std::string_view advice;
+};
+// Options of torch.onnx.export and of other converters.
+constexpr ForeignOption foreign_options[] = {
+    {"--dynamic-axes --dynamic-shapes --dynamic --dynamic-batch", "a name makes a size dynamic: --input x=batch,3,224,224"},
+    {"--input-shape --input-shapes --shape --shapes --min-shapes --opt-shapes --max-shapes --minshapes --optshapes --maxshapes",
+     "--input states sizes: --input x=1,3,224,224"},
+    {"--fp16 --half --bf16 --precision --dtype",
+     "compatcheck keeps the dtypes of the model; for others call model.half() or model.bfloat16() before you save it"},
+    {"--int8 --quantize", "compatcheck keeps the dtypes of the model; it also converts models that PyTorch has quantized"},
+    {"--opset-version --target-opset", "--opset N chooses the opset"},
+    {"--operator-export-type", "--export-type chooses what becomes of operators without ONNX form"},
+    {"--do-constant-folding --simplify --optimize",
+     "constants are folded and the graph is simplified unless convert has --no-fold or --no-optimize"},
+    {"--export-params", "the ONNX model always has the weights; --external-data chooses the file"},
+    {"--device --cuda --gpu", "compatcheck needs no device: it never runs the model to check or convert it"},
+    {"--engine --runtime --backend --provider",
+     "--target ENGINE chooses an engine; `compatcheck explain targets` lists the engines"},
+};
+
+// Returns what to use instead of another tool's option; empty for other words.
+std::string_view instead_of_foreign(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
+  for (const ForeignOption& foreign : foreign_options)
+    if ((" " + std::string(foreign.names) + " ").find(" " + name + " ") != std::string::npos) return foreign.advice;
+  return {};
+}
+
 [[noreturn]] void unknown_option(const Command& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   if (const auto commands = owners(name); !commands.empty())
     throw UsageError(std::string(command.name) + " has no option " + name + "; it is for " + commands);
+  if (const std::string_view instead = instead_of_foreign(name); !instead.empty())
+    throw UsageError("unknown option " + word + "; " + std::string(instead));
   std::vector<std::string> names;
   for (const Option* option : options_of(command.name)) names.emplace_back(option->name);
   const std::string near = nearest(name, names);

@@ -54,7 +54,9 @@ std::string hint_for(const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const Command& command : commands_shipped) names.emplace_back(command.name);
   const std::string near = nearest(words.front(), names);
-  return near.empty() ? near : "there is no command '" + words.front() + "'; did you mean " + near + "?";
+  return near.empty() ? near
+                      : "there is no command '" + words.front() + "'; did you mean " + near + "? (a model of that name: ./" +
+                            words.front() + ")";
 }
 
 // The first word that is no option names the command, if it is one; else it is a model to check.
@@ -81,11 +83,19 @@ int dispatch(std::vector<std::string> arguments) {
   start_log(options);
   for (const auto& warning : misspelt_variables()) write_message(warning);
   if (word != command->name && at < arguments.size())
-    if (const std::string hint = hint_for(options.positional); !hint.empty()) write_message(hint);
+    if (const std::string hint = hint_for(options.positional); !hint.empty()) throw UsageError(hint);
   return options.print_configuration ? print(describe_configuration(*command, options)) : command->run(options);
 }
 
 }  // namespace
+
+void take_at_most(std::size_t most, std::string_view what, std::string_view command, const Options& options) {
+  if (options.positional.size() <= most) return;
+  std::string named;
+  for (const std::string& word : options.positional) named += (named.empty() ? "" : ", ") + word;
+  throw UsageError(std::string(command) + " takes " + std::string(what) + "; " + std::to_string(options.positional.size()) +
+                   " are named: " + named);
+}
 
 std::span<const Command> command_table() { return commands_shipped; }
 

@@ -1,6 +1,7 @@
 // The table of commands.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct Command {
 
 std::span<const Command> command_table();
 const Command* find_command(std::string_view name);  // null if there is none
+
+// Throws if more files are named than the command takes: "one model".
+void take_at_most(std::size_t most, std::string_view what, std::string_view command, const Options& options);
 
 int run_check(const Options& options);
 int run_convert(const Options& options);

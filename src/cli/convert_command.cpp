@@ -45,8 +45,9 @@ void explain_refusal(const Report& report, const Options& options) {
 }
 
 int convert_model(const Options& options) {
-  if (options.positional.size() != 1)
+  if (options.positional.empty())
     throw UsageError("no model is named; usage: compatcheck convert MODEL -o FILE (--help lists the options)");
+  take_at_most(1, "one model", "convert", options);
   if (options.output.empty()) throw UsageError("no output file: compatcheck convert " + options.positional.front() + " -o FILE");
   if (options.output == "-" && isatty(STDOUT_FILENO))
     throw UsageError("--output -: stdout is a terminal, which can't show a model; send it to a file or a pipe");

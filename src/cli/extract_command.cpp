@@ -16,7 +16,8 @@ std::string names_of(const std::vector<TensorInfo>& tensors) {
 }  // namespace
 
 int run_extract(const Options& options) {
-  if (options.positional.size() != 1)
+  take_at_most(1, "one model", "extract", options);
+  if (options.positional.empty())
     throw UsageError(
         "no model is named; usage: compatcheck extract MODEL.onnx -o FILE --from V,... --to V,... (--help lists the options)");
   const std::string& model = options.positional.front();

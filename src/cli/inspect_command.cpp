@@ -5,8 +5,9 @@
 namespace compatcheck::cli {
 
 int run_inspect(const Options& options) {
-  if (options.positional.size() != 1)
+  if (options.positional.empty())
     throw UsageError("no model is named; usage: compatcheck inspect MODEL (--help lists the options)");
+  take_at_most(1, "one model", "inspect", options);
   InspectOptions settings = options.inspect;
   settings.load = options.load;
   const std::string& file = options.positional.front();

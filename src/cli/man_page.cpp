@@ -1,4 +1,11 @@
 // Manual pages in roff, made from the tables of commands and options.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/option_table.h"
 #include "cli/terminal.h"
@@ -79,6 +86,25 @@ std::string command_page(const Command& command) {
   return page + exit_codes + ".SH SEE ALSO\n\\fBcompatcheck\\fR(1)\n";
 }
 
+// Formats and pages it as `man` does. Returns whether there is a `man` for that.
+bool page_on_terminal(const std::string& roff) {
+  std::signal(SIGPIPE, SIG_DFL);  // the child inherits it
+  std::FILE* man = popen("man -l - 2>/dev/null", "w");
+  std::signal(SIGPIPE, SIG_IGN);
+  if (!man) return false;
+  std::fwrite(roff.data(), 1, roff.size(), man);
+  const int status = pclose(man);
+  return WIFSIGNALED(status) || WEXITSTATUS(status) == 0;
+}
+
+// Where `man` is lacking, a terminal gets the text of --help.
+void write_page(const std::string& roff, const std::string& plain) {
+  if (!isatty(STDOUT_FILENO))
+    write_stdout(roff);
+  else if (!page_on_terminal(roff))
+    write_stdout(plain);
+}
+
 std::string names_by_line() {
   std::string names;
   for (const Command& command : command_table()) names += std::string(command.name) + "\n";
@@ -92,13 +118,20 @@ int run_man(const Options& options) {
     write_stdout(names_by_line());
     return exit_passed;
   }
-  if (options.positional.size() > 1) throw UsageError("man takes one command at most");
-  if (options.positional.empty())
-    write_stdout(program_page());
-  else if (const Command* command = find_command(options.positional.front()))
-    write_stdout(command_page(*command));
-  else
-    throw UsageError("there is no command " + options.positional.front());
+  take_at_most(1, "one command", "man", options);
+  if (options.positional.empty()) {
+    write_page(program_page(), help());
+    return exit_passed;
+  }
+  const std::string& name = options.positional.front();
+  const Command* command = find_command(name);
+  if (!command) {
+    std::vector<std::string> names;
+    for (const Command& each : command_table()) names.emplace_back(each.name);
+    const std::string near = nearest(name, names);
+    throw UsageError("there is no command " + name + (near.empty() ? "" : "; did you mean " + near + "?"));
+  }
+  write_page(command_page(*command), help(*command));
   return exit_passed;
 }
 

@@ -34,8 +34,9 @@ int run_ops(const Options& options) {
 }
 
 int run_explain(const Options& options) {
-  if (options.positional.size() != 1)
-    throw UsageError("explain takes one rule (CC005), operator (aten::gelu) or engine (tensorrt)");
+  constexpr std::string_view subject = "one rule (CC005), operator (aten::gelu) or engine (tensorrt)";
+  take_at_most(1, subject, "explain", options);
+  if (options.positional.empty()) throw UsageError("explain takes " + std::string(subject));
   write_page(explain(options.positional.front(), reference_options(options)), options);
   return 0;
 }

@@ -25,8 +25,7 @@ int verify_model(const Options& given) {
   const Options options = with_stdout(given);
   if (options.positional.empty())
     throw UsageError("no model is named; usage: compatcheck verify MODEL [FILE.onnx] (--help lists the options)");
-  if (options.positional.size() > 2)
-    throw UsageError("verify takes one model and at most one ONNX file, and '" + options.positional[2] + "' is a third");
+  take_at_most(2, "one model and at most one ONNX file", "verify", options);
   for (const ReportFile& report : options.reports) must_be_format_of_verify(report.format, report.file.string());
   must_be_format_of_verify(options.format, "-");
   check_report_files(options, options.positional, "the model");

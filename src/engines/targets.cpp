@@ -33,6 +33,28 @@ bool begins(std::string_view version, std::string_view pattern) {
   return version.starts_with(pattern) && (version.size() == pattern.size() || version[pattern.size()] == '.');
 }
 
+// The engine that another name means; empty if none.
+std::string_view engine_meant(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> names[] = {{"trt", "tensorrt"},
+                                                                     {"onnxruntime", "ort-cpu"},
+                                                                     {"ort", "ort-cpu"},
+                                                                     {"cpu", "ort-cpu"},
+                                                                     {"cuda", "ort-cuda"},
+                                                                     {"gpu", "ort-cuda"},
+                                                                     {"onnxruntime-gpu", "ort-cuda"},
+                                                                     {"webgpu", "ort-webgpu"},
+                                                                     {"onnxruntime-web", "ort-webgpu"},
+                                                                     {"directml", "ort-dml"},
+                                                                     {"dml", "ort-dml"},
+                                                                     {"coreml", "ort-coreml"},
+                                                                     {"nnapi", "ort-nnapi"},
+                                                                     {"qnn", "ort-qnn"},
+                                                                     {"xnnpack", "ort-xnnpack"},
+                                                                     {"ov", "openvino"}};
+  const auto* found = std::ranges::find(names, name, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(names) ? std::string_view() : found->second;
+}
+
 // "no such engine; did you mean `ort-cpu`? Known are …"
 std::string unknown_engine(std::string_view engine) {
   std::vector<std::string_view> known;
@@ -41,7 +63,8 @@ std::string unknown_engine(std::string_view engine) {
     known.push_back(one.engine);
     all += (all.empty() ? "" : ", ") + std::string(one.engine);
   }
-  const std::string meant = mapping::did_you_mean(engine, known);
+  const std::string_view other = engine_meant(engine);
+  const std::string meant = other.empty() ? mapping::did_you_mean(engine, known) : "; did you mean `" + std::string(other) + "`?";
   return "no such engine" + (meant.empty() ? "; known are " : meant + " Known are ") + all;
 }
 

@@ -1,4 +1,6 @@
 // compatcheck::explain: a rule's page, or an operator's whole history.
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -150,7 +152,15 @@ std::string history_json(const Explained& subject) {
          "\n";
 }
 
-std::string page_of(const std::string& subject, const ReferenceOptions& options) {
+// "cc005" is CC005.
+std::string with_rule_in_capitals(std::string subject) {
+  const bool rule = subject.size() == 5 && (subject.starts_with("cc") || subject.starts_with("Cc")) &&
+                    std::all_of(subject.begin() + 2, subject.end(), [](unsigned char c) { return std::isdigit(c); });
+  return rule ? "CC" + subject.substr(2) : subject;
+}
+
+std::string page_of(const std::string& given, const ReferenceOptions& options) {
+  const std::string subject = with_rule_in_capitals(given);
   if (options.scaffold != Scaffold::none && subject.starts_with("CC"))
     throw UsageError("ReferenceOptions::scaffold is for an operator (aten::foo), not for a rule");
   if (const auto* rule = analysis::find_rule(subject)) return rule_page(*rule, options);

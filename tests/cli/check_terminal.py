@@ -77,6 +77,23 @@ def main():
         ruler = [line for line in on_terminal([program, "warp.ir", "--opset", "11"], 90, COLUMNS=columns).splitlines()]
         if not any(width * 0.7 < len(CODES.sub("", line)) <= width for line in ruler):
             failures.append(f"COLUMNS={columns!r}: {max(map(len, ruler))} columns")
+    # A manual page pages itself; without `man` a terminal gets the words of --help, and a pipe always gets the page itself.
+    with tempfile.TemporaryDirectory() as folder:
+        man = pathlib.Path(folder) / "man"
+        man.write_text('#!/bin/sh\necho "man $*"\nhead -1\n')
+        man.chmod(0o755)
+        shell = pathlib.Path(folder) / "sh"
+        shell.symlink_to("/bin/sh")
+        shown = on_terminal([program, "man", "verify"], 90, PATH=f"{folder}:{os.environ['PATH']}")
+        if shown.splitlines()[:1] != ["man -l -"] or ".TH compatcheck" not in shown:
+            failures.append(f"man on a terminal: {shown[:200]!r}")
+        man.unlink()
+        shown = on_terminal([program, "man", "verify"], 90, PATH=folder)
+        if not shown.startswith("usage: compatcheck verify"):
+            failures.append(f"man on a terminal without man: {shown[:200]!r}")
+        piped = subprocess.run([program, "man", "verify"], capture_output=True, text=True, env=environment()).stdout
+        if not piped.startswith(".TH compatcheck-verify 1"):
+            failures.append(f"man in a pipe: {piped[:200]!r}")
     # The progress line can be taken back only if it is one.
     progress = on_terminal([program, "./" * 60 + "relu.ir", "branch.ir", "--jobs", "1"], 40, stream="stderr")
     shown = [CODES.sub("", part) for part in re.split(r"[\r\n]", progress)]

@@ -29,9 +29,10 @@ class Example:
     def __init__(self, name, program):
         self.program, self.source = program, EXAMPLES / name
         self.kept = tempfile.TemporaryDirectory()
-        self.out = pathlib.Path(self.kept.name)
-        # The timeout is for 10, which compiles against torch.
-        ran = subprocess.run([self.source / "run.sh", program, self.out], env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True, timeout=900)
+        self.out = pathlib.Path(self.kept.name) / "not made yet"
+        # As the READMEs print it. The timeout is for 10, which compiles against torch.
+        command = ["./run.sh", os.path.relpath(program, self.source), self.out]
+        ran = subprocess.run(command, cwd=self.source, env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True, timeout=900)
         assert ran.returncode == 0, f"run.sh: exit {ran.returncode}: {ran.stdout}{ran.stderr}"
         self.text, self.printed = ran.stdout, ran.stdout + ran.stderr
 
