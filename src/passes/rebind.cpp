@@ -32,7 +32,12 @@ bool rebinds(const ir::Node& node) {
 class Rebinder {
  public:
   Rebinder(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, const ir::Watch& watch)
-      : aliases_(graph, program, watch), lifetimes_(graph), registry_(registry), watch_(watch), limit_(graph.value_limit()) {}
+      : aliases_(graph, program, watch),
+        lifetimes_(graph),
+        registry_(registry),
+        watch_(watch),
+        limit_(graph.value_limit()),
+        returned_(returned_inputs(graph)) {}
 
   std::size_t run(std::vector<ir::LostWrite>* lost) {
     std::size_t done = 0;
@@ -114,7 +119,7 @@ class Rebinder {
 
   void note(const ir::Node& call, std::vector<ir::LostWrite>& lost) const {
     const ir::Value* object = call.input(0);
-    if (!object->producer() && !object->block()->owner())
+    if (!object->producer() && !object->block()->owner() && !returned_.contains(object->name()))
       lost.push_back({.name = object->name(), .op = call.op(), .location = call.location(), .module = call.module()});
   }
 
@@ -164,6 +169,7 @@ class Rebinder {
   const schema::Registry& registry_;
   const ir::Watch& watch_;
   std::size_t limit_;  // ids of the values that were there before
+  std::unordered_set<std::string> returned_;
 };
 
 }  // namespace

@@ -86,6 +86,24 @@ bool gives_its_argument(const ir::Node& node) {
   return node.is("aten::lift_fresh") || (schema::has_trait(node.op(), Trait::same_tensor) && !renews);
 }
 
+std::unordered_set<std::string> returned_inputs(const ir::Graph& graph) {
+  std::unordered_set<std::string> names;
+  const auto outputs = graph.outputs();
+  std::vector<const ir::Value*> waiting(outputs.begin(), outputs.end());
+  for (std::size_t at = 0; at < waiting.size(); ++at) {
+    const ir::Value* value = waiting[at];
+    const ir::Node* maker = value->producer();
+    const auto is_object = [&] { return gives_its_argument(*maker) || schema::without_in_place(maker->op()) != maker->op(); };
+    if (!maker && !value->block()->owner())
+      names.insert(value->name());
+    else if (maker && (maker->is("prim::TupleConstruct") || maker->is("prim::ListConstruct")))
+      waiting.insert(waiting.end(), maker->inputs().begin(), maker->inputs().end());
+    else if (maker && !maker->inputs().empty() && is_tensor(value) && is_object())
+      waiting.push_back(maker->input(0));
+  }
+  return names;
+}
+
 bool is_expansion(const ir::Node& node) {
   return node.is("aten::expand") || node.is("aten::expand_as") || node.is("aten::broadcast_to");
 }

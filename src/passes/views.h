@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -50,6 +52,9 @@ bool is_whole(const ir::Node& view);
 
 // Called a view, but the result is the argument itself.
 bool gives_its_argument(const ir::Node& node);
+
+// The names of the inputs that are outputs as well, also in tuples and lists. They have the value that was written last.
+std::unordered_set<std::string> returned_inputs(const ir::Graph& graph);
 
 // Whether elements of the view may share memory: x.expand(…).
 bool is_expansion(const ir::Node& node);

@@ -33,7 +33,12 @@ bool makes_bundle(const ir::Node& node) {
 
 WritePlan::WritePlan(const ir::Graph& graph, std::shared_ptr<const Aliases> aliases, const schema::Registry& registry,
                      const ir::Watch& watch)
-    : registry_(registry), watch_(watch), aliases_(std::move(aliases)), views_(graph, *aliases_), lifetimes_(graph) {
+    : registry_(registry),
+      watch_(watch),
+      aliases_(std::move(aliases)),
+      views_(graph, *aliases_),
+      lifetimes_(graph),
+      returned_(returned_inputs(graph)) {
   for (const ir::Node* write : writes()) {
     std::string why = own_obstacle(*write);
     const Family family = family_written(write);
@@ -119,10 +124,10 @@ std::vector<ir::LostWrite> WritePlan::written_inputs() const {
   std::vector<ir::LostWrite> lost;
   for (const ir::Node* write : writes()) {
     const ir::Value* target = this->target(write);
-    if (!target) continue;
+    if (!target || write->is("aten::requires_grad_") || write->is("aten::detach_")) continue;  // these write no elements
     for (LocationId id : aliases_->locations(target)) {
       const MemoryLocation& location = aliases_->location(id);
-      if (location.kind == MemoryLocation::Kind::input)
+      if (location.kind == MemoryLocation::Kind::input && !returned_.contains(location.name))
         lost.push_back({.name = location.name, .op = write->op(), .location = write->location(), .module = write->module()});
     }
   }

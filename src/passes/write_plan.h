@@ -97,6 +97,7 @@ class WritePlan {
   std::unordered_set<Family> written_;
   std::map<LocationId, std::vector<const ir::Node*>> puts_;  // nodes that put the memory into a list, dict or object
   std::unordered_map<const ir::Node*, std::vector<ir::Value*>> inside_;
+  std::unordered_set<std::string> returned_;  // inputs that the caller gets back
 };
 
 }  // namespace compatcheck::passes

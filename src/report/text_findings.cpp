@@ -72,7 +72,9 @@ std::string finding_lines(const Finding& finding, bool with_help, const RenderOp
                       style(Color::bold, nodes.empty() ? name : pad_right(name, name_width(options))) + nodes + when(finding) +
                       "\n" + indent + wrap(finding.message, room, finding_indent) + "\n";
   lines += lines_of_sites(finding, options, style);
-  if (with_help && !finding.help.empty())
+  if (!with_help && !finding.help.empty())
+    lines += indent + style(Color::cyan, "→ ") + "as below\n";
+  else if (!finding.help.empty())
     lines += indent + style(Color::cyan, "→ ") + wrap(finding.help, room - 2, finding_indent + 2) + "\n";
   if (!finding.row.empty()) lines += indent + "  " + finding.row + "\n";  // the row is for copying: not wrapped
   return lines;

@@ -10,6 +10,36 @@ LIBRARY = torch.library.Library("acme", "DEF")
 LIBRARY.define("scaled(Tensor x, Tensor? mask, float by) -> Tensor")
 
 
+class Returning(torch.nn.Module):
+    """The caller gets what was written: itself, and in a tuple."""
+
+    def forward(self, x, y, z):
+        x += 1
+        y[0] = 2
+        z.mul_(3)
+        return x, (y, x * z)
+
+
+class TextChoice(torch.nn.Module):
+    def forward(self, x, mode: str):
+        return x + 1 if mode == "up" else x - 1
+
+
+class Gradient(torch.nn.Module):
+    """The gradient is one of the results, as forces are of an energy."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 4)
+
+    def forward(self, x):
+        x = x.detach().requires_grad_()
+        energy = self.linear(x).tanh().sum()
+        force = torch.autograd.grad([energy], [x])[0]
+        assert force is not None
+        return energy, -force
+
+
 class Reduced(torch.nn.Module):
     """Two numbers must be known while converting."""
 
@@ -403,7 +433,45 @@ def check_written_inputs(tool, folder):
     found = [each for each in reports(tool, model)["findings"] if each["id"] == "CC014"]
     assert [(each["op"], each["input"], each["nodes"]) for each in found] == [("aten::add_", "kept", 1), ("aten::copy_", "kept", 1)], found
     text = subprocess.run([tool, model, "--opset", "13"], capture_output=True, text=True).stdout
-    assert (text.count("  CC014  "), text.count("→ return 'kept' as well")) == (2, 1), text
+    assert (text.count("  CC014  "), text.count("→ as below"), text.count("→ return 'kept' as well")) == (2, 1, 1), text
+    given = torch.randn(3), torch.randn(3), torch.randn(3)
+    files = [folder / "returning_traced.pt", folder / "returning_scripted.pt", folder / "returning.pt2"]
+    torch.jit.trace(Returning(), given).save(files[0])
+    torch.jit.script(Returning()).save(files[1])
+    torch.export.save(torch.export.export(Returning(), given), files[2])
+    for file in files:
+        found = [each["input"] for each in reports(tool, file)["findings"] if each["id"] == "CC014"]
+        assert found == ["z"], (file.name, found)
+
+
+def check_optimized(tool, folder):
+    """What torch.jit.optimize_for_inference leaves isn't whole; the message says what to save instead."""
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU()).eval()
+    for name, made in ("traced", torch.jit.trace(net, torch.randn(1, 3, 8, 8))), ("scripted", torch.jit.script(net)):
+        file = folder / f"optimized_{name}.pt"
+        torch.jit.optimize_for_inference(made).save(file)
+        ran = subprocess.run([tool, file, "--frontend", "native"], capture_output=True, text=True)
+        assert ran.returncode == 3 and "save the model before torch.jit.optimize_for_inference" in ran.stderr, (name, ran.stderr)
+
+
+def check_gradient(tool, folder):
+    """The advice for a gradient inside of a model is followed."""
+    (finding,) = [each for each in errors_of(tool, saved(folder, "gradient", Gradient()))]
+    assert finding["op"] == "aten::grad" and "make_fx" in finding["help"] and "torch.export.save" in finding["help"], finding
+    found = [each for each in reports(tool, folder / "gradient.pt")["findings"] if each["id"] == "CC014"]
+    assert not found, found
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    given = torch.randn(2, 3)
+    recorded = make_fx(Gradient().eval(), decomposition_table=torch.export.default_decompositions())(given)
+    torch.export.save(torch.export.export(recorded, (given,)), folder / "gradient.pt2")
+    assert not errors_of(tool, folder / "gradient.pt2")
+
+
+def check_text_input(tool, folder):
+    """A text that decides: it must be known."""
+    (finding,) = errors_of(tool, saved(folder, "text_choice", TextChoice()))
+    assert "set it in __init__" in finding["help"], finding
 
 
 def check_program_conditions(tool, folder):
@@ -484,6 +552,9 @@ def main():
             check_word_of_verify,
             check_reasons,
             check_written_inputs,
+            check_optimized,
+            check_gradient,
+            check_text_input,
             check_program_conditions,
             check_asserted_numbers,
         ):

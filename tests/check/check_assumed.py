@@ -1148,10 +1148,11 @@ class Checks:
     # An option without a dtype keeps the recorded one, else the one that readers imply, else f32.
     def untyped(self):
         given = torch.randint(10, (2, 5)), torch.ones(2, dtype=torch.float16), torch.ones(3)
+        dims = {0: torch.export.Dim("batch"), 1: torch.export.Dim("seq")}
         files = [self.folder / f"looked_{ending}" for ending in ("scripted.pt", "traced.pt", "exported.pt2")]
         torch.jit.script(Looked().eval()).save(files[0])
         torch.jit.trace(Looked().eval(), given).save(files[1])
-        torch.export.save(torch.export.export(Looked().eval(), given, dynamic_shapes=({0: "batch", 1: "seq"}, None, None)), files[2])
+        torch.export.save(torch.export.export(Looked().eval(), given, dynamic_shapes=(dims, None, None)), files[2])
         options = ["--input", "ids=batch,seq", "--input", "x=2", "--input", "3"]
         for file, dtypes in zip(files, (["i64", "f32", "f32"], ["i64", "f16", "f32"], ["i64", "f16", "f32"])):
             report = self.report(file, *options)

@@ -10,6 +10,15 @@ namespace compatcheck::frontend::native {
 using ir::TypeKind;
 using ir::TypeRef;
 
+namespace {
+
+// Operators without schemas or with others than their calls.
+bool is_of_optimizer(std::string_view op) {
+  return op.starts_with("prim::") && (op.find("MKLDNN") != op.npos || op.find("mkldnn") != op.npos);
+}
+
+}  // namespace
+
 Arguments FunctionEmitter::arguments(const Expression& each, std::size_t first) {
   Arguments given;
   const std::size_t positional = each.parts.size() - each.keywords.size();
@@ -152,6 +161,11 @@ FunctionEmitter::Results FunctionEmitter::operation(const Expression& each, cons
 }
 
 FunctionEmitter::Results FunctionEmitter::apply(const std::string& op, Arguments given) {
+  if (is_of_optimizer(op))
+    fail("calls " + op +
+         ", which torch.jit.optimize_for_inference made for the CPU of one machine, and whose weights aren't in the file: save "
+         "the "
+         "model before torch.jit.optimize_for_inference");
   complete(op, code_.version, given, builder_);
   code_.operators.insert(op);
   const auto overloads = code_.schemas.overloads(op);

@@ -199,6 +199,7 @@ class ProgramReader {
 
   void read_outputs() {
     std::vector<ir::Value*> users;
+    std::vector<std::pair<std::string, ir::Value*>> written;  // inputs, and what they are after the call
     const auto arguments = graph_.at("outputs").members();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const OutputSpec& spec = signature_.outputs[i];
@@ -207,13 +208,15 @@ class ProgramReader {
       if (spec.kind == OutputSpec::Kind::user) {
         users.push_back(value);
       } else if (spec.kind == OutputSpec::Kind::written_input) {
-        add_lost_write(input_name(spec.target), *value);
+        written.emplace_back(input_name(spec.target), value);
       } else {
         ir::Node* write = reader_.nodes().add_node("prim::SetAttr", std::array{self_, value}, {});
         write->set_attribute("name", {spec.target});
       }
     }
     if (users.empty()) throw ModelError("has no outputs");
+    for (const auto& [input, value] : written)
+      if (std::ranges::find(users, value) == users.end()) add_lost_write(input, *value);
     std::size_t next = 0;
     ir::Value* result = signature_.results  ? collected(*signature_.results, users, next)
                         : users.size() == 1 ? users.front()
