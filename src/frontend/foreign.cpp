@@ -3,16 +3,15 @@
 namespace compatcheck::frontend {
 namespace {
 
-constexpr std::string_view make_torchscript =
-    "in Python, make TorchScript of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or "
-    "torch.jit.script(model)";
+constexpr std::string_view export_model =
+    "in Python, export the model: torch.export.save(torch.export.export(model.eval(), inputs), \"model.pt2\")";
 
 std::string pickled_module(const std::string& class_name) {
   if (class_name.starts_with("torch.fx.") || class_name.starts_with("torch.export."))
     return "holds a pickled graph (" + class_name + "): save the exported program with torch.export.save";
   return "holds a pickled Python object (" + class_name +
          "), whose code is not in the file: load it with torch.load where that class can be imported, then " +
-         std::string(make_torchscript);
+         std::string(export_model);
 }
 
 std::string unknown(const std::string& detail) {
@@ -51,19 +50,19 @@ std::string why_not(const Recognition& recognition) {
   switch (recognition.format) {
     case Format::state_dict:
       return "holds weights without code (a state_dict): build the model, load_state_dict them, then " +
-             std::string(make_torchscript);
+             std::string(export_model);
     case Format::checkpoint:
       return "holds " + recognition.detail + ", without code: build the model, load_state_dict them, then " +
-             std::string(make_torchscript);
+             std::string(export_model);
     case Format::tensor:
-    case Format::saved_object: return "holds " + recognition.detail + ", not a model: " + std::string(make_torchscript);
+    case Format::saved_object: return "holds " + recognition.detail + ", not a model: " + std::string(export_model);
     case Format::pickled_module: return pickled_module(recognition.detail);
     case Format::mobile_bytecode:
       return "is a mobile model of which only the bytecode is left: save the scripted module with torch.jit.save instead "
              "of _save_for_lite_interpreter";
     case Format::legacy_tar:
       return "is in the tar format of torch before 0.1.10: load it with torch.load there, save it again, then " +
-             std::string(make_torchscript);
+             std::string(export_model);
     case Format::onnx: return "is an ONNX model already";
     case Format::torchscript:
     case Format::graph_text:

@@ -135,8 +135,8 @@ TEST(Detect, GraphsAsText) {
 TEST(Detect, SentencesSayWhatToDo) {
   EXPECT_THAT(
       sentence(zip({{"m/data.pkl", state_dict_pickle}})),
-      "holds weights without code (a state_dict): build the model, load_state_dict them, then in Python, make TorchScript "
-      "of the model: torch.jit.trace(model.eval(), inputs).save(\"model.pt\"), or torch.jit.script(model)");
+      "holds weights without code (a state_dict): build the model, load_state_dict them, then in Python, export the model: "
+      "torch.export.save(torch.export.export(model.eval(), inputs), \"model.pt2\")");
   EXPECT_THAT(sentence(zip({{"m/data.pkl", module_pickle}})), HasSubstr("(my_models.net.SuperNet)"));
   EXPECT_THAT(sentence(zip({{"m/data.pkl", checkpoint_with_module}})), HasSubstr("(models.yolo.Model)"));
 }
