@@ -41,6 +41,22 @@ inline constexpr std::size_t most_drawn = 2000;
 std::string page_rows(std::span<const Report> reports);
 std::string page_of_rows(std::span<const std::string> rows);
 
+// The table of a text report of several models, for a caller that renders them one by one: its head, the line of one model, whose
+// reports may be at several opsets, and the pages of models that fail the gate. Without a table (`quiet` or `verbosity`), the
+// pages of all models are text reports of their own.
+class TextTable {
+ public:
+  explicit TextTable(const RenderOptions& options);
+  std::string add(std::span<const Report> model);  // the lines to print now
+  std::string end() const;                         // the lines to print before render_totals()
+
+ private:
+  RenderOptions options_;
+  bool begun_ = false;
+  std::size_t failing_ = 0;
+  std::vector<std::string> details_;
+};
+
 // The end of a text report of several models, for a caller that renders them one by one. Doesn't read the findings' sites.
 std::string render_totals(std::span<const Report> reports, const RenderOptions& options = {});
 

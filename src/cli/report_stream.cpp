@@ -51,10 +51,10 @@ ReportStream::ReportStream(const Options& options, std::size_t models)
 ReportStream::~ReportStream() = default;
 
 void ReportStream::print(std::span<const Report> reports) {
-  const std::string text = render(reports, options_.format, page_);
-  if (options_.format != Format::text) return write_stdout(text);
+  if (options_.format != Format::text) return write_stdout(render(reports, options_.format, page_));
   for (const auto& report : reports) summaries_.push_back(summary_of(report));
-  if (!text.empty()) write_stdout((printed_++ ? "\n" : "") + text);
+  if (!table_) table_.emplace(page_);
+  if (const std::string text = table_->add(reports); !text.empty()) write_stdout(text);
 }
 
 void ReportStream::add(std::span<const Report> reports) {
@@ -69,7 +69,7 @@ void ReportStream::finish() {
   for (const auto& stream : streams_) stream->finish();
   const bool stderr_says_it = failed && options_.format == Format::text;
   write_reports(kept_, rest_, as_list_, prints_ || stderr_says_it ? Stdout::left_out : Stdout::written);
-  if (!summaries_.empty()) write_stdout((printed_ ? "\n" : "") + render_totals(summaries_, page_));
+  if (table_) write_stdout(table_->end() + render_totals(summaries_, page_));
 }
 
 }  // namespace compatcheck::cli

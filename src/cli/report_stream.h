@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,13 +25,13 @@ class ReportStream {
   void print(std::span<const Report> reports);
 
   const Options& options_;
-  Options rest_;  // output that is written at the end
-  std::size_t printed_ = 0;
+  Options rest_;           // output that is written at the end
   bool as_list_, prints_;  // prints_: stdout is written as reports come
   RenderOptions page_;
   std::vector<std::unique_ptr<OutputFile>> streams_;  // JSON lines
   std::vector<Report> kept_;                          // reports for formats that need all of them
-  std::vector<Report> summaries_;                     // reports for the totals of the text format
+  std::optional<TextTable> table_;
+  std::vector<Report> summaries_;  // reports for the totals of the text format
 };
 
 }  // namespace compatcheck::cli

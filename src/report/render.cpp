@@ -1,6 +1,7 @@
 #include "compatcheck/render.h"
 
 #include <array>
+#include <utility>
 
 #include "analysis/boundary.h"
 #include "report/allowlist.h"
@@ -42,6 +43,26 @@ std::string render(std::span<const Report> reports, Format format, const RenderO
     throw UsageError("there is no such format of this report");
   });
 }
+
+TextTable::TextTable(const RenderOptions& options) : options_(options) { options_.one_of_several = true; }
+
+std::string TextTable::add(std::span<const Report> model) {
+  return analysis::guarded("the report", [&] {
+    const bool separate = std::exchange(begun_, true);
+    if (!report::shows_table(options_)) {
+      const std::string page = report::text(model, options_);
+      begun_ = separate || !page.empty();
+      return (separate && !page.empty() ? "\n" : "") + page;
+    }
+    RenderOptions page = options_;
+    page.quiet = true;
+    std::string details = report::text(model, page);  // empty if the model passes
+    if (!details.empty() && report::has_details(++failing_)) details_.push_back(std::move(details));
+    return (separate ? "" : report::table_head(options_)) + report::table_line(model, options_);
+  });
+}
+
+std::string TextTable::end() const { return report::table_end(details_, failing_) + (begun_ ? "\n" : ""); }
 
 std::string render_totals(std::span<const Report> reports, const RenderOptions& options) {
   return analysis::guarded("the report", [&] { return report::totals(reports, options); });

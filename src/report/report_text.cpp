@@ -11,6 +11,8 @@ namespace compatcheck::report {
 
 std::string full_name(const std::string& op, const std::string& overload) { return overload.empty() ? op : op + "." + overload; }
 
+bool is_of_run(const Finding& finding) { return finding.id == "CC901" || finding.id == "CC904"; }
+
 std::string verdict_name(const Report& report) {
   if (report.error) return "not checked";
   if (is_onnx(report)) return "ONNX model";

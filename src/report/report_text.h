@@ -16,6 +16,7 @@ std::string headline(const Report& report);                                 // "
 long long emitted_nodes(const OperatorSummary& op);                         // number of ONNX nodes, plumbing included
 // "8 calls → 213 nodes"; empty if each converted call is one node, or nothing was emitted.
 std::string emission_words(const OperatorSummary& op);
+bool is_of_run(const Finding& finding);        // CC901, CC904: belongs to no model, but stands in the last report
 std::string sentence(const Finding& finding);  // message and advice
 
 std::string place(const Site& site);  // "models/warp.py:88 in warp · net.flow · grid_sampler(…)"

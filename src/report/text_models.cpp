@@ -7,6 +7,7 @@
 
 #include "analysis/gate.h"
 #include "compatcheck/printable.h"
+#include "report/enumerator_names.h"
 #include "report/printable.h"
 #include "report/report_text.h"
 #include "report/text.h"
@@ -120,6 +121,45 @@ std::string model_page(const Model& model, const ModelNames& names, const Render
          details_of_model(model, options, style) + "\n" + exit_line_of_models(model);
 }
 
+// Counts the warnings that aren't suppressed.
+long long warnings_of(const Report& report) {
+  FindingCounts counts;
+  for (const Finding& finding : report.findings)
+    if (!is_of_run(finding)) counts.add(finding);
+  return counts.warnings;
+}
+
+std::string engine_words(const Report& report, const Style& style) {
+  std::string words;
+  for (const TargetSummary& target : report.targets)
+    words += (words.empty() ? "   " : style(Color::dim, " · ")) + target.engine + " " +
+             style(color_of_support(target.support), word(target.support));
+  return words;
+}
+
+// "1 of 80 models": how many pages of failing models a table has below it.
+constexpr std::size_t most_detailed = 5;
+
+std::string detail_limit(std::size_t failing) {
+  return failing <= most_detailed
+             ? std::string()
+             : "\n" + count(static_cast<long long>(failing - most_detailed), "more model") +
+                   (failing == most_detailed + 1 ? " fails" : " fail") + " the gate (-q shows all of them, -v each model)\n";
+}
+
+// What belongs to the run stands below its last model.
+std::string of_the_run(std::span<const Report> reports, const RenderOptions& options) {
+  Report run;
+  for (const Report& report : reports) {
+    run.gate = report.gate;
+    for (const Finding& finding : report.findings)
+      if (is_of_run(finding) && std::ranges::find(run.findings, finding.message, &Finding::message) == run.findings.end())
+        run.findings.push_back(finding);
+  }
+  const std::string lines = findings(printable_report(run), options, Style(options.color));
+  return lines.empty() ? lines : lines.substr(1) + "\n";
+}
+
 std::string missing_table(const Totals& totals, const Style& style) {
   if (totals.missing.empty()) return {};
   std::string lines = style(Color::bold, "missing in most models") + "\n";
@@ -143,13 +183,67 @@ std::string totals_line(const Totals& totals) {
 
 }  // namespace
 
+std::string table_head(const RenderOptions& options) {
+  return Style(options.color)(Color::dim, pad_right("verdict", 17) + pad_left("missing", 8) + pad_left("refused", 9) +
+                                              pad_left("warnings", 10) + pad_left("lowest opset", 14) + "  model") +
+         "\n";
+}
+
+std::string table_line(std::span<const Report> reports, const RenderOptions& options) {
+  const Style style(options.color);
+  Model model;
+  for (const Report& report : reports) model.push_back(&report);
+  const Report& shown = deciding(model);
+  const std::string path = printable(ModelNames(true).of(shown));
+  if (shown.error) return style(Color::red, pad_right(verdict_name(shown), 57)) + "   " + path + "\n";
+  const auto column = [](long long number_of, std::size_t width) { return pad_left(number(number_of), width); };
+  const std::string lowest = is_onnx(shown) ? "" : lowest_opset_words(shown);
+  return style(color_of_verdict(shown), pad_right(verdict_name(shown), 17)) + column(shown.summary.missing, 8) +
+         column(shown.summary.refused, 9) + column(warnings_of(shown), 10) + pad_left(lowest, 14) + "  " + path +
+         engine_words(shown, style) + "\n";
+}
+
+std::string table_end(std::span<const std::string> details, std::size_t failing) {
+  std::string pages;
+  for (const std::string& page : details) pages += "\n" + page;
+  return pages + detail_limit(failing);
+}
+
+bool shows_table(const RenderOptions& options) { return !options.quiet && options.verbosity == 0; }
+bool has_details(std::size_t failing) { return failing <= most_detailed; }
+
+namespace {
+
+std::string table(std::span<const Model> models, const ModelNames& names, const RenderOptions& options) {
+  std::string lines = table_head(options);
+  RenderOptions page = options;
+  page.quiet = true;
+  std::vector<std::string> details;
+  std::size_t failing = 0;
+  for (const Model& model : models) {
+    std::vector<Report> reports;
+    for (const Report* report : model) reports.push_back(*report);
+    lines += table_line(reports, options);
+    if (passes(model) || !has_details(++failing)) continue;
+    details.push_back(model.size() == 1 ? report_page(*model.front(), names, page)
+                                        : model_page(model, names, page, Style(options.color)));
+  }
+  return lines + table_end(details, failing);
+}
+
+}  // namespace
+
 std::string text(std::span<const Report> given, const RenderOptions& options) {
   std::vector<Report> reports;
   std::ranges::transform(given, std::back_inserter(reports), printable_report);
+  const bool several = options.one_of_several || models_of(reports).size() > 1;
+  if (several)
+    for (Report& report : reports) std::erase_if(report.findings, is_of_run);
   const ModelNames names = options.one_of_several ? ModelNames(true) : ModelNames(reports);
   const Style style(options.color);
   std::string pages;
   const auto models = models_of(reports);
+  if (models.size() > 1 && shows_table(options)) return table(models, names, options) + "\n" + totals(given, options);
   for (const Model& model : models) {
     if (options.quiet && passes(model)) {
       if (models.size() == 1 && !options.one_of_several) return exit_line_of_models(model);
@@ -158,14 +252,15 @@ std::string text(std::span<const Report> given, const RenderOptions& options) {
     if (!pages.empty()) pages += "\n";
     pages += model.size() == 1 ? report_page(*model.front(), names, options) : model_page(model, names, options, style);
   }
-  return models.size() > 1 ? pages + (pages.empty() ? "" : "\n") + totals(reports, options) : pages;
+  return models.size() > 1 ? pages + (pages.empty() ? "" : "\n") + totals(given, options) : pages;
 }
 
 std::string totals(std::span<const Report> reports, const RenderOptions& options) {
   const Totals sums = totals_of(reports);
   Model all;
   for (const Report& report : reports) all.push_back(&report);
-  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + totals_line(sums) + exit_line_of_models(all);
+  return (options.quiet ? "" : missing_table(sums, Style(options.color))) + of_the_run(reports, options) + totals_line(sums) +
+         exit_line_of_models(all);
 }
 
 }  // namespace compatcheck::report

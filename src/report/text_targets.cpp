@@ -8,10 +8,6 @@
 namespace compatcheck::report {
 namespace {
 
-Color color_of_support(Support support) {
-  return support == Support::yes ? Color::green : support == Support::no ? Color::red : Color::magenta;
-}
-
 std::string supported_nodes(const TargetSummary& target) {
   return number(target.supported) + " of " + count(target.nodes, "node") +
          (target.unknown ? ", " + number(target.unknown) + " unknown" : "");
@@ -20,6 +16,10 @@ std::string supported_nodes(const TargetSummary& target) {
 std::string lowest(const std::string& opset) { return opset == "none" ? "no opset" : "lowest opset " + opset; }
 
 }  // namespace
+
+Color color_of_support(Support support) {
+  return support == Support::yes ? Color::green : support == Support::no ? Color::red : Color::magenta;
+}
 
 std::string targets_table(const Report& report, const RenderOptions& options, const Style& style) {
   if (report.targets.empty()) return {};
