@@ -171,20 +171,24 @@ void slice_scatter(Emission& e) {
   e.give(around(e, axis, e.tensor("src"), start, end));
 }
 
-// ---- At positions known while converting
+// ---- At positions in the flattened tensor
 
-// Reads elements of the flattened tensor.
-void give_at(Emission& e, const Ints& positions, std::string_view source) {
+// `positions`: an i64 vector, of `count` elements.
+void give_at(Emission& e, const Value& positions, const Dim& count, std::string_view source) {
   const Value self = e.build.reshape(e.tensor("self"), {-1}), updates = e.build.reshape(e.tensor(source, self.dtype), {-1});
-  if (positions.empty()) return e.give(e.tensor("self"));
   const Writing w{.data = self,
-                  .index = e.integers(positions),
+                  .index = positions,
                   .source = updates,
                   .axis = 0,
                   .shape = {symbolic::product(e.shape("self"))},
-                  .index_shape = {Dim(static_cast<std::int64_t>(positions.size()))}};
+                  .index_shape = {count}};
   const Shape& shape = e.shape("self");
   e.give(reshape_to(e, written(e, w, Reduction::none), nullptr, &shape, [&] { return e.shape_of("self"); }));
+}
+
+void give_at(Emission& e, const Ints& positions, std::string_view source) {
+  if (positions.empty()) return e.give(e.tensor("self"));
+  give_at(e, e.integers(positions), static_cast<std::int64_t>(positions.size()), source);
 }
 
 // For unknown sizes: each row (each column if it is below the main diagonal) is filled with its element of the diagonal,
@@ -235,7 +239,10 @@ void as_strided_scatter(Emission& e) {
   const symbolic::Layout self = layout_of_self(e);
   if (!self.in_order || !self.offset.number())
     throw Refusal{"strides count elements in memory, and the tensor doesn't lie there in order", "call .contiguous() before it"};
-  const Ints positions = strided_positions(e.ints("size"), e.ints("stride"), storage_offset(e, self) - *self.offset.number());
+  const std::int64_t first = *self.offset.number();
+  const auto window = known_window(e, self);
+  if (!window) return give_at(e, e.build.reshape(window_at_run_time(e, self, first), {-1}), Dim::unknown(), "src");
+  const Ints positions = strided_positions(window->sizes, window->strides, window->offset - first);
   const auto count = symbolic::product(e.shape("self")).number();
   if (std::ranges::any_of(positions, [&](std::int64_t at) { return at < 0 || (count && at >= *count); }))
     throw Refusal{"what is written lies beyond the tensor's own elements"};

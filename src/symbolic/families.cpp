@@ -50,6 +50,7 @@ Registry shipped_registry() {
   register_triangle(registry);
   register_unique(registry);
   register_view(registry);
+  register_view_strided(registry);
   register_vision(registry);
   return registry;
 }

@@ -51,6 +51,7 @@ void register_statistics(Registry& registry);
 void register_triangle(Registry& registry);
 void register_unique(Registry& registry);
 void register_view(Registry& registry);
+void register_view_strided(Registry& registry);
 void register_vision(Registry& registry);
 
 }  // namespace compatcheck::symbolic

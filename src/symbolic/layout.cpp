@@ -5,6 +5,7 @@
 #include "ir/control_flow.h"
 #include "ir/open_strides.h"
 #include "schema/traits.h"
+#include "symbolic/emptiness.h"
 #include "symbolic/layout_views.h"
 #include "symbolic/shapes.h"
 
@@ -36,9 +37,22 @@ bool pads(const Call& call) {
   return constant && pad && std::ranges::any_of(*pad, [](std::int64_t side) { return side > 0; });
 }
 
+// All strides are those of new memory of these sizes, of dimensions of size 1, too.
+bool is_standard(const Layout& layout, const Shape& sizes) {
+  return layout.exact && std::ranges::equal(layout.strides, strides_in_order(sizes),
+                                            [](const Dim& one, const Dim& other) { return provably_equal(one, other); });
+}
+
 Placement open(const ir::Value* value) { return {.layout = std::nullopt, .unknown = value}; }
 
 }  // namespace
+
+Shape exact_strides(const Layout& layout, const Shape& sizes) {
+  Shape strides = layout.strides;
+  for (std::size_t i = 0; i < strides.size() && !layout.exact; ++i)
+    if (!never_one(sizes[i])) strides[i] = Dim::unknown();
+  return strides;
+}
 
 const Placement& Layouts::of(const ir::Value* value) {
   if (const auto found = stated_.find(value); found != stated_.end()) return found->second;
@@ -104,7 +118,8 @@ Placement Layouts::constant(const ir::Value* value) const {
   Layout layout{.memory = value,
                 .offset = view->offset,
                 .strides = Shape(view->strides.begin(), view->strides.end()),
-                .in_order = view->contiguous()};
+                .in_order = view->contiguous(),
+                .exact = true};
   return dense_order({Shape(view->sizes.begin(), view->sizes.end()), layout.strides}) ? Placement{std::move(layout)}
                                                                                       : open(value);
 }
@@ -116,7 +131,8 @@ Placement Layouts::part(const ir::Value* value, const ir::Node& list, std::size_
   const Layout layout = *of(list.input(0)).layout;
   const auto part = part_of_split(Call(list, facts_), {whole->sizes, whole->strides, layout.offset}, place);
   if (!part) return open(value);
-  return {Layout{layout.memory, part->offset, part->strides, lies_in_order({part->sizes, part->strides}) == Truth::yes}};
+  return {Layout{layout.memory, part->offset, part->strides, lies_in_order({part->sizes, part->strides}) == Truth::yes,
+                 layout.exact}};
 }
 
 // Returns the placement of a value written in place (functionalize_writes): the one before the write. For new memory written as a
@@ -146,7 +162,8 @@ Placement Layouts::called(const ir::Value* value) {
   if (has(Trait::dropout)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
   if (has(Trait::contiguous) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor))) return fresh(value);
   const Shape* to = sizes(value);
-  if (to && !is_image(to->size()) && (has(Trait::contiguous_but_images) || pads(call))) return fresh(value);
+  if (to && !is_image(to->size()) && (has(Trait::contiguous_but_images) || pads(call))) return made_of_operands(value);
+  if (op == "aten::index" && to && to->size() == 1) return fresh(value);
   if (has(Trait::keeps_contiguous)) return kept(value);
   if (has(Trait::iterates) && preserves(call)) return iterated(value);
   return open(value);
@@ -159,7 +176,9 @@ Placement Layouts::view(const ir::Value* value, const Call& call) {
   const Layout layout = *of(self).layout;
   const auto view = view_of(call, {tensor->sizes, tensor->strides, layout.offset});
   if (!view) return open(value);
-  return {Layout{layout.memory, view->offset, view->strides, lies_in_order({view->sizes, view->strides}) == Truth::yes}};
+  const bool exact = call.op() == "aten::as_strided" ||
+                     (layout.exact && !call.op().starts_with("aten::expand") && call.op() != "aten::broadcast_to");
+  return {Layout{layout.memory, view->offset, view->strides, lies_in_order({view->sizes, view->strides}) == Truth::yes, exact}};
 }
 
 // A view where the strides allow one, else a copy in order.
@@ -169,6 +188,9 @@ Placement Layouts::reshaped(const ir::Value* value, const Call& call) {
   if (!placement.layout) return placement;
   Layout layout = *placement.layout;
   const Shape* to = sizes(value);
+  const Shape* from = sizes(self);
+  const bool standard = from && is_standard(layout, *from);
+  layout.exact = standard;
   if (layout.in_order) {
     layout.strides = to ? strides_in_order(*to) : Shape{};
     return {std::move(layout)};
@@ -208,8 +230,12 @@ Placement Layouts::copied(const ir::Value* value, const Call& call) {
   const auto copy = call.has("copy") ? call.boolean("copy") : std::optional(clone || call.op() == "aten::_to_copy");
   if (!copy || (!*copy && (!from || !to))) return open(value);
   if (!*copy && *from == *to) return placement;
-  if (placement.layout->in_order) return fresh(value);
   const auto tensor = strided(self);
+  if (placement.layout->in_order) {
+    Placement made = fresh(value);
+    made.layout->exact = tensor && is_standard(*placement.layout, tensor->sizes);
+    return made;
+  }
   return tensor ? fresh(value, preserved_strides(*tensor)) : open(value);
 }
 
@@ -228,7 +254,7 @@ Placement Layouts::iterated(const ir::Value* value) {
       layouts.push_back(*std::move(layout));
     }
   }
-  if (all_in_order) return fresh(value);
+  if (all_in_order) return made_of_operands(value);
   const Shape* to = sizes(value);
   if (!to || layouts.size() != operands.size() || (stretched && !one_dtype)) return open(value);
   return fresh(value, iterated_strides(*to, layouts));
@@ -240,7 +266,17 @@ Placement Layouts::kept(const ir::Value* value) {
     if (!placement.layout) return placement;
     if (!placement.layout->in_order) return open(value);
   }
-  return fresh(value);
+  return made_of_operands(value);
+}
+
+// In order, but dimensions of size 1 may have other strides, as they have in the operands.
+Placement Layouts::made_of_operands(const ir::Value* value) {
+  Placement made = fresh(value);
+  made.layout->exact = std::ranges::all_of(tensors(*value->producer()), [this](const ir::Value* operand) {
+    const auto tensor = strided(operand);
+    return tensor && is_standard(*of(operand).layout, tensor->sizes);
+  });
+  return made;
 }
 
 // ---- Facts
@@ -283,7 +319,7 @@ std::vector<const ir::Value*> Layouts::tensors(const ir::Node& node) const {
 
 Placement Layouts::fresh(const ir::Value* value) const {
   const Shape* to = sizes(value);
-  return {Layout{.memory = value, .offset = 0, .strides = to ? strides_in_order(*to) : Shape{}, .in_order = true}};
+  return {Layout{.memory = value, .offset = 0, .strides = to ? strides_in_order(*to) : Shape{}, .in_order = true, .exact = true}};
 }
 
 Placement Layouts::fresh(const ir::Value* value, const std::optional<Shape>& strides) const {

@@ -20,12 +20,16 @@ struct Layout {
   Dim offset = 0;                     // position of the first element in the storage, in elements
   Shape strides{};                    // empty if the rank isn't known
   bool in_order = false;              // Tensor::is_contiguous(), also if sizes aren't known
+  bool exact = false;                 // strides of dimensions of size 1 are PyTorch's, too: `exact_strides`
 };
 
 struct Placement {
   std::optional<Layout> layout{};
   const ir::Value* unknown = nullptr;  // if the layout is unknown: the value that determines it
 };
+
+// Returns the numbers that Tensor::stride() gives; unknown where a dimension may have size 1 and its stride isn't PyTorch's.
+Shape exact_strides(const Layout& layout, const Shape& sizes);
 
 class Layouts {
  public:
@@ -48,6 +52,7 @@ class Layouts {
   Placement copied(const ir::Value* value, const Call& call);
   Placement iterated(const ir::Value* value);
   Placement kept(const ir::Value* value);
+  Placement made_of_operands(const ir::Value* value);
 
   const Shape* sizes(const ir::Value* value) const;
   std::optional<ir::DType> dtype(const ir::Value* value) const;

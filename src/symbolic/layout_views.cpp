@@ -93,7 +93,7 @@ View without(Viewed view, std::size_t dim) {
   return view;
 }
 
-// From `start`, which isn't below 0.
+// From `start`, which isn't below 0. It may be unknown: strides don't depend on it.
 View cut(Viewed view, std::size_t dim, const Dim& start, const Dim& size, std::int64_t step = 1) {
   view.offset = view.offset + start * view.strides[dim];
   view.sizes[dim] = size;
@@ -120,10 +120,11 @@ const Shape* output_sizes(const Call& call) {
 View select_view(const Call& call, const Viewed& self) {
   const auto dim = dim_below(call, "dim", self.sizes.size());
   const auto index = call.dim("index");
-  if (!dim || !index) return std::nullopt;
-  const bool from_end = index->number() && *index->number() < 0;
-  if (!from_end && !provably_at_least(*index, 0)) return std::nullopt;
-  return without(*cut(self, *dim, from_end ? self.sizes[*dim] + *index : *index, 1), *dim);
+  if (!dim) return std::nullopt;
+  const bool from_end = index && index->number() && *index->number() < 0;
+  const bool is_open = !index || (!from_end && !provably_at_least(*index, 0));
+  const Dim place = is_open ? Dim::unknown() : from_end ? self.sizes[*dim] + *index : *index;
+  return without(*cut(self, *dim, place, 1), *dim);
 }
 
 View slice_view(const Call& call, const Viewed& self) {
@@ -132,14 +133,14 @@ View slice_view(const Call& call, const Viewed& self) {
   const Shape* sizes = output_sizes(call);
   if (!dim || !step || !sizes || sizes->size() != self.sizes.size()) return std::nullopt;
   const auto start = start_of(call, self.sizes[*dim]);
-  return start ? cut(self, *dim, *start, (*sizes)[*dim], *step) : std::nullopt;
+  return cut(self, *dim, start.value_or(Dim::unknown()), (*sizes)[*dim], *step);
 }
 
 View narrow_view(const Call& call, const Viewed& self) {
   const auto dim = dim_below(call, "dim", self.sizes.size());
-  const auto start = dim ? start_of(call, self.sizes[*dim]) : std::nullopt;
   const auto length = call.dim("length");
-  return start && length ? cut(self, *dim, *start, *length) : std::nullopt;
+  if (!dim || !length) return std::nullopt;
+  return cut(self, *dim, start_of(call, self.sizes[*dim]).value_or(Dim::unknown()), *length);
 }
 
 View expand_view(const Call& call, const Viewed& self) {

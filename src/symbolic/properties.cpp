@@ -3,7 +3,6 @@
 #include <iterator>
 
 #include "symbolic/families.h"
-#include "symbolic/layout.h"
 #include "symbolic/promotion.h"
 #include "symbolic/shapes.h"
 
@@ -112,21 +111,6 @@ Facts constant(const Call&) {
 
 constexpr std::int64_t strided = 0, on_cpu = -1;  // c10::Layout::Strided, Tensor::get_device()
 
-// Whether the tensor is known to lie in memory otherwise than in the order of its sizes.
-bool is_known_apart(const Call& call) {
-  Layouts layouts(call.facts());
-  const auto& layout = layouts.of(call.value("self")).layout;
-  const TensorFact& self = self_of(call);
-  return layout && !layout->in_order && self.shape && layout->strides.size() == self.shape->size() &&
-         lies_in_order({*self.shape, layout->strides}) == Truth::no;
-}
-
-// In the order of its sizes, which is what memory_format=torch.contiguous_format (0) asks too.
-Facts is_contiguous(const Call& call) {
-  const auto format = call.has("memory_format") ? call.integer("memory_format") : 0;
-  return {boolean_fact(format == 0 ? std::optional(!is_known_apart(call)) : std::nullopt)};
-}
-
 }  // namespace
 
 void register_properties(Registry& registry) {
@@ -141,7 +125,6 @@ void register_properties(Registry& registry) {
   registry.facts("aten::result_type", result_type);
   registry.facts("aten::promote_types", promoted_types);
   registry.facts("aten::can_cast", can_cast);
-  registry.facts("aten::is_contiguous", is_contiguous);
   registry.facts("prim::layout", constant<strided>);
   registry.facts("aten::get_device", constant<on_cpu>);
   for (const char* op : {"aten::is_conj", "aten::is_neg", "aten::is_inference", "aten::is_pinned", "prim::requires_grad",

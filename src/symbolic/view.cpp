@@ -93,8 +93,6 @@ Facts ravel(const Call& call) {
   return {reshaped(self, Shape{self.shape ? product(*self.shape) : Dim::unknown()})};
 }
 
-Facts as_strided(const Call& call) { return {tensor_fact(self_of(call).dtype, call.dims("size"))}; }
-
 Facts unflatten(const Call& call) {
   const TensorFact& self = self_of(call);
   const auto dim = call.integer("dim");
@@ -381,7 +379,6 @@ void register_view(Registry& registry) {
   registry.facts("aten::reshape_as", like_other);
   registry.facts("aten::flatten", flatten);
   registry.facts("aten::ravel", ravel);
-  for (const char* op : {"aten::as_strided", "aten::as_strided_copy"}) registry.facts(op, as_strided);
   registry.facts("aten::unflatten", unflatten);
   registry.condition("parts_fit", parts_fit);
   registry.facts("aten::unsqueeze", unsqueeze);

@@ -1,7 +1,7 @@
 // Where values lie in memory, for run_layouts.py.
 //   layout_cases HELPER < lines of "model.pt<tab>f32:2,3<tab>…", an input each
-// writes one JSON line a model: of each output null, or {strides, offset, in_order, memory}: the output's own place ("new"), or
-// the number of the input whose memory it is.
+// writes one JSON line a model: of each output null, or {strides, offset, in_order, exact, memory}: the output's own place
+// ("new"), or the number of the input whose memory it is.
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -40,6 +40,7 @@ json spell(const symbolic::Placement& placement, const ir::Value* value) {
   return {{"strides", strides},
           {"offset", offset ? json(*offset) : json()},
           {"in_order", placement.layout->in_order},
+          {"exact", placement.layout->exact},
           {"memory", memory}};
 }
 

@@ -99,6 +99,8 @@ OPERATORS = {
              lambda x, c: x.to(torch.int32) + 1.5, lambda x, c: x.type_as(moved(x, c).double())],
     "new": [lambda x, c: F.linear(x, weights(x, 5, x.shape[-1], c=c), drawn([5], x.dtype) if c.random() < 0.6 else None),
             lambda x, c: torch.bmm(m := x.reshape(-1, *x.shape[-2:]), m.mT),
+            lambda x, c: torch.matmul(x, weights(x, x.shape[-1], 3, c=c)), lambda x, c: torch.matmul(moved(x, c), moved(x, c).mT),
+            lambda x, c: torch.mv(m := x.flatten(0, -2), weights(x, m.shape[1], c=c)),
             lambda x, c: torch.mm(m := x.flatten(0, -2), weights(x, m.shape[1], 3, c=c)),
             lambda x, c: torch.addmm(drawn([3], x.dtype), m := x.flatten(0, -2), weights(x, m.shape[1], 3, c=c)),
             lambda x, c: torch.baddbmm(drawn([1], x.dtype), m := x.reshape(-1, *x.shape[-2:]), m.mT),
@@ -159,11 +161,11 @@ class Chain(torch.nn.Module):
 
 
 def difference(stated, tensor, inputs):
-    """What is stated wrongly; strides of dimensions of size 1 place nothing."""
+    """What is stated wrongly. Strides of dimensions of size 1 place nothing, and are compared only where they are stated as `exact`."""
     if tensor.numel() == 0:
         return ""
     for size, stride, own in zip(tensor.shape, stated["strides"], tensor.stride()):
-        if size > 1 and stride is not None and stride != own:
+        if (size > 1 or stated["exact"]) and stride is not None and stride != own:
             return f"strides {stated['strides']} for {tensor.stride()} of {tuple(tensor.shape)}"
     if stated["in_order"] and not tensor.is_contiguous():
         return f"in order: {tensor.stride()} of {tuple(tensor.shape)}"
