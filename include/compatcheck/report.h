@@ -181,6 +181,18 @@ struct GraphSummary {
   std::vector<Node> nodes;
 };
 
+// The inputs and outputs of the ONNX model, in order.
+struct Signature {
+  struct Value {
+    std::string name;
+    std::string type;  // "f32[batch,3]", "seq(f32[n])", "optional(f32)"; "f32" alone: of unknown rank
+  };
+  std::vector<Value> inputs, outputs;
+  // Inputs whose first size is 1 only because the example of the trace had that size, as options that name it:
+  // "x=f32:batch,3,224,224".
+  std::vector<std::string> traced_batches{};
+};
+
 // The model that convert() wrote.
 struct WrittenModel {
   int opset = 0;
@@ -194,6 +206,7 @@ struct WrittenModel {
     std::uint64_t bytes = 0;
   };
   std::vector<ExternalFile> external_files{};  // beside the model's file
+  Signature signature{};
 };
 
 struct Report {
@@ -213,6 +226,8 @@ struct Report {
   std::optional<GraphSummary> graph;        // filled on request
   Gate gate;
   std::optional<std::string> settings;  // settings_digest(); tells a later run whether the report is still true
+  // Set if the model converts; a JSON report doesn't have it.
+  std::optional<Signature> signature;
   std::optional<WrittenModel> written;  // set by convert(); absent: nothing was written
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.

@@ -1,6 +1,8 @@
 // compatcheck::check: facts, verdicts at each opset, report.
 #include "compatcheck/check.h"
 
+#include <algorithm>
+
 #include "analysis/baked_in.h"
 #include "analysis/boundary.h"
 #include "analysis/causes.h"
@@ -13,6 +15,7 @@
 #include "analysis/findings.h"
 #include "analysis/gate.h"
 #include "analysis/graph_summary.h"
+#include "analysis/input_spec.h"
 #include "analysis/lost_writes.h"
 #include "analysis/model_state.h"
 #include "analysis/onnx_model.h"
@@ -127,6 +130,34 @@ Whole make_whole(const Model::State& state, const analysis::Prepared& prepared, 
   return whole;
 }
 
+// Options that name the first size of inputs where the example of the trace alone made it 1.
+std::vector<std::string> traced_batches(const Model::State& state, const CheckOptions& options) {
+  std::vector<std::string> named;
+  if (!state.program || !state.program->traced || state.exported || !options.inputs_from.empty()) return named;
+  const auto stated = analysis::stated_sizes(options.inputs, state.graph, state.defaults);
+  for (const analysis::InputLeaf& leaf : analysis::input_leaves(state.graph)) {
+    const auto is_other = [&](const analysis::StatedSizes& each) { return each.input != leaf.name; };
+    if (!ir::is(leaf.type, ir::TypeKind::tensor) || state.graph.inputs()[leaf.input]->unused() ||
+        !std::ranges::all_of(stated, is_other))
+      continue;
+    const auto& dtype = leaf.type->tensor.dtype;
+    const auto& sizes = leaf.type->tensor.sizes;
+    if (!dtype || !sizes || sizes->size() < 2 || sizes->front() != 1) continue;
+    std::string option = leaf.name + "=" + std::string(ir::name(*dtype)) + ":batch";
+    for (std::size_t dim = 1; dim < sizes->size(); ++dim)
+      option += "," + ((*sizes)[dim] ? std::to_string(*(*sizes)[dim]) : "d" + std::to_string(dim));
+    named.push_back(std::move(option));
+  }
+  return named;
+}
+
+Signature signature_of(const conversion::Interface& interface, std::vector<std::string> batches) {
+  Signature made{.inputs = {}, .outputs = {}, .traced_batches = std::move(batches)};
+  for (const auto& [name, type] : interface.inputs) made.inputs.push_back({name, type});
+  for (const auto& [name, type] : interface.outputs) made.outputs.push_back({name, type});
+  return made;
+}
+
 Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& prepared, const conversion::Context& context,
                  conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options,
                  const Model::State& state, analysis::Targets& targets, analysis::DecidingSizes& sizes,
@@ -150,6 +181,8 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
     whole = make_whole(state, prepared, opset, options, context, context.watch);
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
+  if (report.convertible() && options.export_type != ExportType::raw)
+    report.signature = signature_of(assessment.interface, traced_batches(state, options));
   if (!targets.empty()) targets.look(report, assessment, whole.model ? &*whole.model : nullptr, others);
   if (whole.fault) {
     report.verdict = Verdict::no;

@@ -42,10 +42,22 @@ std::vector<std::string> dynamic_dimensions(const onnx::Model& model) {
   return names;
 }
 
+Signature signature_of(const onnx::Model& model) {
+  std::set<onnx::ValueId> weights;  // weights that are also inputs
+  for (const auto& initializer : model.initializers) weights.insert(initializer.value);
+  Signature made;
+  for (const onnx::ValueId input : model.graph.inputs)
+    if (!weights.contains(input)) made.inputs.push_back({model.values[input].name, conversion::spell(model.values[input])});
+  for (const onnx::ValueId output : model.graph.outputs)
+    made.outputs.push_back({model.values[output].name, conversion::spell(model.values[output])});
+  return made;
+}
+
 WrittenModel described(const onnx::Model& model, const onnx::Written& written) {
   WrittenModel made{
       .opset = model.opset, .nodes = onnx::node_count(model), .initializers = model.initializers.size(), .bytes = written.bytes};
   made.dynamic_dimensions = dynamic_dimensions(model);
+  made.signature = signature_of(model);
   if (!model.functions.empty()) {
     const auto proto = onnx::to_proto(model);
     for (const auto& function : proto.functions()) made.functions.push_back(function.domain() + "::" + function.name());
@@ -170,6 +182,7 @@ Report converted(const Model& model, const ConvertOptions& options, Write&& writ
     analysis::CheckedModel checked = analysis::check_model(model.state(), {&opset, 1}, analysis::check_options(options));
     Report report = std::move(checked.reports.front());
     if (accepted(report, options)) report.written = write_model(checked, options, write);
+    if (report.written && report.signature) report.written->signature.traced_batches = report.signature->traced_batches;
     return report;
   });
 }

@@ -161,6 +161,7 @@ Assessment Assessor::assess(int opset) {
   Outcome interface = outcome_at(*graph_.top()->return_node(), opset, earlier);
   if (interface.status == Status::ok) {
     assessment.open_outputs = std::move(interface.open_outputs);
+    assessment.interface = std::move(interface.interface);
     return assessment;
   }
   if (is_failure(interface.status)) find_available(interface, opset);

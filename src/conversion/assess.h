@@ -17,6 +17,7 @@ struct Assessment {
   // prim::Return.
   std::vector<Outcome> outcomes;
   std::vector<OpenOutput> open_outputs{};  // where all are ok
+  Interface interface {};                  // the same
   bool convertible() const;                // every outcome ok
 };
 

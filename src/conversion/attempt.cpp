@@ -345,6 +345,7 @@ void Attempter::try_interface(Attempt& attempt, int opset) {
                                          [&](const ir::Value* value) -> const handlers::Operand& { return operands.of(value); });
     for (const Output& output : outputs)
       if (output.open) attempt.outcome.open_outputs.push_back({output.name, output.open});
+    attempt.outcome.interface = interface_of(builder.model(), outputs);
   });
 }
 

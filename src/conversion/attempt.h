@@ -23,6 +23,14 @@ struct OpenOutput {
   const ir::Value* value = nullptr;
 };
 
+// An input or output of the ONNX model; its type as reports spell it.
+struct OnnxValue {
+  std::string name, type;
+};
+struct Interface {
+  std::vector<OnnxValue> inputs, outputs;
+};
+
 struct Outcome {
   const ir::Node* node = nullptr;
   Status status = Status::ok;
@@ -49,6 +57,7 @@ struct Outcome {
   std::vector<onnx::Emitted> emitted;    // ok: those nodes, including those in bodies of If, Loop and Scan
   std::vector<std::string> differences;  // ok: differences of these nodes from PyTorch, with --prefer compact
   std::vector<OpenOutput> open_outputs;  // ok, of prim::Return
+  Interface interface {};                // the same
   std::string doubt{};                   // ok: what a user's row states that may not be true
 };
 

@@ -384,6 +384,39 @@ std::optional<std::string> text_output(const ir::Graph& graph) {
   return std::nullopt;
 }
 
+std::string unique_name(const std::string& name, std::set<std::string>& names) {
+  std::string unique = name;
+  for (int count = 1; !names.insert(unique).second; ++count) unique = name + "_" + std::to_string(count);
+  return unique;
+}
+
+std::string spell(const onnx::ValueInfo& value) {
+  std::string text(ir::name(value.dtype));
+  if (value.shape) {
+    std::string sizes;
+    for (const onnx::Dimension& dim : *value.shape)
+      sizes += (sizes.empty() ? "" : ",") + (dim.size ? std::to_string(*dim.size) : dim.name.empty() ? "?" : dim.name);
+    text += "[" + sizes + "]";
+  }
+  if (value.kind == onnx::ValueInfo::Kind::sequence) text = "seq(" + text + ")";
+  return value.optional ? "optional(" + text + ")" : text;
+}
+
+Interface interface_of(const onnx::Model& model, const std::vector<Output>& outputs) {
+  Interface made;
+  std::set<std::string> names;
+  for (const onnx::ValueId input : model.graph.inputs) {
+    made.inputs.push_back({model.values[input].name, spell(model.values[input])});
+    names.insert(model.values[input].name);
+  }
+  for (const Output& output : outputs) {
+    onnx::ValueInfo value = model.values[output.value.id];
+    if (!value.shape) value.shape = output.shape;
+    made.outputs.push_back({unique_name(output.name, names), spell(value)});
+  }
+  return made;
+}
+
 std::string output_name(const ir::Value& value, const std::string& otherwise) {
   const ir::Node* maker = value.producer();
   if (!maker || maker->is("prim::Constant") || maker->op().ends_with("Construct") || maker->module().empty()) return otherwise;

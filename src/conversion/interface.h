@@ -3,10 +3,12 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "conversion/attempt.h"
 #include "conversion/context.h"
 #include "handlers/operand.h"
 #include "ir/graph.h"
@@ -31,6 +33,15 @@ struct Output {
   std::string quantized{};          // type that the values stand for: "qu8(0.5,128)"; empty: not quantized, or not known
   const ir::Value* open = nullptr;  // the graph's output of which it is a part, if only the running model knows its rank
 };
+
+// Returns a name that isn't among `names`, and adds it to them.
+std::string unique_name(const std::string& name, std::set<std::string>& names);
+
+// As reports spell it: "f32[batch,3]".
+std::string spell(const onnx::ValueInfo& value);
+
+// `model` has its inputs already.
+Interface interface_of(const onnx::Model& model, const std::vector<Output>& outputs);
 
 // Names one of the graph's outputs after the module that makes it; `otherwise` if that is the root.
 std::string output_name(const ir::Value& value, const std::string& otherwise);

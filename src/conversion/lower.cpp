@@ -107,9 +107,7 @@ class Lowering {
       onnx::ValueInfo& info = model_.values[value.id];
       if (!options_.output_names.empty() && names.contains(options_.output_names[i]))
         throw UsageError("ConvertOptions::output_names: '" + options_.output_names[i] + "' is the name of an input");
-      info.name = options_.output_names.empty() ? given[i].name : options_.output_names[i];
-      if (options_.output_names.empty())
-        for (int count = 1; !names.insert(info.name).second; ++count) info.name = given[i].name + "_" + std::to_string(count);
+      info.name = options_.output_names.empty() ? unique_name(given[i].name, names) : options_.output_names[i];
       if (!info.shape) info.shape = given[i].shape;
       if (!given[i].quantized.empty()) model_.quantized_outputs.emplace_back(model_.graph.outputs.size(), given[i].quantized);
       model_.graph.outputs.push_back(value.id);

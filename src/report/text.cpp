@@ -13,6 +13,7 @@
 #include "report/style.h"
 #include "report/text_parts.h"
 #include "report/text_targets.h"
+#include "report/written.h"
 
 namespace compatcheck::report {
 namespace {
@@ -233,6 +234,7 @@ std::string report_page(const Report& report, const ModelNames& names, const Ren
                   wrap(count(rows, "operator") + " by table row alone: no handler has proved the row yet (verified: false)",
                        options.width, 0)) +
             "\n";
+  if (report.signature) page += "\n" + text(*report.signature, options.width, 0) + "\n";
   return page + "\n" + counts_line(report, options, style) + exit_line(report);
 }
 

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 warnings.filterwarnings("ignore")
 import jsonschema
+import onnx
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -1177,6 +1178,29 @@ class Checks:
             dtypes = [each["dtype"] for each in report["model"]["inputs"]]
             self.expect(f"masked list: {options}", (report["verdict"], dtypes[-1]), ("yes", "bool"))
 
+    # The end of the text: the inputs and outputs of the ONNX file, and what a trace of one example fixed.
+    def signature(self):
+        def words(text):
+            return " ".join(text.split())
+
+        for batch, said in ((1, True), (2, False)):
+            model, onnx_file = self.folder / f"signature{batch}.pt", self.folder / "signature.onnx"
+            torch.jit.trace(Classifier().eval(), torch.randn(batch, 3, 8, 8)).save(model)
+            code, out, err = self.run(model)
+            advice = "x: 1 in dimension 0 is the size of the example; --input x=f32:batch,3,8,8 lets it vary"
+            self.expect(f"batch {batch}: signature {out}", f"x: f32[{batch},3,8,8] → head: f32[{batch},2]" in words(out), True)
+            self.expect(f"batch {batch}: note {out}", advice in words(out), said)
+            code, out, err = self.run("convert", model, "-o", onnx_file)
+            self.expect(f"batch {batch}: convert {err}", (f"x: f32[{batch},3,8,8] → head:" in words(err), advice in words(err)), (True, said))
+            code, out, err = self.run("convert", model, "-o", onnx_file, "--input", "x=f32:batch,3,8,8", "--output-names", "scores")
+            self.expect(f"batch {batch}: named {err}", ("x: f32[batch,3,8,8] → scores: f32[batch,2]" in words(err), "lets it vary" in err), (True, False))
+            written = onnx.load(onnx_file).graph
+            self.expect("names in the file", [each.name for each in [*written.input, *written.output]], ["x", "scores"])
+        code, out, err = self.run("verify", self.folder / "signature1.pt", "--input", "x=f32:batch,3,8,8")
+        self.expect(f"the advice is followed: {out}{err}", code, 0)
+        code, out, err = self.run(self.folder / "inverse.pt", "--input", "x=f32:2,3")
+        self.expect(f"no signature of a model that doesn't convert: {out}", (code, "→ output_0" in out), (1, False))
+
     # What example inputs can't give never stops a load, and libtorch's words are one sentence.
     def traced(self):
         for name, (module, inputs) in TRACED.items():
@@ -1209,6 +1233,7 @@ def main():
             checks.fixed,
             checks.overridden,
             checks.untyped,
+            checks.signature,
             checks.traced,
         ):
             part()
