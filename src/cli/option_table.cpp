@@ -235,7 +235,7 @@ constexpr std::array options_shipped{
            [](Options& o, const std::string& v) { o.scaffold = spelled<Scaffold>(v, "--scaffold " + v); }},
     Option{"--format", "", "FORMAT", "text json markdown", false, "inspect diff ops explain", "format of stdout",
            [](Options& o, const std::string& v) { o.reference_format = parse_reference_format(v); }},
-    Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check verify render",
+    Option{"--report", "", "[FORMAT=]FILE", "<file>", true, "check convert verify render",
            "also write a report to this file, in FORMAT or the format of its ending; FORMAT=-: to stdout",
            [](Options& o, const std::string& v) { o.reports.push_back(parse_report(v)); }},
     Option{"--source-root", "", "DIR", "<folder>", false, "check render",

@@ -92,6 +92,29 @@ def saved_reports(runs, folder):
     runs.expect(run("render", "none", "one", "--format", "jsonl") == one, "a shard without models")
 
 
+def conversions(runs, folder):
+    """convert --report, and a folder of models: each is written to its place, and one that fails stops no other."""
+    models = folder / "models"
+    (models / "old").mkdir(parents=True)
+    for name in ("relu.ir", "old/relu.ir", "branch.ir", "broken.ir"):
+        shutil.copyfile(MODELS / pathlib.Path(name).name, models / name)
+    shutil.copyfile(MODELS / "relu.ir", models / "relu.txt")
+    run = lambda *words, code=0, says="": runs.run("convert", *words, code=code, says=says, cwd=folder)
+    run("models/relu.ir", "-o", "one.onnx", "--report", "one.json", "--report", "one.md", says="x: f32[")
+    report = json.loads((folder / "one.json").read_text())
+    runs.expect((report["verdict"], report["model"]["path"]) == ("yes", "models/relu.ir"), f"convert --report: {report}")
+    runs.expect(json.loads(run("models/branch.ir", "-o", "two.onnx", "--report", "json=-", code=1))["verdict"] == "no", "--report json=-")
+    run("models/relu.ir", "-o", "-", "--report", "json=-", code=2, says="the ONNX model goes to stdout")
+    run("models/relu.ir", "-o", "one.onnx", "--report", "json=one.onnx", code=2, says="two reports go to one.onnx")
+    out = run("models", "-o", "made/onnx", "--report", "all.jsonl", code=3, says="3 of 5 models written to made/onnx")
+    written = sorted(str(file.relative_to(folder / "made/onnx")) for file in (folder / "made").rglob("*.onnx"))
+    runs.expect(written == ["old/relu.onnx", "relu.onnx", "relu.txt.onnx"], f"a folder converted: {written}")
+    verdicts = [json.loads(line).get("verdict") for line in (folder / "all.jsonl").read_text().splitlines()]
+    runs.expect(verdicts == ["no", None, "yes", "yes", "yes"], f"reports of a folder: {verdicts}")
+    runs.expect(out.count("NOT CONVERTIBLE") == 1, f"a folder's page: {out}")
+    run("models", "-o", "one.onnx", code=2, says="the models of a folder need a folder")
+
+
 def folders(runs, folder):
     """What of a folder is checked: globs, ONNX files, files that hold something else."""
     (folder / "models" / "old").mkdir(parents=True)
@@ -212,7 +235,7 @@ def main():
     parser.add_argument("--program", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     runs = Runs(parser.parse_args().program)
     os.environ["COMPATCHECK_NO_CONFIG"] = "1"  # whatever lies above the temporary folder
-    cases = [links, stdout, full_disk, saved_reports, signals, commands_end, folders, onnx_to_stdout]
+    cases = [links, stdout, full_disk, saved_reports, signals, commands_end, conversions, folders, onnx_to_stdout]
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
             case(runs, pathlib.Path(folder))
