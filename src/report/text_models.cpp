@@ -147,7 +147,7 @@ std::string detail_limit(std::size_t failing) {
                    (failing == most_detailed + 1 ? " fails" : " fail") + " the gate (-q shows all of them, -v each model)\n";
 }
 
-// What belongs to the run stands below its last model.
+// Findings of the run stand below its last model.
 std::string of_the_run(std::span<const Report> reports, const RenderOptions& options) {
   Report run;
   for (const Report& report : reports) {
