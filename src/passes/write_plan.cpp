@@ -57,26 +57,44 @@ WritePlan::WritePlan(const ir::Graph& graph, std::shared_ptr<const Aliases> alia
   index_blocks();
 }
 
-// After a write every view that is read may have to be made again, from the root on.
+// Where a value of a written family is read, its views are made again from the root on, and the root is put together of the views
+// that were written last. This counts the nodes that each read may cost.
 void WritePlan::block_what_grows(const ir::Graph& graph) {
-  constexpr std::size_t deepest_view = 100, most_made_again = 200'000;
-  std::unordered_map<Family, std::size_t> views, writes_to;
+  constexpr std::size_t deepest_view = 100, most_made_again = 1'000'000;
+  struct Reads {
+    std::size_t count = 0, depth = 0;    // of values of the family; the depths of what is read, added up
+    std::size_t deepest = 0, parts = 0;  // of one value; outputs of one split
+  };
+  std::unordered_map<Family, Reads> reads;
   std::vector<Family> families;
-  const auto count = [&](const ir::Value* value) {
+  const auto count = [&](const ir::Node* node, const ir::Value* value) {
     const Family family = this->family(value);
     if (!family || !written_.contains(family)) return;
-    ++views[family];
-    if (views_.depth(value) > deepest_view)
+    const std::size_t depth = views_.depth(value);
+    if (depth > deepest_view)
       block(family, "writes memory of which views of views are taken more than " + std::to_string(deepest_view) + " deep");
+    auto [found, is_new] = reads.try_emplace(family);
+    if (is_new) families.push_back(family);
+    found->second.count += value->uses().size();
+    found->second.depth += value->uses().size() * depth;
+    found->second.deepest = std::max(found->second.deepest, depth);
+    if (views_.source(value)) found->second.parts = std::max(found->second.parts, node->outputs().size());
   };
   ir::for_each_node(*graph.top(), [&](const ir::Node* node) {
-    for (const ir::Value* output : node->outputs()) count(output);
+    for (const ir::Value* output : node->outputs()) count(node, output);
   });
-  for (const ir::Node* write : writes())
-    if (const Family family = family_written(write); family && ++writes_to[family] == 1) families.push_back(family);
+  for (const ir::Node* write : writes()) {
+    const Family family = family_written(write);
+    const auto found = reads.find(family);
+    if (found == reads.end()) continue;
+    // Each branch and loop around a write returns the root.
+    for (const ir::Block* block = write->owner(); block && block != family->block(); block = block->parent())
+      ++found->second.count;
+  }
   std::size_t made_again = 0;
   for (const Family family : families) {
-    const std::size_t copies = views[family] * writes_to[family];
+    const Reads& read = reads[family];
+    const std::size_t copies = read.depth + read.count * (read.deepest + read.parts);
     if (made_again + copies > most_made_again)
       block(family, "writes memory of which too many views would be made again");
     else

@@ -57,6 +57,7 @@ CASES = [
     ("a chain of writes", h.chain_of_writes(3000), VERDICT, ""),
     ("a write to a view of views", h.views_and_write(3000), VERDICT, ""),
     ("writes to many views", h.writes_to_views(2000), VERDICT, ""),
+    ("writes to a deep view, read each time", h.writes_to_deep_view(90, 12_000), VERDICT, ""),
     ("many writes to one tensor", h.writes_to_one(3000), VERDICT, ""),
     ("a list of all tensors, each written", h.list_of_all(1500), VERDICT, ""),
     ("one value used everywhere", h.one_used_often(30_000), VERDICT, ""),

@@ -299,6 +299,13 @@ def writes_to_views(length):
                  "".join(f"  %t{i} : Tensor = aten::transpose(%v0, %a, %b)\n  %y{i} : Tensor = aten::relu_(%t{i})\n" for i in range(length)), returns="v0")
 
 
+def writes_to_deep_view(depth, length):
+    """Each write to a view of views is followed by a read of the memory."""
+    return graph("%x : Tensor", constant("a", 0), constant("b", 1), "  %v0 : Tensor = aten::relu(%x)\n",
+                 repeated(depth, "%{0} : Tensor = aten::transpose(%{1}, %a, %b)"),
+                 "".join(f"  %y{i} : Tensor = aten::relu_(%v{depth})\n  %z{i} : Tensor = aten::sigmoid(%v0)\n" for i in range(length)), returns=f"z{length - 1}")
+
+
 def writes_to_one(length):
     return graph("%x : Tensor", "  %v0 : Tensor = aten::relu(%x)\n",
                  "".join(f"  %y{i} : Tensor = aten::relu_(%v0)\n" for i in range(length)), returns="v0")
