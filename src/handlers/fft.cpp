@@ -32,9 +32,21 @@ void shift(Emission& e) {
   e.give(x);
 }
 
+// Of a number of points that is known when the model runs: places, from the middle on counted from the end, times the step.
+void computed_frequencies(Emission& e, bool real) {
+  if (!e.at_least(9)) throw Refusal{"counting points when the model runs needs NonZero, which came with opset 9", "use opset 9"};
+  const Value n = int_value(e, "n"), two = e.integers({2});
+  Value places = places_of(e, real ? sum(e, quotient(e, n, two), e.integers({1})) : n);
+  if (!real) places = where(e, less(e, places, quotient(e, sum(e, n, e.integers({1})), two)), places, subtract(e, places, n));
+  const DType dtype = e.output_dtype();
+  const Value step = one_over(e, multiply(e, e.cast(n, DType::f64), e.number_value("d", DType::f64)));
+  e.give(multiply(e, e.cast(places, dtype), e.cast(step, dtype)));
+}
+
 void frequencies(Emission& e) {
-  const std::int64_t n = e.integer("n"), middle = n / 2;
   const bool real = e.call.op() == "aten::fft_rfftfreq";
+  if (!e.call.integer("n") || !e.call.number("d")) return computed_frequencies(e, real);
+  const std::int64_t n = e.integer("n"), middle = n / 2;
   const double step = 1 / (static_cast<double>(n) * e.number("d", 1));
   const auto points = static_cast<double>(n), half = static_cast<double>(middle);
   const auto made =

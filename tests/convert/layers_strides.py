@@ -69,6 +69,14 @@ def scattered(x, y):
     return torch.as_strided_scatter(x, y, (x.size(0), 2), (x.stride(0), 2 * x.stride(1)), 1)
 
 
+def every_step(x, z: int):
+    y = x.clone()
+    y[0::z] = 1.0
+    y[:, 1::z] += 2.0
+    y[::z, 1:] = y[::z, :-1] * 2
+    return y
+
+
 def triangle_step(x):
     return x.t().triu().stride(0)
 
@@ -95,4 +103,5 @@ def cases():
     made["strides_scattered"] = Case(scattered, [(torch.randn(n, m), torch.randn(n, 2)) for n, m in ((4, 4), (2, 7))], ("f32:n,m", "f32:n,2"), script=True, opsets=range(9, 27))
     made["strides_of_triangle"] = Case(triangle_step, rows[:1], ("f32:n,m",), script=True, refused="it isn't known how what aten::triu gives lies")
     made["strides_of_one"] = Case(step_of_one, rows[:2], ("f32:n,m",), script=True, opsets=(), needs="the stride of a dimension whose size may be 1 isn't known")
+    made["strides_every_step"] = Case(every_step, [(torch.randn(*sizes), step) for sizes, step in (((6, 5), 2), ((5, 4), 3), ((4, 7), 1), ((3, 2), 9))], ("f32:n,m", "i64"), script=True, opsets=range(10, 27))
     return made
