@@ -81,7 +81,7 @@ std::string without_opset(const std::string& hint) {
 
 bool is_beyond_rows(const ir::Node& node) {
   if (node.is("prim::PythonOp")) return false;
-  if (node.op().starts_with("prim::") || !node.blocks().empty()) return true;
+  if (node.op().starts_with("prim::") || node.op().find('.') != std::string::npos || !node.blocks().empty()) return true;
   using enum ir::TypeKind;
   const auto beyond = [](const ir::TypeRef& type) {
     return is_list_of_lists(type) || has_kind(type, {dict, named, module, any_class});

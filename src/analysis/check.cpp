@@ -62,12 +62,15 @@ std::vector<Finding> reading_notes(const Model::State& state) {
   std::vector<Finding> findings;
   if (!state.program) return findings;
   for (const ir::LoadNote& note : state.program->notes) {
-    if (note.kind != ir::LoadNote::Kind::read_by_libtorch && note.kind != ir::LoadNote::Kind::setstate_skipped) continue;
+    using enum ir::LoadNote::Kind;
+    if (note.kind != read_by_libtorch && note.kind != setstate_skipped && note.kind != matched_by_position) continue;
     Finding finding;
     finding.id = "CC016";
     finding.severity = Severity::note;
     finding.message = note.message;
-    if (note.kind == ir::LoadNote::Kind::setstate_skipped)
+    if (note.kind == matched_by_position)
+      finding.help = "if they are other arguments, give the schema of the row the names in the file";
+    if (note.kind == setstate_skipped)
       finding.help = "if a call needs these attributes, set them in __init__ and save the model again";
     findings.push_back(std::move(finding));
   }

@@ -135,7 +135,9 @@ constexpr std::array table{
     Rule{"CC016", "reading-note", Severity::note, "The file wasn't read in the usual way",
          "compatcheck reads TorchScript files with its own reader. It notes when libtorch read the file instead, because\n"
          "its own reader doesn't support the file, and when it didn't run a `__setstate__` method that does more than\n"
-         "assign. The attributes that such a method sets are unknown; calls that read them don't convert.\n"
+         "assign. The attributes that such a method sets are unknown; calls that read them don't convert. It also notes\n"
+         "when the `schema` of your row names the arguments of a custom operator otherwise than an exported program does:\n"
+         "they are then matched by position.\n"
          "\n"
          "What to do: nothing, if the model converts. Otherwise set the attributes in `__init__` and save the model again.\n"
          "`--frontend native` makes the first case an error.\n"},

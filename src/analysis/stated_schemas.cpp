@@ -20,6 +20,7 @@ bool is_number_kind(TypeKind kind) { return kind == TypeKind::number || kind == 
 
 // A call shows neither whether an argument may be None, nor which numbers are allowed.
 bool are_alike(const ir::TypeRef& a, const ir::TypeRef& b) {
+  if (ir::is(a, TypeKind::none) || ir::is(b, TypeKind::none)) return true;  // no call passed anything but None
   const ir::Type &one = *without_optionals(a), &other = *without_optionals(b);
   if (is_number_kind(one.kind) && is_number_kind(other.kind)) return true;
   return one.kind == other.kind && std::ranges::equal(one.elements, other.elements, are_alike);

@@ -137,6 +137,16 @@ bool state_left_by_export(Outcome& outcome) {
   return true;
 }
 
+// The file passes an argument, or calls an overload, of PyTorch's operator that the schemas don't have: a row could name neither.
+bool state_of_newer_torch(Outcome& outcome) {
+  const std::string& op = outcome.node->op();
+  const auto dot = op.find('.');
+  if (dot == std::string::npos || !schema::Registry().contains(op.substr(0, dot))) return false;
+  outcome.reason = "this version of compatcheck knows no such overload or argument of " + op.substr(0, dot);
+  outcome.hint = "save the model with an older version of PyTorch, or update compatcheck";
+  return true;
+}
+
 // A user's entry above the opset, which maps the operator; null if there is none.
 const mapping::Entry* users_later_entry(const Lookup& found, int opset) {
   if (!found.op) return nullptr;
@@ -149,7 +159,7 @@ const mapping::Entry* users_later_entry(const Lookup& found, int opset) {
 void state_missing(Outcome& outcome, const Lookup& found, const Context& context, int opset) {
   outcome.status = Status::missing;
   if (found.status == Lookup::Status::unknown) {
-    if (state_left_by_export(outcome)) return;
+    if (state_left_by_export(outcome) || state_of_newer_torch(outcome)) return;
     outcome.unknown_operator = !is_shipped(outcome.node->op(), context.program);
     if (outcome.node->is("prim::PythonOp") && !outcome.node->overload().empty()) {
       outcome.unknown_operator = true;

@@ -62,6 +62,7 @@ struct LoadNote {
     setstate_skipped,
     fallback_loader,
     read_by_libtorch,
+    matched_by_position,  // arguments that a user's schema names otherwise than the file
     other
   };
   Kind kind = Kind::other;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "schema/fit.h"
 #include "schema/schema.h"
 
 namespace compatcheck::schema {
@@ -133,6 +134,10 @@ bool types_fit(const ir::Node& node, const Schema& schema, Rigour rigour) {
 }
 
 }  // namespace
+
+bool takes(const Argument& formal, const ir::Type& actual, bool converted) {
+  return Fit(converted ? Rigour::lenient : Rigour::strict).argument(actual, formal);
+}
 
 const Schema* match(const ir::Node& node, const Registry& registry) {
   const auto overloads = registry.overloads(node.op());

@@ -281,6 +281,76 @@ TEST(Exported, TakesNoOverloadForAnother) {
   }
 }
 
+// The call acme.pool(x, rois, size) with the schema that a row states for it.
+Exported read_call(const std::string& schema, const std::string& kind = "1") {
+  Program program;
+  std::string inputs =
+      argument("x", tensor("x")) + ", " + argument("rois", tensor("p_w")) + ", " + argument("size", R"({"as_int": 3})");
+  for (auto at = inputs.find("\"kind\": 1"); at != inputs.npos; at = inputs.find("\"kind\": 1", at + 1))
+    inputs.replace(at + 8, 1, kind);
+  program.nodes = R"({"target": "torch.ops.acme.pool.default", "inputs": [)" + inputs + R"(], "outputs": [)" + tensor("add") +
+                  R"(], "metadata": {}})";
+  schema::Registry schemas;
+  schemas.add(schema);
+  const files::InputFile file(testing::as_bytes(testing::zip(program.records())));
+  return read_exported(file, files::read_zip_directory(file), "", schemas);
+}
+
+TEST(Exported, PlacesArgumentsByNameElseByPosition) {
+  const auto placed = [](const std::string& schema) {
+    const Exported exported = read_call(schema);
+    const ir::Node* call = find(exported, "acme::pool");
+    std::string text;
+    for (const ir::Value* input : call->inputs()) {
+      const ir::Constant* constant = ir::constant_of(input);
+      const auto* number = constant ? constant->get<std::int64_t>() : nullptr;
+      text += number ? std::to_string(*number) : constant ? "None" : input == graph_of(exported).inputs()[1] ? "x" : "w";
+      text += " ";
+    }
+    const bool noted =
+        !exported.program.notes.empty() && exported.program.notes.front().kind == ir::LoadNote::Kind::matched_by_position;
+    return text + (noted ? "by position" : "by name");
+  };
+  EXPECT_EQ(placed("acme::pool(Tensor x, Tensor rois, int size) -> Tensor"), "x w 3 by name");
+  EXPECT_EQ(placed("acme::pool(Tensor rois, Tensor x, int size) -> Tensor"), "w x 3 by name");
+  EXPECT_EQ(placed("acme::pool(int size, Tensor rois, Tensor x) -> Tensor"), "3 w x by name");
+  EXPECT_EQ(placed("acme::pool(Tensor x, Tensor rois, int size, int more=7) -> Tensor"), "x w 3 7 by name");
+  EXPECT_EQ(placed("acme::pool.fast(Tensor x, Tensor rois, int size) -> Tensor"), "x w 3 by name");
+  EXPECT_EQ(placed("acme::pool(Tensor arg0, Tensor arg1, int arg2) -> Tensor"), "x w 3 by position");
+  EXPECT_EQ(placed("acme::pool(Tensor x, Tensor other, int size) -> Tensor"), "x w 3 by position");
+  EXPECT_EQ(placed("acme::pool(Tensor arg0, Tensor arg1, int arg2, int more=7) -> Tensor"), "x w 3 7 by position");
+  EXPECT_EQ(placed("acme::pool(Tensor arg0, NoneType arg1, Tensor arg2, int arg3) -> Tensor"), "x None w 3 by position");
+  EXPECT_EQ(placed("acme::pool(Tensor arg0, Tensor arg1, *, int size) -> Tensor"), "x w 3 by position");
+}
+
+TEST(Exported, RefusesASchemaThatIsNotOneOfTheCall) {
+  for (const char* arguments : {
+           "Tensor a, Tensor b",                         // fewer
+           "Tensor a, Tensor b, int c, int d",           // more
+           "Tensor rois, Tensor x, int n",               // known names in another order: which one is `n`?
+           "Tensor a, Tensor x, Tensor rois, int size",  // `a` would be before x
+           "Tensor a, int b, Tensor c",                  // other types
+           "Tensor x, Tensor rois, str size",            // another type under the same name
+           "Tensor a, Tensor b, *, int c",               // an argument by name that the call doesn't name
+       }) {
+    const std::string schema = "acme::pool(" + std::string(arguments) + ") -> Tensor";
+    try {
+      read_call(schema);
+      ADD_FAILURE() << arguments;
+    } catch (const ModelError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "calls acme::pool(x, rois, size), which doesn't fit " + schema +
+                    ": state a schema that has the arguments of the call, with these names or in this order");
+    }
+  }
+}
+
+// Between arguments that are passed by name, the file may leave out others.
+TEST(Exported, CountsArgumentsThatThePositionCannotTell) {
+  EXPECT_THROW(read_call("acme::pool(Tensor a, Tensor b, int c=5, int d=7) -> Tensor", "2"), ModelError);
+  EXPECT_NO_THROW(read_call("acme::pool(Tensor a, Tensor b, int c=5) -> Tensor", "2"));
+}
+
 // A storage's place in memory isn't its identity: another one may get it.
 TEST(Exported, GivesEachTensorItsOwnRecord) {
   constexpr int count = 64;

@@ -171,7 +171,12 @@ FunctionEmitter::Results FunctionEmitter::apply(const std::string& op, Arguments
   const auto overloads = code_.schemas.overloads(op);
   if (overloads.empty()) return apply_stub(op, code_.stubs.find(op, code_.definitions), given);
   const auto matched = match(overloads, given, builder_, code_.definitions);
-  if (!matched) fail("calls " + op + " with arguments that fit none of its overloads");
+  if (!matched) {
+    std::string stated;
+    if (!op.starts_with("aten::") && !op.starts_with("prim::"))
+      for (const schema::Schema* schema : overloads) stated += (stated.empty() ? ": " : "; ") + schema::to_string(*schema);
+    fail("calls " + op + " with arguments that fit none of its overloads" + stated);
+  }
   if (const auto upgraded = upgrade(*matched, code_.version, builder_)) return {*upgraded};
   ir::Node* node = builder_.add(op, matched->inputs);
   node->set_overload(matched->schema->overload);

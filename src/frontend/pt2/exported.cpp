@@ -322,10 +322,12 @@ class ProgramReader {
     ir::Program& program = exported_.program;
     exported_.interface.assertions = std::move(reading_.assertions);
     for (const auto& [about, message] : reading_.notes) note(message);
+    for (const auto& [op, message] : reading_.matched_by_position)
+      program.notes.push_back({ir::LoadNote::Kind::matched_by_position, op, message});
     for (const std::string& message : archive_.notes()) note(message);
     apply_guards();
     object_.class_name = class_name;
-    program.stub_schemas.assign(reading_.assumed_schemas.begin(), reading_.assumed_schemas.end());
+    program.stub_schemas = reading_.assumed.settle(reader_.nodes().constant({}));
     program.classes.emplace(class_name, std::move(class_));
     program.functions.emplace(method_name, std::move(function_));
     program.objects.push_back(std::move(object_));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <tuple>
 
 #include "compatcheck/error.h"
 #include "frontend/pt2/autocast.h"
@@ -12,6 +12,7 @@
 #include "frontend/pt2/tensor_meta.h"
 #include "frontend/pt2/union.h"
 #include "ir/exported_ops.h"
+#include "schema/fit.h"
 
 namespace compatcheck::frontend::pt2 {
 namespace {
@@ -21,13 +22,13 @@ using ir::TypeKind;
 constexpr std::size_t most_nodes = 4'000'000;  // also the most values; every call of a subgraph repeats its nodes
 constexpr std::string_view operators = "torch.ops.", higher_order = "torch.ops.higher_order.";
 
-bool is_scalar(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, TypeKind::complex); }
-
-// The kind of an argument or result in the text of a schema.
-std::string kind_of(const ir::TypeRef& type) {
-  if (ir::is(type, TypeKind::tensor)) return "Tensor";
-  return ir::is(type, TypeKind::none) ? "Tensor?" : ir::to_string(*type);
+// By libtorch or torchvision: a user's schema of another operator may have other names.
+bool is_shipped(const std::string& op) {
+  static const schema::Registry shipped;
+  return shipped.contains(op);
 }
+
+bool is_scalar(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, TypeKind::complex); }
 
 }  // namespace
 
@@ -173,19 +174,26 @@ void GraphReader::read_python_function(const Json& node, std::string_view target
 
 ir::Node* GraphReader::call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs) {
   const schema::Schema* schema = reading_.schemas.find(op, overload);
-  const auto extra =
-      std::ranges::find_if(inputs, [&](const Json& input) { return schema && !schema->argument_index(input.at("name").text()); });
-  if (!schema || extra != inputs.end()) {
-    if (!reading_.schemas.contains(op)) {
-      assume_schema(*call_unknown(op, node, inputs), inputs);
-    } else {  // an overload or argument of a known operator that isn't known: nothing else may be taken for it
+  Values values;
+  if (is_shipped(op)) {
+    const auto extra = std::ranges::find_if(
+        inputs, [&](const Json& input) { return schema && !schema->argument_index(input.at("name").text()); });
+    if (!schema || extra != inputs.end()) {  // of a newer torch: nothing else may be taken for it
       const std::string with = extra == inputs.end() ? "" : "(" + std::string(extra->at("name").text()) + ")";
       call_unknown(op + "." + (overload.empty() ? "default" : overload) + with, node, inputs);
+      return nullptr;
     }
+    auto in_order = arguments_.in_order(*schema, inputs);
+    if (in_order.missing) node.fail("lacks the argument " + in_order.missing->name + " of " + op);
+    values = std::move(in_order.values);
+  } else if (reading_.schemas.contains(op)) {
+    std::tie(schema, values) = place_custom(op, overload, inputs);
+  } else {
+    ir::Node* made = call_unknown(op, node, inputs);
+    made->set_overload(overload);
+    reading_.assumed.add(made, inputs);
     return nullptr;
   }
-  auto [values, missing] = arguments_.in_order(*schema, inputs);
-  if (missing) node.fail("lacks the argument " + missing->name + " of " + op);
   const auto results = node.at("outputs").members();
   const StatedWrites stated = with_stated_writes(nodes_, op, values);
   if (!stated.results.empty()) {
@@ -198,7 +206,7 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   bool open = false;  // a number in a tensor's place: another overload takes it
   for (std::size_t i = 0; i < values.size(); ++i)
     open = open || (ir::is(schema->arguments[i].type, TypeKind::tensor) && is_scalar(values[i]->type()));
-  if (!open) made->set_overload(schema->overload);
+  if (!open) made->set_overload(overload);
   for (std::size_t i = 0; i < schema->returns.size(); ++i)
     made->add_output(i < results.size() && tagged(results[i]).tag == "as_tensor" ? result_type(results[i])
                                                                                  : schema->returns[i].type);
@@ -206,6 +214,42 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
     cast_as_autocast(nodes_, *reading_.autocast, *made, result_type(results.front())->tensor.dtype);
   bind_results(*made, results);
   return made;
+}
+
+// The stated schema of a call, of its own overload if that fits, and its arguments.
+std::pair<const schema::Schema*, Values> GraphReader::place_custom(const std::string& op, const std::string& overload,
+                                                                   std::span<const Json> inputs) {
+  const auto all = reading_.schemas.overloads(op);
+  std::vector<const schema::Schema*> candidates(all.begin(), all.end());
+  std::ranges::stable_partition(candidates, [&](const schema::Schema* schema) { return schema->overload == overload; });
+  std::string stated;
+  for (const schema::Schema* schema : candidates) {
+    stated += (stated.empty() ? "" : "; ") + schema::to_string(*schema);
+    const auto placement = place(*schema, inputs);
+    auto values = placement ? placed(*schema, *placement, inputs) : std::nullopt;
+    if (!values) continue;
+    if (placement->by_position)
+      reading_.matched_by_position.emplace(op, "the arguments of the call " + spell_names(op, inputs) +
+                                                   " are matched by position with those of " + schema::to_string(*schema));
+    return {schema, std::move(*values)};
+  }
+  throw ModelError("calls " + spell_names(op, inputs) + ", which doesn't fit " + stated +
+                   ": state a schema that has the arguments of the call, with these names or in this order");
+}
+
+// nullopt: an argument has another type.
+std::optional<Values> GraphReader::placed(const schema::Schema& schema, const Placement& placement,
+                                          std::span<const Json> inputs) {
+  Values values;
+  for (std::size_t i = 0; i < schema.arguments.size(); ++i) {
+    const schema::Argument& formal = schema.arguments[i];
+    const auto given = placement.inputs[i];
+    values.push_back(given                  ? arguments_.value_of(inputs[*given].at("arg"), &formal)
+                     : formal.default_value ? nodes_.constant(*formal.default_value, formal.type)
+                                            : nodes_.constant({}));
+    if (given && !schema::takes(formal, *values.back()->type(), !placement.by_position)) return std::nullopt;
+  }
+  return values;
 }
 
 ir::Node* GraphReader::call_unknown(const std::string& op, const Json& node, std::span<const Json> inputs) {
@@ -220,29 +264,6 @@ ir::Node* GraphReader::call_unknown(const std::string& op, const Json& node, std
   for (const Json& result : results) made->add_output(result_type(result));
   bind_results(*made, results);
   return made;
-}
-
-// States a schema for an operator that nobody ships, from the names and kinds of its arguments in the file.
-void GraphReader::assume_schema(const ir::Node& call, std::span<const Json> inputs) {
-  const auto is_word = [](std::string_view name) {
-    return std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == ':'; });
-  };
-  if (!is_word(call.op()) || call.inputs().size() != inputs.size()) return;
-  std::string formals, returns;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::string_view name = inputs[i].at("name").text();
-    if (!is_word(name)) return;
-    formals += (i ? ", " : "") + kind_of(call.input(i)->type()) + " ";
-    formals += name.empty() ? "arg" + std::to_string(i) : std::string(name);
-  }
-  for (const ir::Value* result : call.outputs()) returns += (returns.empty() ? "" : ", ") + kind_of(result->type());
-  std::string text = call.op() + "(" + formals + ") -> (" + returns + ")";
-  try {
-    schema::parse(text);
-  } catch (const schema::ParseError&) {  // a name that no operator can have
-    return;
-  }
-  reading_.assumed_schemas.insert(std::move(text));
 }
 
 void GraphReader::bind_results(ir::Node& made, std::span<const Json> results) {

@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "frontend/pt2/arguments.h"
+#include "frontend/pt2/custom_calls.h"
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/node_writer.h"
 #include "frontend/pt2/reading.h"
@@ -46,7 +48,9 @@ class GraphReader {
   void read_to(const std::string& overload, const Json& node, std::span<const Json> inputs);
   // Calls an operator by its name ("aten::add") and overload. Null if other nodes stand for the call.
   ir::Node* call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs);
-  void assume_schema(const ir::Node& call, std::span<const Json> inputs);
+  std::pair<const schema::Schema*, Values> place_custom(const std::string& op, const std::string& overload,
+                                                        std::span<const Json> inputs);
+  std::optional<Values> placed(const schema::Schema& schema, const Placement& placement, std::span<const Json> inputs);
 
   ir::TypeRef result_type(const Json& result) const;  // the type that the file states
   void bind_results(ir::Node& made, std::span<const Json> results);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/pt2/custom_calls.h"
 #include "frontend/pt2/interface.h"
 #include "frontend/pt2/origins.h"
 #include "ir/graph.h"
@@ -30,7 +31,8 @@ struct Reading {
   std::vector<LeftOutAssertion> assertions{};
   std::set<std::pair<std::string, const ir::Location*>> left_out{};  // texts and places of `assertions`
   std::map<std::string, std::string> notes{};                        // keyed by subject, so that each is noted once
-  std::set<std::string> assumed_schemas{};
+  AssumedCalls assumed{};
+  std::map<std::string, std::string> matched_by_position{};  // keyed by operator: what was matched
   std::unordered_map<std::string, ir::Value*> constants{};
   std::size_t nodes = 0;
   std::optional<Autocast> autocast{};  // set within a region of torch.autocast
