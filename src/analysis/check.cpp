@@ -154,7 +154,7 @@ std::vector<std::string> traced_batches(const Model::State& state, const CheckOp
   return named;
 }
 
-Signature signature_of(const conversion::Interface& interface, std::vector<std::string> batches) {
+Signature signature_from(const conversion::Interface& interface, std::vector<std::string> batches) {
   Signature made{.inputs = {}, .outputs = {}, .traced_batches = std::move(batches)};
   for (const auto& [name, type] : interface.inputs) made.inputs.push_back({name, type});
   for (const auto& [name, type] : interface.outputs) made.outputs.push_back({name, type});
@@ -185,7 +185,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   report.operators = analysis::summarize_operators(assessment, context, opset);
   report.summary = analysis::summarize(assessment, report.operators);
   if (report.convertible() && options.export_type != ExportType::raw)
-    report.signature = signature_of(assessment.interface, traced_batches(state, options));
+    report.signature = signature_from(assessment.interface, traced_batches(state, options));
   if (!targets.empty()) targets.look(report, assessment, whole.model ? &*whole.model : nullptr, others);
   if (whole.fault) {
     report.verdict = Verdict::no;

@@ -98,7 +98,7 @@ bool page_on_terminal(const std::string& roff) {
 }
 
 // Where `man` is lacking, a terminal gets the text of --help.
-void write_page(const std::string& roff, const std::string& plain) {
+void write_manual(const std::string& roff, const std::string& plain) {
   if (!isatty(STDOUT_FILENO))
     write_stdout(roff);
   else if (!page_on_terminal(roff))
@@ -120,7 +120,7 @@ int run_man(const Options& options) {
   }
   take_at_most(1, "one command", "man", options);
   if (options.positional.empty()) {
-    write_page(program_page(), help());
+    write_manual(program_page(), help());
     return exit_passed;
   }
   const std::string& name = options.positional.front();
@@ -131,7 +131,7 @@ int run_man(const Options& options) {
     const std::string near = nearest(name, names);
     throw UsageError("there is no command " + name + (near.empty() ? "" : "; did you mean " + near + "?"));
   }
-  write_page(command_page(*command), help(*command));
+  write_manual(command_page(*command), help(*command));
   return exit_passed;
 }
 

@@ -40,6 +40,13 @@ class Gradient(torch.nn.Module):
         return energy, -force
 
 
+class Backward(torch.nn.Module):
+    def forward(self, x):
+        energy = (x * x).sum()
+        energy.backward()
+        return energy
+
+
 class Reduced(torch.nn.Module):
     """Two numbers must be known while converting."""
 
@@ -460,6 +467,8 @@ def check_gradient(tool, folder):
     assert finding["op"] == "aten::grad" and "make_fx" in finding["help"] and "torch.export.save" in finding["help"], finding
     found = [each for each in reports(tool, folder / "gradient.pt")["findings"] if each["id"] == "CC014"]
     assert not found, found
+    (finding,) = errors_of(tool, saved(folder, "backward", Backward()))
+    assert finding["op"] == "aten::backward" and "the forward pass only" in finding["help"], finding
     from torch.fx.experimental.proxy_tensor import make_fx
 
     given = torch.randn(2, 3)
