@@ -8,7 +8,7 @@ A fault is made in a copy of HEAD (WORK/tree), built, and tried on the tests tha
 survives them is tried on all that `make test` runs: all survivors at once, then each alone on the tests that failed. WORK/state.json
 keeps the outcomes; --resume continues from there if seed, count, rooms and commit are the same.
 """
-import argparse, collections, contextlib, datetime, json, os, pathlib, re, resource, subprocess, sys, tempfile, time
+import argparse, collections, contextlib, datetime, functools, json, os, pathlib, re, resource, subprocess, sys, tempfile, time
 
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests/runner"), str(ROOT / "tools")]
@@ -17,9 +17,15 @@ from mutations import ROOMS, Choice
 
 TOOLS = pathlib.Path(sys.executable).parent
 MEMORY = 12 << 30          # bytes of a process: a fault may ask for all that there is
-TIMEOUT = 400              # seconds of a test that states none: a fault may be a loop without end
 LONG = 10                  # seconds; shorter tests run before longer ones
+TIMEOUTS = {False: 90, True: 400}   # seconds of short and long tests that state none: a fault may be a loop without end
 OF_STYLE = {"formatted"}   # finds every changed line
+
+
+@functools.cache
+def costs():
+    """test → seconds"""
+    return {name: float(seconds) for name, seconds in (line.split("\t") for line in run_tests.COSTS.read_text().splitlines())}
 
 
 @contextlib.contextmanager
@@ -82,11 +88,20 @@ class Tree:
         return next((line for line in lines if "error: " in line), lines[-1] if lines else "no message") if done.returncode else ""
 
     def run(self, names, stop=False):
-        """The tests that fail, and those that couldn't run."""
+        """The tests that fail, and those that couldn't run: the short ones first."""
+        failed, unable = set(), set()
+        for long in (False, True):
+            turn = {name for name in names if (costs().get(name, 0) > LONG) == long}
+            if turn and not (stop and failed):
+                found = self.run_turn(turn, stop, TIMEOUTS[long])
+                failed, unable = failed | found[0], unable | found[1]
+        return failed, unable
+
+    def run_turn(self, names, stop, timeout):
         with tempfile.NamedTemporaryFile("w") as listed:
             listed.writelines(f"{name}\n" for name in sorted(names))
             listed.flush()
-            words = ["-j", str(os.cpu_count()), "--timeout", str(TIMEOUT), "--tests-from-file", listed.name]
+            words = ["-j", str(os.cpu_count()), "--timeout", str(timeout), "--tests-from-file", listed.name]
             done = self.call("ctest", "--preset", "release", *words, *(["--stop-on-failure"] if stop else []))
         outcomes = {found[1]: found[2] for found in map(run_tests.LINE.match, done.stdout.splitlines()) if found}
         if not outcomes:
@@ -148,17 +163,13 @@ class State:
 def try_mutation(tree, mutation):
     """What the tests that belong to its file find."""
     names = belonging.tests_of([mutation["file"]], tree.tests)
-    costs = dict(line.split("\t") for line in run_tests.COSTS.read_text().splitlines()) if run_tests.COSTS.exists() else {}
-    long = {name for name in names if float(costs.get(name, 0)) > LONG}
     tree.apply([mutation])
     began = time.time()
     if error := tree.build(tree.targets(names)):
         # A handler that doesn't compile is no mutant; a row with which the tables can't be made is killed.
         return {"outcome": "invalid" if re.search(r"\.(cpp|h):\d+:\d+: error: ", error) else "killed", "by": "the build", "error": error}
     built = time.time()
-    failed = set()
-    for turn in (names - long, long):
-        failed = failed or (tree.run(turn, stop=True)[0] if turn else set())
+    failed = tree.run(names, stop=True)[0]
     seconds = {"build": round(built - began), "tests": round(time.time() - built)}
     return {"outcome": "killed" if failed else "alive", "by": min(failed, default=""), **seconds}
 

@@ -22,6 +22,7 @@ TABLE = [
     (r"src/ir/", "ir_test passes_test"),
     (r"src/process/", "process_test cli_log"),
     (r"src/schema/", "schema_test schemas_of_libtorch passes_test"),
+    (r"src/files/block_cache", "ranges_test"),
     (r"src/files/", "frontend_test check_broken"),
     (r"src/frontend/native/", "frontend_test native_fuzz check_reading_notes layers_(control|lists|recurrent) layers_scripted_natural check_frontends"),
     (r"src/frontend/pt2/", "frontend_test exported_convert exported_edits_test check_verify_exported"),
