@@ -32,9 +32,8 @@ void shift(Emission& e) {
   e.give(x);
 }
 
-// Of a number of points that is known when the model runs: places, from the middle on counted from the end, times the step.
+// The number of points is known when the model runs. Places from the middle on count from the end.
 void computed_frequencies(Emission& e, bool real) {
-  if (!e.at_least(9)) throw Refusal{"counting points when the model runs needs NonZero, which came with opset 9", "use opset 9"};
   const Value n = int_value(e, "n"), two = e.integers({2});
   Value places = places_of(e, real ? sum(e, quotient(e, n, two), e.integers({1})) : n);
   if (!real) places = where(e, less(e, places, quotient(e, sum(e, n, e.integers({1})), two)), places, subtract(e, places, n));

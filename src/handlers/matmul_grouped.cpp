@@ -101,15 +101,15 @@ void give_gathered(Emission& e, const Operands& names) {
   e.give(e.build.transpose(e.build.squeeze(e.node("MatMul", {own, vectors}), {2}), {1, 0}));
 }
 
-void grouped(Emission& e, const Operands& names) {
+void give_product(Emission& e, const Operands& names) {
   const bool left = e.rank(names.left) == 3, right = e.rank(names.right) == 3;
   if (left && right) return e.give(e.node("MatMul", {e.tensor(names.left), e.tensor(names.right)}));
   if (e.variant("gathered")) return give_gathered(e, names);
   left == right ? give_sums(e, names) : give_groups(e, names);
 }
 
-void grouped_mm(Emission& e) { grouped(e, {"self", "mat2"}); }
-void grouped_mm_fallback(Emission& e) { grouped(e, {"input", "weight"}); }
+void grouped_mm(Emission& e) { give_product(e, {"self", "mat2"}); }
+void grouped_mm_fallback(Emission& e) { give_product(e, {"input", "weight"}); }
 
 }  // namespace
 

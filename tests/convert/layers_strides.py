@@ -40,7 +40,8 @@ def order_of(x):
 
 def order_of_image(x):
     last = torch.channels_last
-    return x.is_contiguous(memory_format=last), x.permute(0, 3, 1, 2).is_contiguous(memory_format=last), x.permute(0, 3, 1, 2).is_contiguous(), x[0].is_contiguous(memory_format=last)
+    return x.is_contiguous(memory_format=last), x.permute(0, 3, 1, 2).is_contiguous(memory_format=last), x.permute(0, 3, 1, 2).is_contiguous(), \
+        x[0].is_contiguous(memory_format=last)
 
 
 def of_positive(x):
@@ -94,7 +95,8 @@ def cases():
     made["strides_of_nothing"] = Case(steps_of_nothing, [(torch.randn(*sizes),) for sizes in ((3, 0, 2), (4, 3, 5))], ("f32:n,m,k",), script=True)
     rows = [(torch.randn(*sizes),) for sizes in ((4, 3), (1, 3), (5, 1), (0, 3), (1, 1))]
     made["strides_order"] = Case(order_of, rows, ("f32:n,m",), script=True)
-    made["strides_order_of_images"] = Case(order_of_image, [(torch.randn(*sizes),) for sizes in ((2, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 1), (2, 3, 4, 1))], ("f32:n,c,h,w",), script=True)
+    made["strides_order_of_images"] = Case(order_of_image, [(torch.randn(*sizes),) for sizes in ((2, 3, 4, 5), (2, 1, 4, 5), (2, 3, 1, 1), (2, 3, 4, 1))],
+                                           ("f32:n,c,h,w",), script=True)
     made["strides_of_positive"] = Case(of_positive, [(torch.randn(7),), (torch.randn(12),), (-torch.ones(3),)], ("f32:n",), script=True, opsets=range(9, 27))
     wide = [(torch.randn(*sizes),) for sizes in ((4, 3), (1, 5), (6, 4))]
     made["strides_read_after_write"] = Case(read_after_write, wide, ("f32:n,m",), script=True, opsets=range(9, 27))
@@ -103,5 +105,6 @@ def cases():
     made["strides_scattered"] = Case(scattered, [(torch.randn(n, m), torch.randn(n, 2)) for n, m in ((4, 4), (2, 7))], ("f32:n,m", "f32:n,2"), script=True, opsets=range(9, 27))
     made["strides_of_triangle"] = Case(triangle_step, rows[:1], ("f32:n,m",), script=True, refused="it isn't known how what aten::triu gives lies")
     made["strides_of_one"] = Case(step_of_one, rows[:2], ("f32:n,m",), script=True, opsets=(), needs="the stride of a dimension whose size may be 1 isn't known")
-    made["strides_every_step"] = Case(every_step, [(torch.randn(*sizes), step) for sizes, step in (((6, 5), 2), ((5, 4), 3), ((4, 7), 1), ((3, 2), 9))], ("f32:n,m", "i64"), script=True, opsets=range(10, 27))
+    made["strides_every_step"] = Case(every_step, [(torch.randn(*sizes), step) for sizes, step in (((6, 5), 2), ((5, 4), 3), ((4, 7), 1), ((3, 2), 9))],
+                                      ("f32:n,m", "i64"), script=True, opsets=range(10, 27))
     return made

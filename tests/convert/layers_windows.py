@@ -123,7 +123,8 @@ def strides(made):
     made["as_strided_written_in_part"] = Case(written_in_part, x, refused=unknown.format("was written in place"))
     made["as_strided_copied_over"] = Case(copied_over, x)
     made["as_strided_scatter"] = Case(lambda x: torch.as_strided_scatter(x[1:], torch.zeros(2, 2), (2, 2), (3, 2), 4), x, opsets=range(9, 27))
-    made["as_strided_scatter_transposed"] = Case(lambda x: torch.as_strided_scatter(x.t(), torch.zeros(2, 2), (2, 2), (3, 2), 4), x, refused="doesn't lie there in order | needs Scatter")
+    made["as_strided_scatter_transposed"] = Case(lambda x: torch.as_strided_scatter(x.t(), torch.zeros(2, 2), (2, 2), (3, 2), 4), x,
+                                                 refused="doesn't lie there in order | needs Scatter")
 
 
 def resizes(made):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """--inputs-from on files that torch, NumPy and onnx write: the dtypes and shapes in the report, and the whole word where a file
 doesn't fit; every such file cut anywhere or with any byte changed is read or refused with a reason, never worse."""
-import argparse, collections, io, json, pathlib, random, subprocess, sys, tempfile, warnings, zipfile
+import argparse, collections, io, json, os, pathlib, random, subprocess, sys, tempfile, warnings, zipfile
 
 import numpy, onnx, torch
 from onnx import numpy_helper
@@ -29,6 +29,15 @@ MODELS = {
 def saved(value, **options):
     buffer = io.BytesIO()
     torch.save(value, buffer, **options)
+    return buffer.getvalue()
+
+
+def longer_than_it_is(array):
+    """An archive with an array whose head states a row more than there is."""
+    content = io.BytesIO()
+    numpy.save(content, array)
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
+        archive.writestr("x.npy", content.getvalue().replace(f"({len(array)},".encode(), f"({len(array) + 1},".encode()))
     return buffer.getvalue()
 
 
@@ -132,6 +141,7 @@ REFUSED = [
     ("one", npz(numpy.array([None])), "array arr_0 holds Python objects, not numbers"),
     ("one", npz(f64.astype(">f8")), "array arr_0 is of big-endian numbers: save it as f8"),
     ("one", npz(numpy.zeros(2, [("a", "f4")])), "array arr_0 is a structured array: save its fields as arrays of their own"),
+    ("one", longer_than_it_is(f64), "array x is shorter than its sizes say: it is cut short or damaged"),
     ("one", {}, "has no input_0.pb in it"),
     ("one", {"input_0.pb": proto(f16), "input_2.pb": proto(f16)}, "has no input_1.pb, but later ones"),
     ("one", {"input_0.pb": b""}, "input_0.pb is no TensorProto of a dtype that a tensor can have (data_type 0)"),
@@ -227,6 +237,7 @@ HOSTILE = [
     (tensor_pickle(sizes=number(-1) + b"\x85"), OUTSIDE),
     (tensor_pickle(elements=number(2**62)), "record data/0 is too short: 4611686018427387904 elements don't fit its 64 bytes"),
     (tensor_pickle(elements=number(-1)), "record data/0 is too short: -1 elements don't fit its 64 bytes"),
+    (pickled(b"ctorch._utils\n_rebuild_tensor_v2\n(X\x07\x00\x00\x00storageQK\x00K\x04\x85K\x01\x85\x89}tR"), NOT_TORCHS),
     (tensor_pickle(key=b"7"), "record data/7 is missing: a tensor's values aren't in the file"),
 ]
 
@@ -299,6 +310,9 @@ def main():
             examples.refused(*case)
         for content, message in HOSTILE + QUANTIZED:
             examples.refused("one", content, message)
+        os.mkfifo(fifo := examples.folder / "fifo")
+        if (run := examples.run("one", fifo)).returncode != 2 or "is neither a file nor a folder" not in run.stderr:
+            examples.wrong.append(f"a FIFO: exit {run.returncode} {run.stderr}")
         examples.read("one", tensor_pickle(), {"x": "f32[4]"})
         examples.read("one", saved(CHANNELS), {"x": "qu8[2, 3]"})
         for content, in_folder in ((saved((ones(2, 3),)), False), (npz(f16), False), (npz(f16, compressed=True), False), (proto(f16, "x"), True)):

@@ -233,6 +233,8 @@ TEST(Native, ErrorsNameTheLine) {
   fails(net("x: Tensor", "y = \"a\nreturn x\n"), "line 6 of code/__torch__.py: a string doesn't end");
   fails(net("x: __torch__.Absent", "return x\n"), "its code lacks the class __torch__.Absent");
   fails(net("x: Tensor", "return __torch__.absent(x)\n"), "__torch__.Net.forward calls __torch__.absent, which its code lacks");
+  fails(net("x: Tensor", "p = (x, x)\nreturn (p)[2]\n"), "reads beyond the end of a tuple");
+  fails(net("x: Tensor", "p = (x, x)\nreturn (p)[-3]\n"), "reads beyond the end of a tuple");
   fails(net("x: Tensor", "return CONSTANTS.c7\n"), "its code reads CONSTANTS.c7, which isn't in the archive");
   fails(net("x: Tensor", "return torch.add(x, [x])\n"), "calls aten::add with arguments that fit none of its overloads");
   fails(net("x: Tensor", "return " + std::string(5000, '(') + "x" + std::string(5000, ')') + "\n"), "nested more than 1000 deep");
