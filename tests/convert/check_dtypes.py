@@ -224,10 +224,14 @@ def expected(module, name, dtype):
             continue
 
 
-def wrong_with(file, pairs):
-    """What is wrong with a file that was written, or None; and whether ONNX Runtime loaded it."""
+def wrong_with(file, pairs, open_rank):
+    """What is wrong with a file that was written, or None; and whether ONNX Runtime loaded it. `open_rank`: an output has no shape."""
     try:
-        onnx.checker.check_model(str(file), full_check=True)
+        try:
+            onnx.checker.check_model(str(file), full_check=True)
+        except onnx.checker.ValidationError as error:
+            if not open_rank or "Field 'shape' of 'type' is required but missing" not in str(error):
+                raise
         session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     except Exception as error:
         return (None if NO_KERNEL.search(str(error)) else str(error)), False
@@ -292,7 +296,8 @@ def main():
                 if outcome["outcome"] != "converted":
                     continue
                 file = folder / f"{name}@{opset}.onnx"
-                problem, ran = seen.outcome(file, lambda: wrong_with(file, pairs))
+                open_rank = any(finding["id"] == "CC017" for finding in report["findings"])
+                problem, ran = seen.outcome(file, lambda: wrong_with(file, pairs, open_rank))
                 counts["loaded"] += ran
                 counts["held against PyTorch"] += ran and bool(pairs)
                 if problem:
