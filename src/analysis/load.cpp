@@ -8,6 +8,7 @@
 #include "analysis/stated_schemas.h"
 #include "files/naming.h"
 #include "frontend/foreign.h"
+#include "handlers/body_facts.h"
 #include "lint/in_force.h"
 #include "passes/normalize.h"
 #include "passes/passes.h"
@@ -113,7 +114,10 @@ struct Loader::State {
   State(LoadOptions given, bool one_file)
       : options(std::move(given)),
         in_force(lint::in_force(options.mappings, options.plugins)),
-        frontend(frontend_options(options, in_force.table, one_file)) {}
+        frontend(frontend_options(options, in_force.table, one_file)) {
+    handlers::infer_facts_of_bodies(in_force.table, in_force.schemas, conversion::moved_attributes(in_force.table),
+                                    in_force.registry);
+  }
 
   using Read = std::function<frontend::Loaded(frontend::Frontend&)>;
   Model load(const std::string& path, const Read& read);

@@ -245,6 +245,11 @@ Values put_in(onnx::Builder& build, const onnx::FunctionText& text, const Values
 
 }  // namespace
 
+Values body_nodes(onnx::Builder& build, const mapping::Body& body, const Values& inputs, const Arguments& attributes,
+                  DType otherwise) {
+  return put_in(build, *body.functions, inputs, attributes, otherwise, false);
+}
+
 Values call_body(Emission& e, const mapping::Body& body, const Values& inputs, const Arguments& attributes, std::size_t outputs) {
   const onnx::FunctionText& text = *body.functions;
   onnx::Model& model = e.build.model();

@@ -10,4 +10,9 @@ namespace compatcheck::handlers {
 Values call_body(Emission& emission, const mapping::Body& body, const Values& inputs, const Arguments& attributes,
                  std::size_t outputs);
 
+// Its nodes. `otherwise`: the dtype of a node's results where neither its inputs nor ONNX tell it. Throws Refusal where they
+// don't fit together.
+Values body_nodes(onnx::Builder& build, const mapping::Body& body, const Values& inputs, const Arguments& attributes,
+                  DType otherwise);
+
 }  // namespace compatcheck::handlers

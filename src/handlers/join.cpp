@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "handlers/compute.h"
 #include "handlers/families.h"
 #include "handlers/padding.h"
 

@@ -293,17 +293,21 @@ std::string unmapped_arguments(const mapping::Row& row, const symbolic::Call& ca
   return mapping::joined(unmapped);
 }
 
-void emit_row(Emission& e) {
-  Values inputs;
+BoundArguments bind_arguments(Emission& e) {
+  BoundArguments bound;
   if (e.row().inputs) {
-    for (const Binding& binding : std::span(*e.row().inputs).first(given_inputs(e.row()))) add_input(e, binding, inputs);
+    for (const Binding& binding : std::span(*e.row().inputs).first(given_inputs(e.row()))) add_input(e, binding, bound.inputs);
   } else {
     for (const auto& argument : e.call.node().schema()->arguments)
-      if (is_operand(argument)) add_input(e, argument.name, inputs);
+      if (is_operand(argument)) add_input(e, argument.name, bound.inputs);
   }
-  Arguments attributes;
   for (const auto& [attribute, binding] : e.row().attributes)
-    if (auto value = bound_attribute(e, attribute, binding)) attributes.push_back({attribute, *std::move(value)});
+    if (auto value = bound_attribute(e, attribute, binding)) bound.attributes.push_back({attribute, *std::move(value)});
+  return bound;
+}
+
+void emit_row(Emission& e) {
+  const auto [inputs, attributes] = bind_arguments(e);
   const std::size_t count = e.call.node().outputs().size();
   const auto made =
       e.row().body ? call_body(e, *e.row().body, inputs, attributes, count) : one_node(e, inputs, attributes, count);

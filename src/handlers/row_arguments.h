@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "handlers/emission.h"
 #include "mapping/row.h"
 #include "schema/schema.h"
 
@@ -15,5 +16,12 @@ bool is_operand(const schema::Argument& argument);
 std::size_t given_inputs(const mapping::Row& row);
 // Whether the row names the argument in `inputs` or `attributes`, or tests its value in each alternative of `when`.
 bool names_argument(const mapping::Row& row, std::string_view argument);
+
+// The inputs and attributes of the row's node, or of its ONNX text.
+struct BoundArguments {
+  Values inputs;
+  Arguments attributes;
+};
+BoundArguments bind_arguments(Emission& emission);
 
 }  // namespace compatcheck::handlers

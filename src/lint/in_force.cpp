@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compatcheck/error.h"
+#include "handlers/body_facts.h"
 #include "lint/checks.h"
 #include "mapping/files.h"
 #include "mapping/reading/suggest.h"
@@ -88,7 +89,9 @@ std::vector<mapping::Defect> notes_on(const InForce& tables) {
     if (!tables.table.is_users(rows->place) || shipped.contains(base) || !rows->alias.empty() ||
         std::ranges::none_of(rows->history, is_mapped))
       continue;
-    if (!tables.table.facts(base, overload, tables.schemas).empty() || tables.registry.find_facts(base, overload)) continue;
+    if (handlers::has_body(*rows) || !tables.table.facts(base, overload, tables.schemas).empty() ||
+        tables.registry.find_facts(base, overload))
+      continue;
     notes.push_back(
         {rows->place, "no `facts`: calls of " + quote(rows->name) +
                           " convert only where the model states the dtype and shape of the results; add `facts: same`, "

@@ -7,6 +7,7 @@
 #include "onnx/schema.h"
 #include "process/spell_count.h"
 #include "symbolic/fact_words.h"
+#include "symbolic/stated_facts.h"
 
 namespace compatcheck::lint {
 
@@ -157,6 +158,26 @@ void check_schema(const Context& context, const OperatorRows& rows) {
   }
 }
 
+// One overload at least must have the arguments.
+void check_spelled_facts(const Context& context, const OperatorRows& rows, const std::vector<std::string_view>& stated) {
+  const auto overloads = overloads_of(context, rows.name);
+  const std::vector<std::string_view> words =
+      context.known.fact_words ? std::vector(context.known.fact_words->begin(), context.known.fact_words->end())
+                               : std::vector<std::string_view>();
+  for (const std::string_view facts : stated) {
+    if (!symbolic::spells_facts(facts) || overloads.empty()) continue;
+    std::string defect;
+    const auto fits = [&](const Schema* overload) {
+      std::string found = symbolic::defect_of_facts(facts, *overload, words);
+      if (defect.empty()) defect = found;
+      return found.empty();
+    };
+    if (std::ranges::none_of(overloads, fits))
+      context.report(rows.place,
+                     "`facts: " + std::string(facts) + "`: " + defect + " (" + schema::to_string(*overloads.front()) + ")");
+  }
+}
+
 void check_facts(const Context& context, const OperatorRows& rows) {
   const auto stated = symbolic::words_of_results(rows.facts);
   const auto& known = context.known.fact_words;
@@ -164,8 +185,10 @@ void check_facts(const Context& context, const OperatorRows& rows) {
     return context.report(rows.place, "`facts: TODO` is left to fill in: say how the dtype and shape of the results of " +
                                           quote(rows.name) +
                                           " follow from its arguments (`same`, `pointwise` ...: docs/mappings.md)");
+  check_spelled_facts(context, rows, stated);
   for (const std::string_view word : stated)
-    if (known && !(word == "~" && stated.size() > 1) && std::ranges::find(*known, word) == known->end())
+    if (known && !symbolic::spells_facts(word) && !(word == "~" && stated.size() > 1) &&
+        std::ranges::find(*known, word) == known->end())
       context.report(rows.place, "`facts: " + std::string(word) + "` isn't a word for facts" + did_you_mean(word, *known));
   if (stated.size() == 1) return;
   const auto overloads = overloads_of(context, rows.name);

@@ -274,10 +274,11 @@ void collect_shapes(const ::onnx::GraphProto& graph, Shapes& shapes) {
 
 }  // namespace
 
-void infer_shapes(Model& model) {
+void infer_shapes(Model& model, bool through_values) {
   ::onnx::ModelProto copy = stand_in(to_proto(model), model);
   try {
-    ::onnx::shape_inference::InferShapes(copy);
+    ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(),
+                                         ::onnx::ShapeInferenceOptions(false, 0, through_values));
   } catch (const std::exception&) {
     return;  // nodes that aren't ONNX's: what isn't known stays so
   }

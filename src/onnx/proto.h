@@ -28,7 +28,8 @@ int ir_version(const Model& model);  // the IR version of its file
 using KnownShapes = std::unordered_map<ValueId, std::vector<Dimension>>;
 void state_types(::onnx::ModelProto& skeleton, const ::onnx::ModelProto& inferred, const Model& model, const KnownShapes& shapes);
 
-// Shapes of inner tensors that nobody states, as ONNX's own inference has them.
-void infer_shapes(Model& model);
+// Shapes of inner tensors that nobody states, as ONNX's own inference has them. `through_values`: also those that follow from
+// sizes that the model computes.
+void infer_shapes(Model& model, bool through_values = false);
 
 }  // namespace compatcheck::onnx

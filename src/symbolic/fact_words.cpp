@@ -125,10 +125,14 @@ void register_words(Registry& registry) {
 
 std::vector<std::string_view> words_of_results(std::string_view facts) {
   std::vector<std::string_view> words;
-  for (std::size_t from = 0; from <= facts.size();) {
-    const std::size_t end = std::min(facts.find(", ", from), facts.size());
-    words.push_back(facts.substr(from, end - from));
-    from = end + 2;
+  std::size_t from = 0;
+  int depth = 0;  // in brackets
+  for (std::size_t at = 0; at <= facts.size(); ++at) {
+    const char c = at < facts.size() ? facts[at] : ',';
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (c != ',' || depth > 0) continue;
+    words.push_back(facts.substr(from, at - from));
+    from = std::min(at + 2, facts.size());
   }
   return words;
 }

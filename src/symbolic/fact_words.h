@@ -6,7 +6,8 @@
 
 namespace compatcheck::symbolic {
 
-// Splits "same, reduce" into one word for each result; "~" describes none. A single word describes the first result only.
+// Splits "same, {dtype: i64, rank: 1}" into one description for each result; "~" describes none. A single one describes the first
+// result only.
 std::vector<std::string_view> words_of_results(std::string_view facts);
 
 }  // namespace compatcheck::symbolic

@@ -2,6 +2,7 @@
 
 #include "compatcheck/error.h"
 #include "symbolic/fact_words.h"
+#include "symbolic/stated_facts.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -54,9 +55,9 @@ std::vector<std::string_view> Registry::fact_names() const { return keys_of(fact
 
 FactFunction Registry::find_fact_word(std::string_view word) const {
   const auto words = words_of_results(word);
-  if (words.size() == 1) return find(words_, word);
+  if (words.size() == 1) return spells_facts(word) ? spelled_facts(word, *this) : find(words_, word);
   std::vector<FactFunction> functions;
-  for (const auto one : words) functions.push_back(find(words_, one));
+  for (const auto one : words) functions.push_back(find_fact_word(one));
   return [functions = std::move(functions)](const Call& call) {
     std::vector<Fact> facts;
     for (const auto& function : functions) facts.push_back(function ? function(call).at(0) : Fact());

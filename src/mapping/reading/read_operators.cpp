@@ -124,12 +124,41 @@ Entry missing_everywhere(const Source& source, const Node& value) {
   return made;
 }
 
-// A word; a list has one for each result, ~ where nothing is said.
+// {dtype: same, shape: [rois.0, x.1, size, size]}, as text that is read again where the arguments are known.
+std::string spelled_facts(const Source& source, const Node& node) {
+  static constexpr std::array<std::string_view, 3> keys = {"dtype", "shape", "rank"};
+  const auto word = [&](const Node& one, std::string_view what) {
+    if (one.is_null()) return std::string("~");
+    const std::string text = reading::text(source, one, what);
+    if (text.find_first_of("{}[],:") != std::string::npos) fail(source, one, std::string(what) + ": `" + text + "` isn't one");
+    return text;
+  };
+  if (node.pairs.empty()) fail(source, node, "`facts` has a `dtype` and a `shape` or `rank`");
+  std::string made;
+  for (const auto& [key, value] : node.pairs) {
+    if (std::ranges::find(keys, key.text) == keys.end()) reading::unknown_key(source, key, "`facts`", keys);
+    std::string content;
+    if (key.text == "shape" && value.is_list()) {
+      std::vector<std::string> sizes;
+      for (const Node& size : value.items) sizes.push_back(word(size, "a size"));
+      content = "[" + joined(sizes) + "]";
+    } else {
+      content = word(value, "`" + key.text + "`");
+    }
+    made += (made.empty() ? "" : ", ") + key.text + ": " + content;
+  }
+  return "{" + made + "}";
+}
+
+// A word, or a map; a list has one for each result, ~ where nothing is said.
 std::string facts(const Source& source, const Node& node) {
-  if (!node.is_list()) return reading::text(source, node, "`facts`");
+  const auto one = [&](const Node& each) {
+    return each.is_map() ? spelled_facts(source, each) : reading::text(source, each, "`facts`");
+  };
+  if (!node.is_list()) return one(node);
   if (node.items.empty()) fail(source, node, "`facts`: an empty list of words");
   std::vector<std::string> words;
-  for (const Node& item : node.items) words.push_back(item.is_null() ? "~" : reading::text(source, item, "`facts`"));
+  for (const Node& item : node.items) words.push_back(item.is_null() ? "~" : one(item));
   return joined(words);
 }
 
