@@ -1,12 +1,14 @@
 #include "analysis/example_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "analysis/input_spec.h"
 #include "compatcheck/error.h"
 #include "examples/examples.h"
 #include "ir/literal.h"
+#include "ir/tensor_literal.h"
 #include "ir/value_name.h"
 #include "process/spell_count.h"
 
@@ -57,14 +59,59 @@ symbolic::Fact fact_of_example(const ir::TensorView& view) {
   return {.value = std::move(tensor)};
 }
 
+// Returns the number that TorchScript makes of a tensor without dimensions for an int, float or bool; nullopt without its
+// element.
+std::optional<ir::Constant> number_of(const ir::TensorView& tensor, TypeKind kind) {
+  const auto elements = ir::elements_of(tensor);
+  if (!elements || elements->size() != 1) return std::nullopt;
+  const long double number = elements->front().real();
+  const bool whole = kind == TypeKind::integer || (kind == TypeKind::number && !ir::is_floating(tensor.dtype));
+  if (kind == TypeKind::boolean) return ir::Constant{number != 0};
+  if (!whole) return ir::Constant{static_cast<double>(number)};
+  constexpr long double most = 9.2e18L;
+  return std::fabs(number) < most ? std::optional(ir::Constant{static_cast<std::int64_t>(number)}) : std::nullopt;
+}
+
+bool is_number_kind(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, TypeKind::number); }
+
+bool is_scalar_tensor(const ir::Constant& value) {
+  const auto* tensor = value.get<ir::TensorView>();
+  return tensor && tensor->sizes.empty();
+}
+
+// Returns the member of a Union that such a value is; the type itself if it is no Union, or if none fits.
+const ir::TypeRef& member_for(const ir::TypeRef& type, const ir::Constant& value) {
+  if (!ir::is(type, TypeKind::union_of)) return type;
+  const auto fits = [&](const ir::TypeRef& member) {
+    const ir::TypeRef& held = ir::without_optional(member);
+    if (value.is_none()) return ir::is(member, TypeKind::none) || held != member;
+    if (value.get<ir::TensorView>()) return ir::is(held, TypeKind::tensor);
+    if (value.get<ir::DictConstant>()) return ir::is(held, TypeKind::dict);
+    if (value.get<bool>()) return ir::is(held, TypeKind::boolean);
+    if (value.get<double>()) return ir::is(held, TypeKind::floating);
+    if (value.get<std::int64_t>()) return ir::is(held, TypeKind::integer);
+    if (value.get<std::string>()) return ir::is(held, TypeKind::string);
+    const auto* all = members(value);
+    if (all && ir::is(held, TypeKind::tuple)) return held->elements.size() == all->size();
+    return all && ir::is(held, TypeKind::list) && (all->empty() || member_for(held->elements[0], all->front()) != nullptr) &&
+           (all->empty() || (all->front().get<ir::TensorView>() != nullptr) == ir::is(held->elements[0], TypeKind::tensor));
+  };
+  const auto found = std::ranges::find_if(type->elements, fits);
+  return found == type->elements.end() ? type : *found;
+}
+
 struct Matched {
   std::vector<ExampleLeaf> leaves;
   std::vector<std::string> empty_dicts;
+  std::vector<std::pair<std::string, ir::TypeRef>> chosen;  // members of Unions, by the inputs' names
 };
+
+struct LacksElements {};
 
 class Matcher {
  public:
-  Matcher(const ir::Graph& graph) : graph_(graph), leaves_(input_leaves(graph)) {}
+  Matcher(const ir::Graph& graph, examples::Elements elements)
+      : graph_(graph), leaves_(input_leaves(graph)), elements_(elements) {}
 
   Matched match(const examples::Examples& given) {
     const auto inputs = graph_.inputs();
@@ -79,7 +126,7 @@ class Matcher {
       if (inputs.empty()) too_many(1);
       match(name_of(0), inputs[0]->type(), given.value);
     }
-    return {std::move(found_), std::move(empty_dicts_)};
+    return {std::move(found_), std::move(empty_dicts_), std::move(chosen_)};
   }
 
  private:
@@ -161,15 +208,28 @@ class Matcher {
     }
   }
 
-  [[noreturn]] static void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
+  // Elements that weren't read may turn a tensor into a number.
+  [[noreturn]] void misfit(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) const {
+    if (lacks_elements_) throw LacksElements();
     throw UsageError("holds " + name_of_kind(value) + " for input '" + name + "', which is " + ir::to_string(*type));
   }
 
   // An unknown type takes anything.
   static bool is_open(const ir::TypeRef& type) { return !type || ir::is(type, TypeKind::any); }
 
-  void match(const std::string& name, const ir::TypeRef& type, const ir::Constant& value) {
+  // A number in place of a tensor that stands for one; null for anything else.
+  std::optional<ir::Constant> as_number(const ir::TypeRef& type, const ir::Constant& value) {
+    if (!is_number_kind(type) || !is_scalar_tensor(value)) return std::nullopt;
+    auto number = number_of(*value.get<ir::TensorView>(), type->kind);
+    lacks_elements_ = lacks_elements_ || (!number && elements_ == examples::Elements::leave);
+    return number;
+  }
+
+  void match(const std::string& name, const ir::TypeRef& declared, const ir::Constant& value) {
+    const ir::TypeRef& type = member_for(declared, value);
+    if (type != declared) chosen_.emplace_back(name, type);
     const ir::TypeRef& held = ir::without_optional(type);
+    if (const auto number = as_number(held, value)) return match(name, held, *number);
     if (value.is_none()) {
       if (!is_open(type) && !ir::is(type, TypeKind::optional) && !ir::is(type, TypeKind::none)) misfit(name, type, value);
       found_.push_back({name, value});
@@ -202,7 +262,20 @@ class Matcher {
                                     : ", which is " + ir::to_string(*dict)));
   }
 
-  void match_members(const std::string& name, const ir::TypeRef& type, const ir::Constant& value, const ir::Constants& all) {
+  // A list in which numbers stand for tensors without dimensions; null if it has none.
+  std::optional<ir::Constant> as_numbers(const ir::TypeRef& type, const ir::Constants& all) {
+    if (!ir::is(type, TypeKind::list) || !is_number_kind(type->elements[0]) || std::ranges::none_of(all, is_scalar_tensor))
+      return std::nullopt;
+    ir::ListConstant numbers;
+    for (const ir::Constant& item : all) numbers.items.push_back(as_number(type->elements[0], item).value_or(item));
+    if (std::ranges::any_of(numbers.items, is_scalar_tensor)) return std::nullopt;
+    return ir::Constant{std::move(numbers)};
+  }
+
+  void match_members(const std::string& name, const ir::TypeRef& type, const ir::Constant& value, const ir::Constants& given) {
+    const auto numbers = as_numbers(type, given);
+    if (numbers) return match_members(name, type, *numbers, *members(*numbers));
+    const ir::Constants& all = given;
     const bool list = ir::is(type, TypeKind::list), tuple = ir::is(type, TypeKind::tuple);
     if (!is_open(type) && !list && !tuple) misfit(name, type, value);
     if (tuple && type->elements.size() != all.size())
@@ -230,14 +303,19 @@ class Matcher {
 
   const ir::Graph& graph_;
   std::vector<InputLeaf> leaves_;
+  examples::Elements elements_;
   std::vector<ExampleLeaf> found_;
   std::vector<std::string> empty_dicts_;
+  std::vector<std::pair<std::string, ir::TypeRef>> chosen_;
+  bool lacks_elements_ = false;
 };
 
 Matched matched(const std::filesystem::path& file, const ir::Graph& graph, examples::Elements elements) {
   const auto given = examples::read(file, elements);
   try {
-    return Matcher(graph).match(given);
+    return Matcher(graph, elements).match(given);
+  } catch (const LacksElements&) {
+    return matched(file, graph, examples::Elements::read);
   } catch (const UsageError& error) {
     throw UsageError("CheckOptions::inputs_from " + file.string() + ": " + error.what());
   }
@@ -253,6 +331,7 @@ ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& 
   ExampleFacts given;
   Matched held = matched(file, graph, examples::Elements::leave);
   given.empty_dicts = std::move(held.empty_dicts);
+  given.chosen = std::move(held.chosen);
   auto& facts = given.facts;
   for (const auto& [name, value] : held.leaves) {
     given.names.push_back(name);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conversion/facts.h"
@@ -25,6 +26,7 @@ struct ExampleFacts {
   std::vector<conversion::InputFact> facts;
   std::vector<std::string> names;  // names of everything that is given
   std::vector<std::string> empty_dicts{};
+  std::vector<std::pair<std::string, ir::TypeRef>> chosen{};  // members of Unions that the examples are, by their names
 };
 // Throws UsageError, naming the file, for what it doesn't hold or doesn't fit the model.
 ExampleFacts example_inputs(const std::filesystem::path& file, const ir::Graph& graph);

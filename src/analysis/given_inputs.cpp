@@ -52,6 +52,15 @@ std::vector<std::string> values_in(const std::vector<conversion::InputFact>& fac
 
 bool covers(const std::string& name, const std::string& other) { return name == other || other.starts_with(name + "."); }
 
+void take_recorded_types(std::span<ir::Value* const> inputs, const std::vector<ir::RecordedInput>& recorded) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto found = std::ranges::find(recorded, inputs[i]->name(), &ir::RecordedInput::name);
+    if (found == recorded.end() && recorded.size() == inputs.size()) found = recorded.begin() + static_cast<std::ptrdiff_t>(i);
+    if (found == recorded.end() || !found->type || !inputs[i]->type()) continue;
+    if (ir::same_structure(*found->type, *inputs[i]->type())) inputs[i]->set_type(found->type);
+  }
+}
+
 GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
                          std::span<const std::pair<std::size_t, ir::Constant>> defaults) {
   GivenInputs given{
@@ -65,6 +74,7 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
     const std::vector<conversion::InputFact> explicitly = given.facts;
     ExampleFacts examples = example_inputs(options.inputs_from, graph);
     by_example = std::move(examples.names);
+    given.chosen = std::move(examples.chosen);
     std::vector<std::string> held = by_example, by_option;
     held.insert(held.end(), examples.empty_dicts.begin(), examples.empty_dicts.end());
     for (const auto& fact : explicitly) by_option.push_back(fact.name);

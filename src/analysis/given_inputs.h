@@ -22,6 +22,7 @@ struct GivenInputs {
   // If values are stated: every input that is stated, in that order, "w.a=0.5", "mask=none", "rows=empty" for a list without
   // members, and a name alone of an ONNX input.
   std::vector<std::string> values;
+  std::vector<std::pair<std::string, ir::TypeRef>> chosen{};  // members of Unions that the examples are, by the inputs' names
   std::vector<std::string> warnings;  // the stated dtype or rank differs from that in the graph or its file; sizes may differ
 };
 
@@ -35,5 +36,8 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
 // Inputs that a call leaves out become the model's defaults, and stated numbers become constants, which settles branches that
 // nothing else does.
 void take_values(ir::Graph& graph, const Defaults& values);
+
+// The file's own record of its inputs, and of the members of lists and dictionaries, is finer than the graph's types.
+void take_recorded_types(std::span<ir::Value* const> inputs, const std::vector<ir::RecordedInput>& recorded);
 
 }  // namespace compatcheck::analysis

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "analysis/boundary.h"
+#include "analysis/given_inputs.h"
 #include "analysis/model_state.h"
 #include "analysis/run.h"
 #include "analysis/stated_schemas.h"
@@ -37,14 +38,6 @@ void report_stage(const RunOptions& run, std::string_view stage) {
   process::report_progress(run, {.stage = stage, .done = 0, .total = 0});
 }
 
-// The file's own record of its inputs is finer than the graph's types.
-void apply_recorded_inputs(std::span<ir::Value* const> inputs, const std::vector<ir::RecordedInput>& recorded) {
-  if (recorded.size() != inputs.size()) return;
-  for (std::size_t i = 0; i < recorded.size(); ++i)
-    if (recorded[i].type && inputs[i]->type() && ir::same_structure(*recorded[i].type, *inputs[i]->type()))
-      inputs[i]->set_type(recorded[i].type);
-}
-
 // libtorch numbers names ("x.1"); users and --input know the parameter ("x").
 void name_inputs_plainly(std::span<ir::Value* const> inputs) {
   std::set<std::string> names;
@@ -70,8 +63,8 @@ void take_normalized(Model::State& state, passes::Normalized normalized, const i
   state.graph = std::move(normalized.graph);
   state.state = std::move(normalized.state);
   const auto given = state.graph.inputs().first(state.graph.inputs().size() - state.state.size());
-  if (state.program && state.method == "forward") apply_recorded_inputs(given, state.program->recorded_inputs);
   if (!state.exported) name_inputs_plainly(given);
+  if (state.program && state.method == "forward") analysis::take_recorded_types(given, state.program->recorded_inputs);
   schema::resolve(state.graph, state.schemas);
   passes::name_python_functions(state.graph, state.schemas, watch);
   for (const auto& step : normalized.steps) logging::debug("{}: {}", state.path, step);

@@ -30,6 +30,19 @@ namespace {
 // Each round of folding can only settle what the last one left open; many rounds mean that nothing is gained.
 constexpr int fold_rounds = 16;
 
+// Tensors of several dtypes in a traced list: ONNX has no such sequence, and the file knows each.
+std::vector<std::string> members_of_mixed_lists(const Model::State& model, const std::vector<std::string>& given) {
+  std::vector<std::string> names;
+  if (!model.program || model.method != "forward") return names;
+  for (const ir::RecordedInput& list : model.program->recorded_inputs) {
+    if (!ir::is_tensor_list(list.type) || list.type->elements.front()->tensor.dtype) continue;
+    if (std::ranges::any_of(given, [&](const std::string& name) { return covers(list.name, name); })) continue;
+    for (const ir::RecordedInput& member : model.program->recorded_inputs)
+      if (member.name != list.name && covers(list.name, member.name)) names.push_back(member.name);
+  }
+  return names;
+}
+
 const ir::Program* program_of(const Model::State& model) { return model.program ? &*model.program : nullptr; }
 
 const symbolic::TensorFact* tensor_or_member(const symbolic::Fact& fact) {
@@ -354,11 +367,17 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
   std::vector<std::string> given_names = members;
   for (const auto& fact : given.facts) given_names.push_back(fact.name);
   for (const passes::StateAttribute& state : model.state) given_names.push_back(state.input);  // a list stays whole
+  for (std::string& name : members_of_mixed_lists(model, given_names)) given_names.push_back(std::move(name));
   const auto part = [&](ir::Graph& whole) {
+    for (const auto& [name, type] : given.chosen)
+      for (ir::Value* input : whole.inputs())
+        if (ir::input_name(*input) == name) input->set_type(type);
     take_values(whole, given.left_out);
     take_values(whole, given.numbers);
     take_lists(whole, given.facts);
-    return passes::part_inputs(whole, given_names) > 0;
+    const bool any = passes::part_inputs(whole, given_names) > 0;
+    if (any && model.program && model.method == "forward") take_recorded_types(whole.inputs(), model.program->recorded_inputs);
+    return any;
   };
   std::optional<Preparation> asserting;
   if (has_asserting_graph(model) && leaves_open(model, given.facts)) try {

@@ -1,12 +1,14 @@
 #include "frontend/traced_types.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "compatcheck/error.h"
 #include "files/pickle_tree.h"
 #include "files/saved_quantizer.h"
 #include "ir/quantized.h"
+#include "ir/value_name.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -17,9 +19,9 @@ constexpr std::size_t deepest_type = 100, most_visits = 100'000;
 
 class TypeReader {
  public:
-  explicit TypeReader(const files::PickleTree& tree) : tree_(tree) {}
+  TypeReader(const files::PickleTree& tree, std::span<const std::string> names) : tree_(tree), names_(names) {}
 
-  std::vector<ir::TypeRef> read() {
+  std::vector<ir::RecordedInput> read() {
     const files::PickleItem* record = plain(tree_.root);
     if (record && record->kind == Kind::dict)
       for (const auto* pairs : {&record->members, &record->added})
@@ -31,13 +33,18 @@ class TypeReader {
  private:
   const files::PickleItem& item(files::PickleItemId id) const { return tree_.items[id]; }
 
-  std::vector<ir::TypeRef> arguments(files::PickleItemId id) {
+  std::vector<ir::RecordedInput> arguments(files::PickleItemId id) {
     const files::PickleItem* list = plain(id);
     if (!list || list->kind != Kind::list) throw ModelError("the record's example inputs of forward are no list");
-    std::vector<ir::TypeRef> types;
+    std::vector<ir::RecordedInput> inputs;
     for (const auto* members : {&list->members, &list->added})
-      for (const files::PickleItemId member : *members) types.push_back(type_of(member));
-    return types;
+      for (const files::PickleItemId member : *members)
+        if (inputs.size() < names_.size()) {
+          const std::string& name = names_[inputs.size()];
+          inputs.push_back({name, type_of(member, name)});
+        }
+    std::ranges::move(members_, std::back_inserter(inputs));
+    return inputs;
   }
 
   // A call of restore_type_tag or build_…list stands for its first argument. Null: none is given.
@@ -52,16 +59,23 @@ class TypeReader {
     return held;
   }
 
-  ir::TypeRef type_of(files::PickleItemId id) {
+  ir::TypeRef type_of(files::PickleItemId id, const std::string& name) {
     if (++depth_ > deepest_type) throw ModelError("an example input is nested more than 100 deep");
     if (++visits_ > most_visits) throw ModelError("the example inputs hold more than 100,000 values");
     const files::PickleItem* held = plain(id);
-    ir::TypeRef type = held ? type_of(*held) : nullptr;
+    ir::TypeRef type = held ? type_of(*held, name) : nullptr;
     --depth_;
     return type;
   }
 
-  ir::TypeRef type_of(const files::PickleItem& held) {
+  ir::TypeRef member(files::PickleItemId id, const std::string& whole, std::string_view key) {
+    const std::string name = ir::member_name(whole, key);
+    ir::TypeRef type = type_of(id, name);
+    if (ir::is(type, ir::TypeKind::tensor)) members_.push_back({name, type});
+    return type;
+  }
+
+  ir::TypeRef type_of(const files::PickleItem& held, const std::string& name) {
     switch (held.kind) {
       case Kind::none: return ir::simple_type(ir::TypeKind::none);
       case Kind::boolean: return ir::simple_type(ir::TypeKind::boolean);
@@ -69,28 +83,60 @@ class TypeReader {
       case Kind::floating: return ir::simple_type(ir::TypeKind::floating);
       case Kind::text: return ir::simple_type(ir::TypeKind::string);
       case Kind::call: return tensor(held);
-      case Kind::tuple: return tuple(held);
-      case Kind::list: return list(held);
+      case Kind::tuple: return tuple(held, name);
+      case Kind::list: return list(held, name);
+      case Kind::dict: return dict(held, name);
       default: return nullptr;
     }
   }
 
-  ir::TypeRef tuple(const files::PickleItem& held) {
+  ir::TypeRef tuple(const files::PickleItem& held, const std::string& name) {
     std::vector<ir::TypeRef> members;
-    for (const files::PickleItemId member : held.members) members.push_back(type_of(member));
+    for (const files::PickleItemId id : held.members) members.push_back(member(id, name, std::to_string(members.size())));
     const bool known = std::ranges::all_of(members, [](const ir::TypeRef& member) { return member != nullptr; });
     return known ? ir::tuple_of(std::move(members)) : nullptr;
   }
 
-  // Members of a list of tensors have sizes of their own, and quantizers.
-  ir::TypeRef list(const files::PickleItem& held) {
-    const auto& members = held.members.empty() ? held.added : held.members;
-    const ir::TypeRef member = members.empty() ? nullptr : type_of(members.front());
-    if (!member) return nullptr;
-    if (!ir::is(member, ir::TypeKind::tensor)) return ir::list_of(member);
+  ir::TypeRef list(const files::PickleItem& held, const std::string& name) {
+    std::vector<ir::TypeRef> types;
+    for (const auto* members : {&held.members, &held.added})
+      for (const files::PickleItemId id : *members) types.push_back(member(id, name, std::to_string(types.size())));
+    ir::TypeRef each = common(types);
+    return each ? ir::list_of(std::move(each)) : nullptr;
+  }
+
+  // Keys are texts or ints. Tensors have types of their own, as members.
+  ir::TypeRef dict(const files::PickleItem& held, const std::string& name) {
+    std::vector<ir::TypeRef> keys, types;
+    for (const auto* pairs : {&held.members, &held.added})
+      for (std::size_t i = 0; i + 1 < pairs->size(); i += 2) {
+        const files::PickleItem& key = item((*pairs)[i]);
+        if (key.kind != Kind::text && key.kind != Kind::integer) return nullptr;
+        keys.push_back(type_of(key, name));
+        types.push_back(
+            member((*pairs)[i + 1], name, key.kind == Kind::text ? std::string(key.text) : std::to_string(key.integer)));
+      }
+    ir::TypeRef key = common(keys), each = common(types);
+    if (ir::is(each, ir::TypeKind::tensor)) each = ir::tensor_type();
+    return key && each ? ir::dict_of(std::move(key), std::move(each)) : nullptr;
+  }
+
+  // What holds for every member: tensors have sizes of their own, and quantizers.
+  static ir::TypeRef common(const std::vector<ir::TypeRef>& types) {
+    if (types.empty() || !types.front()) return nullptr;
+    const ir::TypeRef& first = types.front();
+    const bool alike = std::ranges::all_of(
+        types, [&](const ir::TypeRef& type) { return type && (type == first || ir::same_structure(*type, *first)); });
+    if (!alike) return nullptr;
+    if (!ir::is(first, ir::TypeKind::tensor)) return first;
     ir::TensorType each;
-    if (member->tensor.dtype && ir::is_quantized(*member->tensor.dtype)) each.dtype = member->tensor.dtype;
-    return ir::list_of(ir::tensor_type(std::move(each)));
+    const auto agree = [&](const auto& of) {
+      return std::ranges::all_of(types, [&](const ir::TypeRef& type) { return of(type->tensor) == of(first->tensor); });
+    };
+    if (agree([](const ir::TensorType& tensor) { return tensor.dtype; })) each.dtype = first->tensor.dtype;
+    if (agree([](const ir::TensorType& tensor) { return tensor.sizes ? tensor.sizes->size() : 0; }) && first->tensor.sizes)
+      each.sizes.emplace(first->tensor.sizes->size());
+    return ir::tensor_type(std::move(each));
   }
 
   // _rebuild_tensor_v2 and _rebuild_qtensor: storage, offset, sizes, strides; the latter's quantizer, …
@@ -127,14 +173,16 @@ class TypeReader {
   }
 
   const files::PickleTree& tree_;
+  std::span<const std::string> names_;
+  std::vector<ir::RecordedInput> members_;
   std::size_t depth_ = 0, visits_ = 0;
 };
 
 }  // namespace
 
-std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle) {
+std::vector<ir::RecordedInput> traced_inputs(std::span<const std::uint8_t> pickle, std::span<const std::string> names) {
   const files::PickleTree tree = files::read_pickle(pickle);
-  return TypeReader(tree).read();
+  return TypeReader(tree, names).read();
 }
 
 }  // namespace compatcheck::frontend

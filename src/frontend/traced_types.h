@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "ir/type.h"
+#include "ir/program.h"
 
 namespace compatcheck::frontend {
 
-// Returns the types of forward's arguments, in order; null for what the pickle stores no type of (sparse tensors, objects).
+// Returns the types of forward's arguments, in the order of their `names`; null for what the pickle stores no type of (sparse
+// tensors, objects). Behind them follow the tensors in lists, tuples and dictionaries, under the names of members ("batch.mask").
 // Throws ModelError for other pickles.
-std::vector<ir::TypeRef> traced_types(std::span<const std::uint8_t> pickle);
+std::vector<ir::RecordedInput> traced_inputs(std::span<const std::uint8_t> pickle, std::span<const std::string> names);
 
 }  // namespace compatcheck::frontend

@@ -811,6 +811,30 @@ TRACED = {
 }
 
 
+class Concatenated(nn.Module):
+    def forward(self, xs: List[Tensor]):
+        return torch.cat(xs)
+
+
+class Keyed(nn.Module):
+    def forward(self, d: Dict[str, Tensor], x):
+        return d["a"].abs(), d["b"] * 2 + x
+
+
+class Mixed(nn.Module):
+    def forward(self, xs: List[Tensor]):
+        return xs[0].abs(), xs[1] + 1
+
+
+# Traced: {input: (dtype, rank)} as the file records them.
+RECORDED = {
+    "recorded_list": (Concatenated(), ([torch.arange(3), torch.arange(4)],), {"xs": ("Long(*)[]", 0)}),
+    "recorded_keys": (Keyed(), ({"a": torch.randn(2, 3, 4), "b": torch.arange(3)}, torch.arange(3)),
+                      {"d.a": ("f32", 3), "d.b": ("i64", 1), "x": ("i64", 1)}),
+    "recorded_mixed": (Mixed(), ([torch.randn(2, 3, 4), torch.arange(3)],), {"xs.0": ("f32", 3), "xs.1": ("i64", 1)}),
+}
+
+
 class Checks:
     def __init__(self, program, folder):
         self.program, self.folder, self.failures = program, folder, []
@@ -1208,6 +1232,14 @@ class Checks:
             torch.jit.trace(module.eval(), inputs, check_trace=False).save(model)
             code, out, err = self.run(model)
             self.expect(f"{name}: {err}", code in (0, 1), True)
+        # Members of lists, tuples and dictionaries are recorded, too.
+        for name, (module, inputs, want) in RECORDED.items():
+            model = self.folder / f"{name}.pt"
+            torch.jit.trace(module, inputs, check_trace=False, strict=False).save(model)
+            for frontend in ("native", "libtorch"):
+                report = self.report(model, "--frontend", frontend)
+                got = {each["name"]: (each["dtype"], len(each["shape"] or ())) for each in report["model"]["inputs"]}
+                self.expect(f"{name}, {frontend}", got, want)
         report = self.report(self.folder / "beside.pt")
         self.expect("beside: inputs", [each["dtype"] for each in report["model"]["inputs"]], ["qu8", "f32"])
 

@@ -146,16 +146,14 @@ class ArchiveReader {
     const auto forward = program_.functions.find(program_.objects[program_.root].class_name + ".forward");
     const files::ZipRecord* record = directory_.find("traced_inputs.pkl");
     if (!record || forward == program_.functions.end()) return;
-    std::vector<ir::TypeRef> types;
+    std::vector<std::string> names;
+    for (const auto& parameter : forward->second.parameters | std::views::drop(1)) names.push_back(parameter.name);
     try {
-      types = traced_types(files::read_zip_record(file_, *record, longest_input_record));
+      program_.recorded_inputs = traced_inputs(files::read_zip_record(file_, *record, longest_input_record), names);
     } catch (const ModelError& error) {
       program_.notes.push_back({LoadNote::Kind::other, "traced_inputs.pkl",
                                 "the example inputs that the model was traced with can't be read: " + std::string(error.what())});
     }
-    const auto& parameters = forward->second.parameters;
-    for (std::size_t i = 0; i < types.size() && i + 1 < parameters.size(); ++i)
-      program_.recorded_inputs.push_back({parameters[i + 1].name, types[i]});
   }
 
   // States schemas of operators that can be converted, but not run: neither PyTorch nor a loaded library registers them.

@@ -107,7 +107,8 @@ class Session {
   std::vector<ir::TypeRef> graph_types() {
     std::vector<ir::TypeRef> types = input_types(graph_);
     const auto& recorded = live().program().recorded_inputs;
-    for (std::size_t i = 0; i < types.size() && types.size() == recorded.size(); ++i)
+    const std::size_t whole = declared("forward").size();  // members follow
+    for (std::size_t i = 0; i < types.size() && types.size() == whole && i < recorded.size(); ++i)
       types[i] = most_specific({types[i], recorded[i].type});
     return types;
   }

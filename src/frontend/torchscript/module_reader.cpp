@@ -56,12 +56,12 @@ c10::intrusive_ptr<c10::ivalue::Object> ModuleReader::read() {
   return root.toObject();
 }
 
-std::vector<ir::TypeRef> ModuleReader::traced_input_types() {
+std::vector<ir::RecordedInput> ModuleReader::traced_inputs(const std::vector<std::string>& names) {
   const Record* record = archive_.find("traced_inputs.pkl");
   if (!record) return {};
-  if (!record->compressed) return traced_types(archive_.contents(*record));
+  if (!record->compressed) return frontend::traced_inputs(archive_.contents(*record), names);
   const auto [data, size] = reader_.getRecord(record->name);
-  return traced_types({static_cast<const std::uint8_t*>(data.get()), size});
+  return frontend::traced_inputs({static_cast<const std::uint8_t*>(data.get()), size}, names);
 }
 
 c10::IValue ModuleReader::unpickle(const std::string& name) {

@@ -27,7 +27,7 @@ class ModuleReader {
   // The object that the file holds. Throws ModelError, or libtorch's own exceptions.
   c10::intrusive_ptr<c10::ivalue::Object> read();
   // The types of the example inputs of forward; null where the file doesn't state one, empty if the archive has no examples.
-  std::vector<ir::TypeRef> traced_input_types();
+  std::vector<ir::RecordedInput> traced_inputs(const std::vector<std::string>& names);
   const std::vector<ir::LoadNote>& notes() const { return notes_; }
 
  private:

@@ -95,16 +95,16 @@ class ProgramReader {
   void read_inputs(const c10::ivalue::Object& root) {
     const auto* forward = root.type()->findMethod("forward");
     if (!forward) return;
-    const auto types = types_of_examples();
+    std::vector<std::string> names;
     const auto& arguments = forward->getSchema().arguments();
-    for (std::size_t i = 0; i < types.size() && i + 1 < arguments.size(); ++i)
-      program_.recorded_inputs.push_back({arguments[i + 1].name(), types[i]});
+    for (std::size_t i = 1; i < arguments.size(); ++i) names.push_back(arguments[i].name());
+    program_.recorded_inputs = examples(names);
   }
 
   // A type is null if it isn't stated. Example inputs aren't part of the model, so those that can't be read are skipped.
-  std::vector<ir::TypeRef> types_of_examples() {
+  std::vector<ir::RecordedInput> examples(const std::vector<std::string>& names) {
     try {
-      return module_.traced_input_types();
+      return module_.traced_inputs(names);
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
