@@ -77,6 +77,7 @@ Placement Layouts::state(const ir::Value* value) {
   if (schema::has_trait(node->op(), Trait::same_tensor)) return of(node->input(0));
   if (node->is("prim::ListUnpack")) return part(value, *node->input(0)->producer(), value->index());
   if (node->attribute("written")) return written(value);
+  if (node->schema() && value->index() == 0 && schema::has_trait(node->op(), Trait::contiguous)) return fresh(value);
   return node->schema() && node->outputs().size() == 1 ? called(value) : open(value);
 }
 
@@ -160,7 +161,7 @@ Placement Layouts::called(const ir::Value* value) {
   if (op == "aten::contiguous" || op == "aten::ravel") return in_order(value, call);
   if (op == "aten::clone" || op == "aten::to" || op == "aten::_to_copy" || op == "aten::type_as") return copied(value, call);
   if (has(Trait::dropout)) return call.boolean("train") == false ? of(node.input(0)) : open(value);
-  if (has(Trait::contiguous) || (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor))) return fresh(value);
+  if (op == "aten::pow" && !ir::is(node.input(0)->type(), ir::TypeKind::tensor)) return fresh(value);
   const Shape* to = sizes(value);
   if (to && !is_image(to->size()) && (has(Trait::contiguous_but_images) || pads(call))) return made_of_operands(value);
   if (op == "aten::index" && to && to->size() == 1) return fresh(value);

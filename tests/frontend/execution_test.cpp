@@ -9,6 +9,7 @@
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "passes/normalize.h"
+#include "passes/views.h"
 
 namespace compatcheck::frontend {
 namespace {
@@ -113,7 +114,11 @@ TEST_P(Execution, NormalisedGraphsRunAsTheModule) {
   Oracle oracle(frontend(), file(), GetParam()["inputs"]);
   schema::Registry registry;
   const passes::Normalized normalized = passes::normalize(program, registry);
-  const std::string difference = oracle.difference(normalized.graph, normalized.lost_writes.empty());
+  // What is written to an input that is returned too is no lost write, but stays away from the caller's own tensor.
+  const auto& methods = program.classes.at(program.objects.at(program.root).class_name).methods;
+  const auto& forward = program.functions.at(methods.at("forward")).graph;
+  const bool keeps_inputs = normalized.lost_writes.empty() && passes::returned_inputs(forward).empty();
+  const std::string difference = oracle.difference(normalized.graph, keeps_inputs);
   if (difference.empty()) return;
   FAIL() << difference << "\nafter the pass: " << oracle.first_wrong_pass(program) << "\n" << ir::print(normalized.graph);
 }
