@@ -26,7 +26,9 @@ add_test(NAME unpack_fixtures COMMAND ${COMPATCHECK_PYTHON} ${fixtures} unpack $
 set_tests_properties(unpack_fixtures PROPERTIES FIXTURES_SETUP packed COST 2000)
 add_test(NAME fixtures_packed COMMAND ${COMPATCHECK_PYTHON} ${fixtures} check ${SETUP_cache})
 set_tests_properties(fixtures_packed PROPERTIES LABELS all)
-add_custom_target(pack_fixtures COMMAND ${COMPATCHECK_PYTHON} ${fixtures} pack ${SETUP_cache} USES_TERMINAL VERBATIM)
+add_custom_target(pack_fixtures
+  COMMAND ${CMAKE_COMMAND} -E env COMPATCHECK_TORCHVISION=${SETUP_torchvision} ${COMPATCHECK_PYTHON} ${fixtures} pack ${SETUP_cache}
+  USES_TERMINAL VERBATIM)
 
 function(compatcheck_fixture name)
   add_test(NAME make_${name} COMMAND ${ARGN})

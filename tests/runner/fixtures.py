@@ -69,7 +69,10 @@ def plain(member):
 
 def pack(cache):
     ARCHIVES.mkdir(exist_ok=True)
-    for name, folders in units(cache).items():
+    held = units(cache)
+    if empty := [name for name, folders in held.items() if not folders]:
+        sys.exit(f"nothing is made of {', '.join(empty)}; `make fixtures` makes them first")
+    for name, folders in held.items():
         file = ARCHIVES / f"{name}.tar.xz"
         with lzma.open(file, "wb", preset=9) as stream, tarfile.open(fileobj=stream, mode="w") as archive:
             # Files that are alike stand side by side.
