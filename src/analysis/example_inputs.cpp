@@ -61,7 +61,7 @@ symbolic::Fact fact_of_example(const ir::TensorView& view) {
 
 // Returns the number that TorchScript makes of a tensor without dimensions for an int, float or bool; nullopt without its
 // element.
-std::optional<ir::Constant> number_of(const ir::TensorView& tensor, TypeKind kind) {
+std::optional<ir::Constant> scalar_of(const ir::TensorView& tensor, TypeKind kind) {
   const auto elements = ir::elements_of(tensor);
   if (!elements || elements->size() != 1) return std::nullopt;
   const long double number = elements->front().real();
@@ -72,7 +72,7 @@ std::optional<ir::Constant> number_of(const ir::TensorView& tensor, TypeKind kin
   return std::fabs(number) < most ? std::optional(ir::Constant{static_cast<std::int64_t>(number)}) : std::nullopt;
 }
 
-bool is_number_kind(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, TypeKind::number); }
+bool stands_for_number(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, TypeKind::number); }
 
 bool is_scalar_tensor(const ir::Constant& value) {
   const auto* tensor = value.get<ir::TensorView>();
@@ -219,8 +219,8 @@ class Matcher {
 
   // A number in place of a tensor that stands for one; null for anything else.
   std::optional<ir::Constant> as_number(const ir::TypeRef& type, const ir::Constant& value) {
-    if (!is_number_kind(type) || !is_scalar_tensor(value)) return std::nullopt;
-    auto number = number_of(*value.get<ir::TensorView>(), type->kind);
+    if (!stands_for_number(type) || !is_scalar_tensor(value)) return std::nullopt;
+    auto number = scalar_of(*value.get<ir::TensorView>(), type->kind);
     lacks_elements_ = lacks_elements_ || (!number && elements_ == examples::Elements::leave);
     return number;
   }
@@ -264,7 +264,7 @@ class Matcher {
 
   // A list in which numbers stand for tensors without dimensions; null if it has none.
   std::optional<ir::Constant> as_numbers(const ir::TypeRef& type, const ir::Constants& all) {
-    if (!ir::is(type, TypeKind::list) || !is_number_kind(type->elements[0]) || std::ranges::none_of(all, is_scalar_tensor))
+    if (!ir::is(type, TypeKind::list) || !stands_for_number(type->elements[0]) || std::ranges::none_of(all, is_scalar_tensor))
       return std::nullopt;
     ir::ListConstant numbers;
     for (const ir::Constant& item : all) numbers.items.push_back(as_number(type->elements[0], item).value_or(item));

@@ -71,8 +71,17 @@ class TypeReader {
   ir::TypeRef member(files::PickleItemId id, const std::string& whole, std::string_view key) {
     const std::string name = ir::member_name(whole, key);
     ir::TypeRef type = type_of(id, name);
-    if (ir::is(type, ir::TypeKind::tensor)) members_.push_back({name, type});
+    if (ir::is(type, ir::TypeKind::tensor)) members_.push_back({name, without_sizes(type->tensor)});
     return type;
+  }
+
+  // The dtype and rank of a member: what the model does with its sizes decides which of them may vary.
+  static ir::TypeRef without_sizes(const ir::TensorType& tensor) {
+    ir::TensorType kept;
+    kept.dtype = tensor.dtype;
+    kept.quantizer = tensor.quantizer;
+    if (tensor.sizes) kept.sizes.emplace(tensor.sizes->size());
+    return ir::tensor_type(std::move(kept));
   }
 
   ir::TypeRef type_of(const files::PickleItem& held, const std::string& name) {
@@ -121,7 +130,7 @@ class TypeReader {
     return key && each ? ir::dict_of(std::move(key), std::move(each)) : nullptr;
   }
 
-  // What holds for every member: tensors have sizes of their own, and quantizers.
+  // Returns what holds for every member: tensors have sizes of their own, and quantizers.
   static ir::TypeRef common(const std::vector<ir::TypeRef>& types) {
     if (types.empty() || !types.front()) return nullptr;
     const ir::TypeRef& first = types.front();

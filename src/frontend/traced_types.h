@@ -12,7 +12,8 @@
 namespace compatcheck::frontend {
 
 // Returns the types of forward's arguments, in the order of their `names`; null for what the pickle stores no type of (sparse
-// tensors, objects). Behind them follow the tensors in lists, tuples and dictionaries, under the names of members ("batch.mask").
+// tensors, objects). Behind them follow the tensors in lists, tuples and dictionaries, under the names of members
+// ("batch.mask"), with dtype and rank.
 // Throws ModelError for other pickles.
 std::vector<ir::RecordedInput> traced_inputs(std::span<const std::uint8_t> pickle, std::span<const std::string> names);
 

@@ -811,27 +811,27 @@ TRACED = {
 }
 
 
-class Concatenated(nn.Module):
+class ConcatenatedTraced(nn.Module):
     def forward(self, xs: List[Tensor]):
         return torch.cat(xs)
 
 
-class Keyed(nn.Module):
+class ReadByKey(nn.Module):
     def forward(self, d: Dict[str, Tensor], x):
         return d["a"].abs(), d["b"] * 2 + x
 
 
-class Mixed(nn.Module):
+class MixedMembers(nn.Module):
     def forward(self, xs: List[Tensor]):
         return xs[0].abs(), xs[1] + 1
 
 
 # Traced: {input: (dtype, rank)} as the file records them.
 RECORDED = {
-    "recorded_list": (Concatenated(), ([torch.arange(3), torch.arange(4)],), {"xs": ("Long(*)[]", 0)}),
-    "recorded_keys": (Keyed(), ({"a": torch.randn(2, 3, 4), "b": torch.arange(3)}, torch.arange(3)),
+    "recorded_list": (ConcatenatedTraced(), ([torch.arange(3), torch.arange(4)],), {"xs": ("Long(*)[]", 0)}),
+    "recorded_keys": (ReadByKey(), ({"a": torch.randn(2, 3, 4), "b": torch.arange(3)}, torch.arange(3)),
                       {"d.a": ("f32", 3), "d.b": ("i64", 1), "x": ("i64", 1)}),
-    "recorded_mixed": (Mixed(), ([torch.randn(2, 3, 4), torch.arange(3)],), {"xs.0": ("f32", 3), "xs.1": ("i64", 1)}),
+    "recorded_mixed": (MixedMembers(), ([torch.randn(2, 3, 4), torch.arange(3)],), {"xs.0": ("f32", 3), "xs.1": ("i64", 1)}),
 }
 
 
