@@ -162,7 +162,8 @@ def main():
                 check.expect(f"{name}: whole", found == expected, f"{found}, not {expected}")
         rows = check.folder / "misfit.yaml"
         for facts, says in MISFITS.items():
-            rows.write_text(f'acme::pool: {{schema: "acme::pool(Tensor x, Tensor rois, int size) -> Tensor", facts: {facts}, 7: {{to: a::B, inputs: [x, rois], attributes: {{size: size}}}}}}\n')
+            schema = "acme::pool(Tensor x, Tensor rois, int size) -> Tensor"
+            rows.write_text(f'acme::pool: {{schema: "{schema}", facts: {facts}, 7: {{to: a::B, inputs: [x, rois], attributes: {{size: size}}}}}}\n')
             lint = check.run("lint", rows)
             check.expect(f"lint of {facts}", lint.returncode == 1 and says in lint.stdout + lint.stderr, lint.stdout + lint.stderr)
     print(*check.wrong, sep="\n")
