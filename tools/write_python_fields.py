@@ -96,7 +96,8 @@ class Fields:
                 lines += textwrap.wrap(about["about"], 120, initial_indent="    # ", subsequent_indent="    # ")
             lines.append(f"    {attribute}: {kind}{default}")
         if parts:
-            lines.append("    _parts = {" + ", ".join(f'"{field}": {kind}' for field, kind in parts.items()) + "}")
+            listed = "_parts = {" + ", ".join(f'"{field}": {kind}' for field, kind in parts.items()) + "}"
+            lines += textwrap.wrap(listed, 140, initial_indent="    ", subsequent_indent=" " * 14, break_on_hyphens=False)
         if names:
             lines.append(f"    _names = {json.dumps(names)}")
         return f"\n\nclass {name}(Record):\n" + "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ namespace compatcheck {
 
 enum class ReferenceFormat : std::uint8_t { text, json, markdown };
 
-enum class Scaffold : std::uint8_t { none, yaml, plugin };
+enum class Scaffold : std::uint8_t { none, yaml, inlined, plugin };  // inlined: yaml, whose row is ONNX text
 
 struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
@@ -24,6 +24,7 @@ struct ReferenceOptions {
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;
   std::size_t width = 100;
+  std::filesystem::path model{};       // for a scaffold of a custom operator: a model that calls it
   Scaffold scaffold = Scaffold::none;  // for `explain`: print a mapping file or a plugin to start from instead of the page
 };
 

@@ -101,7 +101,7 @@ def explain(
     *,
     opset: Union[int, None] = None,
     format: Literal["text", "json", "markdown"] = "text",
-    scaffold: Union[Literal["yaml", "plugin"], None] = None,
+    scaffold: Union[Literal["yaml", "inline", "plugin"], None] = None,
     **options: Unpack[ReferenceOptions],
 ) -> str:
     """The page of a rule ("CC005"), an operator ("aten::gelu") or an engine ("tensorrt"); a mapping file or plugin to start from."""

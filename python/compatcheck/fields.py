@@ -256,7 +256,8 @@ class ReportFields(Record):
     # of a run that may be resumed: what the report hangs on beside the model and the opset
     settings: str | None = None
     exit_code: int
-    _parts = {"tool": Tool, "model": ModelInfo, "summary": Summary, "operators": OperatorSummary, "findings": Finding, "targets": TargetSummary, "graph": GraphSummary, "gate": Gate}
+    _parts = {"tool": Tool, "model": ModelInfo, "summary": Summary, "operators": OperatorSummary, "findings": Finding, "targets":
+              TargetSummary, "graph": GraphSummary, "gate": Gate}
 
 
 class MissingOperator(Record):
@@ -372,4 +373,5 @@ class VerificationFields(Record):
     bisection: Bisection | None = None
     gate: VerifyGate
     exit_code: int
-    _parts = {"runs": RunInputs, "dimensions": NamedDimension, "outputs": OutputVerification, "findings": Finding, "assumed": AssumedInput, "first_bad": FirstBad, "bisection": Bisection, "gate": VerifyGate}
+    _parts = {"runs": RunInputs, "dimensions": NamedDimension, "outputs": OutputVerification, "findings": Finding, "assumed": AssumedInput,
+              "first_bad": FirstBad, "bisection": Bisection, "gate": VerifyGate}

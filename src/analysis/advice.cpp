@@ -95,7 +95,7 @@ bool is_beyond_rows(const ir::Node& node) {
 }
 
 std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
-                    const conversion::Context& context) {
+                    const conversion::Context& context, std::optional<int> inlined) {
   const bool helps = rule == "CC003" || rule == "CC011" || (rule == "CC001" && outcome.hint.empty());
   if (!helps) return {};
   const ir::Node& node = *outcome.node;
@@ -106,7 +106,8 @@ std::string row_for(const Outcome& outcome, std::string_view rule, const onnx::S
                                            .state_facts = !has_facts && !says_results(node),
                                            .name_overload = has_several_forms(node, context),
                                            .complex = symbolic::has_complex(symbolic::Call(node, context.facts)),
-                                           .onnx = counterpart});
+                                           .onnx = counterpart,
+                                           .inlined = counterpart ? std::nullopt : inlined});
 }
 
 namespace {
@@ -116,6 +117,10 @@ constexpr std::string_view save_row = "save this row in a file";
 // The row itself follows.
 std::string advise_row(const std::string& row, std::string_view also = {}) {
   std::string text(save_row);
+  if (row.find("inline: ") != std::string::npos)
+    return text.append(", for TODO write ONNX operators that compute it, which an engine runs, and add --mappings FILE")
+               .append(also) +
+           ":";
   const bool facts = row.find(facts_to_fill) != std::string::npos, domain = row.find("your.domain") != std::string::npos;
   if (facts) text += ", for TODO write `same`, `pointwise`, … (docs/mappings.md#facts)";
   if (domain) text += ", replace your.domain";
@@ -129,7 +134,8 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   constexpr std::string_view beyond_rows = "keep this operator out of the model: ONNX operators can't read or return such values";
   if (rule == "CC003") {
     if (row.empty()) return std::string(beyond_rows) + ", so no row can map it";
-    return advise_row(row, outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so)");
+    return advise_row(row,
+                      outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so)");
   }
   if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + ": " + advise_row(row);
   if (outcome.available_from) {

@@ -17,8 +17,9 @@ namespace compatcheck::analysis {
 bool is_beyond_rows(const ir::Node& node);
 
 // The row to paste; empty if none would help. `counterpart`: the ONNX operator of the same name, or null.
+// `inlined`: an operator without a counterpart gets a row of ONNX text from this opset on, because an engine is to run the model.
 std::string row_for(const conversion::Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,
-                    const conversion::Context& context);
+                    const conversion::Context& context, std::optional<int> inlined = {});
 
 // The advice of a finding of `rule` at the opset; `row`: what row_for gives.
 std::string help_of(const conversion::Outcome& outcome, std::string_view rule, const onnx::Schema* counterpart,

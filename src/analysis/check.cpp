@@ -191,8 +191,8 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
     report.verdict = Verdict::no;
     others.push_back(*std::move(whole.fault));
   }
-  report.findings =
-      analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others), prepared.write_causes);
+  report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others),
+                                               prepared.write_causes, !targets.empty());
   advice.advise(report.findings, opset);
   if (options.graph) report.graph = analysis::summarize_graph(assessment);
   report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});

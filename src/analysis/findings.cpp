@@ -49,8 +49,8 @@ bool keeps_attribute(const Outcome& outcome) {
 
 class FindingCollector {
  public:
-  FindingCollector(const ir::Graph& graph, const conversion::Context& context, int opset, const Causes& causes)
-      : graph_(graph), context_(context), opset_(opset), causes_(causes) {}
+  FindingCollector(const ir::Graph& graph, const conversion::Context& context, int opset, const Causes& causes, bool for_engines)
+      : graph_(graph), context_(context), opset_(opset), causes_(causes), for_engines_(for_engines) {}
 
   void add(const Numbered& numbered) {
     context_.watch.step();
@@ -148,7 +148,7 @@ class FindingCollector {
     if (keeps) attributes_.insert(attribute_of(*outcome.node));
     failures_.emplace(outcome.node, &finding);
     if (!finding.row.empty() || advice) return;
-    finding.row = row_for(outcome, rule, onnx, context_);
+    finding.row = row_for(outcome, rule, onnx, context_, for_engines_ ? std::optional(opset_) : std::nullopt);
     if (finding.nodes == 1 || !finding.row.empty()) finding.help = help_of(outcome, rule, onnx, finding.row, context_, opset_);
     if (finding.nodes == 1 && outcome.status == Status::missing) add_deciding_inputs(outcome, finding);
     if (outcome.status == Status::missing && !outcome.wants.empty()) deciding_[&finding].insert(decision_around(*outcome.node));
@@ -322,6 +322,7 @@ class FindingCollector {
   const conversion::Context& context_;
   int opset_;
   const Causes& causes_;
+  bool for_engines_;
   std::map<Key, Finding> findings_;
   std::unordered_map<const ir::Node*, Finding*> failures_;             // the finding of each failing node
   std::map<std::pair<const ir::Node*, std::string>, int> dependents_;  // number of dependent nodes, keyed by root and operator
@@ -342,9 +343,9 @@ void sort(std::vector<Finding>& findings) {
 
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment,
                                       const conversion::Context& context, int opset, std::vector<Finding> others,
-                                      const WriteCauses& writes) {
+                                      const WriteCauses& writes, bool for_engines) {
   const Causes causes(assessment, context, writes);
-  FindingCollector collector(graph, context, opset, causes);
+  FindingCollector collector(graph, context, opset, causes, for_engines);
   std::uint32_t index = 0;
   for (const Outcome& outcome : assessment.outcomes) collector.add({&outcome, index++});
   return collector.take(std::move(others));

@@ -30,10 +30,10 @@ std::vector<OperatorSummary> summarize_operators(const conversion::Assessment& a
 // By severity, then by number of nodes.
 void sort(std::vector<Finding>& findings);
 
-// With `others`, sorted. `graph` is the one that was assessed.
+// With `others`, sorted. `graph` is the one that was assessed. `for_engines`: rows to add must be ones that an engine can run.
 std::vector<Finding> collect_findings(const ir::Graph& graph, const conversion::Assessment& assessment,
                                       const conversion::Context& context, int opset, std::vector<Finding> others,
-                                      const WriteCauses& writes);
+                                      const WriteCauses& writes, bool for_engines = false);
 
 Summary summarize(const conversion::Assessment& assessment, const std::vector<OperatorSummary>& operators);
 

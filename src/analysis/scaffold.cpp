@@ -185,14 +185,35 @@ std::string facts_word_for(const schema::Schema& schema) {
   return "[" + mapping::joined(words) + "]";
 }
 
+std::string text_to_fill(const std::string& name, const schema::Schema& schema, std::string_view operators) {
+  std::vector<std::string> attributes, inputs, outputs;
+  for (const auto& argument : schema.arguments) {
+    if (is_tensor(argument))
+      inputs.push_back(argument.name);
+    else if (!kind_of(argument).empty())
+      attributes.push_back(argument.name);
+  }
+  for (std::size_t i = 0; i < schema.returns.size(); ++i)
+    outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
+  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" +
+         mapping::joined(outputs) + ") { " + mapping::joined(outputs) + " = " + std::string(operators) + " (" +
+         mapping::joined(inputs) + ") }";
+}
+
 std::string row_to_add(const schema::Schema& schema, const RowToAdd& how) {
   // The row of an autograd Function is only its name: docs/mappings.md.
   const bool function = schema.name == "prim::PythonOp";
   const std::string key =
       function || (how.name_overload && !schema.overload.empty()) ? schema.name + "." + schema.overload : schema.name;
   const std::string stated = function ? schema::to_string(schema).substr(schema.name.size() + 1) : schema::to_string(schema);
-  const std::string to =
-      how.onnx ? std::string(how.onnx->name) : "your.domain::" + (function ? schema.overload : std::string(base_of(schema.name)));
+  const std::string name = function ? schema.overload : std::string(base_of(schema.name));
+  if (how.inlined) {
+    const std::string bindings = bindings_of(schema).text();
+    return key + ": {" + (how.state_schema ? "schema: \"" + stated + "\", " : "") + std::to_string(*how.inlined) + ": {" +
+           bindings + (bindings.empty() ? "" : ", ") + "inline: \"" + text_to_fill(name, schema) + "\"" +
+           (how.complex ? ", complex: true" : "") + "}}";
+  }
+  const std::string to = how.onnx ? std::string(how.onnx->name) : "your.domain::" + name;
   const std::string bindings = bindings_of(schema, how.onnx).text();
   const std::string word = how.state_facts && !facts_word_for(schema).empty() ? std::string(facts_to_fill) : std::string();
   const int opset = how.onnx ? std::max(how.onnx->since, mapping::lowest_opset) : mapping::lowest_opset;

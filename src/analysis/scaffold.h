@@ -1,6 +1,7 @@
 // Rows to start from, for operators without a mapping: findings advise them, ready to paste.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct RowToAdd {
   bool name_overload = false;          // other overloads have other arguments
   bool complex = false;                // the call has complex tensors
   const onnx::Schema* onnx = nullptr;  // ONNX operator of the row; null: a node of the user's own domain
+  std::optional<int> inlined{};        // instead of `onnx`: a row of ONNX text, from this opset on
 };
 
 // One line: "acme::fused: {facts: same, 7: {to: your.domain::fused, inputs: [x], attributes: {alpha: {float: alpha}}}}".
@@ -40,8 +42,10 @@ Bindings bindings_of(const schema::Schema& schema,
 // The type of an argument in a row and in a plugin: "float", "ints"; empty for tensors and types that neither can hold.
 std::string_view kind_of(const schema::Argument& argument);
 bool is_tensor(const schema::Argument& argument);  // a tensor, a list of them, or an optional one
-// The placeholder for the word that only the user knows: lint reports it.
+// The placeholder for the word, or the operators of ONNX text, that only the user knows: lint reports it.
 inline constexpr std::string_view facts_to_fill = "TODO";
+// An ONNX function to fill in: "fused <alpha> (x, y) => (result) { result = TODO (x, y) }".
+std::string text_to_fill(const std::string& name, const schema::Schema& schema, std::string_view operators = facts_to_fill);
 // A word for the facts that may be right, a list of them for several results; empty where no word can be.
 std::string facts_word_for(const schema::Schema& schema);
 

@@ -47,6 +47,11 @@ engines::Kept kept_of(const conversion::Assessment& assessment, const std::unord
   return kept;
 }
 
+bool is_shipped_operator(const std::string& op) {
+  static const schema::Registry shipped;
+  return shipped.contains(op);
+}
+
 std::string settling(engines::SettledBy settled_by) {
   switch (settled_by) {
     case engines::SettledBy::nothing: return {};
@@ -195,9 +200,11 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
     ways.push_back(settled);
   else if (finding.op == "prim::OptionalConstruct" && node.verdict.support == Support::no)
     ways.push_back("return a tensor in each case, for example an empty one, and a bool that says whether it counts");
-  else if (!finding.op.empty() && node.verdict.support == Support::no)
-    ways.push_back("add a mapping row that avoids " + node.name + ": `compatcheck explain " + finding.op +
-                   " --scaffold yaml` prints one to start from");
+  else if (const bool unlisted = node.verdict.support == Support::unknown && node.name.find("::") != std::string::npos;
+           !finding.op.empty() && (node.verdict.support == Support::no || unlisted))
+    ways.push_back(std::string(unlisted ? "unless the engine registers it, " : "") + "add a mapping row that avoids " +
+                   node.name + ": `compatcheck explain " + finding.op +
+                   (is_shipped_operator(finding.op) ? "" : " " + state_.path) + " --scaffold inline` prints one to start from");
   std::string text;
   for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
   if (!profile.fallback.empty() && node.verdict.support == Support::no)

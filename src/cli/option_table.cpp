@@ -230,8 +230,9 @@ constexpr std::array options_shipped{
            }},
     Option{"--quiet", "-q", "", "", false, "scan", "don't print the totals",
            [](Options& o, const std::string&) { o.quiet = true; }},
-    Option{"--scaffold", "", "FORM", "yaml plugin", false, "explain",
-           "print a mapping file or a plugin for the operator to start from",
+    Option{"--scaffold", "", "FORM", "yaml inline plugin", false, "explain",
+           "print a mapping file, one whose row is ONNX text, or a plugin for the operator to start from; MODEL shows the "
+           "arguments of a custom operator",
            [](Options& o, const std::string& v) { o.scaffold = spelled<Scaffold>(v, "--scaffold " + v); }},
     Option{"--format", "", "FORMAT", "text json markdown", false, "inspect diff ops explain", "format of stdout",
            [](Options& o, const std::string& v) { o.reference_format = parse_reference_format(v); }},

@@ -18,6 +18,7 @@ ReferenceOptions reference_options(const Options& options) {
           .format = options.reference_format,
           .color = use_color(options.color),
           .width = terminal_width(),
+          .model = {},
           .scaffold = options.scaffold};
 }
 
@@ -35,9 +36,11 @@ int run_ops(const Options& options) {
 
 int run_explain(const Options& options) {
   constexpr std::string_view subject = "one rule (CC005), operator (aten::gelu) or engine (tensorrt)";
-  take_at_most(1, subject, "explain", options);
+  ReferenceOptions how = reference_options(options);
+  take_at_most(options.scaffold == Scaffold::none ? 1 : 2, subject, "explain", options);
   if (options.positional.empty()) throw UsageError("explain takes " + std::string(subject));
-  write_page(explain(options.positional.front(), reference_options(options)), options);
+  if (options.positional.size() == 2) how.model = options.positional.back();
+  write_page(explain(options.positional.front(), how), options);
   return 0;
 }
 

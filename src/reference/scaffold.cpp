@@ -1,9 +1,12 @@
 #include "reference/scaffold.h"
 
 #include <algorithm>
+#include <set>
 
+#include "analysis/model_state.h"
 #include "analysis/scaffold.h"
 #include "compatcheck/check.h"
+#include "compatcheck/load.h"
 #include "reference/operator_names.h"
 
 namespace compatcheck::reference {
@@ -13,7 +16,8 @@ namespace {
 struct ScaffoldSubject {
   std::string name, key;  // key: with the overload, if the name has one
   schema::Schema schema;
-  bool known = false;  // somebody ships the schema
+  bool known = false;    // its arguments aren't made up
+  bool shipped = false;  // by libtorch or torchvision: a row need not state the schema
   bool has_facts = false;
   int opset = default_opset;
   const onnx::Schema* onnx = nullptr;  // ONNX's operator of that name
@@ -57,6 +61,30 @@ bool is_custom(const std::string& name) {
          !name.starts_with("prim::");
 }
 
+// The arguments that the calls of the operator pass in a model. Throws UsageError for a model that doesn't call it.
+schema::Schema schema_in(const std::filesystem::path& file, const std::string& name, const std::string& overload,
+                         const ReferenceOptions& options) {
+  LoadOptions load;
+  load.mappings = options.mappings;
+  load.plugins = options.plugins;
+  const Model model = compatcheck::load(file, load);
+  std::optional<schema::Schema> found;
+  std::set<std::string> others;
+  static const schema::Registry shipped;
+  ir::for_each_node(*model.state().graph.top(), [&](const ir::Node* node) {
+    if (node->op() == name && (overload.empty() || node->overload() == overload)) {
+      if (!found) found = analysis::schema_of_call(*node);
+    } else if (is_custom(node->op()) && !shipped.contains(node->op())) {
+      others.insert(node->op());
+    }
+  });
+  if (found) return *found;
+  throw UsageError(file.string() + " doesn't call " + name +
+                   (others.empty() ? ""
+                                   : "; the custom operators that it calls are " +
+                                         mapping::joined(std::vector<std::string>(others.begin(), others.end()))));
+}
+
 ScaffoldSubject scaffold_subject(const std::string& given, const ReferenceOptions& options, const lint::InForce& in_force) {
   ScaffoldSubject subject;
   subject.opset = options.opset.value_or(default_opset);
@@ -68,6 +96,11 @@ ScaffoldSubject scaffold_subject(const std::string& given, const ReferenceOption
   const auto dot = subject.name.find('.');
   const std::string overload = dot == std::string::npos ? "" : subject.name.substr(dot + 1);
   subject.name.resize(std::min(dot, subject.name.size()));
+  if (unknown && !options.model.empty()) {
+    subject.schema = schema_in(options.model, subject.name, overload, options);
+    subject.known = true;
+    return subject;
+  }
   if (unknown) {
     subject.has_facts = function;  // the graph states them
     subject.schema = parsed(subject.key, function ? "(Tensor input_0) -> Tensor" : "(Tensor x) -> Tensor");
@@ -77,7 +110,9 @@ ScaffoldSubject scaffold_subject(const std::string& given, const ReferenceOption
   if (overloads.empty()) throw UsageError(subject.name + " has no schema: nothing calls it by arguments");
   const auto* named = overload.empty() ? nullptr : in_force.schemas.find(subject.name, overload);
   if (!overload.empty() && !named) throw UsageError(subject.name + " has no overload " + overload);
+  static const schema::Registry shipped;
   subject.known = true;
+  subject.shipped = shipped.contains(subject.name) || subject.name == "prim::PythonOp";
   subject.schema = named ? *named : best(overloads);
   const auto takes_others = [&](const schema::Schema* other) {
     return !other->is_out() &&
@@ -100,68 +135,72 @@ std::string binding_lines(const analysis::Bindings& bindings, const std::string&
   return lines;
 }
 
-std::string results_of(const schema::Schema& schema) {
-  std::vector<std::string> outputs;
-  for (std::size_t i = 0; i < schema.returns.size(); ++i)
-    outputs.push_back(schema.returns.size() == 1 ? "result" : "result_" + std::to_string(i));
-  return mapping::joined(outputs);
-}
-
-// "fused <alpha, beta> (x, y) => (result)": as ONNX's text has a function.
-std::string signature(const std::string& name, const schema::Schema& schema) {
-  std::vector<std::string> attributes, inputs;
-  for (const auto& argument : schema.arguments) {
-    if (analysis::is_tensor(argument))
-      inputs.push_back(argument.name);
-    else if (!analysis::kind_of(argument).empty())
-      attributes.push_back(argument.name);
-  }
-  return name + (attributes.empty() ? "" : " <" + mapping::joined(attributes) + ">") + " (" + mapping::joined(inputs) + ") => (" +
-         results_of(schema) + ")";
-}
-
 // The word that the tables have for the operator; empty if they have none.
 std::string shipped_facts(const ScaffoldSubject& subject, const lint::InForce& in_force) {
   return subject.known ? std::string(in_force.table.facts(subject.name, subject.schema.overload, in_force.schemas))
                        : std::string();
 }
 
-std::string yaml(const ScaffoldSubject& subject, const lint::InForce& in_force) {
-  const std::string name = bare_name(subject.key), opset = std::to_string(subject.opset);
+// One form of the row, in comments unless it is the one to keep.
+std::string form(std::string_view about, int opset, const std::string& lines, bool chosen) {
+  std::string text = "\n  # " + std::string(about) + "\n", all = std::to_string(opset) + ":\n" + lines;
+  for (std::size_t from = 0; from < all.size();) {
+    const std::size_t end = all.find('\n', from) + 1;
+    text += (chosen ? "  " : "  # ") + all.substr(from, end - from);
+    from = end;
+  }
+  return text;
+}
+
+// ONNX text to fill in, as a block of lines.
+std::string text_lines(std::string_view key, const std::string& before, const std::string& name, const schema::Schema& schema,
+                       bool chosen) {
+  const std::string text = analysis::text_to_fill(name, schema, chosen ? analysis::facts_to_fill : "YourOperators");
+  const auto body = text.find(" {");
+  return "  " + std::string(key) + ": |\n" + before + "    " + text.substr(0, body) + "\n    " + text.substr(body + 1) + "\n";
+}
+
+std::string facts_lines(const ScaffoldSubject& subject, const lint::InForce& in_force, bool inlined) {
+  const auto word = analysis::facts_word_for(subject.schema);
+  if (const auto shipped = shipped_facts(subject, in_force); !shipped.empty())
+    return "  # facts: " + shipped + "   as shipped: how the dtype and shape of the results follow from the arguments\n";
+  if (subject.has_facts && subject.known)
+    return "  # how the dtype and shape of the results follow from the arguments is shipped: no `facts` are needed\n";
+  if (subject.has_facts || word.empty()) return {};
+  if (inlined) return "  # no `facts` are needed: the dtype and shape of the results follow from the ONNX text\n";
+  return "  facts: " + std::string(analysis::facts_to_fill) + "   # for example " + word +
+         ": how the dtype and shape of the results follow from the arguments, as docs/mappings.md lists them\n";
+}
+
+std::string yaml(const ScaffoldSubject& subject, const lint::InForce& in_force, bool inlined) {
+  const std::string name = bare_name(subject.key);
   std::string text;
   for (const auto* schema : in_force.schemas.overloads(subject.name))
-    if (subject.known) text += "# " + schema::to_string(*schema) + "\n";
+    if (subject.shipped) text += "# " + schema::to_string(*schema) + "\n";
   text +=
       "# Rows to start from: keep one of the forms, save them as rows.yaml, and give them with --mappings rows.yaml.\n"
       "# docs/mappings.md describes the language; `compatcheck lint rows.yaml` checks it.\n\n" +
       subject.key + ":\n";
-  if (!subject.known) text += "  schema: \"" + stated(subject.schema) + "\"   # state its own arguments and results\n";
-  const auto word = analysis::facts_word_for(subject.schema);
-  if (const auto shipped = shipped_facts(subject, in_force); !shipped.empty())
-    text += "  # facts: " + shipped + "   as shipped: how the dtype and shape of the results follow from the arguments\n";
-  else if (subject.has_facts && subject.known)
-    text += "  # how the dtype and shape of the results follow from the arguments is shipped: no `facts` are needed\n";
-  else if (!subject.has_facts && !word.empty())
-    text += "  facts: " + std::string(analysis::facts_to_fill) + "   # for example " + word +
-            ": how the dtype and shape of the results follow from the arguments, as docs/mappings.md lists them\n";
+  if (!subject.shipped)
+    text +=
+        "  schema: \"" + stated(subject.schema) + "\"" + (subject.known ? "" : "   # state its own arguments and results") + "\n";
   text +=
+      facts_lines(subject, in_force, inlined) +
       "  # For calls that take or give complex tensors add `complex: true` to the row: each complex tensor is then a real one,\n"
       "  # with the real and the imaginary parts in a last dimension of 2.\n";
-  const auto own = analysis::bindings_of(subject.schema);
+  const auto bindings = binding_lines(analysis::bindings_of(subject.schema), "  ");
   if (subject.onnx)
-    text += "\n  # ONNX's operator of that name, if it computes the same:\n  " +
-            std::to_string(std::max(subject.onnx->since, lowest_opset)) + ":\n    to: " + std::string(subject.onnx->name) + "\n" +
-            binding_lines(analysis::bindings_of(subject.schema, subject.onnx), "    ");
-  const std::string comment = subject.onnx ? "  # " : "  ";
-  text += "\n  # One node of a domain of your own, which your runtime registers:\n" + comment + opset + ":\n" + comment +
-          "  to: your.domain::" + name + "\n" + binding_lines(own, comment + "  ");
-  text += "\n  # Several nodes of ONNX, put into the graph; in ONNX's text notation:\n  # " + opset + ":\n" +
-          binding_lines(own, "  #   ") + "  #   inline: |\n  #     " + signature(name, subject.schema) + "\n  #     { " +
-          results_of(subject.schema) + " = YourOperators (" + mapping::joined(own.inputs) + ") }\n";
-  text += "\n  # Or a function of these nodes, which the model carries:\n  # " + opset + ":\n" + binding_lines(own, "  #   ") +
-          "  #   function: |\n  #     <domain: \"your.domain\", opset_import: [\"\" : " + opset + "]>\n  #     " +
-          signature(name, subject.schema) + "\n  #     { " + results_of(subject.schema) + " = YourOperators (" +
-          mapping::joined(own.inputs) + ") }\n";
+    text += form("ONNX's operator of that name, if it computes the same:", std::max(subject.onnx->since, lowest_opset),
+                 "  to: " + std::string(subject.onnx->name) + "\n" +
+                     binding_lines(analysis::bindings_of(subject.schema, subject.onnx), "  "),
+                 !inlined);
+  text += form("One node of a domain of your own, which your runtime registers:", subject.opset,
+               "  to: your.domain::" + name + "\n" + bindings, !subject.onnx && !inlined);
+  text += form("Several nodes of ONNX, put into the graph; in ONNX's text notation:", subject.opset,
+               bindings + text_lines("inline", "", name, subject.schema, inlined), inlined);
+  const std::string domain = "    <domain: \"your.domain\", opset_import: [\"\" : " + std::to_string(subject.opset) + "]>\n";
+  text += form("Or a function of these nodes, which the model carries:", subject.opset,
+               bindings + text_lines("function", domain, name, subject.schema, false), false);
   return text;
 }
 
@@ -189,7 +228,7 @@ std::string plugin(const ScaffoldSubject& subject) {
   const auto word = analysis::facts_word_for(subject.schema);
   std::string about = ".emits = {\"Identity\"}";
   if (!subject.has_facts && !word.empty()) about += ", .facts = \"" + std::string(analysis::facts_to_fill) + "\"";
-  if (!subject.known) about += ",\n                    .schema = \"" + schema::to_string(subject.schema) + "\"";
+  if (!subject.shipped) about += ",\n                    .schema = \"" + schema::to_string(subject.schema) + "\"";
   return "// " + schema::to_string(subject.schema) +
          (subject.known ? "" : ": state its own arguments and results, here and below") +
          "\n//\n"
@@ -215,7 +254,8 @@ std::string scaffold(const std::string& name, const ReferenceOptions& options, c
   if (const auto* listed = in_force.table.find_structural(subject.name))
     throw UsageError("there is no scaffold for " + subject.name + ": a structural operator (" + listed->why +
                      ") has no rows; the converter handles it itself");
-  return options.scaffold == Scaffold::yaml ? yaml(subject, in_force) : plugin(subject);
+  if (options.scaffold == Scaffold::plugin) return plugin(subject);
+  return yaml(subject, in_force, options.scaffold == Scaffold::inlined);
 }
 
 }  // namespace compatcheck::reference

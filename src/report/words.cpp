@@ -61,7 +61,8 @@ template <>
 constexpr Word<ReferenceFormat> words_for<ReferenceFormat>[] = {
     {"text", ReferenceFormat::text}, {"json", ReferenceFormat::json}, {"markdown", ReferenceFormat::markdown}};
 template <>
-constexpr Word<Scaffold> words_for<Scaffold>[] = {{"yaml", Scaffold::yaml}, {"plugin", Scaffold::plugin}};
+constexpr Word<Scaffold> words_for<Scaffold>[] = {
+    {"yaml", Scaffold::yaml}, {"inline", Scaffold::inlined}, {"plugin", Scaffold::plugin}};
 
 }  // namespace
 

@@ -121,6 +121,51 @@ def check_misfits(check):
     check.expect("a misfit of a .pt", "acme_rows::pool(Tensor a) -> Tensor" in run.stderr, run.stderr)
 
 
+def check_scaffolds(check):
+    """Rows to start from have the arguments of the model's calls; those for an engine are ONNX text."""
+    for name, schema in (
+        ("Pool.pt2", "acme_rows::pool(Tensor x, Tensor rois, int size, float scale) -> Tensor"),
+        ("PoolTwice.pt2", "acme_rows::pool(Tensor x, Tensor rois, int size, float? scale=None) -> Tensor"),
+        ("Pool.pt", "acme_rows::pool(Tensor arg0, Tensor arg1, int arg2, float arg3) -> Tensor"),
+    ):
+        for form in ("yaml", "inline"):
+            text = check.run("explain", "acme_rows::pool", check.folder / name, "--scaffold", form).stdout
+            check.expect(f"{form} of {name}", f'schema: "{schema}"\n' in text, text)
+            rows = check.folder / "scaffold.yaml"
+            rows.write_text(text.replace("facts: TODO   # for example", "facts: same   #"))
+            lint = check.run("lint", rows)
+            left = "`TODO` is left to fill in: write ONNX operators" if form == "inline" else "no defects"
+            check.expect(f"{form} of {name}: lint", left in lint.stdout, lint.stdout)
+            kept = [line for line in text.splitlines() if line.startswith("    ") and ("to:" in line or "inline:" in line)]
+            check.expect(f"{form} of {name}: form", kept == ["    to: your.domain::pool" if form == "yaml" else "    inline: |"], kept)
+    filled = check.run("explain", "acme_rows::pool", check.folder / "Pool.pt2", "--scaffold", "inline").stdout
+    rows.write_text(filled.replace("TODO (x, rois)", "Add (x, rois)"))
+    check.converts("the inline form, filled in", check.folder / "Pool.pt2", "--mappings", rows)
+    other = check.run("explain", "acme_rows::absent", check.folder / "Pool.pt2", "--scaffold", "yaml")
+    says = "doesn't call acme_rows::absent; the custom operators that it calls are acme_rows::pool"
+    check.expect("another operator", other.returncode == 2 and says in other.stderr, other.stderr)
+    without = check.run("explain", "acme_rows::pool", check.folder / "Pool.pt2")
+    check.expect("no scaffold", without.returncode == 2 and "only with --scaffold" in without.stderr, without.stderr)
+
+
+def check_engine(check):
+    """An engine supports nodes of a user's domain even less than others."""
+    model = check.folder / "Pool.pt2"
+    findings = json.loads(check.run(model, "--target", "tensorrt", "--format", "json").stdout)["findings"]
+    (row,) = [finding["row"] for finding in findings if finding["id"] == "CC003"]
+    check.expect("the row for an engine", "your.domain" not in row and "{ result = TODO (x, rois) }" in row, row)
+    rows = check.folder / "engine.yaml"
+    rows.write_text(row + "\n")
+    lint = check.run("lint", rows)
+    check.expect("what is left", lint.returncode == 1 and lint.stdout.count(" defect\n") == 1 and "`TODO` is left" in lint.stdout, lint.stdout)
+    rows.write_text(row.replace("TODO", "Add") + "\n")
+    check.converts("filled in", model, "--mappings", rows, "--target", "tensorrt")
+    findings = json.loads(check.run(model, "--target", "tensorrt", "--format", "json", "--mappings", check.folder / "Pool_2.yaml").stdout)["findings"]
+    helps = [finding["help"] for finding in findings if finding["id"].startswith("CC10")]
+    says = f"`compatcheck explain acme_rows::pool {model} --scaffold inline`"
+    check.expect("a node of the own domain", helps and says in helps[0], helps)
+
+
 def check_newer_torch(check):
     """An argument that PyTorch's own operator gets in a newer release: no row could name it."""
     model, newer = check.folder / "Pool.pt2", check.folder / "newer.pt2"
@@ -143,6 +188,8 @@ def main():
             check_model(check, model)
         check_misfits(check)
         check_newer_torch(check)
+        check_scaffolds(check)
+        check_engine(check)
     print(*check.wrong, sep="\n")
     return 1 if check.wrong else 0
 
