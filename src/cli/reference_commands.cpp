@@ -1,6 +1,7 @@
 // The commands that need no model: ops, explain, lint, schema.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
@@ -37,6 +38,8 @@ int run_ops(const Options& options) {
 int run_explain(const Options& options) {
   constexpr std::string_view subject = "one rule (CC005), operator (aten::gelu) or engine (tensorrt)";
   ReferenceOptions how = reference_options(options);
+  if (options.positional.size() == 2 && options.scaffold == Scaffold::none && std::filesystem::exists(options.positional.back()))
+    throw UsageError("explain takes a model only with --scaffold: for the signature of a custom operator that the model calls");
   take_at_most(options.scaffold == Scaffold::none ? 1 : 2, subject, "explain", options);
   if (options.positional.empty()) throw UsageError("explain takes " + std::string(subject));
   if (options.positional.size() == 2) how.model = options.positional.back();
