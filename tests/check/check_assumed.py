@@ -13,6 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
 # Paths may be long: nothing is cut.
 WIDE = os.environ | {"COLUMNS": "1000"}
 
@@ -858,12 +861,11 @@ class Checks:
         return report
 
     def scripted(self):
-        for name, (module, _) in SCRIPTED.items():
-            torch.jit.script(module.eval()).save(self.folder / f"{name}.pt")
-        code, out, err = self.run(*(self.folder / f"{name}.pt" for name in SCRIPTED), "--format", "jsonl")
+        subjects = dict(part_of_the_day(SCRIPTED.items(), "assumed", 3))
+        code, out, err = self.run(*(self.saved(name, module) for name, (module, _) in subjects.items()), "--format", "jsonl")
         reports = {pathlib.Path(report["model"]["path"]).stem: report for report in map(json.loads, out.splitlines())}
-        self.expect(f"scripted: {err}", (code, list(reports)), (0, list(SCRIPTED)))
-        for name, (_, assumed) in SCRIPTED.items():
+        self.expect(f"scripted: {err}", (code, list(reports)), (0, list(subjects)))
+        for name, (_, assumed) in subjects.items():
             self.valid.validate(reports[name])
             self.assumed(name, reports[name], assumed)
             model = self.folder / f"{name}.pt"
@@ -886,7 +888,7 @@ class Checks:
 
     # The default counts as a constant; --input names another, and then the branches are there.
     def defaults(self):
-        model = self.folder / "defaults.pt"
+        model = self.saved("defaults", SCRIPTED["defaults"][0])
         report = self.report(model)
         ops = {each["op"] for each in report["operators"]}
         self.expect("defaults: operators", bool(ops & {"prim::If", "aten::linalg_pinv", "aten::linalg_svd", "aten::linalg_svdvals"}), False)

@@ -144,7 +144,7 @@ def ends_early(batch, folder, victim, number, says):
                             *(["--frontend", "libtorch"] if victim == "loader" else []))
     with open(folder / "err", "w") as err:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=err)
-    wait_for(process, lambda: finished(folder) >= 2)
+    wait_for(process, lambda: finished(folder) >= 8)  # each loader has read some, then
     victims = children(process.pid)
     if victim == "loader":
         victims = [loader for worker in victims for loader in children(worker)]

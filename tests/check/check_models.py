@@ -3,6 +3,8 @@
 for writes in place; what has no mapping is reported with the file and line of the model's own source."""
 import argparse, csv, json, pathlib, sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
 from reports import refusals, reports
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -49,7 +51,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--models", type=pathlib.Path, required=True)
     options = parser.parse_args()
-    models = json.loads((options.models / "index.json").read_text())["models"]
+    models = part_of_the_day(json.loads((options.models / "index.json").read_text())["models"], "check", 2)
     files = [options.models / model["file"] for model in models]
     found = reports(options.program, files, OPSETS)
     wrong = [f"{model['name']}: could not be read" for model in models if (model["name"], OPSETS[0]) not in found]

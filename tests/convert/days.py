@@ -16,4 +16,6 @@ def opset_of_the_day(name):
 
 def part_of_the_day(items, name, parts):
     """Every so many of the items, others each day."""
+    if os.environ.get("COMPATCHECK_WHOLE"):
+        return list(items)
     return list(items)[number_of(name) % parts::parts]

@@ -15,6 +15,7 @@ import argparse, collections, csv, json, os, pathlib, re, subprocess, sys, tempf
 import numpy as np
 
 from compare_arrays import compare
+from days import part_of_the_day
 from run_models import RANDOM, flat_results, narrowest, operators_of
 
 HERE = pathlib.Path(__file__).parent
@@ -155,7 +156,7 @@ def main():
     for name in ("program", "helper", "exported"):
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--opsets", default="11,17,20,23")
+    parser.add_argument("--opsets", default=",".join(map(str, part_of_the_day((11, 17, 20, 23), "exported", 2))))
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--all-lines", action="store_true", help="print every refusal, too")
     arguments = parser.parse_args()

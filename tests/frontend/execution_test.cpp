@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compatcheck/error.h"
+#include "days.h"
 #include "frontend/load.h"
 #include "ir/text.h"
 #include "passes/normalize.h"
@@ -148,7 +149,14 @@ std::string name_of(const ::testing::TestParamInfo<Json>& info) {
 
 TEST(Models, WereMade) { EXPECT_GT(runnable().size(), 100u) << "in " COMPATCHECK_TEST_MODELS; }
 
-INSTANTIATE_TEST_SUITE_P(Models, Execution, ::testing::ValuesIn(runnable()), name_of);
+std::vector<Json> of_today() {
+  std::vector<Json> models = runnable();
+  std::size_t number = 0;
+  std::erase_if(models, [&](const Json&) { return !is_of_today(++number, 2); });
+  return models;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Execution, ::testing::ValuesIn(of_today()), name_of);
 
 }  // namespace
 }  // namespace compatcheck::frontend

@@ -5,6 +5,9 @@ import argparse, os, pathlib, resource, subprocess, sys, tempfile
 
 import hostile as h
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
 SECONDS = 3
 MEGABYTES = 500
 VERDICT = (0, 1)
@@ -109,9 +112,10 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--patience", type=int, default=1)
     options = parser.parse_args()
-    wrong = [line for case in CASES if (line := fault(options.program, options.patience, *case))]
+    cases = part_of_the_day(CASES, "hostile", 2)
+    wrong = [line for case in cases if (line := fault(options.program, options.patience, *case))]
     print(*wrong, sep="\n")
-    print(f"{len(CASES) - len(wrong)} passed, {len(wrong)} failed")
+    print(f"{len(cases) - len(wrong)} passed, {len(wrong)} failed")
     return 1 if wrong else 0
 
 

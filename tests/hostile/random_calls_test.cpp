@@ -18,7 +18,7 @@ unsigned setting(const char* name, unsigned otherwise) {
   return given ? static_cast<unsigned>(std::stoul(given)) : otherwise;
 }
 
-// Three rounds of each operator, of which a sixth runs each day. More rounds and other seeds by COMPATCHECK_RANDOM_ROUNDS and
+// Three rounds of each operator, of which a twelfth runs each day. More rounds and other seeds by COMPATCHECK_RANDOM_ROUNDS and
 // COMPATCHECK_RANDOM_SEED.
 template <class Judge>
 void on_random_calls(std::size_t most_calls, Judge&& judge) {
@@ -30,7 +30,7 @@ void on_random_calls(std::size_t most_calls, Judge&& judge) {
     for (unsigned round = 0; round < rounds; ++round) {
       std::vector<std::uint8_t> bytes(200);
       for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
-      if (!is_of_today(++number, 6)) continue;
+      if (!is_of_today(++number, 12)) continue;
       Choices choices(bytes);
       const std::string text = random_calls(choices, registry, op, most_calls);
       EXPECT_NO_THROW(judge(text)) << text;

@@ -13,7 +13,10 @@ import onnxruntime
 from onnx import numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-EVERY = 8    # of the node tests' models one in so many is taken, beside all with bodies or functions
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
+PARTS = 2, 16  # the node tests' models with bodies or functions, and the others, are taken on so many days
 A = onnx.AttributeProto
 LISTS = {A.FLOATS: "floats", A.INTS: "ints", A.STRINGS: "strings"}
 
@@ -38,6 +41,10 @@ def graphs_of(nodes):
     for node in nodes:
         for attribute in node.attribute:
             yield from ([attribute.g] if attribute.type == A.GRAPH else list(attribute.graphs))
+
+
+def has_bodies(model):
+    return bool(model.functions) or any(graphs_of(model.graph.node))
 
 
 def nodes_of(nodes):
@@ -237,10 +244,11 @@ def main():
         folder = pathlib.Path(temporary)
         files = sorted(data.rglob("*.onnx"))
         shipped = len(files)
-        for number, case in enumerate(collect_testcases(None)):
-            if case.model and (number % EVERY == 0 or any(list(graphs_of(case.model.graph.node))) or case.model.functions):
-                files.append(folder / f"{case.name}.onnx")
-                files[-1].write_bytes(case.model.SerializeToString())
+        cases = [case for case in collect_testcases(None) if case.model]
+        plain, nested = ([case for case in cases if has_bodies(case.model) == wanted] for wanted in (False, True))
+        for case in part_of_the_day(nested, "nested", PARTS[0]) + part_of_the_day(plain, "plain", PARTS[1]):
+            files.append(folder / f"{case.name}.onnx")
+            files[-1].write_bytes(case.model.SerializeToString())
         failed = ran = 0
 
         def one(numbered):

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "days.h"
 #include "ir/text.h"
 #include "passes/normalize.h"
 #include "passes/random_graph.h"
@@ -60,13 +61,15 @@ TEST(RandomGraphs, GiveTheSameAfterEveryPass) {
   const char* range = std::getenv("RANDOM_GRAPHS");  // for long runs: "FIRST COUNT"
   std::uint32_t first = 0, graphs = 1000;
   if (range) std::istringstream(range) >> first >> graphs;
-  std::size_t resolved = 0;
+  std::size_t resolved = 0, tried = 0;
   for (std::uint32_t seed = first; seed < first + graphs; ++seed) {
+    if (!range && !is_of_today(seed, 4)) continue;
+    ++tried;
     const std::string found = culprit(random_graph(seed), registry, resolved);
     ASSERT_EQ(found, "") << "seed " << seed;
   }
   // Enough of them are free of writes in the end for the test to say something of those that were.
-  EXPECT_GT(resolved, graphs / 3);
+  EXPECT_GT(resolved, tried / 3);
   RecordProperty("resolved", static_cast<int>(resolved));
 }
 
