@@ -73,7 +73,7 @@ void tensor(Emission& e) {
 // ---- A grid of places in an image
 
 // `count` positions from −1 to 1: corners if align_corners, else centers of pixels.
-std::vector<double> coordinates(std::int64_t count, bool align_corners) {
+Doubles coordinates(std::int64_t count, bool align_corners) {
   Doubles places;
   for (std::int64_t i = 0; i < count; ++i) {
     const double place = count == 1 ? 0 : -1 + 2.0 * static_cast<double>(i) / static_cast<double>(count - 1);
@@ -123,14 +123,18 @@ void affine_grid(Emission& e) {
   const Ints size = e.ints("size");
   if (size.size() != 4 && size.size() != 5) throw Refusal{"a grid is one of images or volumes"};
   const std::size_t dims = size.size() - 2;  // (x, y, 1) or (x, y, z, 1) for each pixel, x changes fastest
-  const std::int64_t count = std::accumulate(size.begin() + 2, size.end(), std::int64_t{1}, std::multiplies<>());
+  std::int64_t count = 1;
+  for (std::size_t i = 2; i < size.size(); ++i) count = Emission::few(count * Emission::few(size[i]));
+  std::vector<Doubles> along;  // x first, which changes fastest
+  for (std::size_t d = 0; d < dims; ++d) along.push_back(coordinates(size[size.size() - 1 - d], align));
   Doubles base;
+  base.reserve(static_cast<std::size_t>(count) * (dims + 1));
   for (std::int64_t pixel = 0; pixel < count; ++pixel) {
     std::int64_t rest = pixel;
-    for (std::size_t d = 0; d < dims; ++d) {
-      const std::int64_t along = size[size.size() - 1 - d];
-      base.push_back(coordinates(along, align)[static_cast<std::size_t>(rest % along)]);
-      rest /= along;
+    for (const Doubles& places : along) {
+      const auto length = static_cast<std::int64_t>(places.size());
+      base.push_back(places[static_cast<std::size_t>(rest % length)]);
+      rest /= length;
     }
     base.push_back(1);
   }

@@ -45,22 +45,29 @@ void cross(Emission& e) {
   e.give(e.node("Sub", {product({1, 2, 0}, {2, 0, 1}), product({2, 0, 1}, {1, 2, 0})}));
 }
 
+constexpr std::int64_t most_columns = 1024;  // each is a node
+
 // Powers of each element, as columns.
 void vander(Emission& e) {
   const std::int64_t rank = e.rank("x");
   const DType dtype = e.output_dtype();
   const bool linalg = e.call.op() == "aten::linalg_vander";
   const std::int64_t count = e.given("N") ? e.integer("N") : e.known_size("x", -1);
-  Doubles powers;
-  for (std::int64_t i = 0; i < count; ++i)
-    powers.push_back(static_cast<double>(linalg || e.boolean("increasing") ? i : count - 1 - i));
+  const bool rising = linalg || e.boolean("increasing");
   const Value x = e.build.unsqueeze(e.tensor("x", dtype), rank == 0 ? Ints{0, 1} : Ints{rank});
-  if (is_floating(x)) return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
+  if (is_floating(x)) {
+    const auto last = static_cast<double>(count - 1);
+    const auto powers = ir::listed<double>(static_cast<double>(count), [&](double i) { return rising ? i : last - i; });
+    return e.give(e.node("Pow", {x, e.build.constant(onnx::make_tensor(dtype, {count}, powers))}));
+  }
   // Integers wrap around: products, as the runtime's powers are doubles.
   if (count < 1) throw Refusal{"a matrix of powers without columns has no ONNX form"};
   Values columns{e.node("Add", {e.node("Sub", {x, x}), e.scalar(dtype, 1)})};
-  for (std::int64_t i = 1; i < Emission::few(count); ++i) columns.push_back(e.node("Mul", {columns.back(), x}));
-  if (!(linalg || e.boolean("increasing"))) std::ranges::reverse(columns);
+  if (count > most_columns)
+    throw Refusal{"a matrix of more than " + std::to_string(most_columns) + " powers of integers has no ONNX form",
+                  "compute with floats, whose powers are one operator"};
+  for (std::int64_t i = 1; i < count; ++i) columns.push_back(e.node("Mul", {columns.back(), x}));
+  if (!rising) std::ranges::reverse(columns);
   e.give(e.build.concat(columns, rank == 0 ? 1 : rank));
 }
 
