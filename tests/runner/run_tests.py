@@ -10,7 +10,7 @@ all     all tests
 --since: when the command began, in seconds since 1970, so that building counts. --write-costs writes costs.tsv: how long tests take,
 so that ctest begins with the longest.
 """
-import argparse, collections, contextlib, json, os, pathlib, re, subprocess, sys, tempfile, time
+import argparse, collections, contextlib, ctypes, json, os, pathlib, re, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import belonging
@@ -53,12 +53,18 @@ def minutes(seconds):
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
+def end_with_parent():
+    """Called in a child: it gets SIGTERM when this process ends, however it ends."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 class Server:
     """A process that serves at a socket as long as the tests run."""
 
     def __init__(self, socket, command, environment=None):
         self.socket = socket
-        self.process = subprocess.Popen(command, start_new_session=True, env=environment)
+        self.process = subprocess.Popen(command, start_new_session=True, env=environment, preexec_fn=end_with_parent)
 
     def __enter__(self):
         while not os.path.exists(self.socket) and self.process.poll() is None:
@@ -89,7 +95,7 @@ def helper_server(folder, environment):
 def run(command, environment):
     """ctest's exit code, and name → seconds."""
     seconds = {}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment, errors="replace") as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment, errors="replace", preexec_fn=end_with_parent) as process:
         for line in process.stdout:
             print(line, end="", flush=True)
             if found := LINE.match(line):
