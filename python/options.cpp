@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+
 #include "compatcheck/check.h"
 #include "compatcheck/convert.h"
 #include "compatcheck/load.h"
@@ -47,6 +49,20 @@ void bind_common(nb::class_<Options>& type) {
   bind(type, "timeout_seconds", &Options::timeout_seconds);
 }
 
+// Called by whichever thread verifies, and goes with the last copy of the options, wherever that is.
+std::function<std::vector<std::uint8_t>(std::span<const std::uint8_t>, int)> answering(nb::object answer) {
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(answer)), [](nb::object* object) {
+    const nb::gil_scoped_acquire acquire;
+    delete object;
+  });
+  return [held](std::span<const std::uint8_t> request, int descriptor) {
+    const nb::gil_scoped_acquire acquire;
+    const auto reply = nb::cast<nb::bytes>((*held)(nb::bytes(request.data(), request.size()), descriptor));
+    const auto* data = reinterpret_cast<const std::uint8_t*>(reply.c_str());
+    return std::vector<std::uint8_t>(data, data + reply.size());
+  };
+}
+
 }  // namespace
 
 void bind_options(nb::module_& module) {
@@ -59,7 +75,12 @@ void bind_options(nb::module_& module) {
   bind(load, "gradients", &LoadOptions::gradients);
   bind(load, "op_libraries", &LoadOptions::op_libraries);
   bind(load, "libtorch", &LoadOptions::libtorch);
+  bind(load, "op_modules", &LoadOptions::op_modules);
   bind(load, "helper", &LoadOptions::helper);
+  bind(load, "python", &LoadOptions::python);
+  load.def_prop_rw(
+      "run_in_process", [](const LoadOptions&) { return nb::none(); },
+      [](LoadOptions& options, nb::object answer) { options.run_in_process = answering(std::move(answer)); });
   bind(load, "timeout_seconds", &LoadOptions::timeout_seconds);
   bind(load, "memory_mb", &LoadOptions::memory_mb);
 
@@ -100,6 +121,9 @@ void bind_options(nb::module_& module) {
   auto reference = nb::class_<ReferenceOptions>(module, "ReferenceOptions").def(nb::init<>());
   bind(reference, "mappings", &ReferenceOptions::mappings);
   bind(reference, "plugins", &ReferenceOptions::plugins);
+  bind(reference, "op_modules", &ReferenceOptions::op_modules);
+  bind(reference, "python", &ReferenceOptions::python);
+  bind(reference, "model", &ReferenceOptions::model);
   bind(reference, "op_libraries", &ReferenceOptions::op_libraries);
   bind(reference, "libtorch", &ReferenceOptions::libtorch);
   bind(reference, "opset", &ReferenceOptions::opset);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,10 +31,15 @@ struct LoadOptions {
   FrontendKind frontend = FrontendKind::automatic;    // reader of TorchScript files
   bool gradients = false;                             // what torch.is_grad_enabled() says in the model's code; false in inference
   std::vector<std::filesystem::path> op_libraries{};  // shared libraries that register custom operators
+  std::vector<std::string> op_modules{};              // Python modules that register custom operators
   std::filesystem::path libtorch{};                   // root or lib folder; empty: searched for
   std::filesystem::path helper{};                     // the TorchScript helper program; empty: searched for
-  double timeout_seconds = 120;                       // limit for reading one model, and again for its graph
-  std::uint64_t memory_mb = 8192;                     // limit of libtorch for one model, without weights
+  std::filesystem::path python{};  // a Python with torch, which runs models without a helper; empty: searched for
+  // Runs models in this process instead of a helper's, so that the limits of time and memory don't hold there. Answers a request
+  // of the helper's protocol, with a descriptor of the model's file (-1: none), as python/compatcheck/torch_helper.py does.
+  std::function<std::vector<std::uint8_t>(std::span<const std::uint8_t> request, int descriptor)> run_in_process{};
+  double timeout_seconds = 120;    // limit for reading one model, and again for its graph
+  std::uint64_t memory_mb = 8192;  // limit of libtorch for one model, without weights
   RunOptions run{};
 };
 

@@ -19,7 +19,9 @@ struct ReferenceOptions {
   std::vector<std::filesystem::path> mappings{};
   std::vector<std::filesystem::path> plugins{};
   std::vector<std::filesystem::path> op_libraries{};  // libraries whose operators are known, too
+  std::vector<std::string> op_modules{};              // Python modules whose operators are known, too
   std::filesystem::path libtorch{};                   // opens op_libraries; see LoadOptions
+  std::filesystem::path python{};                     // imports op_modules; see LoadOptions
   std::optional<int> opset{};                         // absent: the default opset for `ops`, all for `explain`
   ReferenceFormat format = ReferenceFormat::text;
   bool color = false;

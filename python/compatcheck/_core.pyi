@@ -6,7 +6,10 @@ Progress = Callable[[str, int, int], object] | None
 version: str
 torch_version: str
 
-class LoadOptions: ...
+class LoadOptions:
+    run_in_process: Callable[[bytes, int], bytes]
+
+
 class CheckOptions: ...
 class ConvertOptions: ...
 class VerifyOptions:

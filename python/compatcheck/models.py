@@ -35,6 +35,10 @@ def loaded(call: str, model: AnyModel, options: Mapping[str, Any], *structs: Any
         with shown(options.get("progress", False)) as progress:
             return _core.load_ranges(model, load, progress)
     source = model if isinstance(model, (str, os.PathLike)) else _saved(model, example)
+    if isinstance(source, tuple) and _is_of_torch(model) and given.get("helper") is None and given.get("python") is None:
+        from . import torch_helper  # runs the model beside its operators, which may only exist in this process
+
+        load.run_in_process = torch_helper.answer
     with shown(options.get("progress", False)) as progress:
         if isinstance(source, tuple):
             return _core.load_bytes(*source, load, progress)
@@ -44,6 +48,10 @@ def loaded(call: str, model: AnyModel, options: Mapping[str, Any], *structs: Any
 def _is_module(model: Any) -> bool:
     torch = sys.modules.get("torch")  # who hands over one of its objects has imported it
     return bool(torch and isinstance(model, torch.nn.Module) and not isinstance(model, torch.jit.ScriptModule))
+
+
+def _is_of_torch(model: Any) -> bool:
+    return not isinstance(model, (bytes, bytearray, memoryview)) and not hasattr(model, "read")
 
 
 def _saved(model: Any, example: dict[str, Any]) -> tuple[bytes, str]:

@@ -23,8 +23,11 @@ class LoadOptions(TypedDict, total=False):
     frontend: Literal["auto", "native", "libtorch"]  # what reads TorchScript files
     gradients: bool  # what torch.is_grad_enabled() says in the model's code; else false
     op_libraries: Paths  # shared libraries that register custom operators
+    op_modules: Union[str, Sequence[str]]  # Python modules that register custom operators
     libtorch: Path  # else that of this environment, or one that is found
     helper: Path  # the TorchScript helper program
+    python: Path  # that runs models where there is no helper program; else this one
+    run_in_process: Callable[[bytes, int], bytes]  # answers the requests of verify instead of a helper; given for objects of torch
     timeout_seconds: float  # for reading, and again for each step after it
     memory_mb: int
     progress: Progress  # True: a bar of tqdm; else called with (stage, done, total), where a total of 0 is unknown
@@ -91,7 +94,10 @@ class ReferenceOptions(TypedDict, total=False):
     mappings: Paths
     plugins: Paths
     op_libraries: Paths
+    op_modules: Union[str, Sequence[str]]
     libtorch: Path
+    python: Path
+    model: Path  # for a scaffold of a custom operator: a model that calls it
 
 
 _LEAST = {"timeout_seconds": sys.float_info.min, "memory_mb": 1, "max_missing": 0}
@@ -146,6 +152,8 @@ def load_options(call: str, options: Mapping[str, Any], *structs: Any) -> _core.
     own_helper = os.path.join(os.path.dirname(__file__), "libexec", "compatcheck-torchscript")
     if os.path.exists(own_helper) and "COMPATCHECK_HELPER" not in os.environ:
         fill(call, {"helper": own_helper}, load)
+    elif not {"COMPATCHECK_HELPER", "COMPATCHECK_PYTHON"} & set(os.environ) and options.get("helper") is None and sys.executable:
+        fill(call, {"python": sys.executable}, load)
     fill(call, options, load, *structs)
     return load
 

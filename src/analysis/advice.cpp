@@ -134,7 +134,8 @@ std::string help_of(const Outcome& outcome, std::string_view rule, const onnx::S
   constexpr std::string_view beyond_rows = "keep this operator out of the model: ONNX operators can't read or return such values";
   if (rule == "CC003") {
     if (row.empty()) return std::string(beyond_rows) + ", so no row can map it";
-    return advise_row(row, outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so)");
+    return advise_row(row,
+                      outcome.node->is("prim::PythonOp") ? "" : " (verify also needs --op-library LIB.so or --op-module MODULE)");
   }
   if (rule == "CC011") return "ONNX has " + std::string(counterpart->name) + ": " + advise_row(row);
   if (outcome.available_from) {

@@ -23,7 +23,10 @@ namespace {
 frontend::LoadOptions frontend_options(const LoadOptions& options, const mapping::Table& table, bool one_file) {
   return {.libtorch = options.libtorch,
           .helper = options.helper,
+          .python = options.python,
           .op_libraries = options.op_libraries,
+          .op_modules = options.op_modules,
+          .run_in_process = options.run_in_process,
           .schemas = table.schemas(),
           .model = options.model,
           .timeout_seconds = options.timeout_seconds,

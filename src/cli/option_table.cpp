@@ -203,6 +203,12 @@ constexpr std::array options_shipped{
     Option{"--op-library", "", "LIB.so", "<file>", true, "check convert verify inspect diff ops explain",
            "load custom operators of PyTorch from this shared library",
            [](Options& o, const std::string& v) { o.load.op_libraries.emplace_back(v); }},
+    Option{"--op-module", "", "MODULE", "", true, "check convert verify inspect diff ops explain",
+           "import this Python module, which registers custom operators of PyTorch; models run in that Python",
+           [](Options& o, const std::string& v) { o.load.op_modules.push_back(v); }},
+    Option{"--python", "", "FILE", "<file>", false, "check convert verify inspect diff ops explain",
+           "run models and import modules with this Python, which has torch 2.4 or later (default: search for one)",
+           [](Options& o, const std::string& v) { o.load.python = named_file("--python", v); }},
     Option{
         "--frontend", "", "KIND", "auto native libtorch", false, "check convert verify inspect diff",
         "read TorchScript files with compatcheck's own reader (native) or with libtorch; auto: libtorch only if its own reader "

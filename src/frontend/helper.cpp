@@ -8,6 +8,7 @@
 
 #include "compatcheck/error.h"
 #include "ir/number_text.h"
+#include "process/callback.h"
 #include "process/log.h"
 #include "process/time_bound.h"
 
@@ -80,15 +81,15 @@ void Helper::check(const protocol::HelloReply& hello) const {
   if (hello.protocol != protocol::version)
     throw UsageError("the TorchScript helper program belongs to another compatcheck (it speaks protocol " +
                      std::to_string(hello.protocol) + ", not " + std::to_string(protocol::version) + ")");
-  if (!is_supported(hello.abi))
-    throw UsageError("the libtorch in " + libtorch_.lib.string() + " is version " + hello.libtorch +
+  if (!runner_->is_python() && !is_supported(hello.abi))
+    throw UsageError("the libtorch in " + runner_->libraries.string() + " is version " + hello.libtorch +
                      "; this compatcheck works with " + std::string(supported_libtorch()));
 }
 
 void Helper::start() {
-  if (libtorch_.lib.empty()) libtorch_ = find_libtorch(options_);
-  const auto program = find_helper(options_);
-  process_ = std::make_unique<HelperProcess>(program, libtorch_.lib);
+  if (!runner_) runner_ = find_runner(options_);
+  const auto& program = runner_->program;
+  process_ = std::make_unique<HelperProcess>(program, runner_->arguments, runner_->libraries);
   fresh_ = true;
   // Loading libtorch is no part of loading a model: the caller's bound holds from the first model on.
   HelperBounds starting = bounds();
@@ -97,12 +98,15 @@ void Helper::start() {
   if (const auto* end = std::get_if<HelperEnd>(&answer)) {
     process_.reset();
     if (end->cause != HelperEnd::Cause::crashed) explain(*end);
+    if (runner_->is_python())
+      throw UsageError("the helper in Python doesn't run with " + program.string() + ": " + how_it_crashed(*end));
     throw UsageError("the program that reads TorchScript, " + program.string() + ", does not run with the libtorch in " +
-                     libtorch_.lib.string() + ": " + how_it_crashed(*end));
+                     runner_->libraries.string() + ": " + how_it_crashed(*end));
   }
   const protocol::Reply reply = protocol::decode_reply(std::get<std::vector<std::uint8_t>>(answer));
   const auto* hello = std::get_if<protocol::HelloReply>(&reply);
   try {
+    if (const auto* error = std::get_if<protocol::ErrorReply>(&reply)) throw UsageError(error->message);
     if (!hello) throw InternalError("the TorchScript helper program doesn't say hello");
     check(*hello);
   } catch (...) {
@@ -110,7 +114,7 @@ void Helper::start() {
     throw;
   }
   version_ = hello->libtorch;
-  logging::info("started {} with libtorch {} in {}", program.string(), version_, libtorch_.lib.string());
+  logging::info("started {} with torch {}", program.string(), version_);
 }
 
 std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>& request, const files::InputFile* file,
@@ -133,9 +137,13 @@ std::optional<protocol::Reply> Helper::try_once(const std::vector<std::uint8_t>&
   return reply;
 }
 
+protocol::Reply Helper::ask_here(const std::vector<std::uint8_t>& request, const files::InputFile* file, bool attach) const {
+  return protocol::decode_reply(process::call(options_.run_in_process, request, attach ? file->descriptor() : -1));
+}
+
 protocol::Reply Helper::roundtrip(const protocol::Request& request, const files::InputFile* file, bool attach) {
   const auto bytes = protocol::encode(request);
-  auto reply = try_once(bytes, file, attach);
+  auto reply = options_.run_in_process ? ask_here(bytes, file, attach) : try_once(bytes, file, attach);
   if (!reply) reply = try_once(bytes, file, attach);
   if (!reply) throw InternalError("a fresh TorchScript helper program asks for a fresh one");
   if (const auto* error = std::get_if<protocol::ErrorReply>(&*reply)) {
@@ -150,6 +158,11 @@ protocol::Reply Helper::roundtrip(const protocol::Request& request, const files:
 }
 
 const std::string& Helper::libtorch_version() {
+  if (options_.run_in_process && version_.empty()) {
+    const auto reply = roundtrip(protocol::HelloRequest{});
+    if (const auto* hello = std::get_if<protocol::HelloReply>(&reply)) version_ = hello->libtorch;
+  }
+  if (options_.run_in_process) return version_;
   if (!process_ || !process_->alive()) start();
   return version_;
 }

@@ -41,13 +41,14 @@ class Helper {
   std::optional<protocol::Reply> try_once(const std::vector<std::uint8_t>& request, const files::InputFile* file, bool attach);
   void start();
   void check(const protocol::HelloReply& hello) const;
+  protocol::Reply ask_here(const std::vector<std::uint8_t>& request, const files::InputFile* file, bool attach) const;
   HelperBounds bounds() const;
   [[noreturn]] void explain(const HelperEnd& end) const;
 
   LoadOptions options_;
   std::unique_ptr<HelperProcess> process_;
   bool fresh_ = true;  // has loaded nothing yet
-  Libtorch libtorch_;
+  std::optional<Runner> runner_;
   std::string version_;
 };
 

@@ -62,6 +62,10 @@ int above_standard(int descriptor) {
 
 std::vector<std::string> environment(const std::filesystem::path& libraries) {
   std::vector<std::string> variables;
+  if (libraries.empty()) {
+    for (char** variable = environ; variable && *variable; ++variable) variables.emplace_back(*variable);
+    return variables;
+  }
   std::string path = "LD_LIBRARY_PATH=" + libraries.string();
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text(*variable);
@@ -101,13 +105,15 @@ class Spawn {
   Spawn(const Spawn&) = delete;
   Spawn& operator=(const Spawn&) = delete;
 
-  pid_t run(const std::filesystem::path& program, const std::filesystem::path& libraries, int socket, int output) {
+  pid_t run(const std::filesystem::path& program, std::vector<std::string> arguments, const std::filesystem::path& libraries,
+            int socket, int output) {
     posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions_, output, 1);
     posix_spawn_file_actions_adddup2(&actions_, output, 2);
     posix_spawn_file_actions_adddup2(&actions_, socket, protocol::helper_socket);
     posix_spawn_file_actions_addclosefrom_np(&actions_, protocol::helper_socket + 1);
-    std::vector<std::string> variables = environment(libraries), arguments = {program.string()};
+    std::vector<std::string> variables = environment(libraries);
+    arguments.insert(arguments.begin(), program.string());
     pid_t pid = -1;
     const int error =
         posix_spawn(&pid, program.c_str(), &actions_, &attributes_, pointers(arguments).data(), pointers(variables).data());
@@ -149,14 +155,15 @@ void set_send_timeout(int socket, double seconds) {
 
 }  // namespace
 
-HelperProcess::HelperProcess(const std::filesystem::path& program, const std::filesystem::path& libraries) {
+HelperProcess::HelperProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                             const std::filesystem::path& libraries) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) cannot_start("a socket", errno);
   Descriptor ours(ends[0]);
   const Descriptor theirs(above_standard(ends[1]));
   Descriptor output(above_standard(::memfd_create("compatcheck-output", MFD_CLOEXEC)));
   ::fcntl(output.get(), F_SETFL, O_APPEND);
-  pid_ = Spawn().run(program, libraries, theirs.get(), output.get());
+  pid_ = Spawn().run(program, arguments, libraries, theirs.get(), output.get());
   set_limit(pid_, RLIMIT_STACK, stack_bytes);
   set_limit(pid_, RLIMIT_CORE, 0);
   running_ = std::make_unique<process::RunningProcess>(pid_, process::EndedBy::kill);

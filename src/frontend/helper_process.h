@@ -35,7 +35,9 @@ struct HelperEnd {
 class HelperProcess {
  public:
   // Throws UsageError if the program can't be started. Safe while other threads run; installs nothing.
-  HelperProcess(const std::filesystem::path& program, const std::filesystem::path& libraries);
+  // `libraries`: a folder that it finds first; may be empty.
+  HelperProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                const std::filesystem::path& libraries);
   ~HelperProcess();
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;

@@ -53,9 +53,11 @@ struct Frontend::State {
             options.gradients};
   }
 
+  // Libraries have absolute paths; the helper in Python also imports modules.
   std::vector<std::string> op_libraries() const {
     std::vector<std::string> paths;
     for (const auto& library : options.op_libraries) paths.push_back(std::filesystem::absolute(library).string());
+    paths.insert(paths.end(), options.op_modules.begin(), options.op_modules.end());
     return paths;
   }
 
@@ -175,6 +177,13 @@ Loaded Frontend::State::load_exported(const files::InputFile& file, const files:
   pt2::Exported exported =
       pt2::read_exported(file, directory, options.model, schemas, {options.cancelled, options.timeout_seconds});
   exported.program.library_schemas = of_libraries;
+  // They can be run.
+  const auto registers = [&](const std::string& name) {
+    return [&](const std::string& schema) { return schema.substr(0, schema.find_first_of(".(")) == name; };
+  };
+  std::erase_if(exported.program.stub_schemas, [&](const std::string& schema) {
+    return std::ranges::any_of(of_libraries, registers(schema.substr(0, schema.find_first_of(".("))));
+  });
   Loaded loaded{.format = Format::exported_program,
                 .file_bytes = file.size(),
                 .identity = identity(directory),

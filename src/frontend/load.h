@@ -52,7 +52,10 @@ Format detect(const std::filesystem::path& file);
 struct LoadOptions {
   std::filesystem::path libtorch;  // a libtorch root or its lib/; empty: search
   std::filesystem::path helper;    // the helper program; empty: beside the executable or in libexec
+  std::filesystem::path python{};  // a Python that runs models where no helper does; empty: search
   std::vector<std::filesystem::path> op_libraries;
+  std::vector<std::string> op_modules{};  // of Python; models then run in it
+  std::function<std::vector<std::uint8_t>(std::span<const std::uint8_t>, int)> run_in_process{};  // instead of a process
   std::vector<std::string> schemas;  // schemas of operators that no library ships, from users' rows
   std::string model{};               // the program to load from an archive with several; empty: the only one
   double timeout_seconds = 120;      // time limit of the helper for one model

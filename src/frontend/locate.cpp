@@ -1,6 +1,7 @@
 #include "frontend/locate.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <vector>
@@ -76,7 +77,74 @@ std::vector<fs::path> unnamed_libtorches() {
   return folders;
 }
 
+// torch 2.4 or later: older ones save and load exported programs in other ways.
+bool runs_models(const std::string& version) {
+  int major = 0, minor = 0;
+  return std::sscanf(version.c_str(), "%d.%d", &major, &minor) == 2 && (major > 2 || (major == 2 && minor >= 4));
+}
+
+std::string torch_version_in(const fs::path& prefix) {
+  for (const fs::path& packages : packages_below(prefix))
+    if (const std::string version = version_beside(packages / "torch" / "lib"); !version.empty()) return version;
+  return {};
+}
+
+// Pythons of the active environment, of the folder of this program (a wheel's), and of the path.
+std::vector<fs::path> unnamed_pythons() {
+  std::vector<fs::path> found;
+  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const std::string prefix = variable(name); !prefix.empty()) found.push_back(fs::path(prefix) / "bin" / "python3");
+  std::vector<fs::path> folders = split_path(variable("PATH"));
+  if (const fs::path self = executable_folder(); !self.empty()) folders.insert(folders.begin(), self);
+  for (const fs::path& folder : folders) found.push_back(folder / "python3");
+  std::erase_if(found, [](const fs::path& python) { return !is_file(python); });
+  return found;
+}
+
+// Empty if there is none with such a torch; `looked` then lists those that were found.
+fs::path find_python(const LoadOptions& options, std::string& looked) {
+  const auto named = [](const fs::path& path, const std::string& by) {
+    if (!is_file(path)) throw UsageError(by + " names " + path.string() + " as a Python, which is not there");
+    return path;
+  };
+  if (!options.python.empty()) return named(options.python, "LoadOptions::python");
+  if (const std::string given = variable("COMPATCHECK_PYTHON"); !given.empty()) return named(given, "COMPATCHECK_PYTHON");
+  for (const fs::path& python : unnamed_pythons()) {
+    std::string version = torch_version_in(python.parent_path().parent_path());
+    if (const std::string home = variable("HOME"); version.empty() && !home.empty())
+      version = torch_version_in(fs::path(home) / ".local");
+    if (runs_models(version)) return python;
+    looked += "\n  " + python.string() + (version.empty() ? " (no torch)" : " (torch " + version + ")");
+  }
+  return {};
+}
+
+Runner python_runner(fs::path python) { return {.program = std::move(python), .arguments = {"-c", std::string(python_helper)}}; }
+
 }  // namespace
+
+Runner find_runner(const LoadOptions& options) {
+  const bool by_variable = variable("COMPATCHECK_HELPER").empty() && !variable("COMPATCHECK_PYTHON").empty();
+  std::string looked;
+  if (!options.op_modules.empty() || (options.helper.empty() && (!options.python.empty() || by_variable))) {
+    if (fs::path python = find_python(options, looked); !python.empty()) return python_runner(std::move(python));
+    throw UsageError("no Python with torch 2.4 or later found to import " + options.op_modules.front() + "; looked at" + looked +
+                     "\n  name one with LoadOptions::python or COMPATCHECK_PYTHON, or activate its environment");
+  }
+  try {
+    fs::path helper = find_helper(options);
+    return {.program = std::move(helper), .libraries = find_libtorch(options).lib};
+  } catch (const UsageError& error) {
+    const bool named = !options.helper.empty() || !options.libtorch.empty() || !variable("COMPATCHECK_HELPER").empty() ||
+                       !variable("COMPATCHECK_LIBTORCH").empty() || !variable("LIBTORCH").empty();
+    if (named) throw;
+    if (fs::path python = find_python(options, looked); !python.empty()) return python_runner(std::move(python));
+    throw UsageError("no Python with torch 2.4 or later is there to run the model" +
+                     (looked.empty() ? "" : "; looked at" + looked) +
+                     "\n  `pip install torch` in its environment is enough; COMPATCHECK_PYTHON=FILE names a Python elsewhere\n" +
+                     "Without Python: " + error.what());
+  }
+}
 
 std::string_view supported_libtorch() { return COMPATCHECK_TORCH_SERIES; }
 

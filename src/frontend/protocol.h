@@ -23,7 +23,7 @@ inline constexpr int helper_socket = 3;
 struct Model {
   std::string path;                       // the file to open; /proc/self/fd/N if the request carried a descriptor
   std::string display_name;               // for messages
-  std::vector<std::string> op_libraries;  // libraries to dlopen first
+  std::vector<std::string> op_libraries;  // libraries to dlopen first, and modules for the helper in Python to import
   std::vector<std::string> schemas;       // users' schemas of operators that nobody ships
   bool gradients = false;                 // it runs with gradients
 };

@@ -28,9 +28,6 @@ std::vector<fs::path> split_path(const std::string& list) {
   return folders;
 }
 
-namespace {
-
-// Folders of Python packages below a prefix: lib/python3.11/site-packages, lib/python3/dist-packages.
 std::vector<fs::path> packages_below(const fs::path& prefix) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -41,6 +38,8 @@ std::vector<fs::path> packages_below(const fs::path& prefix) {
   std::sort(found.begin(), found.end());
   return found;
 }
+
+namespace {
 
 // The active environment, found without running Python: by its variables, then by the python3 on the path.
 std::vector<fs::path> python_prefixes() {

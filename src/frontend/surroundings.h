@@ -11,6 +11,9 @@ std::string variable(const char* name);                                  // empt
 std::vector<std::filesystem::path> split_path(const std::string& list);  // splits at colons
 std::filesystem::path executable_folder();                               // the running program's; empty if unknown
 
+// Folders of Python packages below a prefix: lib/python3.11/site-packages, lib/python3/dist-packages.
+std::vector<std::filesystem::path> packages_below(const std::filesystem::path& prefix);
+
 // The folders of packages (site-packages) of the active Python environment and of the user, found without running Python.
 std::vector<std::filesystem::path> python_packages();
 

@@ -11,6 +11,8 @@
 namespace compatcheck::verification {
 namespace {
 
+constexpr std::string_view crash = "PyTorch crashes (";  // begins the message of frontend/load.cpp
+
 // The graph of the file, with the tensors as constants. Attributes named in `state` become inputs at the end; their values after
 // the call become outputs at the end.
 ir::Graph reference_graph(const ir::Program& program, const std::vector<std::string>& state) {
@@ -92,6 +94,7 @@ std::vector<frontend::Frontend::Run> ExportedRun::run(frontend::Frontend& fronte
       state = run.after;
     } catch (const ModelError& error) {
       run.failure = error.what();
+      run.crashed = run.failure.find(crash) != std::string::npos;
     }
     runs.push_back(std::move(run));
   }

@@ -46,13 +46,13 @@ frontend::LoadOptions load_options(const Model::State& model, const VerifyOption
 // A stub has a schema, and nothing to run.
 void must_be_registered(const Model::State& model) {
   std::set<std::string> names;
-  if (model.program)
+  if (model.program && !model.load.run_in_process)
     for (const std::string& schema : model.program->stub_schemas) names.insert(schema.substr(0, schema.find_first_of(".(")));
   if (names.empty()) return;
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  throw UsageError(model.path + ": TorchScript can't run it without the library that registers " + text +
-                   ": LoadOptions::op_libraries");
+  throw UsageError(model.path + ": PyTorch can't run it without the library that registers " + text +
+                   ": LoadOptions::op_libraries, or LoadOptions::op_modules for a module of Python");
 }
 
 void add_demands(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch,

@@ -97,6 +97,8 @@ def prepare(shell, folder, include):
         shutil.copy(pages.ROOT / "tests/cli/models" / model, folder)
     shutil.copy(folder / "warp.ir", folder / "models")
     (folder / "net.py").write_text(NET)
+    (folder / "pkg").mkdir()
+    (folder / "pkg/ops.py").write_text("import torch\n\nLIBRARY = torch.library.Library('pkg', 'DEF')\nLIBRARY.define('scale(Tensor x) -> Tensor')\n")
     plugin = next(text for _, _, text in pages.blocks(pages.ROOT / "docs/plugins.md") if text.startswith("// acme.cpp"))
     (folder / "acme.cpp").write_text(plugin)
     compiler = os.environ.get("CXX", "g++")

@@ -48,7 +48,8 @@ LoadOptions with_helper(const std::filesystem::path& file) {
 class LocateTest : public ::testing::Test {
  protected:
   LocateTest() {
-    for (const char* name : {"COMPATCHECK_LIBTORCH", "LIBTORCH", "COMPATCHECK_HELPER", "VIRTUAL_ENV", "CONDA_PREFIX"})
+    for (const char* name :
+         {"COMPATCHECK_LIBTORCH", "LIBTORCH", "COMPATCHECK_HELPER", "COMPATCHECK_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX"})
       environment.set(name, "");
     environment.set("HOME", (folder.path() / "home").string());
     environment.set("PATH", "/nonexistent");
@@ -117,6 +118,52 @@ TEST_F(LocateTest, HelpersThatAreNamed) {
   EXPECT_THAT([&] { find_helper({}); },
               ThrowsMessage<UsageError>(
                   "COMPATCHECK_HELPER names /nonexistent/helper as the TorchScript helper program, which is not there"));
+}
+
+LoadOptions with_module() {
+  LoadOptions options;
+  options.op_modules = {"pkg.ops"};
+  return options;
+}
+
+TEST_F(LocateTest, APythonWithTorchRunsModelsWithModules) {
+  EXPECT_THAT([&] { find_runner(with_module()); },
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("no Python with torch 2.4 or later found to import pkg.ops"),
+                                              HasSubstr("COMPATCHECK_PYTHON"))));
+  const auto old = folder.write("old/bin/python3", ""), active = folder.write("venv/bin/python3", "");
+  libtorch("old/lib/python3.11/site-packages/torch", "2.3.1");
+  environment.set("PATH", old.parent_path().string());
+  EXPECT_THAT([&] { find_runner(with_module()); }, ThrowsMessage<UsageError>(HasSubstr(old.string() + " (torch 2.3.1)")));
+  libtorch("venv/lib/python3.12/site-packages/torch", "2.4.0+cpu");
+  environment.set("PATH", old.parent_path().string() + ":" + active.parent_path().string());
+  const Runner found = find_runner(with_module());
+  EXPECT_EQ(found.program, active);
+  EXPECT_TRUE(found.is_python());
+  EXPECT_THAT(found.arguments, ::testing::ElementsAre("-c", std::string(python_helper)));
+}
+
+TEST_F(LocateTest, TheUsersOwnPackagesCount) {
+  const auto python = folder.write("usr/bin/python3", "");
+  libtorch("home/.local/lib/python3.11/site-packages/torch", "3.0.1");
+  environment.set("PATH", python.parent_path().string());
+  EXPECT_EQ(find_runner(with_module()).program, python);
+}
+
+TEST_F(LocateTest, APythonThatIsNamedRunsModelsUnlessAHelperIs) {
+  const auto python = folder.write("python", ""), helper = folder.write("helper", "");
+  LoadOptions options;
+  options.python = python;
+  EXPECT_EQ(find_runner(options).program, python);
+  environment.set("COMPATCHECK_PYTHON", python.string());
+  EXPECT_EQ(find_runner({}).program, python);
+  environment.set("COMPATCHECK_HELPER", helper.string());
+  environment.set("COMPATCHECK_LIBTORCH", libtorch("a", "2.13.1").string());
+  const Runner found = find_runner({});
+  EXPECT_EQ(found.program, helper);
+  EXPECT_FALSE(found.is_python());
+  options.python = "/nonexistent/python";
+  EXPECT_THAT([&] { find_runner(options); },
+              ThrowsMessage<UsageError>("LoadOptions::python names /nonexistent/python as a Python, which is not there"));
 }
 
 // The targets are those of our Makefile.

@@ -3,7 +3,7 @@
 
     check_wheel.py FILE.whl
 """
-import os, pathlib, re, subprocess, sys, tempfile, venv, zipfile
+import importlib.util, os, pathlib, re, subprocess, sys, sysconfig, tempfile, venv, zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 MOST_BYTES = 20_000_000
@@ -53,8 +53,21 @@ def check_installed(wheel, folder):
         assert "  CONVERTIBLE" in output(program, HERE / model, env=environment)
     output(program, "convert", HERE / "net.pt2", "-o", folder / "net.onnx", env=environment)
     assert (folder / "net.onnx").stat().st_size > 100 and (folder / "share/man/man1/compatcheck-check.1").is_file()
+    check_verify(folder, program, environment)
     typed = next(folder.glob("lib/python3*/site-packages/compatcheck"))
     assert (typed / "py.typed").is_file() and (typed / "_core.pyi").is_file() and (typed / "licenses/onnx").is_file()
+
+
+def check_verify(folder, program, environment):
+    """With a torch and an ONNX Runtime beside it, `verify` needs nothing else."""
+    if not importlib.util.find_spec("torch"):
+        return print("verify isn't tried: this Python has no torch")
+    packages = next(folder.glob("lib/python3*/site-packages"))
+    for name in ("torch", "onnxruntime"):
+        (packages / name).symlink_to(importlib.util.find_spec(name).submodule_search_locations[0])
+    (packages / "what_torch_needs.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    for model in ("net.pt2", "net.pt"):
+        assert "  VERIFIED" in output(program, "verify", HERE / model, "--runs", "1", env=environment)
 
 
 def main():

@@ -328,6 +328,9 @@ class ProgramReader {
     apply_guards();
     object_.class_name = class_name;
     program.stub_schemas = reading_.assumed.settle(reader_.nodes().constant({}));
+    for (const std::string& op : reading_.stated)
+      for (const schema::Schema* schema : reading_.schemas.overloads(op))
+        program.stub_schemas.push_back(schema::to_string(*schema));
     program.classes.emplace(class_name, std::move(class_));
     program.functions.emplace(method_name, std::move(function_));
     program.objects.push_back(std::move(object_));

@@ -219,6 +219,7 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
 // The stated schema of a call, of its own overload if that fits, and its arguments.
 std::pair<const schema::Schema*, Values> GraphReader::place_custom(const std::string& op, const std::string& overload,
                                                                    std::span<const Json> inputs) {
+  reading_.stated.insert(op);
   const auto all = reading_.schemas.overloads(op);
   std::vector<const schema::Schema*> candidates(all.begin(), all.end());
   std::ranges::stable_partition(candidates, [&](const schema::Schema* schema) { return schema->overload == overload; });

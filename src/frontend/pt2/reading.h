@@ -32,6 +32,7 @@ struct Reading {
   std::set<std::pair<std::string, const ir::Location*>> left_out{};  // texts and places of `assertions`
   std::map<std::string, std::string> notes{};                        // keyed by subject, so that each is noted once
   AssumedCalls assumed{};
+  std::set<std::string> stated{};                            // the operators that PyTorch doesn't ship and whose schema is known
   std::map<std::string, std::string> matched_by_position{};  // keyed by operator: what was matched
   std::unordered_map<std::string, ir::Value*> constants{};
   std::size_t nodes = 0;
