@@ -602,7 +602,7 @@ class Interpreter:
         self.operators, self.values, self.read, self.located = Operators(), {}, {}, False
 
     def get(self, value):
-        return self.values[value.position]
+        return self.values.get(value.position)  # None where it isn't defined yet: a block is asked for values around it
 
     def define(self, value, held):
         if self.defined:
@@ -772,11 +772,54 @@ def member_at(held, path):
     return None
 
 
-def attribute(module, path):
-    held = member_at(module, path)
+def attribute(module, method, path):
+    try:
+        held = member_at(module, path)
+    except RuntimeError:  # an object of TorchScript's own class has no form in Python
+        held = [read_by_graph(module, module._c._get_method(method).inlined_graph, path)]
     if held is None:
         raise ModelError(f"has no attribute {path}")
     return held[0]
+
+
+def read_by_graph(module, method, path):
+    """Reads an attribute by a graph of its own, with the types that the method's graph has for the attributes on the way."""
+    types = {}
+
+    def note_types(block):
+        for node in block.nodes():
+            if node.kind() in ("prim::GetAttr", "prim::SetAttr"):
+                held = node.output() if node.kind() == "prim::GetAttr" else node.inputsAt(1)
+                types[node.inputsAt(0).type().str(), node.s("name")] = held.type()
+            for inner in node.blocks():
+                note_types(inner)
+
+    note_types(method)
+    graph = torch._C.Graph()
+    value = graph.addInput("self")
+    value.setType(next(method.inputs()).type())
+    rest = path.split(".")
+    while rest and (value.type().kind() == "ClassType" or holds_objects(value.type())):
+        name = rest.pop(0)
+        if value.type().kind() == "ClassType":
+            node = graph.create("prim::GetAttr", [value], 1)
+            node.s_("name", name)
+            type = types.get((value.type().str(), name))
+        else:
+            node = graph.create("aten::__getitem__", [value, graph.insertConstant(int(name))], 1)
+            type = value.type().getElementType()
+        if type is None:
+            raise ModelError(f"keeps {path} in an object that the helper in Python can't read")
+        node.output().setType(type)
+        graph.appendNode(node)
+        value = node.output()
+    graph.registerOutput(value)
+    held = torch._C._jit_interpret_graph(graph, (module._c,))
+    return member_at(held, ".".join(rest))[0] if rest else held
+
+
+def holds_objects(type):
+    return type.kind() == "ListType" and type.getElementType().kind() == "ClassType"
 
 
 # ---- Answers
@@ -926,7 +969,7 @@ def run(request):
         constants, results, states = Constants(None), [], []
 
         def note_state():
-            states.append(copied(tuple(attribute(model.load(), path) for path in state)))
+            states.append(copied(tuple(attribute(model.load(), method, path) for path in state)))
 
         note_state()
         for call in calls.items:
