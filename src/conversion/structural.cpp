@@ -106,7 +106,7 @@ std::optional<std::uint32_t> input_with(const ir::Value* object) {
 }
 
 // A graph given as text holds no attributes of the model, which is its first input: of numbers and objects the model's file will
-// say the value, and the rows of the operators that take them have judged without it.
+// say the value, and the rows of the operators that take them have judged without it. The graph of a file has no such input.
 Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   const ir::Value *object = node.input(0), *attribute = node.output();
   const auto no = [&](const std::string& why) {
@@ -116,7 +116,7 @@ Verdict attribute_is_known(const ir::Node& node, const Context& context) {
   if (object->producer() && object->producer()->is("prim::CreateObject"))
     return no(" is of an object that is made while the model runs");
   const auto input = input_with(object);
-  if (input && *input > 0) return {.message = "the members of an object aren't known", .wants = {*input}};
+  if (input && (*input > 0 || context.program)) return {.message = "the members of an object aren't known", .wants = {*input}};
   if (holds_only_tensors(attribute->type())) return {.truth = Truth::yes};
   if (const ir::Constant* why = node.attribute(passes::state_obstacle))
     return {.truth = Truth::no, .message = *why->get<std::string>()};

@@ -56,6 +56,21 @@ class Chunked(torch.nn.Module):
         return torch._chunk_cat(rows, 0, 2)
 
 
+class Factor:
+    def __init__(self, value: int):
+        self.value = value
+
+
+class ScaledFirst(torch.nn.Module):
+    def forward(self, factor: Factor, x):
+        return x * factor.value
+
+
+class ScaledLast(torch.nn.Module):
+    def forward(self, x, factor: Factor):
+        return x * factor.value
+
+
 class Mixed(torch.nn.Module):
     """A loop collects tensors of two dtypes."""
 
@@ -349,6 +364,14 @@ def check_number_that_is_lacked(tool, folder):
     )
 
 
+def check_members_of_objects(tool, folder):
+    """No option states them, whichever input the object is."""
+    for model in ScaledFirst, ScaledLast:
+        (error,) = errors_of(tool, saved(folder, model.__name__, model()))
+        assert error["message"].startswith("it depends on input 'factor'"), error
+        assert error["help"] == "set 'factor' in __init__, as an attribute of the module, and save the model again", error
+
+
 def check_places_that_are_read(tool, folder):
     """The options name the members that the model reads: it refuses others."""
     model = saved(folder, "some_places", SomePlaces())
@@ -374,6 +397,7 @@ def main():
             check_attribute_to_set,
             check_removed_keys,
             check_number_that_is_lacked,
+            check_members_of_objects,
             check_places_that_are_read,
         ):
             check(tool, pathlib.Path(folder))
