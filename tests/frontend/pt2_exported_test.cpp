@@ -51,7 +51,7 @@ struct Program {
   std::string modules = "L__self__,,net.Net;L__self___inner,inner,net.Inner";  // of the node
   std::string parameters = "x", range = R"({"min_val": 2, "max_val": 64})";
   std::string guards, version = R"({"major": 8, "minor": 20})";
-  std::string more;  // at the end of the program
+  std::string more_of_module, more;  // at the end of the graph module, and of the program
   testing::Records others;
 
   std::string json() const {
@@ -68,7 +68,7 @@ struct Program {
            parameters + R"("],
                "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [)" +
            leaf + R"(]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]", "out_spec": ")" +
-           out_spec + R"("}}]}, "range_constraints": {"s0": )" + range + R"(}, "guards_code": [)" + guards +
+           out_spec + R"("}}])" + more_of_module + R"(}, "range_constraints": {"s0": )" + range + R"(}, "guards_code": [)" + guards +
            R"(], "schema_version": )" + version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
   }
 
@@ -173,6 +173,11 @@ TEST(Exported, NamesResultsByTheirKeys) {
       R"([1, {\"type\": \"builtins.dict\", \"context\": \"[\\\"sum\\\", \\\"same\\\"]\", \"children_spec\": [{\"type\": null, \"context\": null, \"children_spec\": []}, {\"type\": null, \"context\": null, \"children_spec\": []}]}])";
   const Exported exported = read(program);
   EXPECT_THAT(graph_of(exported).outputs()[0]->type()->field_names, ElementsAre("sum", "same"));
+  program.out_spec.replace(program.out_spec.find("builtins.dict"), 13, "collections.namedtuple");
+  const std::string keys = R"([\\\"sum\\\", \\\"same\\\"])";
+  program.out_spec.replace(program.out_spec.find(keys), keys.size(), "net.Pair");
+  program.more_of_module = R"(, "treespec_namedtuple_fields": {"net.Pair": {"field_names": ["total", "as_it_was"]}})";
+  EXPECT_THAT(graph_of(read(program)).outputs()[0]->type()->field_names, ElementsAre("total", "as_it_was"));
 }
 
 TEST(Exported, ComputesSizesAsTorchScriptDoes) {

@@ -65,10 +65,9 @@ class TreeReader {
   std::vector<std::string> keys(std::string_view type, const Json& context, std::size_t members) {
     if (type == "builtins.tuple" || type == "builtins.list" || type == "collections.deque") return {};
     if (type == "collections.namedtuple" && context.is(Json::Kind::text) && fields_ && fields_->is(Json::Kind::object)) {
-      std::string_view name = context.text();
-      if (name.size() > 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
-      if (const auto fields = fields_->find(name); fields && fields->size() == members) return texts_of(*fields);
-      return {};
+      const auto definition = fields_->find(context.text());
+      const auto names = definition ? texts_of(definition->at("field_names")) : std::vector<std::string>();
+      return names.size() == members ? names : std::vector<std::string>();
     }
     try {
       return keys_of(context, members);
