@@ -2,6 +2,7 @@
 #include "handlers/resize.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "handlers/families.h"
 #include "handlers/sizes.h"
@@ -284,8 +285,13 @@ void interpolate(Emission& e) {
   if (e.given("size")) {
     job.places = e.int_vector("size");
     if (places.size() > 3 && e.call.fact("size").number()) job.places = e.build.concat(Values(places.size() - 2, job.places), 0);
-  } else if (!e.boolean("recompute_scale_factor")) {
+  } else {
     scales = factors(e, "scale_factor", scales.size());
+    // The ratio of the sizes counts unless the argument is False: None is like True. A whole factor is that ratio.
+    if (!e.given("recompute_scale_factor") || e.boolean("recompute_scale_factor"))
+      for (GivenFactor& scale : scales)
+        if (!scale.known || *scale.known != std::floor(*scale.known)) scale = {};
+    if (const auto known = numbers_of({places.begin() + 2, places.end()})) job.places = e.integers(*known);
   }
   for (std::size_t i = 2; i < places.size(); ++i)
     job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
