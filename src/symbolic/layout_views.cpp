@@ -101,6 +101,11 @@ View cut(Viewed view, std::size_t dim, const Dim& start, const Dim& size, std::i
   return view;
 }
 
+View selected(Viewed view, std::size_t dim, const Dim& place) {
+  view.offset = view.offset + place * view.strides[dim];
+  return without(std::move(view), dim);
+}
+
 // Counted from the end below 0, and kept within the size.
 std::optional<Dim> start_of(const Call& call, const Dim& size) {
   if (call.is_none("start")) return Dim(0);
@@ -124,7 +129,7 @@ View select_view(const Call& call, const Viewed& self) {
   const bool from_end = index && index->number() && *index->number() < 0;
   const bool is_open = !index || (!from_end && !provably_at_least(*index, 0));
   const Dim place = is_open ? Dim::unknown() : from_end ? self.sizes[*dim] + *index : *index;
-  return without(*cut(self, *dim, place, 1), *dim);
+  return selected(self, *dim, place);
 }
 
 View slice_view(const Call& call, const Viewed& self) {
@@ -257,7 +262,7 @@ View view_of(const Call& call, const Viewed& self) { return rule_of(call.op())(c
 View part_of_split(const Call& split, const Viewed& self, std::size_t part) {
   const auto dim = dim_below(split, "dim", self.sizes.size());
   if (!dim) return std::nullopt;
-  if (split.op() == "aten::unbind") return without(*cut(self, *dim, static_cast<std::int64_t>(part), 1), *dim);
+  if (split.op() == "aten::unbind") return selected(self, *dim, static_cast<std::int64_t>(part));
   const auto* parts = split.facts().of(split.node().output()).list();
   if (!schema::has_trait(split.op(), schema::Trait::split) || !parts || !parts->items || part >= parts->items->size())
     return std::nullopt;

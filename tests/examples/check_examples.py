@@ -179,9 +179,9 @@ def pickled(body):
     return buffer.getvalue()
 
 
-def tensor_pickle(offset=b"K\x00", sizes=b"K\x04\x85", strides=b"K\x01\x85", elements=b"K\x10", key=b"0"):
+def tensor_pickle(offset=b"K\x00", sizes=b"K\x04\x85", strides=b"K\x01\x85", elements=b"K\x10", key=b"0", begin=b"(", end=b"t"):
     text = lambda word: b"X" + len(word).to_bytes(4, "little") + word
-    storage = b"(" + text(b"storage") + b"ctorch\nFloatStorage\n" + text(key) + text(b"cpu") + elements + b"tQ"
+    storage = begin + text(b"storage") + b"ctorch\nFloatStorage\n" + text(key) + text(b"cpu") + elements + end + b"Q"
     return pickled(b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + offset + sizes + strides + b"\x89}tR")
 
 
@@ -245,6 +245,7 @@ HOSTILE = [
     (tensor_pickle(elements=number(2**62)), "record data/0 is too short: 4611686018427387904 elements don't fit its 64 bytes"),
     (tensor_pickle(elements=number(-1)), "record data/0 is too short: -1 elements don't fit its 64 bytes"),
     (pickled(b"ctorch._utils\n_rebuild_tensor_v2\n(X\x07\x00\x00\x00storageQK\x00K\x04\x85K\x01\x85\x89}tR"), NOT_TORCHS),
+    (tensor_pickle(begin=b"](", end=b"e"), NOT_TORCHS),   # a list in place of the storage's tuple
     (tensor_pickle(key=b"7"), "record data/7 is missing: a tensor's values aren't in the file"),
 ]
 

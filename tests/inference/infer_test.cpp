@@ -95,6 +95,14 @@ TEST(Infer, AMemberOfATupleBeginsWhereItIsRead) {
   EXPECT_EQ(result.assumed(), "x: f32[x0, x1] p.0: f32[x0, x1] p.1: f32[x0, x1]");
 }
 
+TEST(Infer, AMemberOfATupleIsLikeTheOther) {
+  const auto result = infer_of(std::string("%p : (Tensor, Tensor)") + weight,
+                               "  %zero : int = prim::Constant[value=0]()\n  %one : int = prim::Constant[value=1]()\n"
+                               "  %a : Tensor = prim::TupleIndex(%p, %zero)\n  %b : Tensor = prim::TupleIndex(%p, %one)\n" +
+                                   convolution("b", "y") + "  %m : Tensor = aten::mul(%a, %b)\n  return (%m, %y)");
+  EXPECT_EQ(result.assumed(), "p.1: f32[p_0_0, 3, p_0_2, p_0_3] p.0: f32[p_0_0, 3, p_0_2, p_0_3]");
+}
+
 TEST(Infer, IndicesAreIntegers) {
   const auto result = infer_of("%i : Tensor, %w : Float(50, 8, strides=[8, 1], device=cpu)",
                                "  %m : int = prim::Constant[value=-1]()\n  %f : bool = prim::Constant[value=0]()\n"
@@ -225,6 +233,17 @@ TEST(Infer, AClassifierDecidesThePicturesSides) {
                                "  %f : Tensor = aten::flatten(%c, %o, %e)\n  %y : Tensor = aten::linear(%f, %l, %n)\n"
                                "  return (%y)");
   EXPECT_EQ(result.assumed(), "x: f32[x0, 3, 14, 14]");
+}
+
+TEST(Infer, ChannelsAreNoSideOfAPicture) {
+  // 1000 is 10·10·10, too.
+  const auto result = infer_of("%x : Tensor, %l : Float(5, 1000, strides=[1000, 1], device=cpu)",
+                               "  %o : int = prim::Constant[value=1]()\n  %t : int = prim::Constant[value=2]()\n"
+                               "  %h : int = prim::Constant[value=3]()\n  %e : int = prim::Constant[value=-1]()\n"
+                               "  %n : NoneType = prim::Constant()\n  %s : Tensor = aten::transpose(%x, %t, %h)\n"
+                               "  %f : Tensor = aten::flatten(%s, %o, %e)\n  %y : Tensor = aten::linear(%f, %l, %n)\n"
+                               "  return (%y)");
+  EXPECT_EQ(result.assumed(), "x: f32[x0, x1, x2, x3]");
 }
 
 TEST(Infer, ADimensionThatIsReadIsThere) {

@@ -84,6 +84,25 @@ TEST(Inline, InterfacesAreResolvedByTheObject) {
   EXPECT_EQ(result.graph.top()->last()->module(), "other");
 }
 
+TEST(Inline, ModulesThatANumberChoosesKeepTheirNames) {
+  ir::Program program = two_blocks();
+  const std::uint32_t blocks = program.root;
+  program.classes["__torch__.Interface"].is_interface = true;
+  add_module(program, "__torch__.Outer", {{"blocks", {ir::ObjectConstant{blocks}}}});
+  add_method(program, "__torch__.Outer", "forward",
+             "graph(%self : __torch__.Outer, %x : Tensor, %n : int):\n"
+             "  %b : __torch__.Net = prim::GetAttr[name=\"blocks\"](%self)\n"
+             "  %i : __torch__.Interface = prim::ModuleContainerIndex(%b, %n)\n"
+             "  %a : Tensor = prim::CallMethod[name=\"forward\"](%i, %x)\n"
+             "  return (%a)\n");
+  std::vector<std::string> modules;
+  const Normalized result = normalized(program);
+  ir::for_each_node(*result.graph.top(), [&](const ir::Node* node) {
+    if (node->is("aten::mul")) modules.emplace_back(node->module());
+  });
+  EXPECT_EQ(modules, (std::vector<std::string>{"blocks.inner", "blocks.other"}));
+}
+
 TEST(Inline, EndlessRecursionIsRefused) {
   ir::Program program;
   add_module(program, "__torch__.Net", {});

@@ -137,6 +137,24 @@ TEST(Condition, AdaptiveOutputDivides) {
   EXPECT_EQ(adaptive("?", "[2, 2]").truth, Truth::unknown);
 }
 
+Truth sizes(const std::string& list, const std::string& equal) {
+  return verdict("when: {output_size: {equals: " + equal + "}}", {{"n", "int"}, {"x", "f32[1,3,8,6]"}},
+                 "  %4 : int = prim::Constant[value=4]()\n  %1 : int[] = prim::ListConstruct(" + list +
+                     ")\n  %2 : Tensor = aten::adaptive_avg_pool2d(%x, %1)\n  return (%2)",
+                 "aten::adaptive_avg_pool2d")
+      .truth;
+}
+
+TEST(Condition, ListsAreEqualMemberByMember) {
+  EXPECT_EQ(sizes("%4, %4", "[4, 4]"), Truth::yes);
+  EXPECT_EQ(sizes("%4, %4", "[4, 3]"), Truth::no);
+  EXPECT_EQ(sizes("%4, %4", "[3, 4]"), Truth::no);
+  EXPECT_EQ(sizes("%4, %4", "[4]"), Truth::no);
+  EXPECT_EQ(sizes("%4, %n", "[4, 4]"), Truth::unknown);
+  EXPECT_EQ(sizes("%n, %4", "[4, 4]"), Truth::unknown);
+  EXPECT_EQ(sizes("%n, %4", "[4, 3]"), Truth::no);
+}
+
 Truth lstm(int weights) {
   std::string names;
   std::map<std::string, std::string> inputs = {{"h", "f32[1,2,8]"}, {"w", "f32[32,8]"}, {"x", "f32[5,2,8]"}};

@@ -34,6 +34,17 @@ TEST(Contents, ShapesAsVectors) {
   EXPECT_EQ(output("f32[n,3,w]", body), "i64[3] {3, w, n}");
 }
 
+TEST(Contents, OfPlacesInAVector) {
+  const std::string body =
+      "  %s : Tensor = aten::_shape_as_tensor(%x)\n  %p : Long(2) = prim::Constant[value= 2  0 [ CPULongType{2} ]]()\n";
+  const std::string selected = body + "  %r : Tensor = aten::index_select(%s, %zero, %p)\n  return (%r)";
+  const std::string gathered = body + "  %r : Tensor = aten::gather(%s, %zero, %p, %no)\n  return (%r)";
+  for (const std::string& read : {selected, gathered}) {
+    EXPECT_EQ(output("f32[2,3,4]", read), "i64[2] {4, 2}");
+    EXPECT_EQ(output("f32[n,3,w]", read), "i64[2] {w, n}");
+  }
+}
+
 TEST(Contents, ScalesInFloats) {
   const std::string body =
       "  %h : int = aten::size(%x, %one)\n  %t : Tensor = prim::NumToTensor(%h)\n  %f : Tensor = aten::to(%t, %f32, %no, %no, "

@@ -8,6 +8,7 @@
 
 #include "symbolic/emptiness.h"
 #include "symbolic/evaluate.h"
+#include "symbolic/shapes.h"
 
 namespace compatcheck::symbolic {
 namespace {
@@ -70,6 +71,9 @@ TEST(Dim, OneUnlessEmptyIsNoNumber) {
   EXPECT_TRUE(provably_equal(row * w + row, w + Dim(1)));
   EXPECT_TRUE(provably_at_least(row, 1));
   EXPECT_FALSE(provably_at_least_if_empty(row, 1));
+  EXPECT_EQ(broadcast_dim(row, w).to_string(), "w");
+  EXPECT_EQ(broadcast_dim(w, row).to_string(), "w");
+  EXPECT_EQ(broadcast_dim(row, 1).to_string(), "min(h - 1, 1)");
   EXPECT_EQ(at_most_one(at_most_one(w)).to_string(), "min(w, 1)");
   EXPECT_EQ(at_most_one(7).number(), 1);
   EXPECT_EQ(evaluate(row, {{"h", 1}}), 0);
