@@ -6,16 +6,18 @@
 
 layer_store.py makes the cases and keeps them. A case states what happens at each opset: it matches PyTorch, it is refused, or ONNX Runtime
 has no kernel for it; script_outcomes.tsv states it for scripted programs. Any other outcome fails, a better one too: the case then states it.
---opsets day: 17 and another one, which depends on the day and the module.
+--opsets day: 17 and another one, which depends on the day and the module. Where a module is the only test of some operators
+(tests/operators/elsewhere.yaml), also the opsets from which on another entry of their rows holds.
 """
 import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "operators")]
 import layer_store
 from compare_arrays import compare
 from days import opset_of_the_day
+from deciding import elsewhere, starts
 from same_model import Seen
 
 OPSETS = range(7, 27)
@@ -105,7 +107,8 @@ def run_module(arguments, module, folder, counts):
     cases = {name: settled(name, case) for name, case in cases.items() if re.search(arguments.cases, name)}
     if not cases:
         return 0
-    opsets = {"all": OPSETS, "day": sorted({17, opset_of_the_day(module)})}.get(arguments.opsets) or [int(o) for o in arguments.opsets.split(",")]
+    of_day = {17, opset_of_the_day(module), *starts(elsewhere().get(f"tests/convert/{module}.py", ()))}
+    opsets = {"all": OPSETS, "day": sorted(of_day)}.get(arguments.opsets) or [int(o) for o in arguments.opsets.split(",")]
     lines = "".join("\t".join([f"{stored / name}.pt", *case.specs]) + "\n" for name, case in cases.items())
     done = subprocess.run([arguments.program, arguments.helper, str(folder), ",".join(map(str, opsets))], text=True, capture_output=True, input=lines)
     if done.returncode:

@@ -24,6 +24,19 @@ def history():
     return {name: entries(name) for name in rows}
 
 
+def starts(names):
+    """The opsets from which on another entry holds of a row of these operators, whatever its overload; in place, too."""
+    wanted = {name.partition(".")[0] for name in names}
+    wanted |= {name.removesuffix("_") for name in wanted}
+    return {opset for row, opsets in history().items() if row.partition(".")[0] in wanted for opset in opsets if opset in OPSETS}
+
+
+@functools.cache
+def elsewhere():
+    """file → the operators that it tests in place of a line"""
+    return {file: entry["operators"] for file, entry in yaml.safe_load((HERE / "elsewhere.yaml").read_text()).items()}
+
+
 def deciding(operators, name):
     """Of operators with or without overloads: before and from each change, the ends, and one of the day."""
     found = {OPSETS[0], 17, OPSETS[-1], opset_of_the_day(name)}

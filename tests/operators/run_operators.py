@@ -24,7 +24,7 @@ are part of the reason at the newest opset. Words behind a semicolon:
 
 A line without " @ " is only tried, by tests/convert/check_rows_reached.py. --update writes what is found behind " @ " of such lines, of those
 whose expectation fails, and in place of "?", as in "@ ?; random": read every change before you keep it. "deciding" opsets are the first
-and last of each range, those next to it, and one of the day.
+and last of each range, those next to it, those from which on another entry of the call's rows holds, and one of the day.
 
 For each call: check and convert agree; the reported operators are those in the file; the file passes onnx's checker with strict shape inference;
 ONNX Runtime computes on several sets of inputs what libtorch does.
@@ -43,6 +43,7 @@ import open_values
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 from compare_arrays import compare
 from days import opset_of_the_day
+from deciding import starts
 from same_model import Seen
 from torchvision_on_cpu import load_torchvision
 
@@ -60,6 +61,7 @@ NEVER_EXPECTED = "no handler is written"
 # --update leaves lines alone that stand for more calls, for more that differ, or in whose place it would write more lines.
 MOST_CALLS, MOST_DIVIDED, MOST_LINES = 100, 40, 4
 MOST_SHOWN = 300   # characters of inputs
+CALLED = re.compile(r"\b[a-z_]\w*::[\w.]+(?=\()")   # names of operators in a call
 LIST = re.compile(r"(\w+)\[\]")
 
 
@@ -258,7 +260,7 @@ def overloads_of(case):
     try:
         nodes = list(Oracle(case.writer, case.text).function.graph.nodes())
     except RuntimeError:
-        return set(re.findall(r"\b[a-z_]\w*::[\w.]+(?=\()", case.call))
+        return set(CALLED.findall(case.call))
     found = {node.kind() for node in nodes}
     for node in nodes:
         with contextlib.suppress(RuntimeError):
@@ -516,7 +518,8 @@ def main():
     whole = arguments.update or arguments.opsets == "all"
     chosen = OPSETS if whole or arguments.opsets == "deciding" else [int(opset) for opset in arguments.opsets.split(",")]
     by_line = arguments.opsets == "deciding" and not whole
-    opsets_of = lambda case: sorted({*case.line.expected.deciding(), opset_of_the_day(case.line.call)}) if by_line else chosen
+    deciding = lambda case: {*case.line.expected.deciding(), *starts(CALLED.findall(case.call)), opset_of_the_day(case.line.call)}
+    opsets_of = lambda case: sorted(deciding(case)) if by_line else chosen
     cases, bad, ran = list(cases_of(lines)), 0, 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(arguments.keep or temporary)
