@@ -40,8 +40,7 @@ struct Fitting::Cone {
   }
 
   static bool takes_apart(const ir::Use& use) {
-    return use.user->is("prim::TupleUnpack") ||
-           (use.user->is("prim::TupleIndex") && ir::constant_of(use.user->input(1)));
+    return use.user->is("prim::TupleUnpack") || (use.user->is("prim::TupleIndex") && ir::constant_of(use.user->input(1)));
   }
   // Returns the value that stands for a member of the tuple; null where the node reads another one.
   static const ir::Value* member_of(const ir::Node& node, std::size_t place) {

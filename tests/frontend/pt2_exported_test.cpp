@@ -68,8 +68,8 @@ struct Program {
            parameters + R"("],
                "in_spec": "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [)" +
            leaf + R"(]}, {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]", "out_spec": ")" +
-           out_spec + R"("}}])" + more_of_module + R"(}, "range_constraints": {"s0": )" + range + R"(}, "guards_code": [)" + guards +
-           R"(], "schema_version": )" + version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
+           out_spec + R"("}}])" + more_of_module + R"(}, "range_constraints": {"s0": )" + range + R"(}, "guards_code": [)" +
+           guards + R"(], "schema_version": )" + version + R"(, "torch_version": "2.13.0+cpu")" + more + "}";
   }
 
   testing::Records records() const {
