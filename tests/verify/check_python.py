@@ -8,6 +8,9 @@ warnings.filterwarnings("ignore")
 import torch
 from torch.export import Dim
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
 MODULE = '''
 import ctypes, time
 import torch
@@ -192,24 +195,29 @@ class Check:
 
 
 def check_verdicts(check):
-    folder, image = check.folder, torch.rand(2, 3, 8, 8)
-    check.agree(traced(folder, "net", Net(), image), "--input", "x=f32:n,3,8,8")
-    check.agree(traced(folder, "net_inner", Net(), image), "--bisect")
-    check.agree(exported(folder, "net", Net(), image, dynamic_shapes={"x": {0: Dim("n")}}))
-    check.agree(scripted(folder, "branches", Branches()), "--input", "x=f32:n,3", "--input", "pairs.0=f32:n,3", "--input", "named.a=f32:2",
-                "--input", "bias=f32:n,3")
-    check.agree(traced(folder, "counter", Counter(), torch.rand(2, 3)), "--state", "inputs-outputs")
-    check.agree(exported(folder, "counter", Counter(), torch.rand(2, 3)), "--state", "inputs-outputs")
-    check.agree(traced(folder, "random", Random(), torch.rand(2, 3)), code=1, ids=["CC008"])
-    check.agree(exported(folder, "random", Random(), torch.rand(2, 3)), code=1, ids=["CC008"])
-    check.agree(traced(folder, "odd", Odd(), torch.rand(4, 3)), "--input", "x=f32:n,3")
-    check.agree(traced(folder, "fixed", Fixed(), torch.rand(4, 3, 2)), "--input", "x=f32:n,3,2", code=1, ids=["CC205"])
-    check.agree(traced(folder, "quantized", quantized(), torch.rand(2, 4)), "--input", "x=f32:n,4")
-    check.agree(scripted(folder, "shapes", Shapes()), "--input", "x=f32:n,4", "--input", "y=f32:n,4")
-    wrong = folder / "wrong.onnx"
-    converting = [check.program, "convert", folder / "net.pt", "-o", wrong, "-q", "--input", "x=f32:n,3,8,8"]
+    """A part of them each day, because each starts a Python that imports torch."""
+    folder, image, agree = check.folder, torch.rand(2, 3, 8, 8), check.agree
+    net, wrong = traced(folder, "net", Net(), image), folder / "wrong.onnx"
+    converting = [check.program, "convert", net, "-o", wrong, "-q", "--input", "x=f32:n,3,8,8"]
     subprocess.run(converting, check=True, capture_output=True)
-    check.agree(traced(folder, "other", Net(), image), wrong, "--bisect", code=1, ids=["CC201"])
+    cases = [
+        lambda: agree(net, "--input", "x=f32:n,3,8,8"),
+        lambda: agree(traced(folder, "net_inner", Net(), image), "--bisect"),
+        lambda: agree(exported(folder, "net", Net(), image, dynamic_shapes={"x": {0: Dim("n")}})),
+        lambda: agree(scripted(folder, "branches", Branches()), "--input", "x=f32:n,3", "--input", "pairs.0=f32:n,3",
+                      "--input", "named.a=f32:2", "--input", "bias=f32:n,3"),
+        lambda: agree(traced(folder, "counter", Counter(), torch.rand(2, 3)), "--state", "inputs-outputs"),
+        lambda: agree(exported(folder, "counter", Counter(), torch.rand(2, 3)), "--state", "inputs-outputs"),
+        lambda: agree(traced(folder, "random", Random(), torch.rand(2, 3)), code=1, ids=["CC008"]),
+        lambda: agree(exported(folder, "random", Random(), torch.rand(2, 3)), code=1, ids=["CC008"]),
+        lambda: agree(traced(folder, "odd", Odd(), torch.rand(4, 3)), "--input", "x=f32:n,3"),
+        lambda: agree(traced(folder, "fixed", Fixed(), torch.rand(4, 3, 2)), "--input", "x=f32:n,3,2", code=1, ids=["CC205"]),
+        lambda: agree(traced(folder, "quantized", quantized(), torch.rand(2, 4)), "--input", "x=f32:n,4"),
+        lambda: agree(scripted(folder, "shapes", Shapes()), "--input", "x=f32:n,4", "--input", "y=f32:n,4"),
+        lambda: agree(traced(folder, "other", Net(), image), wrong, "--bisect", code=1, ids=["CC201"]),
+    ]
+    for case in part_of_the_day(cases, "python", 3):
+        case()
 
 
 def check_operators(check):
