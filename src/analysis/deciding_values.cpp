@@ -157,7 +157,7 @@ std::optional<DecidingSizes::Constants> DecidingSizes::constants_of(const ir::Va
   const ir::Constant* example = example_of(name);
   Constants made{.options = {}, .exact = example != nullptr};
   if (!list) {
-    made.options.push_back(name + "=" + (example ? number_text(*example) : made_up_number(type, 1, variant)));
+    made.options.push_back(name + "=" + (example ? value_text(*example) : made_up_number(type, 1, variant)));
     return made;
   }
   const auto* items = example ? example->get<ir::ListConstant>() : nullptr;
@@ -167,7 +167,7 @@ std::optional<DecidingSizes::Constants> DecidingSizes::constants_of(const ir::Va
   for (std::size_t i = 0; i < count; ++i)
     made.options.push_back(
         name + "." + std::to_string(i) + "=" +
-        (items ? number_text(items->items[i]) : made_up_number(type->elements.front(), static_cast<int>(i), variant)));
+        (items ? value_text(items->items[i]) : made_up_number(type->elements.front(), static_cast<int>(i), variant)));
   return made;
 }
 
@@ -244,14 +244,18 @@ void DecidingSizes::suggest_values(conversion::Assessment& assessment, int opset
       outcome.status = Status::refused;
       outcome.wants.clear();
       if (container_advice(outcome) || is_stated(name)) continue;
-      outcome.reason += "; no option states the value of input '" + name + "'";
-      outcome.hint = set_in_init({name});
+      const auto instead = instead_of_option(name, input.type());
+      if (!instead) outcome.reason += "; no option states the value of input '" + name + "'";
+      outcome.hint = instead ? *instead : set_in_init({name});
       continue;
     }
     std::ranges::stable_partition(helpful, [&](const Try* each) { return !each->open.contains(opset); });
     const auto option_of = [&](const Try& each) { return each.option + limit_of(each, call_of(*outcome.node), opset, before); };
     outcome.option = option_of(*helpful.front());  // None, and the most general of the others
-    if (helpful.size() > 1 && helpful.front()->option.ends_with("=none")) outcome.option += " or " + option_of(*helpful[1]);
+    if (helpful.size() > 1 && helpful.front()->option.ends_with("=none"))
+      outcome.option += " or " + option_of(*helpful[1]);
+    else if (ir::is(ir::without_optional(input.type()), ir::TypeKind::string))
+      outcome.option += " or " + text_option(name);
   }
 }
 

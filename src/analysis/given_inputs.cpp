@@ -29,12 +29,18 @@ std::optional<std::string> contradiction(const conversion::InputFact& given, con
          held;
 }
 
+// A stated number or text.
+std::optional<ir::Constant> constant_in(const symbolic::Fact& fact) {
+  if (const auto* held = std::get_if<symbolic::ConstantFact>(&fact.value)) return held->value;
+  return fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
+}
+
 // The value that an option may state, or an example that is an empty list; nullopt for an input of the running model.
 std::optional<std::string> stated_value(const symbolic::Fact& fact) {
   if (fact.is_none()) return "none";
   if (fact.list() && fact.list()->items && fact.list()->items->empty()) return "empty";
-  const auto value = fact.number() ? symbolic::constant_of(*fact.number()) : std::nullopt;
-  return value ? std::optional(number_text(*value)) : std::nullopt;
+  const auto value = constant_in(fact);
+  return value ? std::optional(value_text(*value)) : std::nullopt;
 }
 
 std::vector<std::string> values_in(const std::vector<conversion::InputFact>& facts) {
@@ -66,7 +72,7 @@ GivenInputs given_inputs(const CheckOptions& options, const ir::Graph& graph,
   GivenInputs given{
       .facts = match_inputs(options.inputs, graph, defaults), .left_out = {}, .numbers = {}, .values = {}, .warnings = {}};
   for (const auto& fact : given.facts)
-    if (auto value = fact.fact.number() ? symbolic::constant_of(*fact.fact.number()) : std::nullopt)
+    if (auto value = constant_in(fact.fact))
       for (const ir::Value* input : graph.inputs())
         if (ir::input_name(*input) == fact.name) given.numbers.emplace_back(input->index(), *std::move(value));
   std::vector<std::string> by_example;  // numbers and texts too, whose values the next call may change

@@ -18,7 +18,7 @@ using Defaults = std::vector<std::pair<std::size_t, ir::Constant>>;  // values o
 struct GivenInputs {
   std::vector<conversion::InputFact> facts;
   Defaults left_out;  // inputs that take their default
-  Defaults numbers;   // inputs that are numbers and whose value is stated
+  Defaults numbers;   // inputs that are numbers or texts and whose value is stated
   // If values are stated: every input that is stated, in that order, "w.a=0.5", "mask=none", "rows=empty" for a list without
   // members, and a name alone of an ONNX input.
   std::vector<std::string> values;

@@ -29,6 +29,7 @@ struct InputSpec {
   bool none = false;                               // an Optional given as None
   std::vector<std::string> dims;                   // numbers or names; empty with `none` false: rank 0
   std::string value;                               // value of a number or flag, as in d=3
+  std::optional<std::string> text;                 // value of a text, as in mode=bilinear
 };
 
 [[noreturn]] void malformed(std::string_view text, const std::string& why) {
@@ -152,6 +153,20 @@ std::optional<ir::Constant> stated_number(const std::string& text, const ir::Typ
   return std::nullopt;
 }
 
+// A text without quotes is a word that can't be mistaken for None.
+bool needs_quotes(std::string_view text) {
+  return text.empty() || text == "none" || text.front() == ' ' || text.back() == ' ' || text.front() == '"' ||
+         text.front() == '\'';
+}
+
+// The value of an input that is a text; nullopt for None.
+std::optional<std::string> stated_text(std::string_view option, std::string_view value, bool may_be_none) {
+  if (may_be_none && value == "none") return std::nullopt;
+  if (std::ranges::any_of(value, [](unsigned char c) { return std::iscntrl(c); }))
+    refuse(option, "a text has no control characters");
+  return without_quotes(value);
+}
+
 // An input that is a number or flag which only the model's caller knows: bool, i64, f32 or f64.
 std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
   if (spec.none || !spec.dims.empty() || !spec.value.empty()) return std::nullopt;
@@ -241,6 +256,21 @@ std::optional<ir::DType> dtype_meant(std::string_view word) {
                       "qi8(SCALE,ZERO_POINT))");
 }
 
+// The type of an input, or of a member of it, that is a text or an Optional of one; null for another.
+ir::TypeRef type_of_text(const std::string& name, const InputLeaf& leaf, const ir::Graph& graph) {
+  if (!leaf.type || !ir::holds(*leaf.type, ir::TypeKind::string)) return nullptr;
+  const ir::TypeRef type = type_named(name, graph).value_or(nullptr);
+  return type && ir::is(ir::without_optional(type), ir::TypeKind::string) ? type : nullptr;
+}
+
+InputSpec parse_text(std::string_view option, bool may_be_none) {
+  const auto equals = option.find('=');
+  InputSpec spec;
+  spec.text = stated_text(option, equals == option.npos ? option : option.substr(equals + 1), may_be_none);
+  spec.none = !spec.text;
+  return spec;
+}
+
 InputSpec parse_input(std::string_view text) {
   InputSpec spec;
   std::string_view rest = text;
@@ -298,7 +328,13 @@ std::string for_each_member(const ir::TypeRef& type) {
                       : "";
 }
 
-std::string number_text(const ir::Constant& value) {
+std::string without_quotes(std::string_view text) {
+  const bool quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
+  return std::string(quoted ? text.substr(1, text.size() - 2) : text);
+}
+
+std::string value_text(const ir::Constant& value) {
+  if (const auto* text = value.get<std::string>()) return needs_quotes(*text) ? '"' + *text + '"' : *text;
   if (const auto* flag = value.get<bool>()) return *flag ? "true" : "false";
   if (const auto* integer = value.get<std::int64_t>()) return std::to_string(*integer);
   const auto* floating = value.get<double>();
@@ -353,18 +389,19 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
   std::set<std::string> given;
   std::size_t position = 0;
   for (const auto& text : texts) {
-    InputSpec spec = parse_input(text);
-    if (spec.name.empty()) {
-      if (position >= in_order.size())
-        throw UsageError("CheckOptions::inputs " + text + ": more inputs than the model has; " + known_names(leaves));
-      spec.name = in_order[position++];
-    } else {
-      const std::string named = std::exchange(spec.name, with_places(spec.name, graph));
-      if (!find_leaf(spec.name, leaves))
-        throw UsageError("CheckOptions::inputs " + text + ": no input '" + named + "'; " + known_names(leaves));
-    }
-    const InputLeaf* leaf = find_leaf(spec.name, leaves);
-    const ir::TypeRef declared = member_type(text, spec.name, *leaf, graph), type = ir::without_optional(declared);
+    const auto equals = text.find('=');
+    const std::string named = text.substr(0, equals == text.npos ? 0 : equals);
+    const std::string name = equals != text.npos          ? with_places(named, graph)
+                             : position < in_order.size() ? in_order[position++]
+                                                          : std::string();
+    const InputLeaf* leaf = find_leaf(name, leaves);
+    const auto text_type = leaf ? type_of_text(name, *leaf, graph) : nullptr;
+    InputSpec spec = text_type ? parse_text(text, ir::is(text_type, ir::TypeKind::optional)) : parse_input(text);
+    if (!leaf && equals == text.npos)
+      throw UsageError("CheckOptions::inputs " + text + ": more inputs than the model has; " + known_names(leaves));
+    if (!leaf) throw UsageError("CheckOptions::inputs " + text + ": no input '" + named + "'; " + known_names(leaves));
+    spec.name = name;
+    const ir::TypeRef declared = member_type(text, name, *leaf, graph), type = ir::without_optional(declared);
     if (spec.none && !can_be_none(declared))
       refuse(text, "input '" + spec.name + "' is " + ir::to_string(*type) + ", and only an Optional input can be None");
     const auto number = number_of(spec, type);
@@ -374,7 +411,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const auto numbers = numbers_of(spec, type);
     const bool members = whole && ir::is_tensor_list(type);
     if (whole && !members && !numbers) refuse_whole(text, spec.name, type, read);
-    if (!spec.none && is_plain_type(type) && !number && !value)
+    if (!spec.none && !spec.text && is_plain_type(type) && !number && !value)
       refuse(text, "input '" + spec.name + "' is no tensor, but " + ir::to_string(*type) + options_of_number(spec.name, type));
     if (!value && !spec.value.empty() && spec.dims.empty()) malformed(text, "'" + spec.value + "' is neither a size nor a name");
     if (!given.insert(spec.name).second)
@@ -384,20 +421,21 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
         refuse(text, "the other option for '" + other + "' states the same input in another way");
     if (const auto* channels = spec.quantizer.get(); channels && channels->per_channel)
       check_channels(text, *channels, spec.dims);
-    facts.push_back({spec.name, members   ? fact_of_members(spec, type)
-                                : numbers ? *numbers
-                                : value   ? symbolic::fact_of(*value)
-                                : number  ? *number
-                                          : fact_of_spec(spec, type)});
+    facts.push_back({spec.name, members     ? fact_of_members(spec, type)
+                                : numbers   ? *numbers
+                                : value     ? symbolic::fact_of(*value)
+                                : number    ? *number
+                                : spec.text ? symbolic::fact_of(ir::Constant{*spec.text})
+                                            : fact_of_spec(spec, type)});
   }
   return facts;
 }
 
-void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs, std::span<const AssumedInput> assumed) {
+void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> inputs, std::span<const AssumedInput> assumed) {
   std::set<std::string, std::less<>> named, given;
   for (const auto& input : inputs)
-    for (const auto& dim : parse_input(input).dims)
-      if (!number_in(dim)) named.insert(dim);
+    for (const auto& dim : input.dims)
+      if (is_name(dim)) named.insert(dim);
   for (const auto& input : assumed)
     if (input.tensor.shape)
       for (const auto& dim : *input.tensor.shape)

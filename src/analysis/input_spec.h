@@ -34,8 +34,9 @@ std::vector<std::string> member_options(const std::string& name, const ir::TypeR
 // " for each KEY", where such options stand for several.
 std::string for_each_member(const ir::TypeRef& type);
 
-// The text of a number as --input states it; empty for another value.
-std::string number_text(const ir::Constant& value);
+// The text of a number or text as --input states it; empty for another value.
+std::string value_text(const ir::Constant& value);
+std::string without_quotes(std::string_view text);  // of a text that an option states; the same if it has none
 
 bool is_number(std::string_view size);                         // digits only
 bool is_name(std::string_view size);                           // letters, digits and underscores; the first isn't a digit
@@ -48,6 +49,6 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
 
 // "NAME=N" texts. Throws UsageError for a name that no input has, for a duplicate, for a size below 1. Names are those of
 // `inputs` and of assumed sizes.
-void check_dims(std::span<const std::string> dims, std::span<const std::string> inputs, std::span<const AssumedInput> assumed);
+void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> inputs, std::span<const AssumedInput> assumed);
 
 }  // namespace compatcheck::analysis

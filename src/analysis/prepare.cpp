@@ -348,6 +348,17 @@ void take_lists(ir::Graph& graph, const std::vector<conversion::InputFact>& give
   }
 }
 
+// Members that are texts: only a constant decides a branch.
+Defaults stated_texts(const ir::Graph& graph, const std::vector<conversion::InputFact>& given) {
+  Defaults texts;
+  for (const ir::Value* input : graph.inputs()) {
+    const auto fact = std::ranges::find(given, ir::input_name(*input), &conversion::InputFact::name);
+    const auto* held = fact == given.end() ? nullptr : std::get_if<symbolic::ConstantFact>(&fact->fact.value);
+    if (held) texts.emplace_back(input->index(), held->value);
+  }
+  return texts;
+}
+
 Prepared prepare_given(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
                        const std::vector<std::string>& members, std::vector<conversion::InputFact> growth) {
   auto domain_versions = custom_opsets(options.custom_opsets, model.table, model.graph, options.export_type);
@@ -376,6 +387,7 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
     take_values(whole, given.numbers);
     take_lists(whole, given.facts);
     const bool any = passes::part_inputs(whole, given_names) > 0;
+    if (any) take_values(whole, stated_texts(whole, given.facts));
     if (any && model.program && model.method == "forward") take_recorded_types(whole.inputs(), model.program->recorded_inputs);
     return any;
   };
@@ -410,7 +422,8 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
     }
     return prepare_given(model, options, watch, members, std::move(growth));
   }
-  if (!model.exported) check_dims(options.dims, options.inputs, prepared.assumed);
+  if (!model.exported && !options.dims.empty())
+    check_dims(options.dims, stated_sizes(options.inputs, model.graph, model.defaults), prepared.assumed);
   if (parted)
     prepared.steps.insert(prepared.steps.begin() + static_cast<std::ptrdiff_t>(model.steps.size()),
                           "took apart what the model is given in lists and dictionaries");

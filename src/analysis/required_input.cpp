@@ -54,19 +54,42 @@ std::string options_for_members(const std::string& name, const ir::TypeRef& type
   return text + for_each_member(type) + (ir::holds(*type, ir::TypeKind::tensor) ? " with its dtype and sizes" : "");
 }
 
+bool is_text(const ir::Type& type) { return type.kind == ir::TypeKind::string; }
+
+// A text, a list of texts, or a dictionary of texts.
+bool holds_text(const ir::TypeRef& type) {
+  const ir::TypeRef& held = ir::without_optional(type);
+  const bool container = ir::is(held, ir::TypeKind::list) || ir::is(held, ir::TypeKind::dict);
+  return held && (is_text(*held) || (container && is_text(*held->elements.back())));
+}
+
+// The model's input with texts that the node reads; null if none.
+const ir::Value* text_read(const ir::Node& node) {
+  for (const ir::Value* value : node.inputs()) {
+    if (const ir::Node* maker = value->producer(); maker && maker->is("prim::unchecked_cast")) value = maker->input(0);
+    if (!value->producer() && !value->block()->owner() && holds_text(value->type())) return value;
+  }
+  return nullptr;
+}
+
 bool is_number_type(const ir::TypeRef& type) { return ir::is_number(type) || ir::is(type, ir::TypeKind::number); }
 
 }  // namespace
 
+std::string text_option(const std::string& name) { return "--input " + name + "=TEXT with your own text"; }
+
 std::optional<std::string> instead_of_option(const std::string& name, const ir::TypeRef& type) {
   using enum ir::TypeKind;
   if (!type || ir::is(type, tensor) || ir::is(type, none) || is_number_type(type)) return std::nullopt;
-  if (ir::is(type, optional) || ir::is(type, list)) return instead_of_option(name, type->elements.front());
+  if (ir::is(type, optional)) return instead_of_option(name, type->elements.front());
+  if (ir::is(type, list)) return instead_of_option(name + ".0", type->elements.front());
   if (ir::is(type, dict)) {
-    if (ir::has_nameable_keys(type)) return instead_of_option(name, type->elements.back());
+    if (ir::has_nameable_keys(type)) return instead_of_option(name + ".KEY", type->elements.back());
     return "give '" + name + "' keys that are texts or ints, or an argument for each of its members, and save the model again";
   }
   if (ir::is(type, tuple)) {
+    for (std::size_t i = 0; i < type->elements.size(); ++i)
+      if (holds_text(type->elements[i])) return instead_of_option(name + "." + std::to_string(i), type->elements[i]);
     for (const ir::TypeRef& member : type->elements)
       if (instead_of_option(name, member))
         return "give the model an argument for each member of '" + name + "', and save it again";
@@ -74,11 +97,13 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
   }
   if (ir::is(type, any) || ir::is(type, union_of))
     return "annotate '" + name + "' with one type, such as Tensor or int, and save the model again";
-  return set_in_init({name});
+  return (is_text(*type) ? text_option(name) + ", or " : "") + set_in_init({name});
 }
 
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states) {
   for (conversion::Outcome& outcome : assessment.outcomes) {
+    if (const ir::Value* text = outcome.status == conversion::Status::missing ? text_read(*outcome.node) : nullptr)
+      outcome.hint = instead_of_option(ir::input_name(*text), text->type()).value_or(outcome.hint);
     for (const std::uint32_t index : outcome.wants) {
       const ir::Value& input = *graph.inputs()[index];
       const std::string name = ir::input_name(input);
@@ -93,7 +118,9 @@ void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::
       outcome.of_unknown = true;
       outcome.reason = "it depends on " + std::string(is_state ? "attribute" : "input") + " '" + name + "', a " +
                        ir::to_string(*input.type()) +
-                       (is_state ? " that changes from call to call" : ", which no option can state");
+                       (is_state                 ? " that changes from call to call"
+                        : is_text(*input.type()) ? ", which must be known while converting"
+                                                 : ", which no option can state");
       outcome.hint = *instead;
       break;
     }
@@ -215,7 +242,9 @@ RequiredInput required_input(const ir::Graph& graph, std::uint32_t input, const 
   } else if (const auto members = options_for_members(name, value->type()); !members.empty() && required.option.empty()) {
     required.what = (ir::is(value->type(), ir::TypeKind::dict) ? "the keys of input '" : "the members of input '") + name + "'";
     required.option = members + ", or --inputs-from FILE with an example of " + name;
-  } else if (const auto instead = instead_of_option(name, value->type()); instead && required.option.empty())
+  } else if (ir::is(ir::without_optional(value->type()), ir::TypeKind::string))
+    required.option = "--input " + name + "=none if calls leave it out, or " + text_option(name);
+  else if (const auto instead = instead_of_option(name, value->type()); instead && required.option.empty())
     required.option = "--input " + name + "=none if calls leave it out; no option states another value: " + *instead;
   else if (required.option.empty())
     required.option = "--inputs-from FILE with an example of " + name;

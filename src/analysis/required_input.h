@@ -26,6 +26,7 @@ std::optional<std::string> instead_of_option(const std::string& name, const ir::
 void refuse_what_no_option_states(conversion::Assessment& assessment, const ir::Graph& graph, std::size_t states);
 
 // The advice to make constants of these inputs, or of the inputs of which they are members: "set 'n' in __init__, …".
+std::string text_option(const std::string& name);  // "--input mode=TEXT with your own text"
 std::string set_in_init(const std::vector<std::string>& inputs);
 
 // The argument whose value a call lacks, if this is why it fails; null if it is not one number or text.

@@ -134,7 +134,8 @@ class Maker {
       return typed(made, type);
     }
     const ir::TypeRef& held = ir::without_optional(type);
-    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() &&
+    const bool is_text = std::holds_alternative<symbolic::ConstantFact>(fact.value);
+    if (fact.is_none() || (ir::is(type, TypeKind::optional) && !fact.tensor() && !fact.number() && !fact.list() && !is_text &&
                            prepared_members(name).empty() && !has_members(name)))
       return {};
     if (ir::is(held, TypeKind::tuple)) return tuple(fact, held, name);

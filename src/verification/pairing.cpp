@@ -115,12 +115,17 @@ namespace {
 
 std::string name_in(const std::string& spec) { return spec.substr(0, spec.find('=')); }
 
+// A number or text.
+bool is_constant(const symbolic::Fact& fact) {
+  return std::holds_alternative<symbolic::ConstantFact>(fact.value) || (fact.number() && symbolic::constant_of(*fact.number()));
+}
+
 // A file may hold any text.
 bool states_value(const std::string& line, const Model::State& model) {
   if (line.find('=') == line.npos) return false;
   try {
     const symbolic::Fact fact = analysis::match_inputs({&line, 1}, model.graph).front().fact;
-    return fact.is_none() || (fact.number() && symbolic::constant_of(*fact.number()));
+    return fact.is_none() || is_constant(fact);
   } catch (const UsageError&) {
     return false;
   }
@@ -290,7 +295,7 @@ std::string other_members(const std::vector<std::string>& inputs, const MadeCall
                           const Model::State& model) {
   std::vector<std::string> given, constants;
   for (const auto& [name, fact] : analysis::match_inputs(options, model.graph, model.defaults))
-    if (fact.number() && symbolic::constant_of(*fact.number())) constants.push_back(name);
+    if (is_constant(fact)) constants.push_back(name);
   for (const auto& [name, value] : call.leaves) {
     given.push_back(name);
     if (const auto* list = value.get<ir::ListConstant>())
@@ -339,6 +344,7 @@ bool is_stated_as(const std::string& held, const ir::Constant& value) {
     return read(whole) ? whole == *integer : read(number) && number == static_cast<double>(*integer);
   if (const auto* floating = value.get<double>())
     return read(number) && (number == *floating || (std::isnan(number) && std::isnan(*floating)));
+  if (const auto* text = value.get<std::string>(); text && analysis::without_quotes(held) == *text) return true;
   return held == stated_text(value);
 }
 

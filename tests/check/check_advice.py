@@ -480,7 +480,7 @@ def check_gradient(tool, folder):
 def check_text_input(tool, folder):
     """A text that decides: it must be known."""
     (finding,) = errors_of(tool, saved(folder, "text_choice", TextChoice()))
-    assert "set it in __init__" in finding["help"], finding
+    assert "--input mode=TEXT with your own text, or set 'mode' in __init__" in finding["help"], finding
 
 
 def check_program_conditions(tool, folder):

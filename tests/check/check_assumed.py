@@ -316,7 +316,7 @@ class Sampled(nn.Module):
 
 
 class Named(nn.Module):
-    """Texts are neither tensors nor numbers: no option states them."""
+    """Texts are neither tensors nor numbers: they must be known."""
 
     def forward(self, x, names: List[str]):
         if names[0] == "a":
@@ -947,18 +947,19 @@ class Checks:
 
     # What no option states is refused, and the advice is for the model.
     def not_to_be_given(self):
-        for name, module, advice in (
-            ("named", Named(), "set 'names' in __init__"),
-            ("configured", Configured(), "set 'settings' in __init__"),
-            ("keyed", Keyed(), "keys that are texts or ints"),
-            ("anything", Anything(), "annotate 'n' with one type"),
-            ("texts", PairOfTexts(), "set 'pair' in __init__"),
+        for name, module, advice, option in (
+            ("named", Named(), "set 'names' in __init__", "--input names.0=TEXT"),
+            ("configured", Configured(), "set 'settings' in __init__", ""),
+            ("keyed", Keyed(), "keys that are texts or ints", ""),
+            ("anything", Anything(), "annotate 'n' with one type", ""),
+            ("texts", PairOfTexts(), "set 'pair' in __init__", "--input pair.1.0=TEXT"),
         ):
             model = self.saved(name, module)
             self.expect(f"{name}: verdict", self.report(model)["verdict"], "no")
             errors = self.errors(model)
             self.expect(f"{name}: advice {errors}", all(advice in each["help"] for each in errors) and bool(errors), True)
-            self.expect(f"{name}: no option is named", any("--input" in each["help"] for each in errors), False)
+            self.expect(f"{name}: options that are named", any("--input" in each["help"] for each in errors), bool(option))
+            self.expect(f"{name}: {option} in {errors}", any(option in each["help"] for each in errors), True)
         maybe = self.saved("maybe_many", MaybeMany())
         self.expect("maybe_many: options may settle it", [each for each in self.errors(maybe) if "no option states" in each["message"]], [])
         self.expect("maybe_many: with a member", self.report(maybe, "--input", "d.0=f32:2,3")["verdict"], "yes")
