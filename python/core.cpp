@@ -232,6 +232,13 @@ Verification verify_model(const Model& model, const std::optional<std::filesyste
   return work.run([&] { return onnx ? verify(model, *onnx, options) : verify(model, options); });
 }
 
+Verification verify_onnx_files(const std::filesystem::path& reference, const std::filesystem::path& onnx, VerifyOptions options,
+                               nb::object progress) {
+  Work work(std::move(progress));
+  options.convert.run = work.run_options();
+  return work.run([&] { return verify_onnx(reference, onnx, options); });
+}
+
 }  // namespace
 
 NB_MODULE(_core, module) {
@@ -276,6 +283,7 @@ NB_MODULE(_core, module) {
   module.def("check_onnx", &check_onnx_file, nb::arg(), nb::arg(), nb::arg().none());
   module.def("convert", &convert_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("verify", &verify_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
+  module.def("verify_onnx", &verify_onnx_files, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("render", &render_saved);
   module.def("page_rows", [](const nb::bytes& lines) { return page_rows(read_reports({lines.c_str(), lines.size()})); });
   module.def("page_of_rows", [](const std::vector<std::string>& rows) { return page_of_rows(rows); });

@@ -24,7 +24,7 @@ CLASSES = {
     "suppressed": "Suppression", "targets": "TargetSummary", "TargetSummary.operators": "TargetOperator", "graph": "GraphSummary",
     "gate": "Gate", "totals": "Totals", "Totals.missing": "MissingOperator", "runs": "RunInputs", "dimensions": "NamedDimension",
     "VerificationFields.outputs": "OutputVerification", "VerificationFields.gate": "VerifyGate", "first_bad": "FirstBad",
-    "bisection": "Bisection",
+    "bisection": "Bisection", "signature": "Signature", "Signature.inputs": "SignatureValue", "Signature.outputs": "SignatureValue",
 }
 
 
@@ -108,8 +108,9 @@ def text():
     fields = Fields(report)
     fields.add("ReportFields", report["$defs"]["report"])
     fields.add("ReportsFields", {**report["oneOf"][2], "properties": {key: value for key, value in report["oneOf"][2]["properties"].items() if key != "reports"}})
-    fields.schema = verify
-    fields.add("VerificationFields", {**verify, "properties": {key: value for key, value in verify["properties"].items() if key != "report"}})
+    fields.schema, verification = verify, verify["$defs"]["verification"]
+    kept = {key: value for key, value in verification["properties"].items() if key != "report"}
+    fields.add("VerificationFields", {**verification, "properties": kept})
     # A class stands below those that it holds.
     order = []
     def place(name):

@@ -71,8 +71,14 @@ std::string render_findings(const Report& report, const RenderOptions& options =
 // and external data, if the model has any. The last line has no newline.
 std::string render(const WrittenModel& written);
 
-// The formats are text, json, jsonl, junit and markdown; others throw UsageError.
+// The formats are text, json, jsonl, junit, markdown and html; others throw UsageError.
 std::string render(const Verification& verification, Format format, const RenderOptions& options = {});
+
+// One report of the verifications of several models, which may have been made in processes of their own: the parts of the models,
+// joined. The parts and the whole have the same format and options.
+std::string verification_part(const Verification& verification, Format format, const RenderOptions& options = {});
+std::string render_verifications(std::span<const std::string> parts, int exit_code, Format format,
+                                 const RenderOptions& options = {});
 
 std::string render(const Inspection& inspection, ReferenceFormat format, const RenderOptions& options = {});
 std::string render(const Difference& difference, ReferenceFormat format, const RenderOptions& options = {});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -116,6 +117,8 @@ struct Verification {
   std::uint64_t dumped = 0;           // values written to the folder in VerifyOptions::dump
   std::optional<Bisection> bisection;
   std::optional<Report> report;  // set if the model doesn't convert: the reason
+  // Why the model could not be verified (failed_verification): then only `model` and `exit_code` say something.
+  std::optional<std::string> error;
   int exit_code = 0;
 };
 
@@ -125,5 +128,12 @@ struct Verification {
 Verification verify(const Model& model, const VerifyOptions& options = {});
 // Verifies an ONNX file from any exporter.
 Verification verify(const Model& model, const std::filesystem::path& onnx, const VerifyOptions& options = {});
+// Compares two ONNX files in ONNX Runtime; `reference` stands in the place of the model. Of `convert`, only `inputs`,
+// `inputs_from`, `dims`, the time limit and `run` count.
+Verification verify_onnx(const std::filesystem::path& reference, const std::filesystem::path& onnx,
+                         const VerifyOptions& options = {});
+
+// The report of a model for which verify() threw an error, in a run over several models.
+Verification failed_verification(const std::string& model, const std::exception& error);
 
 }  // namespace compatcheck

@@ -67,8 +67,17 @@ def convert(model: AnyModel, /, output: Union[Path, None] = None, opset: int = 1
 def verify(
     model: AnyModel, /, onnx: Union[Path, None] = None, opset: int = 17, **options: Unpack[VerifyOptions]
 ) -> Verification:
-    """Runs PyTorch and ONNX Runtime on the same inputs: of this ONNX file, or of the model that `convert` would write."""
+    """Runs PyTorch and ONNX Runtime on the same inputs: of this ONNX file, or of the model that `convert` would write.
+
+    If `model` is an .onnx file too, both files run in ONNX Runtime.
+    """
     settings, conversion = verify_options(options), _core.ConvertOptions()
+    if onnx is not None and isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx"):
+        others = {name: value for name, value in options.items() if name not in ("progress", "fail_on")}
+        fill("verify", others, _core.LoadOptions(), settings, conversion)
+        fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)
+        with shown(options.get("progress", False)) as progress:
+            return Verification(_core.verify_onnx(model, onnx, settings, progress))
     read = loaded("verify", model, {name: value for name, value in options.items() if name != "fail_on"}, settings, conversion)
     fill("verify", {"opset": opset}, conversion)
     fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)

@@ -222,7 +222,26 @@ class TargetSummary(Record):
 class GraphSummary(Record):
     operators: tuple[str, ...]
     modules: tuple[str, ...]
+    # of a node's results
+    types: tuple[str, ...]
+    calls: tuple[str, ...]
+    # ONNX nodes that a call becomes
+    onnx: tuple[str, ...]
     nodes: tuple[tuple[Any, ...], ...]
+
+
+class SignatureValue(Record):
+    name: str
+    # f32[batch,3], seq(f32[n]), optional(f32); f32 alone: of unknown rank
+    type: str
+
+
+class Signature(Record):
+    inputs: tuple[SignatureValue, ...]
+    outputs: tuple[SignatureValue, ...]
+    # options that name a first size which is 1 only because the example of the trace had it
+    traced_batches: tuple[str, ...] = ()
+    _parts = {"inputs": SignatureValue, "outputs": SignatureValue}
 
 
 class Gate(Record):
@@ -252,12 +271,14 @@ class ReportFields(Record):
     targets_lowest_opset: int | None = None
     # the nodes that were checked, in order; on request
     graph: GraphSummary | None = None
+    # inputs and outputs of the ONNX model; absent if the model doesn't convert
+    signature: Signature | None = None
     gate: Gate
     # of a run that may be resumed: what the report hangs on beside the model and the opset
     settings: str | None = None
     exit_code: int
     _parts = {"tool": Tool, "model": ModelInfo, "summary": Summary, "operators": OperatorSummary, "findings": Finding, "targets":
-              TargetSummary, "graph": GraphSummary, "gate": Gate}
+              TargetSummary, "graph": GraphSummary, "signature": Signature, "gate": Gate}
 
 
 class MissingOperator(Record):
@@ -272,6 +293,8 @@ class Totals(Record):
     no: int
     needs_input: int
     not_checked: int
+    # ONNX files, which only engines were asked about; absent: none
+    onnx: int | None = None
     # operators without a mapping, those first that most models have
     missing: tuple[MissingOperator, ...]
     _parts = {"missing": MissingOperator}

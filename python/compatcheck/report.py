@@ -214,6 +214,9 @@ class Verification(VerificationFields):
     def to_markdown(self) -> str:
         return self._core.render("markdown")
 
+    def to_html(self) -> str:
+        return self._core.render("html")
+
     def to_pandas(self) -> DataFrame:
         """A row for each output."""
         from pandas import DataFrame

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -98,21 +97,15 @@ int convert_file(const Options& options) {
   return exit_code_of_conversion(report);
 }
 
-// The folder's models, each beside the others as it was: FOLDER/sub/net.pt becomes OUT/sub/net.onnx.
 int convert_folder(const Options& options) {
   namespace fs = std::filesystem;
   const fs::path folder = options.positional.front();
   if (options.output == "-" || fs::is_regular_file(options.output))
     throw UsageError("--output " + options.output.string() + ": the models of a folder need a folder");
-  std::set<fs::path> made;
   std::vector<Report> reports;
   int code = exit_passed;
   std::size_t converted = 0, all = 0;
-  for (const std::string& file : model_files(options.positional, {})) {
-    fs::path target = options.output / fs::path(file).lexically_relative(folder);
-    const std::string ending = target.extension();
-    target.replace_extension(".onnx");
-    if (!made.insert(target).second) target.replace_extension(ending + ".onnx");  // net.pt and net.pt2
+  for (const auto& [file, target] : onnx_files_of(folder, options.output)) {
     fs::create_directories(target.parent_path());
     Options one = options;
     one.positional = {file};

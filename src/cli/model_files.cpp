@@ -153,4 +153,17 @@ std::vector<std::string> listed_models(const std::filesystem::path& list) {
   return models;
 }
 
+std::vector<FolderModel> onnx_files_of(const std::filesystem::path& folder, const std::filesystem::path& out) {
+  std::vector<FolderModel> all;
+  std::unordered_set<std::string> made;
+  for (std::string& file : model_files({folder.string()}, {})) {
+    std::filesystem::path target = out / std::filesystem::path(file).lexically_relative(folder);
+    const std::string ending = target.extension();
+    target.replace_extension(".onnx");
+    if (!made.insert(target).second) target.replace_extension(ending + ".onnx");  // net.pt and net.pt2
+    all.push_back({std::move(file), std::move(target)});
+  }
+  return all;
+}
+
 }  // namespace compatcheck::cli

@@ -28,4 +28,11 @@ std::vector<std::string> model_files(const std::vector<std::string>& arguments, 
 // file). If the list contains a NUL, the texts between NULs, unchanged. '-' is stdin. Throws UsageError.
 std::vector<std::string> listed_models(const std::filesystem::path& list);
 
+// The ONNX file of each model of a folder: FOLDER/sub/net.pt becomes OUT/sub/net.onnx.
+struct FolderModel {
+  std::string model;
+  std::filesystem::path onnx;
+};
+std::vector<FolderModel> onnx_files_of(const std::filesystem::path& folder, const std::filesystem::path& out);
+
 }  // namespace compatcheck::cli

@@ -224,7 +224,7 @@ constexpr std::array options_shipped{
            [](Options& o, const std::string& v) { o.load.libtorch = v; }},
     Option{"--format", "", "FORMAT", "text json jsonl sarif junit github gitlab markdown html allowlist-yaml", false,
            "check render", "format of stdout", [](Options& o, const std::string& v) { o.format = parse_format(v); }},
-    Option{"--format", "", "FORMAT", "text json jsonl junit markdown", false, "verify", "format of stdout",
+    Option{"--format", "", "FORMAT", "text json jsonl junit markdown html", false, "verify", "format of stdout",
            [](Options& o, const std::string& v) { o.format = parse_verify_format(v); }},
     Option{"--output", "-o", "FILE", "<file>", false, "render",
            "write the report to this file instead of stdout, in the format of its ending unless --format names one; '-': stdout",

@@ -119,7 +119,8 @@ Format parse_verify_format(const std::string& name) {
                          {"json", Format::json},
                          {"jsonl", Format::jsonl},
                          {"junit", Format::junit},
-                         {"markdown", Format::markdown}});
+                         {"markdown", Format::markdown},
+                         {"html", Format::html}});
 }
 
 ReferenceFormat parse_reference_format(const std::string& name) { return spelled<ReferenceFormat>(name, "--format " + name); }

@@ -13,9 +13,7 @@
 #include "report/totals.h"
 
 namespace compatcheck::report {
-namespace {
 
-// Returns the hash of a script or style that the page's policy (CSP) allows to run.
 std::string policy_hash(std::string_view text) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   files::Sha256 hash;
@@ -30,6 +28,8 @@ std::string policy_hash(std::string_view text) {
   if (bits) base64 += digits[held << (6 - bits) & 63];
   return "sha256-" + base64.append((4 - base64.size() % 4) % 4, '=');
 }
+
+namespace {
 
 // JSON that ends neither the element it stands in nor a line of script.
 std::string inert(std::string_view json) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include "report/html.h"
+#include "report/html_page.h"
 #include "report/style.h"
 
 namespace compatcheck::report {
@@ -70,6 +72,42 @@ std::string folded_details(const TableRow& row, const Table& table) {
          "</details>";
 }
 
+std::string escaped_html(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (c == '<')
+      made += "&lt;";
+    else if (c == '&')
+      made += "&amp;";
+    else
+      made += c;
+  }
+  return made;
+}
+
+std::string html_cell(const TableRow& row, std::size_t place, const Column& column) {
+  const std::string text = place < row.cells.size() ? escaped_html(row.cells[place]) : "";
+  return std::string("<td") + (column.numbers ? " class=\"numeric\">" : ">") + text + "</td>";
+}
+
+std::string html_table(const Table& table) {
+  const bool has_details = std::ranges::any_of(table.rows, [](const TableRow& row) { return !row.details.empty(); });
+  std::vector<Column> all = columns_of(table);
+  all.resize(table.columns.size());
+  std::string made = "<h2>" + escaped_html(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  for (const std::string& column : table.columns) made += "<th scope=\"col\">" + escaped_html(column) + "</th>";
+  made += (has_details ? "<th scope=\"col\">places</th>" : "") + std::string("</tr></thead>\n<tbody>\n");
+  for (const TableRow& row : table.rows) {
+    made += "<tr>";
+    for (std::size_t i = 0; i < table.columns.size(); ++i) made += html_cell(row, i, all[i]);
+    std::string details;
+    for (const std::string& detail : row.details) details += "<li>" + escaped_html(detail) + "</li>";
+    if (has_details) made += "<td>" + (details.empty() ? details : "<ul class=\"plain\">" + details + "</ul>") + "</td>";
+    made += "</tr>\n";
+  }
+  return made + "</tbody>\n</table></div>\n";
+}
+
 }  // namespace
 
 std::string text(const Page& page, const RenderOptions& options) {
@@ -112,6 +150,26 @@ std::string markdown(const Page& page) {
     }
   }
   return all;
+}
+
+std::string html_section(const Page& page) {
+  std::string all = "<section class=\"part\">\n<h1>" + escaped_html(page.title) + "</h1>\n";
+  for (const auto& line : page.lines) all += "<p>" + escaped_html(line) + "</p>\n";
+  for (const Table& table : page.tables)
+    if (!table.rows.empty()) all += html_table(table);
+  return all + "</section>\n";
+}
+
+std::string html_of_sections(const std::string& title, std::span<const std::string> sections) {
+  std::string all =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" "
+      "content=\"default-src 'none'; style-src '" +
+      policy_hash(html_style) +
+      "'; base-uri 'none'; form-action 'none'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>" +
+      escaped_html(title) + " · compatcheck</title>\n<style>" + std::string(html_style) + "</style>\n</head>\n<body>\n<main>\n";
+  for (const std::string& section : sections) all += section;
+  return all + "</main>\n</body>\n</html>\n";
 }
 
 std::string bytes(std::uint64_t count) {

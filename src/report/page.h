@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct Page {
 // All texts in it must be printable.
 std::string text(const Page& page, const RenderOptions& options);
 std::string markdown(const Page& page);  // nothing of it is markup
+// One file without scripts, of the sections of its pages.
+std::string html_section(const Page& page);
+std::string html_of_sections(const std::string& title, std::span<const std::string> sections);
 
 std::string bytes(std::uint64_t count);                    // "512 B", "97.5 MB"
 std::string shape(const std::vector<std::string>& sizes);  // "[2,3]"

@@ -89,9 +89,18 @@ std::string render(const Verification& verification, Format format, const Render
       case Format::jsonl: return report::json(verification, true);
       case Format::junit: return report::junit(verification);
       case Format::markdown: return report::markdown(verification);
-      default: throw UsageError("a verification is written as text, json, jsonl, junit or markdown");
+      case Format::html: return report::html(verification);
+      default: throw UsageError("a verification is written as text, json, jsonl, junit, markdown or html");
     }
   });
+}
+
+std::string verification_part(const Verification& verification, Format format, const RenderOptions& options) {
+  return analysis::guarded("the report", [&] { return report::part(verification, format, options); });
+}
+
+std::string render_verifications(std::span<const std::string> parts, int exit_code, Format format, const RenderOptions& options) {
+  return analysis::guarded("the report", [&] { return report::joined_parts(parts, exit_code, format, options); });
 }
 
 namespace {

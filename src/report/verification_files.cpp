@@ -1,5 +1,6 @@
 // The proof of a model as JUnit XML and as markdown.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <vector>
 
@@ -59,10 +60,6 @@ std::string fixed(const char* form, double value) {
   return text;
 }
 
-std::string headline(const Verification& made) {
-  return made.report ? "not convertible" : made.passed ? "verified" : "not verified";
-}
-
 std::string variation(const NamedDimension& dimension) {
   switch (dimension.variation) {
     case NamedDimension::Variation::alone: return "by itself";
@@ -113,17 +110,26 @@ Table findings_of(const Verification& made) {
   return table;
 }
 
+std::string counts_of(const VerificationSuite& suite) {
+  return "tests=\"" + std::to_string(suite.tests) + "\" failures=\"" + std::to_string(suite.failures) + "\" errors=\"" +
+         std::to_string(suite.errors) + "\"";
+}
+
 }  // namespace
 
-std::string junit(const Verification& made) {
+std::string outcome_words(const Verification& made) {
+  return made.error ? "not run" : made.report ? "not convertible" : made.passed ? "verified" : "not verified";
+}
+
+VerificationSuite suite(const Verification& made) {
   std::string cases;
-  int tests = 0, failures = 0;
+  VerificationSuite whole;
   const std::string title = made.model + (made.onnx.empty() ? "" : " " + made.onnx) + " verify";
   for (const SuiteCase& each : cases_of(made)) {
-    ++tests;
+    ++whole.tests;
     std::string inner;
     if (!each.failures.empty()) {
-      ++failures;
+      ++whole.failures;
       std::string text;
       for (const Finding* finding : each.failures) text += finding->id + ": " + sentence_of(*finding) + "\n";
       inner += "      <failure type=\"" + xml(each.failures.front()->id) + "\" message=\"" + xml(each.failures.front()->message) +
@@ -135,15 +141,32 @@ std::string junit(const Verification& made) {
     const std::string head = "    <testcase name=\"" + xml(each.name) + "\" classname=\"" + xml(title) + "\"";
     cases += inner.empty() ? head + "/>\n" : head + ">\n" + inner + "    </testcase>\n";
   }
-  const std::string counts = "tests=\"" + std::to_string(tests) + "\" failures=\"" + std::to_string(failures) + "\" errors=\"0\"";
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compatcheck\" " + counts + ">\n  <testsuite name=\"" +
-         xml(title) + "\" " + counts + " skipped=\"0\">\n    <properties>\n      <property name=\"exit_code\" value=\"" +
-         std::to_string(made.exit_code) + "\"/>\n      <property name=\"verdict\" value=\"" + xml(headline(made)) +
-         "\"/>\n    </properties>\n" + cases + "  </testsuite>\n</testsuites>\n";
+  if (made.error) {
+    whole.tests = whole.errors = 1;
+    cases = "    <testcase name=\"verify\" classname=\"" + xml(title) + "\">\n      <error message=\"" + xml(*made.error) +
+            "\"/>\n    </testcase>\n";
+  }
+  whole.xml = "  <testsuite name=\"" + xml(title) + "\" " + counts_of(whole) +
+              " skipped=\"0\">\n    <properties>\n      <property name=\"exit_code\" value=\"" + std::to_string(made.exit_code) +
+              "\"/>\n      <property name=\"verdict\" value=\"" + xml(outcome_words(made)) + "\"/>\n    </properties>\n" + cases +
+              "  </testsuite>\n";
+  return whole;
 }
 
-std::string markdown(const Verification& made) {
-  Page page{printable(made.model) + (made.onnx.empty() ? "" : " · " + printable(made.onnx)) + " · " + headline(made), {}, {}};
+std::string junit(const VerificationSuite& all) {
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compatcheck\" " + counts_of(all) + ">\n" + all.xml +
+         "</testsuites>\n";
+}
+
+std::string junit(const Verification& made) { return junit(suite(made)); }
+
+Page page(const Verification& made) {
+  Page page{
+      printable(made.model) + (made.onnx.empty() ? "" : " · " + printable(made.onnx)) + " · " + outcome_words(made), {}, {}};
+  if (made.error) {
+    page.lines.push_back(printable(*made.error));
+    return page;
+  }
   if (!made.report)
     page.lines.push_back(count(static_cast<long long>(made.runs.size()), "run") + ", seed " + std::to_string(made.seed) +
                          ", ONNX Runtime " + made.runtime + ". Exit code " + std::to_string(made.exit_code) + ".");
@@ -152,7 +175,14 @@ std::string markdown(const Verification& made) {
     page.lines.push_back("First bad value: " + printable(made.first_bad->op) + ", " + printable(place(made.first_bad->site)) +
                          ": " + printable(made.first_bad->difference));
   page.tables = {output_table(made), dimension_table(made), findings_of(made)};
-  return markdown(page);
+  return page;
+}
+
+std::string markdown(const Verification& made) { return markdown(page(made)); }
+
+std::string html(const Verification& made) {
+  const Page whole = page(made);
+  return html_of_sections(whole.title, std::array{html_section(whole)});
 }
 
 }  // namespace compatcheck::report

@@ -32,6 +32,8 @@ std::optional<double> largest(const std::vector<Pair>& pairs) {
   return most;
 }
 
+}  // namespace
+
 const char* id_of(const Comparison& comparison) {
   return comparison.expected_dtype != comparison.found_dtype   ? "CC204"
          : comparison.expected_sizes != comparison.found_sizes ? "CC203"
@@ -49,8 +51,6 @@ void note_metrics(OutputVerification& output, const Comparison& comparison) {
   output.elements += comparison.elements;
   output.nonfinite += comparison.nonfinite;
 }
-
-}  // namespace
 
 Finding& add_finding(Verification& made, const std::string& id, Severity severity, std::string message, std::string help) {
   Finding& finding = made.findings.emplace_back();

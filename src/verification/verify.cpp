@@ -449,4 +449,13 @@ Verification verify(const Model& model, const std::filesystem::path& onnx, const
   });
 }
 
+Verification failed_verification(const std::string& model, const std::exception& error) {
+  const Report report = failure_report(model, error);
+  Verification made;
+  made.model = model;
+  made.error = report.error;
+  made.exit_code = report.exit_code;
+  return made;
+}
+
 }  // namespace compatcheck

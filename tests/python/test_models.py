@@ -86,6 +86,17 @@ def test_verify():
         compatcheck.verify(samples.MISSING)
 
 
+def test_verify_two_onnx_files(tmp_path):
+    for name, opset in (("one.onnx", 17), ("two.onnx", 11)):
+        compatcheck.convert(samples.EXPORTED, tmp_path / name, opset=opset)
+    verification = compatcheck.verify(tmp_path / "one.onnx", tmp_path / "two.onnx", runs=2, seed=1)
+    assert verification.passed and verification.onnx.endswith("two.onnx") and "<h1>" in verification.to_html()
+    with pytest.raises(compatcheck.UsageError, match="bisect"):
+        compatcheck.verify(tmp_path / "one.onnx", tmp_path / "two.onnx", bisect=True)
+    with pytest.raises(TypeError, match="nothing"):
+        compatcheck.verify(tmp_path / "one.onnx", tmp_path / "two.onnx", nothing=True)
+
+
 def test_verify_a_file(tmp_path):
     compatcheck.convert(samples.EXPORTED, tmp_path / "net.onnx")
     verification = compatcheck.verify(samples.EXPORTED, tmp_path / "net.onnx", fail_on="warning")

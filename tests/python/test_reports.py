@@ -30,6 +30,12 @@ def test_fields():
     assert repr(report).startswith("<Report ") and str(report) == report.to_text()
 
 
+def test_signature():
+    signature = compatcheck.check(samples.EXPORTED).signature
+    assert [each.type[:4] for each in (*signature.inputs, *signature.outputs)] == ["f32["] * 2 and signature.traced_batches == ()
+    assert compatcheck.check(samples.MISSING).signature is None
+
+
 def test_several_opsets():
     reports = compatcheck.check(samples.MISSING, opset=range(17, 20))
     assert len(reports) == 3 and [report.opset for report in reports] == [17, 18, 19]

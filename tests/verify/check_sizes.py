@@ -592,9 +592,9 @@ def written_reports(verify):
         2,
         zeros,
         "--report",
-        f"{verify.folder}/zeros.html",
+        f"{verify.folder}/zeros.sarif",
         form=None,
-        says="verify writes text, json, jsonl, junit and markdown",
+        says="verify writes text, json, jsonl, junit, markdown and html",
     )
     verify.expect("quiet, passed", verify.run("quiet, passed", 0, two, "-q", form=None) == "exit 0\n")
     quiet = verify.run("quiet, failed", 1, zeros, *NAMED, "-q", form=None)
