@@ -175,9 +175,13 @@ struct GraphSummary {
   struct Node {
     std::uint32_t op = 0, module = 0;  // places in the lists below
     Outcome outcome = Outcome::ok;
-    std::vector<std::uint32_t> inputs;  // nodes whose results this node reads
+    std::vector<std::uint32_t> inputs;           // nodes whose results this node reads
+    std::uint32_t type = 0, call = 0, onnx = 0;  // places in `types`, `calls` and `emissions`
   };
   std::vector<std::string> operators, modules;
+  std::vector<std::string> types{};      // of a node's results: "f32[batch, 64]"; "?" if unknown
+  std::vector<std::string> calls{};      // as in Site::args: "relu(x)"
+  std::vector<std::string> emissions{};  // ONNX nodes that the call becomes: "Transpose, MatMul, Add"; empty if none
   std::vector<Node> nodes;
 };
 
@@ -226,8 +230,7 @@ struct Report {
   std::optional<GraphSummary> graph;        // filled on request
   Gate gate;
   std::optional<std::string> settings;  // settings_digest(); tells a later run whether the report is still true
-  // Set if the model converts; a JSON report doesn't have it.
-  std::optional<Signature> signature;
+  std::optional<Signature> signature;   // set if the model converts
   std::optional<WrittenModel> written;  // set by convert(); absent: nothing was written
   int exit_code = 0;
   // Why the model could not be checked (failure_report): then only tool, model.path and exit_code say something.

@@ -17,10 +17,12 @@ const verdicts = {
   no: {word: "Not convertible", kind: "missing"},
   needs_input: {word: "Needs input", kind: "needs_input"},
   not_checked: {word: "Not checked", kind: "unassessed"},
+  onnx: {word: "ONNX model", kind: "structural"},
 };
-const verdictOf = report => report.error ? "not_checked" : report.verdict;
+const isOnnx = report => !report.error && report.model.format === "onnx";
+const verdictOf = report => report.error ? "not_checked" : isOnnx(report) ? "onnx" : report.verdict;
 
-const verdictOrder = ["yes", "needs_input", "no", "not_checked"];
+const verdictOrder = ["yes", "needs_input", "no", "not_checked", "onnx"];
 
 const convertedNodes = ({coverage_nodes, nodes}) => Math.round(coverage_nodes * nodes);
 const fullName = ({op, overload}) => overload ? op + "." + overload : op;
@@ -53,6 +55,19 @@ const severityKind = {error: "missing", warning: "needs_input", note: "structura
 function outcomeOf(finding) {
   if (finding.severity !== "error") return "ok";
   return isMissing(finding.id) ? "missing" : finding.id === "CC006" ? "needs_input" : "refused";
+}
+
+// How many nodes of each operator only depend on one that fails.
+function waitingNodes(report) {
+  const counts = new Map();
+  if (report.graph) {
+    const {operators, nodes} = report.graph;
+    for (const [op, , outcome] of nodes) if (outcome === "unassessed") counts.set(operators[op], (counts.get(operators[op]) ?? 0) + 1);
+  } else if (report.summary.unassessed) {
+    const emits = op => op.blocked || op.kept || op.class === "structural" || op.class === "missing" || Object.keys(op.emitted).length;
+    for (const op of report.operators) if (!emits(op)) counts.set(fullName(op), op.nodes);
+  }
+  return counts;
 }
 
 // The lines around a place in a source file; nothing where the file wasn't found.

@@ -44,6 +44,9 @@ const tag = (kind, text) => element("span", {class: "tag k-" + kind}, mark(kind)
 const note = text => element("span", {class: "tag plain"}, text);
 const code = text => element("code", null, text);
 
+// What stands between backticks is code.
+const withCode = text => String(text).split(/`([^`]*)`/).map((part, i) => i % 2 ? code(part) : part);
+
 const grouped = new Intl.NumberFormat("en-US");
 const number = value => grouped.format(value);
 const plural = (value, word) => number(value) + " " + word + (value === 1 ? "" : "s");

@@ -1,7 +1,7 @@
 // The graph on a canvas: only what is in sight is drawn, with words only where they can be read.
 //   view: {root, opened, selected, found, shows, colours, toggle(box), select(box)}
 
-const largestScale = 2.5, smallestScale = 0.01, readable = 0.45;
+const largestScale = 2.5, smallestScale = 0.01, readable = 0.45, typesReadable = 0.7;
 const blocking = ["missing", "refused", "needs_input"];
 
 function graphDrawing(view, label) {
@@ -108,6 +108,17 @@ function graphDrawing(view, label) {
       context.stroke();
     }
     if (scale > 0.3) for (const path of seen) arrow(path, x, y);
+    if (scale > typesReadable) writeTypes(seen, x, y);
+  }
+
+  // The dtype and shape of a node's results, once below it.
+  function writeTypes(paths, x, y) {
+    const written = new Set();
+    for (const {source, points} of paths) {
+      if (!source || isModule(source) || written.has(source)) continue;
+      written.add(source);
+      write(view.typeOf(source.node), x + points[0][0] + 5, y + points[0][1] + 13, 170, "muted", false, 10.5);
+    }
   }
 
   function arrow({points, lit, target, back}, x, y) {
@@ -122,8 +133,8 @@ function graphDrawing(view, label) {
     context.fill();
   }
 
-  function write(text, x, y, room, ink, strong) {
-    context.font = `${strong ? 600 : 400} 12.5px ${palette.font ??= getComputedStyle(document.body).fontFamily}`;
+  function write(text, x, y, room, ink, strong, size = 12.5) {
+    context.font = `${strong ? 600 : 400} ${size}px ${palette.font ??= getComputedStyle(document.body).fontFamily}`;
     context.fillStyle = colour(ink);
     context.fillText(text, x, y, room);
   }
@@ -310,7 +321,7 @@ function graphDrawing(view, label) {
   }
 
   new ResizeObserver(resize).observe(canvas);
-  return {element: canvas, drawSoon, zoom, fit, show, keeping, boxAt, boundsOf, repaint() { palette = {}; drawSoon(); },
+  return {element: canvas, drawSoon, drawNow: draw, zoom, fit, show, keeping, boxAt, boundsOf, repaint() { palette = {}; drawSoon(); },
     screenOf(box) {
       const bounds = boundsOf(box);
       return bounds && {x: (bounds.x + bounds.across / 2 - left) * scale, y: (bounds.y + Math.min(14, bounds.down / 2) - top) * scale};

@@ -59,9 +59,9 @@ function findingElement({finding, place}, showNode) {
     element("div", {class: "finding-head"}, element("h4", null, opener),
       element("span", {class: "quiet"}, plural(finding.nodes, "node")), from && note(from), finding.target && note(finding.target),
       finding.baseline && note(baselineWords[finding.baseline])),
-    element("p", {class: "message"}, finding.message),
+    element("p", {class: "message"}, withCode(finding.message)),
     first && element("p", {class: "place-line quiet"}, code(placeText(first)), finding.sites.length > 1 && ` and ${number(finding.sites.length - 1)} more`),
-    finding.help && element("p", {class: "help"}, finding.help),
+    finding.help && element("p", {class: "help"}, withCode(finding.help)),
     finding.suppressed && element("p", {class: "suppressed"}, "Allowed: ", finding.suppressed.reason,
       element("span", {class: "quiet"}, ` · ${finding.suppressed.source}`, finding.suppressed.expires && ` · until ${finding.suppressed.expires}`)),
     panel);

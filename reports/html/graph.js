@@ -39,6 +39,9 @@ function graphView(report, graph, reveal) {
     root, leaves, graph, findingsAt, opened: new Set(), selected: null, found: null, structural: false, byClass: false,
     shows: box => view.structural || (isModule(box) ? box.total > (box.outcomes.structural ?? 0) : box.outcome !== "structural"),
     kindOf: box => view.byClass ? classes.get(box.label) ?? "unassessed" : box.outcome,
+    typeOf: index => graph.types?.[graph.nodes[index][4]] ?? "",
+    callOf: index => graph.calls?.[graph.nodes[index][5]] ?? "",
+    onnxOf: index => graph.onnx?.[graph.nodes[index][6]] ?? "",
     inputsOf: index => inputs[index] ?? [],
     readersOf: index => readers.get(index) ?? [],
   };
@@ -122,7 +125,7 @@ function boxButton(view, box) {
 
 function nodeList(view, title, indices) {
   const list = element("ul", {class: "plain inline"});
-  const more = chunked(list, indices, index => element("li", null, boxButton(view, view.leaves[index])), 8, "nodes");
+  const more = chunked(list, indices, index => element("li", null, boxButton(view, view.leaves[index]), view.typeOf(index) && element("span", {class: "quiet"}, " " + view.typeOf(index))), 8, "nodes");
   return indices.length > 0 && element("div", null, element("h4", null, title), list, more);
 }
 
@@ -130,8 +133,8 @@ function findingList(report, places, reveal) {
   const list = element("ul", {class: "plain"});
   const more = chunked(list, places, place => {
     const finding = report.findings[place];
-    return element("li", null, mark(severityKind[finding.severity]), " ", element("button", {type: "button", class: "link", onclick: () => reveal(place)}, finding.id), " ", finding.message,
-      finding.help && element("div", {class: "help"}, finding.help));
+    return element("li", null, mark(severityKind[finding.severity]), " ", element("button", {type: "button", class: "link", onclick: () => reveal(place)}, finding.id), " ", withCode(finding.message),
+      finding.help && element("div", {class: "help"}, withCode(finding.help)));
   }, 6, "findings");
   return places.length > 0 && element("div", null, element("h4", null, "Findings"), list, more);
 }
@@ -148,7 +151,9 @@ function boxDetail(report, view, box, reveal) {
   const places = view.findingsAt.get(box.node) ?? [];
   const site = places.flatMap(place => report.findings[place].sites).find(({index}) => index === box.node);
   return [element("h3", null, code(box.label)), element("p", null, tag(box.outcome), " ", element("span", {class: "quiet"}, `node ${box.node} · ${box.path || "the model"}`)),
-    site && element("p", {class: "place-line"}, code(placeText(site))), site && element("p", null, code(site.args)),
+    site && element("p", {class: "place-line"}, code(placeText(site))), element("p", null, code(view.callOf(box.node) || site?.args || "")),
+    view.typeOf(box.node) && element("p", null, element("span", {class: "quiet"}, "Gives "), code(view.typeOf(box.node))),
+    view.onnxOf(box.node) && element("p", null, element("span", {class: "quiet"}, "ONNX "), code(view.onnxOf(box.node))),
     nodeList(view, "Reads", view.inputsOf(box.node)), nodeList(view, "Read by", view.readersOf(box.node)), findingList(report, places, reveal)].filter(Boolean);
 }
 

@@ -1,7 +1,7 @@
 // Opsets and engines: one row for each report of a model, one column for each engine.
 
 const supportKind = {yes: "ok", no: "missing", unknown: "unassessed"};
-const supportWord = {yes: "takes it", no: "doesn't take it", unknown: "unknown"};
+const supportWord = {yes: "supported", no: "unsupported", unknown: "unknown"};
 
 function targetNames(reports) {
   const names = new Set();
@@ -32,7 +32,7 @@ function matrixRow(model, report, place, chosen, names) {
 
 const fromOpset = lowest => lowest === undefined ? "–" : lowest === "none" ? "at no opset" : lowest === "not known" ? "from an opset not known" : `from opset ${lowest}`;
 
-// From which opset on the model goes whole, and each engine takes all of it.
+// From which opset on the whole model converts, and each engine supports it.
 function lowestRow(report, names) {
   return element("tfoot", null, element("tr", null,
     element("th", {scope: "row"}, "Whole"), element("td", null, fromOpset(report.words?.lowest_opset)), element("td", {colspan: 4}),
@@ -41,7 +41,7 @@ function lowestRow(report, names) {
 
 function engineTable(target) {
   const rows = target.operators;
-  const table = sortableTable({caption: `ONNX operators of the model, and whether ${target.target} takes them`, rows, word: "operators", columns: [
+  const table = sortableTable({caption: `ONNX operators of the model, and whether ${target.target} supports them`, rows, word: "operators", columns: [
     {label: "ONNX operator", value: row => row.onnx, cell: row => code(row.onnx)},
     {label: "Support", value: row => ["no", "unknown", "yes"].indexOf(row.support), cell: row => tag(supportKind[row.support], row.support === "yes" ? "yes" : row.support)},
     {label: "Nodes", value: row => row.nodes, cell: row => number(row.nodes), numeric: true},
@@ -66,6 +66,6 @@ function matrixPart(model, chosen) {
       element("thead", null, element("tr", null, head.map((word, i) => element("th", {scope: "col", class: numeric.has(i) ? "numeric" : ""}, word)))),
       element("tbody", null, model.reports.map((report, place) => matrixRow(model, report, place, chosen, names))),
       lowestRow(chosen, names))),
-    names.length > 1 && element("p", {class: "quiet below"}, `All engines together take the whole model ${fromOpset(chosen.words?.targets_lowest_opset)}.`),
+    names.length > 1 && element("p", {class: "quiet below"}, `All engines support the whole model ${fromOpset(chosen.words?.targets_lowest_opset)}.`),
     (chosen.targets ?? []).map(engineTable));
 }

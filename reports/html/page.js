@@ -28,7 +28,7 @@ function show() {
   const back = report && models.length > 1 && element("nav", {class: "back", "aria-label": "Models"}, element("a", {href: "#/"}, `All ${plural(models.length, "model")}`));
   main.replaceChildren(...[back, ...parts].filter(Boolean));
   for (const part of parts) part.mounted?.();
-  document.title = (report ? `${model.name}: ${verdicts[verdictOf(report)].word.toLowerCase()}` : `${data.totals.yes} of ${plural(models.length, "model")} convert`) + " · compatcheck";
+  document.title = (report ? `${model.name}: ${verdicts[verdictOf(report)].word.toLowerCase()}` : convertedWords(data.totals)) + " · compatcheck";
   listSections(parts);
   if (again) {
     scrollTo(0, 0);

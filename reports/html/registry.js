@@ -9,6 +9,7 @@ const verdicts = {
   n: {word: "doesn't convert", kind: "missing"},
   i: {word: "needs input", kind: "needs_input"},
   x: {word: "not checked", kind: "unassessed"},
+  o: {word: "ONNX model", kind: "structural"},
 };
 const supports = {y: "supported", n: "unsupported", u: "unknown"};
 
@@ -46,7 +47,7 @@ const passes = report =>
 
 const columns = [
   {label: "Model", width: "34%", value: report => report.path, cell: report => report.path},
-  {label: "Verdict", width: "15%", value: report => "xniy".indexOf(report.verdict), cell: report => tag(verdicts[report.verdict].kind, verdicts[report.verdict].word)},
+  {label: "Verdict", width: "15%", value: report => "xniyo".indexOf(report.verdict), cell: report => tag(verdicts[report.verdict].kind, verdicts[report.verdict].word)},
   {label: "Opset", width: "6%", value: report => report.opset, cell: report => report.opset ?? "–", numeric: true},
   {label: "Nodes", width: "8%", value: report => report.nodes, cell: report => report.nodes === null ? "–" : number(report.nodes), numeric: true},
   {label: "Lowest opset", width: "9%", value: report => report.lowest, cell: report => report.lowest ?? "–", numeric: true},
@@ -154,7 +155,7 @@ function page() {
   const ops = byCount(countedIn(reports, "missing")).map(([op, models]) => [op, `${op} (${number(models)})`]);
   if (ops.length === 1) ops.push(["-", "no other"]);
   const verdictCounts = counted(reports.map(report => report.verdict));
-  const tiles = Object.entries(verdicts).map(([letter, {word, kind}]) =>
+  const tiles = Object.entries(verdicts).filter(([letter]) => letter !== "o" || reports.some(({verdict}) => verdict === "o")).map(([letter, {word, kind}]) =>
     element("div", {class: verdictCounts.get(letter) ? "" : "none"}, element("dt", null, tag(kind, word)), element("dd", null, number(verdictCounts.get(letter) ?? 0))));
   main.replaceChildren(
     element("section", {class: "part hero", "aria-labelledby": "title"}, element("h1", {id: "title"}, plural(reports.length, "report")), element("dl", {class: "tiles"}, tiles)),

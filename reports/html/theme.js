@@ -6,7 +6,7 @@ function theme(repaint = () => {}) {
   const apply = () => {
     const dark = (kept() ?? button.dataset.chosen ?? (prefers.matches ? "dark" : "light")) === "dark";
     document.documentElement.dataset.theme = dark ? "dark" : "light";
-    button.setAttribute("aria-pressed", String(dark));
+    button.textContent = dark ? "Light theme" : "Dark theme";
     repaint();
   };
   button.addEventListener("click", () => {

@@ -22,19 +22,30 @@ function bars(report) {
   }));
 }
 
+const quoted = word => /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'";
+
+function convertCommand(report, opset) {
+  const {path} = report.model, name = fileName(path).replace(/\.[^.]+$/, "") + ".onnx";
+  const words = ["compatcheck", "convert", path, "-o", name, "--opset", String(opset)];
+  if (report.export_type) words.push("--export-type", report.export_type);
+  return words.map(quoted).join(" ");
+}
+
 // What to do, the greatest step first. Findings that say the same are one step.
 function steps(report) {
   const list = [];
   const {summary} = report;
-  if (report.verdict === "yes") list.push({text: "compatcheck convert with the same options writes the model.", nodes: null});
+  const others = "with the other options of this check";
+  if (isOnnx(report)) return list;
+  if (report.verdict === "yes") list.push({text: `This command, ${others}, writes the ONNX model:`, nodes: null, command: convertCommand(report, report.opset)});
   else if (summary.lowest_opset !== null && summary.lowest_opset > report.opset)
-    list.push({text: `Use --opset ${summary.lowest_opset}: the whole model converts from there.`, nodes: null});
+    list.push({text: `The whole model converts from opset ${summary.lowest_opset} on, ${others}:`, nodes: null, command: convertCommand(report, summary.lowest_opset)});
   const told = new Map();
   report.findings.forEach((finding, place) => {
     if (finding.severity !== "error" || finding.suppressed || !finding.help) return;
     const known = told.get(finding.help);
     if (known) known.nodes += finding.nodes;
-    else told.set(finding.help, {text: finding.help, nodes: finding.nodes, op: findingName(finding), place});
+    else told.set(finding.help, {text: finding.help, nodes: finding.nodes, op: findingName(finding), place, command: finding.row});
   });
   return [...list, ...told.values()];
 }
@@ -44,7 +55,8 @@ function stepsPanel(report, reveal) {
   if (!list.length) return null;
   const items = element("ol", {class: "steps"});
   const more = chunked(items, list, step => element("li", null,
-    step.op && [code(step.op), ": "], element("span", null, step.text), " ",
+    step.op && [code(step.op), ": "], element("span", null, withCode(step.text)), " ",
+    step.command && element("div", {class: "row"}, element("pre", {tabIndex: 0, role: "group", "aria-label": step.op ? "Row of a mapping file" : "Command"}, step.command), copyButton(step.command, step.op ? "row" : "command")),
     step.nodes !== null && element("button", {type: "button", class: "link", onclick: () => reveal(step.place)}, plural(step.nodes, "node"))), 4, "steps");
   return element("div", {class: "todo"}, element("h2", null, "What to do"), items, more);
 }
@@ -85,7 +97,7 @@ function modelPart(report) {
   const lines = (title, list) => list?.length > 0 && element("div", null, element("h3", null, title), element("ul", {class: "plain"}, list.map(line => element("li", null, line))));
   const facts = [["Path", model.path], ["Identity", model.identity], ["SHA-256", model.sha256], ["Format", model.description || model.format],
     ["Size", `${bytes(model.bytes)}, of which parameters ${bytes(model.parameters.bytes)}`], ["Parameters", number(model.parameters.count)],
-    ["Made by", `${tool.name} ${tool.version}, libtorch ${tool.libtorch}, onnx ${tool.onnx}`]];
+    ["Made by", [`${tool.name} ${tool.version}`, tool.libtorch && `libtorch ${tool.libtorch}`, `onnx ${tool.onnx}`].filter(Boolean).join(", ")]];
   return section("model", "Model",
     lines("Warnings", model.warnings),
     lines("Assumed inputs (--input overrides)", assumed),

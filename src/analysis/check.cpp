@@ -194,7 +194,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   report.findings = analysis::collect_findings(prepared.graph, assessment, context, report.opset, std::move(others),
                                                prepared.write_causes, !targets.empty());
   advice.advise(report.findings, opset);
-  if (options.graph) report.graph = analysis::summarize_graph(assessment);
+  if (options.graph) report.graph = analysis::summarize_graph(assessment, context.facts);
   report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
   report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
   return report;

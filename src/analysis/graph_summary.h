@@ -6,6 +6,6 @@
 
 namespace compatcheck::analysis {
 
-GraphSummary summarize_graph(const conversion::Assessment& assessment);
+GraphSummary summarize_graph(const conversion::Assessment& assessment, const symbolic::FactTable& facts);
 
 }  // namespace compatcheck::analysis

@@ -167,8 +167,9 @@ void fields(Io& io, T& summary) {
 // A node is a list: there may be many.
 static void fields(FieldWriter& io, const GraphSummary& graph) {
   Json nodes = Json::array();
-  for (const auto& node : graph.nodes) nodes.push_back(Json::array({node.op, node.module, word(node.outcome), node.inputs}));
-  io("operators", graph.operators, "modules", graph.modules);
+  for (const auto& node : graph.nodes)
+    nodes.push_back(Json::array({node.op, node.module, word(node.outcome), node.inputs, node.type, node.call, node.onnx}));
+  io("operators", graph.operators, "modules", graph.modules, "types", graph.types, "calls", graph.calls, "onnx", graph.emissions);
   io.json["nodes"] = std::move(nodes);
 }
 
@@ -180,6 +181,11 @@ static std::uint32_t index_below(const JsonPlace& json, std::size_t end) {
 
 static void fields(FieldReader& io, GraphSummary& graph) {
   io("operators", graph.operators, "modules", graph.modules);
+  io.added("types", graph.types);
+  io.added("calls", graph.calls);
+  io.added("onnx", graph.emissions);
+  const bool described = !graph.types.empty();  // earlier versions wrote four fields of a node
+  if (!described) graph.types = graph.calls = graph.emissions = {""};
   const JsonPlace nodes = io.place.at("nodes");
   nodes.each([&](const JsonPlace& each) {
     GraphSummary::Node& node = graph.nodes.emplace_back();
@@ -187,6 +193,10 @@ static void fields(FieldReader& io, GraphSummary& graph) {
     node.module = index_below(each.item(1), graph.modules.size());
     FieldReader::read(each.item(2), node.outcome);
     each.item(3).each([&](const JsonPlace& input) { node.inputs.push_back(index_below(input, nodes.size())); });
+    if (!described) return;
+    node.type = index_below(each.item(4), graph.types.size());
+    node.call = index_below(each.item(5), graph.calls.size());
+    node.onnx = index_below(each.item(6), graph.emissions.size());
   });
 }
 
@@ -197,6 +207,17 @@ void fields(Io& io, T& gate) {
   io.unless_empty("one_opset_is_enough", gate.one_opset_is_enough);
 }
 
+template <class Io, is<Signature::Value> T>
+void fields(Io& io, T& value) {
+  io("name", value.name, "type", value.type);
+}
+
+template <class Io, is<Signature> T>
+void fields(Io& io, T& signature) {
+  io("inputs", signature.inputs, "outputs", signature.outputs);
+  io.unless_empty("traced_batches", signature.traced_batches);
+}
+
 template <class Io, class T>
 void checked_fields(Io& io, T& report) {
   io("model", report.model, "opset", report.opset);
@@ -205,6 +226,7 @@ void checked_fields(Io& io, T& report) {
   io.unless_empty("targets", report.targets);
   if (!report.targets.empty()) io("targets_lowest_opset", report.targets_lowest_opset);
   io.unless_empty("graph", report.graph);
+  io.unless_empty("signature", report.signature);
   io("gate", report.gate);
   io.unless_empty("settings", report.settings);
 }
@@ -229,12 +251,14 @@ void fields(Io& io, T& report) {
 static Json totals_json(const Totals& totals) {
   Json missing = Json::array();
   for (const auto& op : totals.missing) missing.push_back({{"op", op.op}, {"models", op.models}, {"nodes", op.nodes}});
-  return {{"models", totals.models},
-          {"yes", totals.yes},
-          {"no", totals.no},
-          {"needs_input", totals.needs_input},
-          {"not_checked", totals.not_checked},
-          {"missing", std::move(missing)}};
+  Json made = {{"models", totals.models},
+               {"yes", totals.yes},
+               {"no", totals.no},
+               {"needs_input", totals.needs_input},
+               {"not_checked", totals.not_checked}};
+  if (totals.onnx) made["onnx"] = totals.onnx;
+  made["missing"] = std::move(missing);
+  return made;
 }
 
 Json tensors(const std::vector<TensorInfo>& infos) { return FieldWriter().of(infos); }

@@ -31,6 +31,13 @@ void make_printable(AssumedInput& input) {
     for (std::string* text : {&reason.op, &reason.module, &reason.file}) make_printable(*text);
 }
 
+void make_printable(Signature& signature) {
+  for (auto* values : {&signature.inputs, &signature.outputs})
+    for (Signature::Value& value : *values)
+      for (std::string* text : {&value.name, &value.type}) make_printable(*text);
+  for (std::string& option : signature.traced_batches) make_printable(option);
+}
+
 }  // namespace
 
 Report printable_report(Report report) {
@@ -47,6 +54,7 @@ Report printable_report(Report report) {
     for (RowUse& row : op.rows) make_printable(row.place);
   }
   for (Finding& finding : report.findings) make_printable(finding);
+  if (report.signature) make_printable(*report.signature);
   for (TargetSummary& target : report.targets) make_printable(target);
   if (report.error) report.error = printable_lines(*report.error);
   return report;

@@ -9,6 +9,7 @@
 #include "report/html.h"
 #include "report/html_page.h"
 #include "report/json_parts.h"
+#include "report/report_text.h"
 
 namespace compatcheck::report {
 namespace {
@@ -39,6 +40,7 @@ std::string_view cut(std::string_view text) {
 
 char letter(const Report& report) {
   if (report.error) return 'x';
+  if (is_onnx(report)) return 'o';
   return report.verdict == Verdict::yes ? 'y' : report.verdict == Verdict::no ? 'n' : 'i';
 }
 

@@ -174,8 +174,10 @@ std::string missing_table(const Totals& totals, const Style& style) {
 }
 
 std::string totals_line(const Totals& totals) {
-  std::string line =
-      number(totals.yes) + " of " + count(totals.models, "model") + (totals.models == 1 ? " converts" : " convert");
+  const int models = totals.models - totals.onnx;
+  if (models == 0 && totals.onnx > 0) return count(totals.onnx, "ONNX model") + "\n";
+  std::string line = number(totals.yes) + " of " + count(models, "model") + (models == 1 ? " converts" : " convert");
+  if (totals.onnx) line += " · " + count(totals.onnx, "ONNX model");
   if (totals.needs_input) line += " · " + number(totals.needs_input) + " need input";
   if (totals.not_checked) line += " · " + number(totals.not_checked) + " not checked";
   return line + "\n";

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "report/report_text.h"
+
 namespace compatcheck::report {
 namespace {
 
@@ -19,6 +21,8 @@ void count_verdict(Totals& totals, const Report& best) {
   ++totals.models;
   if (best.error)
     ++totals.not_checked;
+  else if (is_onnx(best))
+    ++totals.onnx;
   else if (best.verdict == Verdict::yes)
     ++totals.yes;
   else if (best.verdict == Verdict::no)

@@ -24,6 +24,7 @@ const Report& deciding(std::span<const Report* const> model);
 // same counts.
 struct Totals {
   int models = 0, yes = 0, no = 0, needs_input = 0, not_checked = 0;  // a model counts by its best report
+  int onnx = 0;                                                       // ONNX files, which aren't converted
   struct Missing {
     std::string op;
     int models = 0;

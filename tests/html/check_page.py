@@ -167,7 +167,14 @@ def models_and_totals(started, pages):
         assert text(page, "h1") == f"{totals['yes']} of {totals['models']} models convert"
         assert [int(tile) for tile in page.locator(".tiles dd").all_inner_texts()] == [totals[key] for key in ("yes", "no", "needs_input", "not_checked")]
         shown = page.eval_on_selector_all("#missing tbody tr", "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.replace(',', '')))")
-        assert shown == [[one["op"], str(one["models"]), str(one["nodes"])] for one in totals["missing"]]
+        want = {one["op"]: [one["models"], one["nodes"], 0] for one in totals["missing"]}
+        for each in reports["reports"]:
+            for op in each.get("operators", ()):
+                if op["class"] != "missing" and op["blocked"]:
+                    entry = want.setdefault(op["op"], [0, 0, 0])
+                    entry[0], entry[2] = entry[0] + 1, entry[2] + op["blocked"]
+        assert {row[0]: [int(cell) for cell in row[1:]] for row in shown} == want, (shown, want)
+        assert any(refused for _, _, refused in want.values()) and [int(row[1]) for row in shown] == sorted((int(row[1]) for row in shown), reverse=True)
         assert rows(page, "models").count() < totals["models"]
         page.get_by_role("button", name=f"Show all {totals['models']} models").click()
         assert rows(page, "models").count() == totals["models"]
@@ -262,6 +269,80 @@ def dependents_show_and_filter(started, pages):
         outcomes = page.eval_on_selector_all("#operators tbody tr:not(.detail)", "rows => rows.map(row => [row.cells[0].innerText.trim(), row.cells[6].innerText])")
         blocked = {op["op"]: str(op["blocked"]) for op in report["operators"]}
         assert dict(map(tuple, outcomes)) == blocked, (outcomes, blocked)
+        words = dict(page.eval_on_selector_all("#operators tbody tr:not(.detail)", "rows => rows.map(row => [row.cells[0].innerText.trim(), row.cells[2].innerText.trim()])"))
+        assert words == {"acme::encode": "blocked", "acme::decode": "blocked", "aten::relu": "depends on another", "aten::tanh": "depends on another"}, words
+        page.locator("#operators").get_by_label("Outcome").select_option("waits")
+        assert rows(page, "operators").count() == 2
+    bare = {name: value for name, value in report.items() if name != "graph"}
+    with Watched(started, make_page(pages.program, samples.listed([bare]), pages.folder / "bare.html")) as watched:
+        assert watched.page.locator("#operators .tag", has_text="depends on another").count() == 2
+
+
+def onnx_files_are_no_conversions(started, pages):
+    """An ONNX file isn't converted: neither its own page nor the overview says so."""
+    onnx_file = samples.report("models/net.onnx", samples.flat(9), 17)
+    onnx_file["model"] |= {"format": "onnx", "description": "ONNX"}
+    with Watched(started, make_page(pages.program, samples.listed([onnx_file]), pages.folder / "onnx.html")) as watched:
+        assert text(watched.page, ".verdict").strip() == "ONNX model" and watched.page.locator(".todo").count() == 0
+        assert "convert" not in watched.page.title()
+    other = samples.report("models/net.pt", samples.flat(9), 17)
+    made = make_page(pages.program, samples.listed([onnx_file, other]), pages.folder / "both.html")
+    with Watched(started, made) as watched:
+        assert text(watched.page, "h1") == "1 of 1 model converts" and [tile.split() for tile in watched.page.locator(".tiles > div").all_inner_texts()][-1][-1] == "1"
+        assert watched.page.locator("#models .tag", has_text="ONNX model").count() == 1
+
+
+def commands_can_be_pasted(started, pages):
+    """A command under "What to do" writes the model, whatever its name is."""
+    folder = pages.folder / "it's here"
+    folder.mkdir(exist_ok=True)
+    model, file = folder / "some net.ir", pages.folder / "paste.html"
+    model.write_text("graph(%x : Float(2, 3)):\n  %a : Tensor = aten::relu(%x)\n  return (%a)\n")
+    subprocess.run([pages.program, "check", model, "--report", file, "-q"], stdout=subprocess.PIPE, check=True)
+    with Watched(started, file) as watched:
+        command = text(watched.page, ".todo pre")
+        footer, libtorch = text(watched.page, "#about"), watched.page.locator("#model").inner_text()
+    assert "libtorch" not in footer + libtorch, libtorch
+    subprocess.run(["bash", "-c", command.replace("compatcheck ", f"'{pages.program}' ", 1)], cwd=folder, check=True, capture_output=True)
+    assert (folder / "some net.onnx").is_file(), command
+    late = samples.report("models/late.pt", samples.flat(9), 9)
+    late |= {"verdict": "no", "summary": late["summary"] | {"lowest_opset": 11, "convertible": False}}
+    with Watched(started, make_page(pages.program, samples.listed([late]), pages.folder / "late.html")) as watched:
+        assert text(watched.page, ".todo pre") == "compatcheck convert models/late.pt -o late.onnx --opset 11"
+
+
+def backticks_are_code(started, pages):
+    with Watched(started, pages.get("network")[0]) as watched:
+        card = watched.page.locator(".finding", has_text="ONNX has no pseudo-inverse")
+        assert card.locator(".help code", has_text="compatcheck explain aten::linalg_pinv").count() == 1
+        assert "`" not in watched.page.locator("#main").inner_text()
+        assert watched.page.locator(".todo pre", has_text="acme::fused_bias: {9:").count() == 1   # the row to paste
+
+
+def graph_says_what_flows(started, pages):
+    """The panel of a node has its call, the dtype and shape of its results, and the ONNX nodes that it becomes."""
+    with Watched(started, pages.get("network")[0]) as watched:
+        page = watched.page
+        page.evaluate("(() => { const view = shown.parts.find(part => part.id === 'graph').view; view.select(view.leaves.find(leaf => leaf.label === 'aten::linear')); })()")
+        detail = text(page, ".box-detail")
+        assert "linear(x)" in detail and "Gives f32[batch, " in detail and "ONNX Transpose, MatMul, Add" in detail, detail
+        assert page.locator(".box-detail li .quiet", has_text="f32[batch, ").count() > 0
+        drawn = page.evaluate("""(() => { const view = shown.parts.find(part => part.id === 'graph').view, written = [];
+            const before = CanvasRenderingContext2D.prototype.fillText;
+            CanvasRenderingContext2D.prototype.fillText = function (text) { written.push(text); };
+            view.drawing.show(view.selected); view.drawing.zoom(2.5); view.drawing.drawNow();
+            CanvasRenderingContext2D.prototype.fillText = before; return written; })()""")
+        assert any(word.startswith("f32[batch, ") for word in drawn), drawn
+
+
+def columns_keep_their_width(started, pages):
+    """On a narrow screen a table scrolls, and a name isn't broken into letters."""
+    with Watched(started, pages.get("network")[0], viewport={"width": 400, "height": 800}) as watched:
+        page = watched.page
+        heights = page.eval_on_selector_all("#operators tbody tr:not(.detail) th code", "all => all.map(each => each.getClientRects().length)")
+        assert heights and max(heights) == 1, heights
+        buttons = page.eval_on_selector_all(".buttons button", "all => all.map(each => each.getBoundingClientRect().height)")
+        assert max(buttons) < 40, buttons
 
 
 def tree_by_keyboard(started, pages):
@@ -367,11 +448,11 @@ def theme_changes(started, pages):
         page = watched.page
         ground = lambda: page.evaluate("getComputedStyle(document.body).backgroundColor")
         dark, button = ground(), page.locator("#theme")
-        assert button.get_attribute("aria-pressed") == "true"
+        assert button.inner_text() == "Light theme"
         button.press("Enter")
-        assert ground() != dark and button.get_attribute("aria-pressed") == "false"
+        assert ground() != dark and button.inner_text() == "Dark theme"
         page.reload()
-        assert ground() != dark and button.get_attribute("aria-pressed") == "false"
+        assert ground() != dark and button.inner_text() == "Dark theme"
     with Watched(started, pages.get("network")[0], color_scheme="light") as watched:
         assert watched.page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
 
@@ -444,7 +525,8 @@ def narrow_screens_scroll_one_way(started, pages):
 
 
 CHECKS = [data_is_the_json, counts_are_the_jsons, verdict_stands_first, opsets_by_engines, words_are_the_text_s, models_and_totals,
-          operators_filter_and_sort, findings_open_and_copy, dependents_show_and_filter, tree_by_keyboard, drawing_and_tree_agree,
+          operators_filter_and_sort, findings_open_and_copy, dependents_show_and_filter, onnx_files_are_no_conversions, commands_can_be_pasted,
+          backticks_are_code, graph_says_what_flows, columns_keep_their_width, tree_by_keyboard, drawing_and_tree_agree,
           nodes_are_found, theme_changes, hostile_names_are_text, sources_stay_below_the_root, paper_holds_everything,
           axe_finds_nothing, narrow_screens_scroll_one_way]
 

@@ -21,7 +21,7 @@ def full(op):
 
 class Graph:
     def __init__(self):
-        self.operators, self.modules, self.nodes, self.ops = [], [], [], []
+        self.operators, self.modules, self.types, self.calls, self.onnx, self.nodes, self.ops = [], [], [], [], [], [], []
         self.known = {}
 
     def place(self, names, name):
@@ -33,12 +33,15 @@ class Graph:
 
     def node(self, op, module, inputs, outcome=None):
         outcome = outcome or {MISSING: "missing", STRUCTURAL: "structural"}.get(OPERATORS[op][1], "ok")
-        self.nodes.append([self.place(self.operators, full(op)), self.place(self.modules, module), outcome, list(inputs)])
+        made = ", ".join(OPERATORS[op][2]) if outcome == "ok" else ""
+        shape, call = f"f32[batch, {len(self.nodes) % 9}]", f"{op.split('::')[1]}(x)"
+        self.nodes.append([self.place(self.operators, full(op)), self.place(self.modules, module), outcome, list(inputs),
+                           self.place(self.types, shape), self.place(self.calls, call), self.place(self.onnx, made)])
         self.ops.append(op)
         return len(self.nodes) - 1
 
     def json(self):
-        return {"operators": self.operators, "modules": self.modules, "nodes": self.nodes}
+        return {"operators": self.operators, "modules": self.modules, "types": self.types, "calls": self.calls, "onnx": self.onnx, "nodes": self.nodes}
 
 
 def network(nodes, seed=1, odd=0.04):
@@ -224,7 +227,8 @@ def hostile():
     graph, reports = Graph(), []
     for i, text in enumerate(HOSTILE):
         graph.place(graph.operators, text)
-        graph.nodes.append([len(graph.operators) - 1, graph.place(graph.modules, text), "missing", [i - 1, i, (i + 1) % len(HOSTILE)] if i else [0]])
+        graph.nodes.append([len(graph.operators) - 1, graph.place(graph.modules, text), "missing", [i - 1, i, (i + 1) % len(HOSTILE)] if i else [0],
+                            *(graph.place(names, text) for names in (graph.types, graph.calls, graph.onnx))])
         graph.ops.append("aten::linalg_pinv")
     made = report("/".join(HOSTILE), graph, 11)
     for i, (text, one) in enumerate(zip(HOSTILE, made["findings"] * len(HOSTILE))):
