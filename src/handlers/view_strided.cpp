@@ -97,8 +97,9 @@ void as_strided(Emission& e) {
   const auto known = known_window(e, self);
   if (!known) return read_at_run_time(e, self);
   Window window = *known;
-  if (std::ranges::find(window.sizes, 0) != window.sizes.end())  // nothing is read
-    return e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), window.sizes, std::vector<double>{})));
+  const bool reads_nothing = std::ranges::find(window.sizes, 0) != window.sizes.end();
+  if (reads_nothing && ir::is_quantized(e.output_dtype())) throw Refusal{"a quantized view without elements has no ONNX form"};
+  if (reads_nothing) return e.give(e.build.constant(onnx::make_tensor(e.output_dtype(), window.sizes, std::vector<double>{})));
   const Memory memory = memory_of(e, self);
   window.offset -= memory.first;
   const Run run = run_of(window);

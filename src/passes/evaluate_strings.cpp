@@ -66,8 +66,25 @@ std::string text_of_float(double number) {
   return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.17g", number))};
 }
 
-// How "{}" shows a value.
-std::optional<std::string> text_of_plain(const Constant& value) {
+std::optional<std::string> text_of(const Constant& value);
+
+// The items between two brackets; nullopt for one without a text, and for longer texts than are computed.
+std::optional<std::string> text_of_items(const ir::Constants& items, std::string text, const char* end) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto item = text_of(items[i]);
+    if (!item || text.size() + item->size() > most_text) return std::nullopt;
+    text.append(i ? ", " : "").append(*item);
+  }
+  return text + end;
+}
+
+// How str() and "{}" show a value.
+std::optional<std::string> text_of(const Constant& value) {
+  if (value.is_none()) return "None";
+  if (const auto* device = value.get<ir::DeviceConstant>()) return device->device;
+  if (const auto* list = value.get<ir::ListConstant>()) return text_of_items(list->items, "[", "]");
+  if (const auto* tuple = value.get<ir::TupleConstant>())
+    return text_of_items(tuple->items, "(", tuple->items.size() == 1 ? ",)" : ")");
   if (const auto* number = value.get<double>()) return text_of_float(*number);
   if (const auto* string = value.get<std::string>()) return *string;
   if (const auto* number = value.get<std::int64_t>()) return std::to_string(*number);
@@ -82,7 +99,7 @@ Evaluated format(const ir::Node&, Arguments in) {
   std::string_view rest = *text(in, 0);
   for (std::size_t at; (at = rest.find("{}")) != std::string_view::npos; rest.remove_prefix(at + 2)) {
     if (argument == in.size()) return std::nullopt;
-    const auto part = text_of_plain(*in[argument++]);
+    const auto part = text_of(*in[argument++]);
     if (!part || result.size() + part->size() > most_text) return std::nullopt;
     result.append(rest.substr(0, at)).append(*part);
   }
@@ -91,7 +108,7 @@ Evaluated format(const ir::Node&, Arguments in) {
 }
 
 Evaluated to_text(const ir::Node&, Arguments in) {
-  const auto result = in.size() == 1 ? text_of_plain(*in[0]) : std::nullopt;
+  const auto result = in.size() == 1 ? text_of(*in[0]) : std::nullopt;
   return result ? Evaluated(Constant{*result}) : std::nullopt;
 }
 

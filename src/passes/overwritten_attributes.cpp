@@ -12,6 +12,7 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 #include "passes/views.h"
+#include "schema/schema.h"
 #include "schema/traits.h"
 
 namespace compatcheck::passes {
@@ -25,8 +26,20 @@ std::optional<ObjectAttribute> cell_read(const ir::Value* value) {
 
 bool fills_whole(const ir::Node& node) { return node.is("aten::copy_") || node.is("aten::fill_") || node.is("aten::zero_"); }
 
+// The argument that the node fills whole: that of copy_(), or `out=`, which gets the size of the result. nullopt if none.
+std::optional<std::size_t> filled_argument(const ir::Node& node) {
+  if (fills_whole(node)) return 0;
+  const schema::Schema* schema = node.schema();
+  if (!schema || !schema->is_out() || !node.blocks().empty()) return std::nullopt;
+  const auto out = schema->argument_index("out");
+  const auto written = std::ranges::count_if(schema->arguments, &schema::Argument::written);
+  return out && *out < node.inputs().size() && written == 1 && node.outputs().size() == 1 ? out : std::nullopt;
+}
+
+const ir::Value* filled_by(const ir::Node& node) { return node.input(filled_argument(node).value_or(0)); }
+
 // In the top block, which runs once in every call.
-bool may_fill(const ir::Node& node) { return fills_whole(node) && cell_read(node.input(0)); }
+bool may_fill(const ir::Node& node) { return filled_argument(node) && cell_read(filled_by(node)); }
 
 bool is_constant(const ir::Value* value) { return ir::constant_of(value) != nullptr; }
 
@@ -71,8 +84,8 @@ class Overwrites {
   // others, or it doesn't.
   std::vector<ir::Value*> filled(const ir::Node& write) {
     if (set_) return {};
-    const auto cell = cell_read(write.input(0));
-    const auto memory = aliases_->locations(write.input(0));
+    const auto cell = cell_read(filled_by(write));
+    const auto memory = aliases_->locations(filled_by(write));
     if (memory.size() != 1 || aliases_->location(memory[0]).kind != MemoryLocation::Kind::attribute) return {};
     std::vector<ir::Value*> reads;
     for (ir::Value* observer : aliases_->observers(memory[0])) {
@@ -95,7 +108,7 @@ class Overwrites {
   }
 
   bool reads_before(const ir::Use& use, const ir::Node& write) const {
-    if (use.user == &write) return use.operand != 0;
+    if (use.user == &write) return use.operand != filled_argument(write);
     return lifetimes_.place(use.user) < lifetimes_.place(&write) && !reads_only_form(*use.user, use.operand);
   }
   bool is_later(const ir::Use& use, const ir::Node& write) const {
@@ -166,9 +179,10 @@ std::size_t make_overwritten_attributes(ir::Graph& graph, const ir::Program& pro
     watch.step();
     const std::vector<ir::Value*> reads = overwrites.filled(*write);
     if (reads.empty()) continue;
-    std::vector<ir::Value*> inputs{write->input(0)};
+    ir::Value* filled = write->input(*filled_argument(*write));
+    std::vector<ir::Value*> inputs{filled};
     inputs.insert(inputs.end(), 5, constant_before(write, {}));
-    ir::Value* made = node_before(write, "aten::empty_like", inputs, {&write->input(0)->type(), 1})->output();
+    ir::Value* made = node_before(write, "aten::empty_like", inputs, {&filled->type(), 1})->output();
     made->producer()->set_schema(registry.find("aten::empty_like", ""));
     for (ir::Value* read : reads) {
       const std::vector<ir::Use> uses(read->uses().begin(), read->uses().end());
