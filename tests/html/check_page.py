@@ -119,7 +119,7 @@ def counts_are_the_jsons(started, pages):
                 assert text(page, "#graph .count") == f"{len(report['graph']['nodes']):,} nodes"
                 nodes = page.evaluate("shown.parts.find(part => part.id === 'graph').view.leaves.map(leaf => [leaf.label, leaf.path, leaf.outcome])")
                 graph = report["graph"]
-                assert nodes == [[graph["operators"][op], graph["modules"][module], outcome] for op, module, outcome, _ in graph["nodes"]]
+                assert nodes == [[graph["operators"][op], graph["modules"][module], outcome] for op, module, outcome, *_ in graph["nodes"]]
 
 
 def verdict_stands_first(started, pages):
