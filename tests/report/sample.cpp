@@ -146,9 +146,14 @@ Report sample_report() {
                      .lowest_opset = 9,
                      .operators = {}}};
   report.targets_lowest_opset = 18;
-  report.graph = GraphSummary{.operators = {"aten::foo", "aten::relu"},
-                              .modules = {"", "net"},
-                              .nodes = {{0, 1, GraphSummary::Outcome::missing, {}}, {1, 0, GraphSummary::Outcome::ok, {0}}}};
+  report.graph =
+      GraphSummary{.operators = {"aten::foo", "aten::relu"},
+                   .modules = {"", "net"},
+                   .types = {"?", "f32[2]"},
+                   .calls = {"foo(x)", "relu(y)"},
+                   .emissions = {"", "Relu"},
+                   .nodes = {{0, 1, GraphSummary::Outcome::missing, {}},
+                             {.op = 1, .outcome = GraphSummary::Outcome::ok, .inputs = {0}, .type = 1, .call = 1, .onnx = 1}}};
   report.gate = {.passed = false, .fail_on = FailOn::conditional, .violations = 2, .max_missing = 1, .one_opset_is_enough = true};
   report.exit_code = exit_findings;
   return report;
