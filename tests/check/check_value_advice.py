@@ -6,6 +6,17 @@ from typing import Dict, List, Optional
 import torch
 
 
+class Antialiased(torch.nn.Module):
+    def __init__(self, recomputes: bool = False):
+        super().__init__()
+        self.recomputes = recomputes
+
+    def forward(self, x, factor: float):
+        return torch.nn.functional.interpolate(
+            x, scale_factor=factor, mode="bilinear", antialias=True, recompute_scale_factor=self.recomputes
+        )
+
+
 class Chosen(torch.nn.Module):
     """The values of a list decide which keys a dictionary has."""
 
@@ -372,6 +383,19 @@ def check_members_of_objects(tool, folder):
         assert error["help"] == "set 'factor' in __init__, as an attribute of the module, and save the model again", error
 
 
+def check_factor_of_antialiasing(tool, folder):
+    """Each piece of the advice works."""
+    model, sizes = saved(folder, "antialiased", Antialiased()), ("--input", "x=f32:1,2,h,w")
+    (error,) = errors_of(tool, model, *sizes, "--input", "factor=f64")
+    assert error["help"] == "pass recompute_scale_factor=True and use opset 18, or state a constant factor and numbers as sizes", error
+    assert not errors_of(tool, model, "--input", "x=f32:1,2,9,7", "--input", "factor=1.5")
+    (error,) = errors_of(tool, model, *sizes, "--input", "factor=f64", "--opset", "18")
+    assert error["help"].startswith("pass recompute_scale_factor=True; or if 'factor' has the same value in each call"), error
+    assert not errors_of(tool, model, *sizes, *options_in(error["help"]), "--opset", "18")
+    again = saved(folder, "recomputed", Antialiased(True))
+    assert not errors_of(tool, again, *sizes, "--input", "factor=f64", "--opset", "18")
+
+
 def check_places_that_are_read(tool, folder):
     """The options name the members that the model reads: it refuses others."""
     model = saved(folder, "some_places", SomePlaces())
@@ -399,6 +423,7 @@ def main():
             check_number_that_is_lacked,
             check_members_of_objects,
             check_places_that_are_read,
+            check_factor_of_antialiasing,
         ):
             check(tool, pathlib.Path(folder))
     print("all findings are as expected")

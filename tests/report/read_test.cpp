@@ -140,12 +140,14 @@ TEST(Read, RefusesScalesWithoutTheirZeroPoints) {
 
 TEST(Read, HoldsAGraphTogether) {
   const std::string saved = render(sample_report(), Format::jsonl);
-  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\",[2]]")); },
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0],1,1,1]", "[1,0,\"ok\",[2],1,1,1]")); },
               ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][3][0]: expected a place in a list of 2")));
-  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[2,0,\"ok\",[0]]")); },
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0],1,1,1]", "[2,0,\"ok\",[0],1,1,1]")); },
               ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][0]: expected a place in a list of 2")));
-  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0]]", "[1,0,\"ok\"]")); },
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0],1,1,1]", "[1,0,\"ok\"]")); },
               ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1]: expected an item 3")));
+  EXPECT_THAT([&] { read_reports(replaced(saved, "[1,0,\"ok\",[0],1,1,1]", "[1,0,\"ok\",[0],1,2,1]")); },
+              ThrowsMessage<ModelError>(HasSubstr("graph.nodes[1][5]: expected a place in a list of 2")));
 }
 
 // The places of all values, as JSON pointers.
