@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Every operator with a row in mappings/operators has a test: a case of the operator corpus (reports/coverage.tsv), a line of <family>.txt that
-says what is expected, or a place in elsewhere.yaml. `make test` runs each of them wherever another entry of the row holds (deciding.py). A line
-stands in the file of the family that has a row of one of its operators; other names of an operator belong to its family, too.
+"""Every operator with a row in mappings/operators has a test: a case of the operator corpus (reports/coverage.tsv), a line of
+<family>.txt that says what is expected, or a place in elsewhere.yaml. `make test` runs each of them wherever another entry of the row holds
+(deciding.py). A line stands in the file of the family that has a row of one of its operators; other names of an operator belong to its
+family, too.
 
     check_tested.py
 """
@@ -73,7 +74,8 @@ def main():
     places, more = elsewhere()
     problems += more
     missing = set(untested(table, tested))
-    problems += [f"{name}: no case in the corpus, no line with an expectation in tests/operators/{table[name]}.txt" for name in sorted(missing - places.keys())]
+    problems += [f"{name}: no case in the corpus, no line with an expectation in tests/operators/{table[name]}.txt"
+                 for name in sorted(missing - places.keys())]
     problems += [f"{name}: elsewhere.yaml names it, but it has no row or another test" for name in sorted(places.keys() - missing)]
     print(*problems, sep="\n")
     print(f"{len(table)} operators with rows, {len(lines)} lines, {len(problems)} problems")
