@@ -10,6 +10,9 @@ import argparse, pathlib, re, shutil, sys, tempfile
 import check_commands
 import pages
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
 COMMAND = re.compile(r"compatcheck (?!.*\]$)\S.*")   # not the usage line of run.sh
 TOO_LONG = {"10"}      # compiles against torch: tests/tutorial runs it
 TEXTS = {".py", ".yaml", ".ir", ".sh", ".cpp", ".txt"}
@@ -71,16 +74,15 @@ def faults_of(example, shell, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=lambda path: pathlib.Path(path).resolve())
-    parser.add_argument("numbers", nargs="*", help="default: all but those that compile")
+    parser.add_argument("numbers", nargs="*", help="default: a third of all, others each day")
     options = parser.parse_args()
     ran = []
     with tempfile.TemporaryDirectory() as name:
         shell = check_commands.Shell(options.program, pathlib.Path(name))
         shell.environment |= {"PYTHON": sys.executable, "COLUMNS": "100"}
-        for example in sorted((pages.ROOT / "examples").glob("[0-9]*")):
-            number = example.name[:2]
-            if options.numbers and number not in options.numbers or number in TOO_LONG:
-                continue
+        examples = [each for each in sorted((pages.ROOT / "examples").glob("[0-9]*")) if each.name[:2] not in TOO_LONG]
+        of_day = part_of_the_day(examples, "examples", 3)
+        for example in [each for each in examples if each.name[:2] in options.numbers] if options.numbers else of_day:
             folder = pathlib.Path(name) / example.name
             shutil.copytree(example, folder)
             for fault in faults_of(example, shell, folder):
