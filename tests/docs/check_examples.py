@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The README of each example says what happens: `./run.sh` without arguments runs with the program on the PATH, the commands of its blocks
-run in the folder that run.sh leaves, and each line of its other blocks is printed by one of these, or stands in a file there. `...` and `…`
-stand for anything, and numbers may differ.
+"""The README of each example says what happens: `./run.sh` without arguments runs with the program on the PATH, the commands of
+its blocks run in the folder that run.sh leaves, and each line of its other blocks is printed by one of these, or stands in a file
+there. `...` and `…` stand for anything, and numbers may differ.
 
     check_examples.py --program build/compatcheck [NUMBER...]
 """

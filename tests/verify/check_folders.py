@@ -56,7 +56,8 @@ def passing(verify):
     made = run(verify, 0, folder)
     lines = made.stdout.splitlines()
     verify.expect("table", lines[0].split() == ["verdict", "runs", "outputs", "max", "|Δ|", "warnings", "model"], made.stdout)
-    verify.expect("models", [line.split()[-1] for line in lines[1:4]] == [str(folder / each) for each in ("net.pt", "net.pt2", "sub/net.pt")], lines)
+    models = [str(folder / each) for each in ("net.pt", "net.pt2", "sub/net.pt")]
+    verify.expect("models", [line.split()[-1] for line in lines[1:4]] == models, lines)
     verify.expect("verdicts", all(line.startswith("verified ") for line in lines[1:4]), lines)
     verify.expect("end", lines[-2:] == ["3 of 3 models verified", "exit 0"], lines)
     verify.expect("graph text", "graph.ir: skipped" in made.stderr, made.stderr)

@@ -75,8 +75,8 @@ def differences(verify):
 def values_and_sizes_that_are_accepted(verify):
     """Indices, windows and ties of sizes: what the first file refuses is skipped."""
     table = np.arange(6, dtype=np.float32).reshape(2, 3)
-    gather = model(verify.folder / "gather.onnx", [helper.make_node("Gather", ["w", "i"], ["y"])], [("i", I64, ["n"])], [("y", F32, ["n", 3])],
-                   [("w", table)])
+    rows = [helper.make_node("Gather", ["w", "i"], ["y"])]
+    gather = model(verify.folder / "gather.onnx", rows, [("i", I64, ["n"])], [("y", F32, ["n", 3])], [("w", table)])
     verify.run("indices below 2", 0, gather, gather)
     net = nn.Sequential(nn.Conv2d(3, 4, 7, stride=4), nn.ReLU(), nn.Conv2d(4, 2, 5, stride=4), nn.MaxPool2d(3)).eval()
     saved = verify.save(net, torch.randn(1, 3, 96, 96), name="windows")
