@@ -132,6 +132,8 @@ bool state_left_by_export(Outcome& outcome) {
   if (!autocast && (!of_python || ir::exported_ops::wraps_unknown(op))) return false;
   outcome.reason = autocast ? "the file doesn't say to which dtype torch.autocast casts what this takes"
                             : "a function of Python, which torch.export left in the program";
+  const ir::Constant* stated = outcome.node->attribute(ir::exported_ops::reason);
+  if (const auto* text = stated ? stated->get<std::string>() : nullptr) outcome.reason = *text;
   outcome.hint = "call run_decompositions() on the program before torch.export.save" +
                  std::string(autocast ? ", or export it with strict=False" : ", which takes most of them apart");
   return true;

@@ -17,6 +17,7 @@ class Program:
     strict: bool = False
     core: bool = False                 # saved after run_decompositions()
     train: bool = False                # exported in training mode
+    edit: Callable = lambda made, program: None   # changes the program before it is saved, for what torch.export can't write
     refused: list = dataclasses.field(default_factory=list)   # inputs that the program's guards refuse, and the ONNX model must, too
 
 

@@ -35,7 +35,7 @@ import make_models
 import registry
 
 FAMILIES = ("exported_control", "exported_shapes", "exported_weights", "exported_signatures", "exported_models", "exported_examples",
-            "exported_libraries")
+            "exported_libraries", "exported_vmap")
 CPU_SECONDS = 60
 
 
@@ -152,7 +152,10 @@ def export(made: exported.Program):
     args, kwargs = split(made.inputs[0])
     module = own_module(made)
     program = torch.export.export(module, args, kwargs or None, dynamic_shapes=made.dynamic, strict=made.strict)
-    return program.run_decompositions() if made.core else program
+    if made.core:
+        program = program.run_decompositions()
+    made.edit(made, program)
+    return program
 
 
 def build_in(folder: Path, name: str) -> dict:

@@ -135,6 +135,12 @@ constexpr auto kinds = std::to_array<std::pair<std::string_view, Read>>({
 
 void Arguments::bind(std::string_view name, ir::Value* value) {
   if (!values_.emplace(name, value).second) graph_.fail("defines the value " + std::string(name) + " twice");
+  bound_.push_back(name);
+}
+
+void Arguments::unbind_from(std::size_t first) {
+  for (std::size_t i = first; i < bound_.size(); ++i) values_.erase(bound_[i]);
+  bound_.resize(first);
 }
 
 void Arguments::bind_result(const Json& result, ir::Value* value) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/node_writer.h"
@@ -22,6 +23,9 @@ class Arguments {
   // The name must outlive this. Throws ModelError for a name that is defined already.
   void bind(std::string_view name, ir::Value* value);
   void bind_result(const Json& result, ir::Value* value);  // does nothing for a result that has no name
+
+  std::size_t bound() const { return bound_.size(); }  // how many values are bound
+  void unbind_from(std::size_t first);
 
   // `formal`: decides the type of numbers and lists; may be null.
   ir::Value* value_of(const Json& argument, const schema::Argument* formal = nullptr);
@@ -45,6 +49,7 @@ class Arguments {
   NodeWriter& nodes_;
   Json graph_;
   std::unordered_map<std::string_view, ir::Value*> values_;
+  std::vector<std::string_view> bound_;  // in order
 };
 
 // The argument of that name.

@@ -6,6 +6,7 @@
 
 #include "compatcheck/error.h"
 #include "frontend/pt2/autocast.h"
+#include "frontend/pt2/batched_call.h"
 #include "frontend/pt2/hidden_writes.h"
 #include "frontend/pt2/higher_order.h"
 #include "frontend/pt2/python_functions.h"
@@ -45,7 +46,12 @@ std::optional<OperatorName> operator_name(std::string_view target) {
 }
 
 GraphReader::GraphReader(Reading& reading, ir::Block& block, const Json& graph)
-    : reading_(reading), graph_(graph), nodes_(reading, block), arguments_(nodes_, graph) {
+    : reading_(reading),
+      graph_(graph),
+      nodes_(reading, block),
+      arguments_(nodes_, graph),
+      list_(graph.at("nodes").members()),
+      regions_(list_) {
   for (const Json& value : graph.at("tensor_values").members()) tensors_.emplace(value.key(), value);
   count_nodes(1 + tensors_.size());
 }
@@ -78,18 +84,38 @@ ir::TypeRef GraphReader::result_type(const Json& result) const {
 }
 
 void GraphReader::read_nodes() {
-  for (const Json& node : graph_.at("nodes").members()) {
-    count_nodes(1);
-    nodes_.begin(node);
-    read_node(node);
-  }
+  read(0, list_.size());
   nodes_.end();
+}
+
+void GraphReader::read(std::size_t first, std::size_t end) {
+  for (std::size_t i = first; i < end; ++i) {
+    const std::size_t region_end = regions_.end_of(i);
+    if (region_end) {
+      nodes_.begin(list_[i]);
+      read_vmap_region(*this, i, region_end);
+      i = region_end - 1;
+    } else {
+      read_one(i);
+    }
+  }
+}
+
+void GraphReader::read_one(std::size_t i) {
+  count_nodes(1);
+  nodes_.begin(list_[i]);
+  read_node(list_[i]);
 }
 
 void GraphReader::read_node(const Json& node) {
   const std::string_view target = node.at("target").text();
   const auto inputs = node.at("inputs").members();
-  if (target.starts_with(higher_order)) return HigherOrder(*this, node, inputs).read(target.substr(higher_order.size()));
+  if (target.starts_with(higher_order)) {
+    const std::string_view name = target.substr(higher_order.size());
+    if (reading_.batches.any_explicit() && !HigherOrder::only_wraps(name))
+      throw Unbatchable{std::string(target) + " stands in it"};
+    return HigherOrder(*this, node, inputs).read(name);
+  }
   if (target.starts_with(operators)) return read_operator(node, target, inputs);
   read_python_function(node, target, inputs);
 }
@@ -150,6 +176,7 @@ void GraphReader::read_to(const std::string& overload, const Json& node, std::sp
 
 // The number in a tensor, by the kind that the file states.
 void GraphReader::read_item(const Json& node, ir::Value* tensor) {
+  expect_unbatched(std::array{tensor}, "aten::item");
   for (const Json& result : node.at("outputs").members()) {
     const std::string_view tag = tagged(result).tag;
     const char* op = tag == "as_sym_float" ? "aten::Float" : tag == "as_sym_bool" ? "aten::Bool" : "aten::Int";
@@ -159,16 +186,12 @@ void GraphReader::read_item(const Json& node, ir::Value* tensor) {
 }
 
 void GraphReader::read_python_function(const Json& node, std::string_view target, std::span<const Json> inputs) {
+  if (read_vmap_node(*this, node, target)) return;
   Values values;
   for (const Json& input : inputs) values.push_back(arguments_.value_of(input.at("arg")));
   const auto results = node.at("outputs").members();
   if (results.size() == 1)
     if (ir::Value* result = python_function(nodes_, target, values)) return arguments_.bind_result(results.front(), result);
-  if (target.starts_with("torch._functorch.predispatch."))
-    reading_.notes.emplace(
-        "vmap",
-        "holds a region of torch.vmap, which isn't supported: export the model, then call run_decompositions() "
-        "before saving it");
   call_unknown(std::string(ir::exported_ops::python).append(target), node, inputs);
 }
 
@@ -195,6 +218,13 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
     return nullptr;
   }
   const auto results = node.at("outputs").members();
+  bool open = false;  // a number in a tensor's place: another overload takes it
+  for (std::size_t i = 0; i < values.size(); ++i)
+    open = open || (ir::is(schema->arguments[i].type, TypeKind::tensor) && is_scalar(values[i]->type()));
+  if (const auto made = batched(*schema, open ? "" : overload, values, node)) {
+    bind_results(*made, results);
+    return nullptr;
+  }
   const StatedWrites stated = with_stated_writes(nodes_, op, values);
   if (!stated.results.empty()) {
     for (std::size_t i = 0; i < std::min(stated.results.size(), results.size()); ++i)
@@ -203,17 +233,39 @@ ir::Node* GraphReader::call(const std::string& op, const std::string& overload, 
   }
   ir::Node* made = nodes_.add_node(op, values, {});
   if (stated.any) made->set_attribute(std::string(batch_statistics_mark), {true});
-  bool open = false;  // a number in a tensor's place: another overload takes it
-  for (std::size_t i = 0; i < values.size(); ++i)
-    open = open || (ir::is(schema->arguments[i].type, TypeKind::tensor) && is_scalar(values[i]->type()));
   if (!open) made->set_overload(overload);
   for (std::size_t i = 0; i < schema->returns.size(); ++i)
     made->add_output(i < results.size() && tagged(results[i]).tag == "as_tensor" ? result_type(results[i])
                                                                                  : schema->returns[i].type);
   if (reading_.autocast && !results.empty() && tagged(results.front()).tag == "as_tensor")
     cast_as_autocast(nodes_, *reading_.autocast, *made, result_type(results.front())->tensor.dtype);
-  bind_results(*made, results);
+  while (made->outputs().size() < results.size()) made->add_output(ir::tensor_type());  // the file lists more than the schema
+  bind_results(made->outputs(), results);
   return made;
+}
+
+std::optional<Values> GraphReader::batched(const schema::Schema& schema, const std::string& overload, const Values& values,
+                                           const Json& node) {
+  Batches& batches = reading_.batches;
+  if (batches.open.empty()) return std::nullopt;
+  HiddenCall call{schema, overload, values, {}};
+  if (draws_random_numbers(call)) {
+    for (const BatchRegion& region : batches.open)
+      if (region.randomness == (region.iteration ? "same" : "different"))
+        throw Unbatchable{schema.name + " draws " + region.randomness + " random numbers for the elements of its batch"};
+  }
+  if (std::ranges::none_of(values, [&](const ir::Value* value) { return batches.is_batched(value); })) return std::nullopt;
+  if (reading_.autocast) throw Unbatchable{"torch.autocast stands in it"};
+  const auto results = node.at("outputs").members();
+  for (std::size_t i = 0; i < schema.returns.size(); ++i)
+    call.results.push_back(i < results.size() && tagged(results[i]).tag == "as_tensor" ? result_type(results[i])
+                                                                                       : schema.returns[i].type);
+  return batched_call(nodes_, batches, call);
+}
+
+void GraphReader::expect_unbatched(std::span<ir::Value* const> values, std::string_view op) const {
+  for (const ir::Value* value : values)
+    if (reading_.batches.is_batched(value)) throw Unbatchable{std::string(op) + " isn't followed with these arguments"};
 }
 
 // The stated schema of a call, of its own overload if that fits, and its arguments.
@@ -260,21 +312,21 @@ ir::Node* GraphReader::call_unknown(const std::string& op, const Json& node, std
     if (tag != "as_graph" && tag != "as_operator" && tag != "as_string_to_argument")
       values.push_back(arguments_.value_of(input.at("arg")));
   }
+  expect_unbatched(values, op);
   ir::Node* made = nodes_.add_node(op, values, {});
   const auto results = node.at("outputs").members();
   for (const Json& result : results) made->add_output(result_type(result));
-  bind_results(*made, results);
+  bind_results(made->outputs(), results);
   return made;
 }
 
-void GraphReader::bind_results(ir::Node& made, std::span<const Json> results) {
-  while (made.outputs().size() < results.size()) made.add_output(ir::tensor_type());  // the file lists more than the schema
-  for (std::size_t i = 0; i < results.size(); ++i) {
+void GraphReader::bind_results(std::span<ir::Value* const> made, std::span<const Json> results) {
+  for (std::size_t i = 0; i < std::min(made.size(), results.size()); ++i) {
     const Tagged held = tagged(results[i]);
     if (held.tag == "as_tensors")
-      bind_list(made.output(i), held.value);
+      bind_list(made[i], held.value);
     else
-      arguments_.bind_result(results[i], made.output(i));
+      arguments_.bind_result(results[i], made[i]);
   }
 }
 
@@ -283,7 +335,13 @@ void GraphReader::bind_list(ir::Value* list, const Json& names) {
   const auto members = names.members();
   for (const Json& member : members) types.push_back(type_of(member.at("name").text()));
   ir::Node* unpack = nodes_.add_node("prim::ListUnpack", std::array{list}, types);
-  for (std::size_t i = 0; i < members.size(); ++i) arguments_.bind_result(members[i], unpack->output(i));
+  const Levels levels = reading_.batches.of(list).levels;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    ir::Value* member = unpack->output(i);
+    if (!levels.empty() && member->type()->tensor.sizes)
+      reading_.batches.set(member, {levels, member->type()->tensor.sizes->size()});
+    arguments_.bind_result(members[i], member);
+  }
 }
 
 }  // namespace compatcheck::frontend::pt2

@@ -8,12 +8,14 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "frontend/pt2/arguments.h"
 #include "frontend/pt2/custom_calls.h"
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/node_writer.h"
 #include "frontend/pt2/reading.h"
+#include "frontend/pt2/vmap_region.h"
 #include "ir/graph.h"
 #include "schema/schema.h"
 
@@ -27,6 +29,11 @@ class GraphReader {
   GraphReader& operator=(const GraphReader&) = delete;
 
   void read_nodes();
+  void read(std::size_t first, std::size_t end);  // the nodes from `first` to before `end`
+  void read_one(std::size_t i);
+  const Json& node(std::size_t i) const { return list_[i]; }
+  const Json& graph() const { return graph_; }
+  VmapRegions& vmap_regions() { return regions_; }
   std::optional<Json> meta_of(std::string_view name) const;  // a tensor's metadata in the file's tensor_values
   ir::TypeRef type_of(std::string_view name) const;
 
@@ -46,6 +53,10 @@ class GraphReader {
   void read_item(const Json& node, ir::Value* tensor);
   std::optional<bool> copies(const Json& node, std::span<const Json> inputs) const;
   void read_to(const std::string& overload, const Json& node, std::span<const Json> inputs);
+  // The results of a call that has arguments with batch dimensions; nullopt for others. Throws Unbatchable.
+  std::optional<Values> batched(const schema::Schema& schema, const std::string& overload, const Values& values,
+                                const Json& node);
+  void expect_unbatched(std::span<ir::Value* const> values, std::string_view op) const;
   // Calls an operator by its name ("aten::add") and overload. Null if other nodes stand for the call.
   ir::Node* call(const std::string& op, const std::string& overload, const Json& node, std::span<const Json> inputs);
   std::pair<const schema::Schema*, Values> place_custom(const std::string& op, const std::string& overload,
@@ -53,7 +64,7 @@ class GraphReader {
   std::optional<Values> placed(const schema::Schema& schema, const Placement& placement, std::span<const Json> inputs);
 
   ir::TypeRef result_type(const Json& result) const;  // the type that the file states
-  void bind_results(ir::Node& made, std::span<const Json> results);
+  void bind_results(std::span<ir::Value* const> made, std::span<const Json> results);
   void bind_list(ir::Value* list, const Json& names);
 
   Reading& reading_;
@@ -61,6 +72,8 @@ class GraphReader {
   NodeWriter nodes_;
   Arguments arguments_;
   std::unordered_map<std::string_view, Json> tensors_;
+  std::vector<Json> list_;  // the nodes
+  VmapRegions regions_;
 };
 
 struct OperatorName {

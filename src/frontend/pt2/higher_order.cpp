@@ -65,9 +65,7 @@ void HigherOrder::read(std::string_view name) {
   if (name == "wrap_with_set_grad_enabled") return inlined(1, 2);
   if (name == "wrap_with_autocast") return autocast();
   if (name == "invoke_subgraph") return inlined(0, 2);
-  if (name == "strict_mode" || name == "wrap" || name == "tag_activation_checkpoint" || name == "wrap_activation_checkpoint" ||
-      name == "run_const_graph" || name == "hints_wrapper")
-    return inlined(0, 1);
+  if (only_wraps(name)) return inlined(0, 1);
   if (name == "with_effects") return with_effects();
   if (name == "out_dtype") return out_dtype();
   if (name == "auto_functionalized") return functionalized_v1();
@@ -77,6 +75,13 @@ void HigherOrder::read(std::string_view name) {
     return;
   }
   unknown(name);
+}
+
+bool HigherOrder::only_wraps(std::string_view name) {
+  constexpr auto all = std::to_array<std::string_view>({"strict_mode", "wrap", "tag_activation_checkpoint",
+                                                        "wrap_activation_checkpoint", "run_const_graph", "hints_wrapper",
+                                                        "wrap_with_set_grad_enabled", "wrap_with_autocast", "invoke_subgraph"});
+  return std::ranges::find(all, name) != all.end();
 }
 
 Json HigherOrder::argument(std::size_t i) const {

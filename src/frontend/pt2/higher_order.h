@@ -15,6 +15,7 @@ class HigherOrder {
   HigherOrder(GraphReader& reader, const Json& node, std::span<const Json> inputs);
 
   void read(std::string_view name);
+  static bool only_wraps(std::string_view name);  // reads its subgraph in its own place
 
  private:
   void cond();

@@ -38,7 +38,7 @@ ir::Node* NodeWriter::add_node(const std::string& op, std::span<ir::Value* const
   for (const ir::TypeRef& output : outputs) node->add_output(output);
   node->set_location(origin_.location);
   node->set_module(std::string(origin_.module));
-  block_.append(node);
+  block_->append(node);
   return node;
 }
 

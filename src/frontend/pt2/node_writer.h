@@ -15,9 +15,10 @@ using Values = std::vector<ir::Value*>;
 
 class NodeWriter {
  public:
-  NodeWriter(Reading& reading, ir::Block& block) : reading_(reading), block_(block) {}
+  NodeWriter(Reading& reading, ir::Block& block) : reading_(reading), block_(&block) {}
 
-  ir::Block& block() { return block_; }
+  ir::Block& block() { return *block_; }
+  void enter(ir::Block& block) { block_ = &block; }
   NodeWriter in(ir::Block& block) const;  // another block, for the same node of the file
   void begin(const Json& node);           // the next nodes come from this node of the file
   void end() { origin_ = {}; }
@@ -33,7 +34,7 @@ class NodeWriter {
 
  private:
   Reading& reading_;
-  ir::Block& block_;
+  ir::Block* block_;
   Origin origin_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/pt2/batches.h"
 #include "frontend/pt2/custom_calls.h"
 #include "frontend/pt2/interface.h"
 #include "frontend/pt2/origins.h"
@@ -37,6 +38,7 @@ struct Reading {
   std::unordered_map<std::string, ir::Value*> constants{};
   std::size_t nodes = 0;
   std::optional<Autocast> autocast{};  // set within a region of torch.autocast
+  Batches batches{};
 
   void leave_out(const Json& node, std::string message) {
     const Origin origin = origins.of(node);
