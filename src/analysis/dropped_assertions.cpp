@@ -134,8 +134,8 @@ std::string spell_assertion(const std::string& message) {
          (computed ? " (" + name + " is a number that the model computes)" : "") + "; the ONNX model doesn't check it";
 }
 
-// Returns the findings for an exported program's assertions, and for the conditions on sizes that torch.export recorded.
-// Options that state all sizes have been checked against them.
+// Returns the findings for an exported program's assertions, and for the sizes and conditions on sizes that torch.export
+// recorded. Options that state all sizes have been checked against them.
 std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exported, bool open_sizes, const ir::Graph& graph) {
   std::vector<Finding> findings;
   const auto add = [&](std::string message, std::string help) -> Finding& {
@@ -150,6 +150,10 @@ std::vector<Finding> of_exported(const frontend::pt2::ExportedInterface& exporte
   for (const std::string& condition : open_sizes ? exported.conditions : std::vector<std::string>())
     add("the program requires " + spell_guard(condition) + ", but the ONNX model doesn't check it",
         "check the sizes before the model runs, or state them as numbers: --input x=f32:4,8");
+  for (const auto& [input, dim, size] : exported.fixed)
+    add("dimension " + std::to_string(dim) + " of " + input + " is " + std::to_string(size) +
+            " in this program, because a guard requires it",
+        "to keep the dimension dynamic, remove what depends on its size, and export the model again");
   const std::uint32_t end = count_nodes(graph);
   for (const frontend::pt2::LeftOutAssertion& assertion : exported.assertions) {
     Finding& finding = add(spell_assertion(assertion.message), "check the inputs before the model runs");

@@ -112,7 +112,7 @@ constexpr std::array table{
          "sizes of the inputs don't decide. ONNX has no exceptions, so the check is omitted. For inputs at which\n"
          "PyTorch raises the exception, the ONNX model gives some result, or fails with a message of the runtime. For\n"
          "all other inputs the two agree. An exported program (.pt2) also has conditions that torch.export found for its\n"
-         "sizes, such as `n % 2 == 0`.\n"
+         "sizes, such as `n % 2 == 0`. Where such a condition holds for one size only, the size is that number.\n"
          "\n"
          "What to do: nothing, if such inputs never occur. Otherwise check them before the model runs, or state sizes with\n"
          "--input: then the note disappears if the sizes settle it.\n"},

@@ -55,6 +55,23 @@ void add_seen(TensorFact& tensor, const ir::TypeRef& type) {
   if (!tensor.shape && type->tensor.sizes) tensor.shape = symbolic::unknown_sizes(type->tensor.sizes->size());
 }
 
+// Takes the sizes that an exported program states where the rules don't give numbers. Returns the reason if they contradict each
+// other.
+std::string add_stated_sizes(TensorFact& tensor, const ir::TypeRef& type) {
+  if (!ir::is(type, ir::TypeKind::tensor) || !tensor.shape || !type->tensor.sizes) return {};
+  const auto& stated = *type->tensor.sizes;
+  if (stated.size() != tensor.shape->size()) return {};
+  for (std::size_t i = 0; i < stated.size(); ++i) {
+    Dim& size = (*tensor.shape)[i];
+    if (!stated[i]) continue;
+    if (provably_different(size, Dim(*stated[i])))
+      return "dimension " + std::to_string(i) + " of its result would be " + size.to_string() + ", but the file states " +
+             std::to_string(*stated[i]);
+    size = Dim(*stated[i]);
+  }
+  return {};
+}
+
 // Marks the unknown facts of an input, members of a list included: --input states them.
 void want_input(Fact& fact, std::uint32_t input) {
   if (auto* list = std::get_if<ListFact>(&fact.value)) {
@@ -258,7 +275,12 @@ void Statement::call(const ir::Node& node) {
     const ir::Value* output = node.output(i);
     Fact fact = i < results.size() ? std::move(results[i]) : Fact{};
     if (std::holds_alternative<std::monostate>(fact.value)) fact = seen_result(node, output->type());
-    if (auto* tensor = std::get_if<TensorFact>(&fact.value)) add_seen(*tensor, output->type());
+    if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
+      add_seen(*tensor, output->type());
+      if (std::string contradiction = program_ && program_->exported ? add_stated_sizes(*tensor, output->type()) : "";
+          impossible.empty())
+        impossible = std::move(contradiction);
+    }
     state_quantizer(fact, node);
     if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
     fact.impossible = impossible;

@@ -84,6 +84,7 @@ struct Program {
   std::string libtorch_version;              // version of the library that read the model
   bool traced = false;                       // any module was made by tracing, or exported
   bool training = false;                     // the root module was saved in training mode
+  bool exported = false;                     // by torch.export: the sizes that types state hold at every run
 };
 
 }  // namespace compatcheck::ir

@@ -80,6 +80,13 @@ Facts added(const Call& call, const char* a, std::size_t row, const char* b, std
 }
 
 Facts addmm(const Call& call) { return added(call, "mat1", 0, "mat2", 1); }
+Facts scaled_mm(const Call& call) {
+  const auto &self = self_of(call), &other = tensor_of(call, "mat2");
+  demand_rank(call, "self", 2, 2);
+  demand_rank(call, "mat2", 2, 2);
+  const auto stated = call.dtype("out_dtype");
+  return {tensor_fact(stated ? stated : self.dtype, multiplied(self.shape, other.shape))};
+}
 Facts addbmm(const Call& call) { return added(call, "batch1", 1, "batch2", 2); }
 Facts addmv(const Call& call) {
   demand_rank(call, "mat", 2, 2);
@@ -410,6 +417,7 @@ void register_matmul(Registry& registry) {
   registry.facts("aten::linear", linear);
   registry.facts("aten::addmm", addmm);
   registry.facts("aten::_addmm_activation", addmm);
+  registry.facts("aten::_scaled_mm", scaled_mm);
   registry.facts("aten::addbmm", addbmm);
   registry.facts("aten::addmv", addmv);
   registry.facts("aten::addr", addr);

@@ -252,6 +252,29 @@ def autocast_off() -> Program:
 
 
 @program
+def autocast_norms() -> Program:
+    """Normalizations of halves with weights in single precision, which autocast leaves as they are."""
+
+    class Norms(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.rms, self.linear = nn.LayerNorm(8), nn.RMSNorm(8), nn.Linear(8, 8)
+            self.group, self.batch, self.instance = nn.GroupNorm(2, 4), nn.BatchNorm1d(4), nn.InstanceNorm1d(4, affine=True)
+            for weight in (p for norm in (self.layer, self.rms, self.group, self.batch, self.instance) for p in norm.parameters()):
+                nn.init.normal_(weight)
+            self.batch.running_mean.normal_()
+
+        def forward(self, x: Tensor):
+            with torch.autocast("cpu", torch.bfloat16):
+                y = self.linear(x)
+                of_halves = [norm(y) for norm in (self.layer, self.rms, self.group, self.batch, self.instance)]
+                of_singles = [norm(x) for norm in (self.layer, self.rms, self.group, self.batch, self.instance)]
+            return *[y.float() for y in of_halves], *of_singles
+
+    return Program(Norms(), inputs=[(torch.randn(n, 4, 8),) for n in (3, 5)], dynamic=(BATCH,))
+
+
+@program
 def autocast_nested_off() -> Program:
     class Nested(nn.Module):
         def forward(self, x: Tensor, w: Tensor):

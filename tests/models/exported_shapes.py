@@ -307,6 +307,43 @@ def listed() -> Program:
     return of(forward, (torch.tensor([2, 3]),), (torch.tensor([4, 5]),))
 
 
+@program
+def stated_sizes() -> Program:
+    """The number of heads, which -1 stands for, follows from a length that is a quotient. The file states it."""
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.query, self.key = nn.Conv1d(1, 64, 64, stride=32), nn.Linear(64, 64), nn.Linear(64, 32)
+
+        def forward(self, x: Tensor):
+            short = x.shape[-1] // 32 * 32 + 64 - x.shape[-1]
+            hidden = self.conv(F.pad(x.unsqueeze(1), (0, short))).transpose(1, 2)
+            heads = lambda y: y.view(*hidden.shape[:-1], -1, 16).transpose(1, 2)
+            keys = heads(self.key(hidden))
+            return F.scaled_dot_product_attention(heads(self.query(hidden)), keys, keys, enable_gqa=True)
+
+    inputs = [(torch.randn(2, 320),), (torch.randn(3, 500),), (torch.randn(1, 33),)]
+    return Program(Encoder(), inputs=inputs, dynamic=({0: AUTO, 1: AUTO},))
+
+
+@program
+def channels_last_pool_core() -> Program:
+    """A pool of a channels-last tensor ends with as_strided, which gives the mean the layout that it has."""
+    def forward(x: Tensor):
+        images = x.permute(0, 3, 1, 2)
+        y = F.adaptive_avg_pool2d(images * 2, 1)
+        return y, y.flatten(1), F.adaptive_avg_pool2d(F.layer_norm(x, (4,)).permute(0, 3, 1, 2), 1).mT
+    return of(forward, (torch.randn(2, 5, 5, 4),), (torch.randn(3, 5, 5, 4),), dynamic=(BATCH,), core=True)
+
+
+@program
+def strided_rows() -> Program:
+    def forward(x: Tensor):
+        return (x * 2).as_strided((x.shape[0], 3), (9, 1)), (x + 1).as_strided((x.shape[0], 2), (9, 3), 1)
+    return of(forward, (torch.randn(4, 3, 3),), (torch.randn(7, 3, 3),), (torch.randn(2, 3, 3),), dynamic=(BATCH,))
+
+
 # ------------------------------------------------------------------------------------------------ numbers as inputs
 
 @program

@@ -177,3 +177,24 @@ def weights_aliased_buffer() -> Program:
             return x @ self.weight.t() + self.row[:3]
 
     return Program(Aliased(), inputs=rows(3, 5), dynamic=(BATCH,))
+
+
+@program
+def weights_scaled_products() -> Program:
+    """Products of fp8, with a scale for each matrix, or for each row and column."""
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("weight", torch.randn(16, 32).to(torch.float8_e4m3fn))
+            self.register_buffer("scale", torch.rand(1, 16) + 0.5)
+            self.register_buffer("bias", torch.randn(16))
+
+        def forward(self, x: Tensor):
+            scale = x.abs().amax(-1, keepdim=True) / 448
+            rows, whole = (x / scale).to(torch.float8_e4m3fn), torch.tensor(0.5)
+            turned = self.weight.t()
+            return (torch._scaled_mm(rows, turned, scale, self.scale, out_dtype=torch.float32),
+                    torch._scaled_mm(rows, turned, whole, whole, bias=self.bias, out_dtype=torch.float32))
+
+    return Program(Scaled(), inputs=[(torch.randn(16, 32),), (torch.randn(48, 32),)], dynamic=(BATCH,))

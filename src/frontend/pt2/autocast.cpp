@@ -46,6 +46,14 @@ constexpr auto by_lower =
 constexpr auto conversions =
     std::to_array<std::string_view>({"aten::to", "aten::_to_copy", "aten::type_as", "aten::copy_", "aten::where", "aten::view"});
 
+// These have the dtype of what they normalize, whatever dtype their weights and statistics have. Autocast on CPU doesn't cast
+// them.
+constexpr auto normalizations =
+    std::to_array<std::string_view>({"aten::layer_norm", "aten::native_layer_norm", "aten::group_norm", "aten::native_group_norm",
+                                     "aten::rms_norm", "aten::_fused_rms_norm", "aten::instance_norm", "aten::batch_norm",
+                                     "aten::native_batch_norm", "aten::_native_batch_norm_legit",
+                                     "aten::_native_batch_norm_legit_no_training", "aten::_native_batch_norm_legit_functional"});
+
 bool contains(std::span<const std::string_view> list, const std::string& op) { return std::ranges::find(list, op) != list.end(); }
 
 bool is_half(std::optional<ir::DType> dtype) { return dtype == ir::DType::f16 || dtype == ir::DType::bf16; }
@@ -86,6 +94,10 @@ void cast_operand(NodeWriter& nodes, ir::Node& user, std::size_t i, ir::DType to
 // Operators of lower precision have halves as results, others that have single precision were given it.
 void cast_as_autocast(NodeWriter& nodes, const Autocast& autocast, ir::Node& made, std::optional<ir::DType> result) {
   if (contains(conversions, made.op())) return;
+  const ir::TypeRef normalized = made.inputs().empty() ? nullptr : made.input(0)->type();
+  if (contains(normalizations, made.op()) && is_half(result) && ir::is(normalized, ir::TypeKind::tensor) &&
+      normalized->tensor.dtype == result && !autocast.is_strict)
+    return;
   const bool is_listed = contains(lower, made.op()), is_lower = result == autocast.lower, lowers = is_listed && is_lower;
   const bool of_singles = reads(made, [](auto dtype) { return dtype == ir::DType::f32; });
   const bool of_halves = reads(made, is_half);

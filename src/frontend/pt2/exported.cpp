@@ -11,6 +11,7 @@
 #include "frontend/pt2/guards.h"
 #include "frontend/pt2/json.h"
 #include "frontend/pt2/signature.h"
+#include "frontend/pt2/tensor_meta.h"
 #include "frontend/pt2/union.h"
 
 namespace compatcheck::frontend::pt2 {
@@ -134,6 +135,7 @@ class ProgramReader {
     if (held.tag == "as_tensor") {
       type = reader_.type_of(spec.value);
       input.sizes = sizes_of(spec.value);
+      if (const auto meta = reader_.meta_of(spec.value); meta && !is_row_major(*meta)) reading_.contiguous_inputs = false;
     }
     if (!type) return note_constant(spec.name);  // the signature lists it as an input of the user
     if (held.tag == "as_sym_int") input.number = expression_of("sym_int_values", spec.value);
@@ -311,11 +313,15 @@ class ProgramReader {
     for (const Json& guard : code->members()) guards.emplace_back(guard.text());
     solve_derived_hints();
     const auto fixed = pt2::apply_guards(exported_.interface, guards, hints_);
-    for (const auto& [symbol, size] : fixed)
-      note("the size " + symbol + " is " + std::to_string(size) + ": a guard of the program fixes it");
-    if (!fixed.empty())
-      for (ExportedInput& input : exported_.interface.inputs)
-        for (Expression& size : input.sizes) substitute(size, fixed);
+    if (fixed.empty()) return;
+    for (ExportedInput& input : exported_.interface.inputs)
+      for (std::size_t dim = 0; dim < input.sizes.size(); ++dim) {
+        Expression& size = input.sizes[dim];
+        if (size.kind == Expression::Kind::number) continue;
+        substitute(size, fixed);
+        if (size.kind == Expression::Kind::number)
+          exported_.interface.fixed.push_back({input.name, dim, std::get<std::int64_t>(size.value)});
+      }
   }
 
   void finish() {
@@ -335,6 +341,7 @@ class ProgramReader {
     program.functions.emplace(method_name, std::move(function_));
     program.objects.push_back(std::move(object_));
     program.traced = true;
+    program.exported = true;
     if (const std::string version = torch_of(root_); !version.empty()) program.producer = "torch " + release(version);
   }
 

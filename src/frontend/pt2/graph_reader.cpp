@@ -129,6 +129,8 @@ void GraphReader::read_operator(const Json& node, std::string_view target, std::
     if ((op == "aten::item" || op == "aten::_local_scalar_dense") && !inputs.empty())
       return read_item(node, arguments_.value_of(inputs.front().at("arg")));
     if (op == "aten::to") return read_to(overload, node, inputs);
+    if (op == "aten::as_strided" && restates_layout(node, inputs))
+      return arguments_.bind_result(node.at("outputs").members().front(), arguments_.value_of(inputs.front().at("arg")));
     for (const std::string_view symbolic : {"aten::sym_size", "aten::sym_numel", "aten::sym_stride", "aten::sym_storage_offset"})
       if (op == symbolic) op.erase(op.find("sym_"), 4);
   }
@@ -161,6 +163,34 @@ std::optional<bool> GraphReader::copies(const Json& node, std::span<const Json> 
     if (input.at("name").text() == "memory_format" && held.tag != "as_none") return std::nullopt;
   }
   return false;
+}
+
+// Numbers and names of symbolic numbers, as texts.
+std::vector<std::string> GraphReader::spelled_sizes(const Json& list) const {
+  std::vector<std::string> spelled;
+  const Tagged held = tagged(list);
+  if (held.tag != "as_ints" && held.tag != "as_sym_ints") return spelled;
+  for (const Json& member : held.value.members()) {
+    if (held.tag == "as_ints") {
+      spelled.push_back(std::to_string(member.integer()));
+      continue;
+    }
+    const Tagged item = tagged(member);
+    const auto table = graph_.find("sym_int_values");
+    const auto value = table && item.tag == "as_name" ? table->find(item.value.text()) : std::nullopt;
+    spelled.push_back(spell_size(value ? *value : member));
+  }
+  return spelled;
+}
+
+// as_strided with the sizes and strides that the tensor has, as decomposed pools of channels-last tensors end.
+bool GraphReader::restates_layout(const Json& node, std::span<const Json> inputs) const {
+  if (!reading_.contiguous_inputs || node.at("outputs").size() != 1) return false;
+  const auto self = find_argument(inputs, "self"), size = find_argument(inputs, "size"), stride = find_argument(inputs, "stride");
+  const auto offset = find_argument(inputs, "storage_offset");
+  if (!self || !size || !stride || (offset && tagged(*offset).tag != "as_none")) return false;
+  const auto meta = meta_of(value_name(*self));
+  return meta && has_layout(*meta, spelled_sizes(*size), spelled_sizes(*stride));
 }
 
 // A tensor that is as `to` asks for is given back itself: who writes to the result writes to it.

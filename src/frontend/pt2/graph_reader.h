@@ -52,6 +52,8 @@ class GraphReader {
   bool drop_assertion(std::string_view op, const Json& node, std::span<const Json> inputs);
   void read_item(const Json& node, ir::Value* tensor);
   std::optional<bool> copies(const Json& node, std::span<const Json> inputs) const;
+  bool restates_layout(const Json& node, std::span<const Json> inputs) const;
+  std::vector<std::string> spelled_sizes(const Json& list) const;
   void read_to(const std::string& overload, const Json& node, std::span<const Json> inputs);
   // The results of a call that has arguments with batch dimensions; nullopt for others. Throws Unbatchable.
   std::optional<Values> batched(const schema::Schema& schema, const std::string& overload, const Values& values,

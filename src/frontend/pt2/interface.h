@@ -34,10 +34,18 @@ struct LeftOutAssertion {
   std::string module{};
 };
 
+// A dimension of an input that a guard made a number.
+struct FixedSize {
+  std::string input;
+  std::size_t dim = 0;
+  std::int64_t size = 0;
+};
+
 struct ExportedInterface {
   std::vector<ExportedInput> inputs;  // one for each of forward's
   std::map<std::string, SymbolRange> ranges;
-  std::vector<std::string> conditions;       // guards that hold for some sizes only, as the file spells them
+  std::vector<std::string> conditions;  // guards that hold for some sizes only, as the file spells them
+  std::vector<FixedSize> fixed{};
   std::vector<LeftOutAssertion> assertions;  // each once at one place
 };
 

@@ -39,6 +39,7 @@ struct Reading {
   std::size_t nodes = 0;
   std::optional<Autocast> autocast{};  // set within a region of torch.autocast
   Batches batches{};
+  bool contiguous_inputs = true;  // of the example that the program was exported with
 
   void leave_out(const Json& node, std::string message) {
     const Origin origin = origins.of(node);

@@ -1,5 +1,7 @@
 #include "frontend/pt2/tensor_meta.h"
 
+#include <algorithm>
+
 #include "frontend/pt2/enums.h"
 #include "process/spell_count.h"
 
@@ -54,6 +56,35 @@ ir::TensorType value_type(const Json& meta) {
   type.sizes.emplace();
   for (const Json& size : sizes(meta, "sizes")) type.sizes->push_back(size_number(size));
   return type;
+}
+
+bool is_row_major(const Json& meta) {
+  std::optional<std::int64_t> inner;
+  const auto shape = sizes(meta, "sizes"), steps = sizes(meta, "strides");
+  for (std::size_t i = std::min(shape.size(), steps.size()); i-- > 0;) {
+    if (size_number(shape[i]) == 1) continue;
+    const auto step = size_number(steps[i]);
+    if (inner && step && *step < *inner) return false;
+    inner = step ? *step : inner.value_or(1) + 1;
+  }
+  return true;
+}
+
+std::string spell_size(const Json& size) {
+  if (const auto number = size_number(size)) return std::to_string(*number);
+  const auto expression = size.find("as_expr");
+  return expression && !expression->is_null() ? std::string(expression->at("expr_str").text()) : std::string();
+}
+
+bool has_layout(const Json& meta, std::span<const std::string> wanted, std::span<const std::string> strides) {
+  const auto shape = sizes(meta, "sizes"), steps = sizes(meta, "strides");
+  if (shape.size() != wanted.size() || steps.size() != strides.size() || steps.size() != shape.size()) return false;
+  if (size_number(meta.at("storage_offset")) != 0 || !is_row_major(meta)) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (wanted[i].empty() || spell_size(shape[i]) != wanted[i]) return false;
+    if (wanted[i] != "1" && (strides[i].empty() || spell_size(steps[i]) != strides[i])) return false;
+  }
+  return true;
 }
 
 }  // namespace compatcheck::frontend::pt2
