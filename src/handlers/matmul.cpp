@@ -250,8 +250,8 @@ void addmm(Emission& e) {
   give_sum(e, matrix_product(e, a, 2, b, 2));
 }
 
-// Of the whole matrix, or of each of its rows or columns.
-Value scale_of(Emission& e, std::string_view argument, std::size_t inner) {
+// A scale of the whole matrix, or one of each of its rows or columns.
+Value scale_of_matrix(Emission& e, std::string_view argument, std::size_t inner) {
   const Shape& shape = e.shape(argument);
   const bool is_one = std::ranges::all_of(shape, [](const Dim& size) { return size.number() == 1; });
   if (!is_one && (shape.size() != 2 || shape[inner].number() != 1))
@@ -263,7 +263,7 @@ void scaled_mm(Emission& e) {
   if (!ir::is_floating(e.output_dtype()) || ir::element_bytes(e.output_dtype()) < 2)
     throw Refusal{"results of fp8 aren't supported", "set out_dtype to torch.float32, torch.bfloat16 or torch.float16"};
   const auto single = [&](std::string_view argument) { return e.cast(operand(e, argument), DType::f32); };
-  const Value scale = e.node("Mul", {scale_of(e, "scale_a", 1), scale_of(e, "scale_b", 0)});
+  const Value scale = e.node("Mul", {scale_of_matrix(e, "scale_a", 1), scale_of_matrix(e, "scale_b", 0)});
   Value result = e.node("Mul", {matrix_product(e, single("self"), 2, single("mat2"), 2), scale});
   if (e.given("bias")) result = e.node("Add", {result, single("bias")});
   e.give(e.cast(result, e.output_dtype()));

@@ -140,7 +140,8 @@ def vmap_products() -> Program:
                     F.linear(v, w.t(), w[0]), torch.outer(v, v), torch.einsum("ij,jk->ki", a, w), torch.einsum("i,i->", v, v),
                     torch.bmm(a[None], w[None]))
         every = torch.vmap(each)(x, w, v)
-        shared = torch.vmap(lambda a: (a @ w[0], F.linear(a, w[1].t(), w[0, 0]), w[0].t() @ a.t(), a @ v[0], torch.einsum("ij,jk->ik", a, w[0])))(x)
+        shared = torch.vmap(lambda a: (a @ w[0], F.linear(a, w[1].t(), w[0, 0]), w[0].t() @ a.t(), a @ v[0],
+                                       torch.einsum("ij,jk->ik", a, w[0])))(x)
         return every, shared, torch.vmap(lambda w, v: (x[0] @ w, v @ w, F.linear(x[0], w.t(), v[:4])))(w, v)
     return of(forward, *[(torch.randn(n, 2, 5), torch.randn(n, 5, 4), torch.randn(n, 5)) for n in (3, 7)], dynamic=({0: AUTO},) * 3)
 
@@ -221,7 +222,10 @@ def vmap_dtypes() -> Program:
     """A number of the batch doesn't decide the dtype, as one without dimensions doesn't."""
     def forward(x: Tensor, n: Tensor):
         half = torch.ones(2, dtype=torch.float16)
-        return torch.vmap(lambda a, k: (half * a, k * half, a * k, k / 2, half + k.double(), a * 2 ** k, torch.arange(2) * a, torch.arange(2, dtype=torch.int32) + k, a > k, n[0] * a, x[0] + k))(x, n)
+        def each(a: Tensor, k: Tensor):
+            return (half * a, k * half, a * k, k / 2, half + k.double(), a * 2 ** k, torch.arange(2) * a,
+                    torch.arange(2, dtype=torch.int32) + k, a > k, n[0] * a, x[0] + k)
+        return torch.vmap(each)(x, n)
     return of(forward, (torch.randn(3), torch.tensor([1, 2, 3])), (torch.randn(5), torch.tensor([5, 4, 3, 2, 1])), dynamic=ROWS)
 
 

@@ -11,7 +11,7 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 using Names = std::span<const std::string_view>;
 
-bool contains(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
+bool is_among(Names names, std::string_view name) { return std::ranges::find(names, name) != names.end(); }
 
 bool is_tensor(const ir::Value* value) { return ir::is(value->type(), ir::TypeKind::tensor); }
 
@@ -275,12 +275,12 @@ class BatchedCall {
     const std::string_view name = name_;
     if (!call_.schema.name.starts_with("aten::")) fail();
     drop_memory_format();
-    if (contains(pointwise_names, name)) return pointwise();
+    if (is_among(pointwise_names, name)) return pointwise();
     if (name.ends_with('_') && !name.ends_with("__")) return in_place();
     if (name == "size") return along();
-    if (contains(like_first, name)) return of_first();
-    if (contains(along_names, name)) return along();
-    if (contains(trailing_names, name)) return trailing();
+    if (is_among(like_first, name)) return of_first();
+    if (is_among(along_names, name)) return along();
+    if (is_among(trailing_names, name)) return trailing();
     if (const auto found = std::ranges::find(spatial_names, name, &decltype(spatial_names)::value_type::first);
         found != spatial_names.end())
       return spatial(found->second);
@@ -516,7 +516,7 @@ class BatchedCall {
   // The tensor that is written keeps its place in memory.
   Values in_place() {
     const std::string_view functional = std::string_view(name_).substr(0, name_.size() - 1);
-    if (!contains(pointwise_names, functional) && functional != "copy" && functional != "fill" && functional != "zero") fail();
+    if (!is_among(pointwise_names, functional) && functional != "copy" && functional != "fill" && functional != "zero") fail();
     if (functional == "masked_fill")
       if (const auto value = place("value"); value && batches_.is_batched(arguments_[*value])) fail();
     const std::size_t own = rank(arguments_[0]);
@@ -549,7 +549,7 @@ class BatchedCall {
   bool shift_dimensions(std::int64_t own) {
     bool any = false;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      if (!contains(dimensions, call_.schema.arguments[i].name)) continue;
+      if (!is_among(dimensions, call_.schema.arguments[i].name)) continue;
       const ir::Constant* held = ir::constant_of(arguments_[i]);
       if (!held) fail();
       if (const auto* dim = held->get<std::int64_t>()) {
@@ -562,7 +562,7 @@ class BatchedCall {
           dims.push_back(shifted(*each, own));
         }
         arguments_[i] = numbers(dims);
-      } else if (contains(reductions, name_)) {
+      } else if (is_among(reductions, name_)) {
         arguments_[i] = numbers(range(count(), count() + own));
       } else {
         fail();

@@ -21,7 +21,7 @@ struct Batch {
   std::optional<std::size_t> rank{};  // of what the program sees; nullopt: not known
 };
 
-// What a region that is a loop gives: its value in an iteration. The batch dimension is the first of the result.
+// A result of a region that is a loop: its value in an iteration. The batch dimension is the first of the result.
 struct BatchResult {
   std::string_view name;
   ir::Value* value = nullptr;

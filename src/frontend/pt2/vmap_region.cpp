@@ -49,7 +49,7 @@ std::int64_t dimension_of(std::int64_t dim, std::size_t rank) {
   return dim < 0 ? dim + size : dim;
 }
 
-// What reading changes besides adding nodes at the end of the block.
+// The state that reading changes, besides the nodes at the end of the block.
 class Checkpoint {
  public:
   explicit Checkpoint(GraphReader& reader)
