@@ -211,6 +211,15 @@ def vmap_by_loop() -> Program:
 
 
 @program
+def vmap_loops_within() -> Program:
+    """A loop for the inner function alone, whose results have the outer batch dimension, and loops for both."""
+    def forward(x: Tensor, y: Tensor):
+        nested = lambda function: torch.vmap(torch.vmap(function, in_dims=(None, 0)), in_dims=(0, None))(x, y)
+        return nested(lambda a, b: torch.cdist(b, b).sum() + a.amax(0)), nested(lambda a, b: torch.cdist(a, b))
+    return of(forward, (torch.randn(3, 3, 4), torch.randn(2, 5, 4)), (torch.randn(4, 3, 4), torch.randn(6, 5, 4)), dynamic=ROWS)
+
+
+@program
 def vmap_empty() -> Program:
     def forward(x: Tensor):
         return x + torch.vmap(lambda a: a * 2 + a)(x[:0]).sum(0)
