@@ -25,6 +25,7 @@ class FactRules {
 
   // Null if none. A call that fits no overload has no arguments by name: only rules of prim operators are for it.
   const symbolic::FactFunction& of(const ir::Node& node);
+  bool is_users(const ir::Node& node) const { return users_facts(node.op(), node.overload(), table_) != nullptr; }
 
  private:
   const mapping::Table& table_;

@@ -277,9 +277,12 @@ void Statement::call(const ir::Node& node) {
     if (std::holds_alternative<std::monostate>(fact.value)) fact = seen_result(node, output->type());
     if (auto* tensor = std::get_if<TensorFact>(&fact.value)) {
       add_seen(*tensor, output->type());
-      if (std::string contradiction = program_ && program_->exported ? add_stated_sizes(*tensor, output->type()) : "";
-          impossible.empty())
-        impossible = std::move(contradiction);
+      if (program_ && program_->exported && !follows_contradiction(node))
+        if (std::string reason = add_stated_sizes(*tensor, output->type()); !reason.empty()) {
+          contradicted_.insert(output);
+          // Facts of a user's row are held against the file once all are known.
+          if (impossible.empty() && !rules_.is_users(node)) impossible = std::move(reason);
+        }
     }
     state_quantizer(fact, node);
     if (!complete(fact)) derive_unknown(fact, node, rule != nullptr && impossible.empty());
@@ -287,6 +290,13 @@ void Statement::call(const ir::Node& node) {
     keep_written_dtype(fact, node, i);
     set(output, std::move(fact));
   }
+}
+
+// What derives from sizes that the file contradicts has no fault of its own.
+bool Statement::follows_contradiction(const ir::Node& node) {
+  const bool follows = std::ranges::any_of(node.inputs(), [&](const ir::Value* input) { return contradicted_.contains(input); });
+  if (follows) contradicted_.insert(node.outputs().begin(), node.outputs().end());
+  return follows;
 }
 
 void Statement::state_quantizer(Fact& fact, const ir::Node& node) const {

@@ -57,6 +57,7 @@ class Statement {
   bool is_unset(const ir::Value* value) const { return unset_.contains(value) || unreached_.contains(value); }
   void take_unset(const ir::Value* from, const ir::Value* to);
   void call(const ir::Node& node);
+  bool follows_contradiction(const ir::Node& node);
   void state_quantizer(symbolic::Fact& fact, const ir::Node& node) const;
 
   // Returns the graph text's fact of a result that no rule states. Its sizes hold only if the arguments have the sizes that were
@@ -108,6 +109,7 @@ class Statement {
   const NodeSelection* only_ = nullptr;
   std::size_t work_ = 0;
   std::unordered_set<const ir::Value*> unset_;         // prim::Uninitialized, and values that are never more than that
+  std::unordered_set<const ir::Value*> contradicted_;  // values whose sizes the file contradicts, and what derives from them
   std::unordered_set<const ir::Value*> unreached_;     // values that derive only from items of empty lists
   std::vector<std::optional<symbolic::Fact>> inputs_;  // as given to state()
   symbolic::FactTable facts_;
