@@ -292,7 +292,7 @@ void Statement::call(const ir::Node& node) {
   }
 }
 
-// What derives from sizes that the file contradicts has no fault of its own.
+// A call on sizes that the file contradicts has no fault of its own.
 bool Statement::follows_contradiction(const ir::Node& node) {
   const bool follows = std::ranges::any_of(node.inputs(), [&](const ir::Value* input) { return contradicted_.contains(input); });
   if (follows) contradicted_.insert(node.outputs().begin(), node.outputs().end());

@@ -108,9 +108,11 @@ def serve_one(connection):
 
 
 def serve(path):
-    import signal
+    import gc, signal
     import numpy, onnx, onnx.checker, onnx.helper, onnx.numpy_helper, onnxruntime, torch, torch._dynamo, torch.export   # noqa: F401
     import argparse, collections, concurrent.futures, dataclasses, json, pathlib, re, shutil, subprocess, tempfile   # noqa: F401
+    gc.collect()
+    gc.freeze()   # a collection in a child would copy all pages with objects
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path + ".new")

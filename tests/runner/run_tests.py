@@ -121,7 +121,7 @@ def main():
     parser.add_argument("tier", choices=["check", "test", "all"])
     parser.add_argument("--preset", default="release")
     parser.add_argument("--since", type=float, default=time.time())
-    parser.add_argument("--jobs", default=str(os.cpu_count()))
+    parser.add_argument("--jobs", default=str(os.cpu_count() + 1), help="default: one more than processors, for tests that wait")
     parser.add_argument("--exclude", default="", help="a label whose tests don't run")
     parser.add_argument("--names", default="", help="a regular expression of names")
     parser.add_argument("--write-costs", action="store_true")

@@ -216,7 +216,7 @@ def check_verdicts(check):
         lambda: agree(scripted(folder, "shapes", Shapes()), "--input", "x=f32:n,4", "--input", "y=f32:n,4"),
         lambda: agree(traced(folder, "other", Net(), image), wrong, "--bisect", code=1, ids=["CC201"]),
     ]
-    for case in part_of_the_day(cases, "python", 3):
+    for case in part_of_the_day(cases, "python", 6):
         case()
 
 
