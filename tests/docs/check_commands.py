@@ -10,6 +10,9 @@ import argparse, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 import pages
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
 TODAY = "1796083200"   # 2026-12-01, for the dates of allow-lists
 COMMAND = re.compile(r"(?:[A-Z_]+=\S+ )*(?:build/)?compatcheck\b.*")
 NET = """
@@ -146,9 +149,9 @@ def faults_of(page, shell, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, type=lambda path: pathlib.Path(path).resolve())
-    parser.add_argument("pages", nargs="*", type=lambda path: pathlib.Path(path).resolve(), help="default: README.md and docs/*.md")
+    parser.add_argument("pages", nargs="*", type=lambda path: pathlib.Path(path).resolve(), help="default: half of README.md and docs/*.md, others each day")
     arguments = parser.parse_args()
-    chosen = arguments.pages or [pages.ROOT / "README.md", *sorted((pages.ROOT / "docs").glob("*.md"))]
+    chosen = arguments.pages or part_of_the_day([pages.ROOT / "README.md", *sorted((pages.ROOT / "docs").glob("*.md"))], "pages", 2)
     ran = []
     with tempfile.TemporaryDirectory() as name:
         place = pathlib.Path(name)

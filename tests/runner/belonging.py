@@ -47,8 +47,8 @@ TABLE = [
     (r"src/reference/", "scaffold_test"),
     (r"src/cli/", "cli_.*"),
     (r"python/", "python_.*"),
-    (r"tests/verify/check_(\w+)\.py", r"check_(verify_)?\1(_[0-9])?"),
-    (r"tests/(?:check|cli|html|ci|docs)/check_(\w+)\.py", r"(check|cli|cli_json|html|ci|docs)_\1(_[0-9])?"),
+    (r"tests/verify/check_(\w+)\.py", r"check_(verify_)?\1"),
+    (r"tests/(?:check|cli|html|ci|docs)/check_(\w+)\.py", r"(check|cli|cli_json|html|ci|docs)_\1"),
 ]
 
 

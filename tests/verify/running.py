@@ -4,6 +4,9 @@ import argparse, json, pathlib, re, subprocess, sys, tempfile
 import jsonschema
 import torch
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from days import part_of_the_day
+
 
 class Verify:
     def __init__(self, program, folder):
@@ -69,14 +72,13 @@ class Verify:
 
 
 def run_cases(cases, description, parser=None):
-    """Runs functions of a Verify: those whose names hold --only, and of them --part K/N. Options that `parser` adds are verify.options."""
+    """Runs functions of a Verify: those whose names hold --only, or every Nth, others each day. Options that `parser` adds are verify.options."""
     parser = parser or argparse.ArgumentParser(description=description)
     parser.add_argument("--program", required=True)
     parser.add_argument("--only", default="", help="cases with this in their name")
-    parser.add_argument("--part", default="1/1", help="K/N: of N parts, each with about as many cases, the K-th")
+    parser.add_argument("--part-of-day", type=int, default=1, metavar="N", help="every Nth case, others each day")
     options = parser.parse_args()
-    part, parts = map(int, options.part.split("/"))
-    chosen = [case for case in cases if options.only in case.__name__][part - 1::parts]
+    chosen = [case for case in cases if options.only in case.__name__] if options.only else part_of_the_day(cases, description, options.part_of_day)
     if not chosen:
         sys.exit(f"no case has {options.only!r} in its name; there are: {' '.join(case.__name__ for case in cases)}")
     with tempfile.TemporaryDirectory() as folder:
