@@ -168,6 +168,12 @@ Tolerance tolerance_of(DType dtype) {
   }
 }
 
+Tolerance tolerance_of(DType dtype, std::optional<double> relative, std::optional<double> absolute) {
+  const Tolerance usual = tolerance_of(dtype);
+  if (usual.relative == 0 && usual.absolute == 0) return usual;
+  return {relative.value_or(usual.relative), absolute.value_or(usual.absolute)};
+}
+
 Comparison compare(const ir::TensorView& expected, const ir::TensorView& found, const Tolerance& tolerance) {
   Comparison made;
   if (expected.dtype == found.dtype && expected.sizes == found.sizes) made = Comparing(expected, found, tolerance).run();

@@ -17,6 +17,8 @@ struct Tolerance {
 
 // The differences that rounding makes in a dtype; 0 for integers and bool. Complex numbers count as their parts.
 Tolerance tolerance_of(ir::DType dtype);
+// With bounds that a user states; exact dtypes stay exact.
+Tolerance tolerance_of(ir::DType dtype, std::optional<double> relative, std::optional<double> absolute);
 
 struct Comparison {
   ir::DType expected_dtype{}, found_dtype{};

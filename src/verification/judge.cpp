@@ -41,6 +41,20 @@ const char* id_of(const Comparison& comparison) {
                                                                : "CC201";
 }
 
+void note_input(const std::string& name, const ir::Constant& value, RunInputs& run) {
+  if (const auto* list = value.get<ir::ListConstant>()) {
+    for (std::size_t i = 0; i < list->items.size(); ++i) note_input(name + "." + std::to_string(i), list->items[i], run);
+    return;
+  }
+  const auto* view = value.get<ir::TensorView>();
+  TensorInfo info{.name = name,
+                  .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)),
+                  .shape = std::vector<std::string>()};
+  if (view)
+    for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
+  run.inputs.push_back(std::move(info));
+}
+
 void note_metrics(OutputVerification& output, const Comparison& comparison) {
   output.max_abs = std::max(output.max_abs, comparison.max_abs);
   output.max_rel = std::max(output.max_rel, comparison.max_rel);
@@ -72,12 +86,7 @@ bool is_resized(const Verification& made, const Expected& expected) {
          made.runs.size() > 1;
 }
 
-Tolerance Judge::tolerance(ir::DType dtype) const {
-  const Tolerance tolerance = tolerance_of(dtype);
-  const bool exact = tolerance.relative == 0 && tolerance.absolute == 0;
-  if (exact) return tolerance;
-  return {options_.rtol.value_or(tolerance.relative), options_.atol.value_or(tolerance.absolute)};
-}
+Tolerance Judge::tolerance(ir::DType dtype) const { return tolerance_of(dtype, options_.rtol, options_.atol); }
 
 Tolerance Judge::tolerance_of_output(std::size_t index, std::size_t outputs, ir::DType dtype) const {
   const auto narrow = reference_.narrow_of(index, outputs);

@@ -18,6 +18,8 @@ namespace compatcheck::verification {
 Finding& add_finding(Verification& made, const std::string& id, Severity severity, std::string message, std::string help = {});
 const char* id_of(const Comparison& comparison);  // the rule of a difference
 void note_metrics(OutputVerification& output, const Comparison& comparison);
+// The dtype and sizes of an input of a run; members of a list by "name.0".
+void note_input(const std::string& name, const ir::Constant& value, RunInputs& run);
 // One more sentence of the last finding's help.
 void advise(Verification& made, const std::string& text);
 

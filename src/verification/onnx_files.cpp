@@ -328,19 +328,12 @@ class ComparingFiles {
   }
 
   verification::Tolerance tolerance(ir::DType dtype) const {
-    const auto usual = verification::tolerance_of(dtype);
-    if (usual.relative == 0 && usual.absolute == 0) return usual;
-    return {options_.rtol.value_or(usual.relative), options_.atol.value_or(usual.absolute)};
+    return verification::tolerance_of(dtype, options_.rtol, options_.atol);
   }
 
   void note_run(const Run& run) {
     RunInputs noted{.sizes = run.sizes, .inputs = {}};
-    for (std::size_t i = 0; i < given_.size(); ++i) {
-      const auto& view = *run.inputs[i].get<ir::TensorView>();
-      std::vector<std::string> sizes;
-      for (const std::int64_t size : view.sizes) sizes.push_back(std::to_string(size));
-      noted.inputs.push_back({.name = given_[i].name, .dtype = std::string(ir::name(view.dtype)), .shape = std::move(sizes)});
-    }
+    for (std::size_t i = 0; i < given_.size(); ++i) verification::note_input(given_[i].name, run.inputs[i], noted);
     made_.runs.push_back(std::move(noted));
   }
 

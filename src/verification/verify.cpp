@@ -323,22 +323,8 @@ class Verifying {
 
   void note_run(const Expected& expected) {
     RunInputs run{.sizes = expected.sizes, .inputs = {}};
-    for (const auto& [name, value] : expected.call.leaves) note_input(name, value, run);
+    for (const auto& [name, value] : expected.call.leaves) verification::note_input(name, value, run);
     made_.runs.push_back(std::move(run));
-  }
-
-  static void note_input(const std::string& name, const ir::Constant& value, RunInputs& run) {
-    if (const auto* list = value.get<ir::ListConstant>()) {
-      for (std::size_t i = 0; i < list->items.size(); ++i) note_input(name + "." + std::to_string(i), list->items[i], run);
-      return;
-    }
-    const auto* view = value.get<ir::TensorView>();
-    TensorInfo info{.name = name,
-                    .dtype = view ? std::string(ir::name(view->dtype)) : ir::to_string(*ir::type_of(value)),
-                    .shape = std::vector<std::string>()};
-    if (view)
-      for (const std::int64_t size : view->sizes) info.shape->push_back(std::to_string(size));
-    run.inputs.push_back(std::move(info));
   }
 
   void bisect(const Expected& expected, bool nones_differ = false) {
