@@ -5,6 +5,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "schema/traits.h"
+
 namespace compatcheck::frontend::pt2 {
 namespace {
 
@@ -850,23 +852,19 @@ Values batched_call(NodeWriter& nodes, Batches& batches, const HiddenCall& call)
   return BatchedCall(nodes, batches, call).results();
 }
 
+// As passes::is_random, of a call that isn't written yet.
 bool draws_random_numbers(const HiddenCall& call) {
-  constexpr auto drawing = std::to_array<std::string_view>(
-      {"aten::rand", "aten::bernoulli", "aten::normal", "aten::multinomial", "aten::uniform", "aten::poisson",
-       "aten::exponential", "aten::cauchy", "aten::geometric", "aten::log_normal", "aten::random", "aten::binomial"});
-  constexpr auto training =
-      std::to_array<std::string_view>({"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::rrelu",
-                                       "aten::native_dropout", "aten::feature_alpha_dropout"});
-  const std::string& op = call.schema.name;
-  if (std::ranges::any_of(drawing, [&](std::string_view start) { return op.starts_with(start); })) return true;
-  const std::string functional = op.ends_with('_') ? op.substr(0, op.size() - 1) : op;
-  if (std::ranges::find(training, functional) == training.end()) return false;
+  const std::string_view op = schema::without_in_place(call.schema.name);
+  if (!schema::has_trait(op, schema::Trait::random) && !schema::has_trait(op, schema::Trait::dropout))
+    return call.schema.argument_index("generator").has_value();
+  const auto constant = [&](std::string_view argument) {
+    const auto place = call.schema.argument_index(argument);
+    return place ? ir::constant_of(call.arguments[*place]) : nullptr;
+  };
   for (const char* flag : {"train", "training"})
-    if (const auto place = call.schema.argument_index(flag)) {
-      const ir::Constant* value = ir::constant_of(call.arguments[*place]);
-      return !value || !value->get<bool>() || *value->get<bool>();
-    }
-  return true;
+    if (const ir::Constant* value = constant(flag); value && value->get<bool>() && !*value->get<bool>()) return false;
+  const ir::Constant* share = constant("dropout_p");
+  return !share || !share->get<double>() || *share->get<double>() != 0;
 }
 
 }  // namespace compatcheck::frontend::pt2

@@ -13,10 +13,6 @@ bool Batches::any_explicit() const {
   return std::ranges::any_of(open, [](const BatchRegion& region) { return !region.iteration; });
 }
 
-bool Batches::draws(std::string_view randomness) const {
-  return std::ranges::any_of(open, [&](const BatchRegion& region) { return region.randomness == randomness; });
-}
-
 Batch Batches::of(const ir::Value* value) const {
   if (const auto found = known_.find(value); found != known_.end()) return found->second;
   Batch batch;

@@ -42,9 +42,8 @@ class Batches {
   std::vector<BatchRegion> open{};
 
   const BatchRegion* region(std::int64_t level) const;
-  bool any_explicit() const;                      // of the open regions
-  bool draws(std::string_view randomness) const;  // an open region has this randomness
-  Batch of(const ir::Value* value) const;         // of a tensor, or of a list of tensors
+  bool any_explicit() const;               // of the open regions
+  Batch of(const ir::Value* value) const;  // of a tensor, or of a list of tensors
   bool is_batched(const ir::Value* value) const { return !of(value).levels.empty(); }
   void set(ir::Value* value, Batch batch);  // completes the type of a tensor, which has the sizes that the file states
 

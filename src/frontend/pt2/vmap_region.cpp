@@ -49,6 +49,12 @@ std::int64_t dimension_of(std::int64_t dim, std::size_t rank) {
   return dim < 0 ? dim + size : dim;
 }
 
+ir::Value* moved(NodeWriter& nodes, ir::Value* x, std::int64_t from, std::int64_t to, const ir::TypeRef& type) {
+  ir::Value* made = nodes.add("aten::movedim", {x, nodes.constant({from}), nodes.constant({to})}, type);
+  made->producer()->set_overload("int");
+  return made;
+}
+
 // The state that reading changes, besides the nodes at the end of the block.
 class Checkpoint {
  public:
@@ -168,11 +174,7 @@ class Region {
   void bind(const BatchResult& result, ir::Value* list) {
     const auto outer = static_cast<std::int64_t>(result.batch.levels.size());
     ir::Value* value = nodes_.add("aten::stack", {list, nodes_.constant({std::int64_t{0}})}, ir::tensor_type());
-    if (outer > 0) {
-      value =
-          nodes_.add("aten::movedim", {value, nodes_.constant({std::int64_t{0}}), nodes_.constant({outer})}, ir::tensor_type());
-      value->producer()->set_overload("int");
-    }
+    if (outer > 0) value = moved(nodes_, value, 0, outer, ir::tensor_type());
     value->set_type(reader_.type_of(result.name));
     batches_.set(value, {result.batch.levels, *result.batch.rank + 1});
     reader_.arguments().bind(result.name, value);
@@ -214,8 +216,7 @@ void add_dimension(GraphReader& reader, const Json& node) {
       throw Unbatchable{"a tensor has two batch dimensions of one region"};
     batch.levels.push_back(region.level);
     // A value of its own: the tensor itself keeps this dimension.
-    x = nodes.add("aten::movedim", {x, number(outer + dim), number(outer)}, reader.type_of(value_name(result)));
-    x->producer()->set_overload("int");
+    x = moved(nodes, x, outer + dim, outer, reader.type_of(value_name(result)));
   }
   batches.set(x, std::move(batch));
   reader.arguments().bind_result(result, x);
@@ -246,8 +247,7 @@ void remove_dimension(GraphReader& reader, const Json& node) {
   const auto outer = static_cast<std::int64_t>(batch.levels.size());
   const ir::TypeRef type = reader.type_of(value_name(result));
   if (has_it) {
-    x = nodes.add("aten::movedim", {x, number(from), number(outer + place)}, type);
-    x->producer()->set_overload("int");
+    x = moved(nodes, x, from, outer + place, type);
   } else {
     x = nodes.add("aten::unsqueeze", {x, number(outer)}, ir::tensor_type());
     Values sizes(batch.levels.size() + rank + 1, number(-1));
