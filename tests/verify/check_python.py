@@ -166,7 +166,9 @@ def exported(folder, name, module, *inputs, **options):
 class Check:
     def __init__(self, program, folder):
         self.program, self.folder, self.wrong = program, folder, []
-        self.plain = {name: value for name, value in os.environ.items() if name != "COMPATCHECK_PYTHON"}
+        # Its own Python is the one that an activated environment would give.
+        path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", "")])
+        self.plain = {name: value for name, value in os.environ.items() if name != "COMPATCHECK_PYTHON"} | {"PATH": path}
 
     def run(self, *arguments, **variables):
         return subprocess.run([self.program, "verify", *map(str, arguments), "--format", "json"], capture_output=True, text=True,
@@ -236,7 +238,7 @@ def check_operators(check):
     missing = check.run(folder / "scale.pt", "--mappings", rows)
     check.expect("without the module", missing.returncode in (2, 3) and "--op-module" in missing.stderr, missing.stderr)
     schema = subprocess.run([check.program, "explain", "acme_python::scale", "--scaffold", "yaml", "--op-module", "pkg.ops"], cwd=folder,
-                            capture_output=True, text=True).stdout
+                            capture_output=True, text=True, env=check.plain).stdout
     check.expect("the schema of the module", "acme_python::scale(Tensor x, float by=2" in schema, schema)
     check.told("no such module", 2, "can't import the module pkg.absent", folder / "scale.pt", "--op-module", "pkg.absent")
     files = {name: exported(folder, name, Custom(("acme_library", name)), x)
