@@ -1,10 +1,14 @@
 #include "onnx/cleanup.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/graph.h"
 
@@ -222,6 +226,14 @@ class Zeros {
   std::unordered_set<ValueId> zeros_;
 };
 
+// Operators whose output has as many elements as the values of their inputs say: of all inputs, or of those that name sizes.
+constexpr std::array<std::string_view, 7> sized_by_elements = {"Compress", "Loop",   "NonMaxSuppression", "NonZero",
+                                                               "Range",    "Unique", "ConcatFromSequence"};
+constexpr std::array<std::string_view, 10> sized_by_inputs = {"ConstantOfShape", "Expand", "OneHot", "Pad",  "Reshape",
+                                                              "Resize",          "Slice",  "Split",  "Tile", "TopK"};
+
+bool contains(std::span<const std::string_view> ops, std::string_view op) { return std::ranges::find(ops, op) != ops.end(); }
+
 }  // namespace
 
 void drop_zero_states(Model& model) {
@@ -252,10 +264,22 @@ std::size_t node_count(const Model& model) {
 }
 
 bool has_open_sizes(const Model& model) {
-  return std::ranges::any_of(model.graph.inputs, [&](ValueId input) {
+  const bool open_input = std::ranges::any_of(model.graph.inputs, [&](ValueId input) {
     const auto& shape = model.values[input].shape;
     return !shape || std::ranges::any_of(*shape, [](const Dimension& size) { return !size.size; });
   });
+  if (open_input) return true;
+  std::unordered_set<ValueId> constants{absent};
+  for (const Initializer& initializer : model.initializers) constants.insert(initializer.value);
+  bool open = false;
+  for_each_node(model.graph, [&](const Node& node) {
+    if (!node.domain.empty()) return;
+    if (contains(sized_by_elements, node.op)) open = true;
+    if (contains(sized_by_inputs, node.op))
+      open = open || !std::ranges::all_of(node.inputs.size() > 1 ? std::span(node.inputs).subspan(1) : std::span(node.inputs),
+                                          [&](ValueId input) { return constants.contains(input); });
+  });
+  return open;
 }
 
 void name_all(Model& model) {

@@ -13,7 +13,7 @@ namespace compatcheck::onnx {
 std::vector<const TensorData*> weights_to_read(const Model& model, std::uint64_t most_read);
 
 std::size_t node_count(const Model& model);  // bodies included
-bool has_open_sizes(const Model& model);     // some input has a size that isn't a number
+bool has_open_sizes(const Model& model);     // some size is known only when the model runs
 
 // Nodes and initializers that nothing reads.
 void remove_dead(Model& model);

@@ -4,8 +4,9 @@ import numpy as np
 TOLERANCES = {"bfloat16": (5e-2, 1e-2), "float16": (1e-2, 1e-3), "float32": (1e-3, 1e-5), "float64": (1e-6, 1e-8)}  # relative, absolute: as verify has them
 
 
-def compare(got, want, ties=(), least=""):
-    """What differs first; empty if nothing does. `ties`: outputs of which only the form counts. `least`: a dtype whose tolerance all have."""
+def compare(got, want, ties=(), least="", by_scale=False):
+    """What differs first; empty if nothing does. `ties`: outputs of which only the form counts. `least`: a dtype whose tolerance all have.
+    `by_scale`: small elements are as exact as the largest."""
     if len(got) != len(want):
         return f"{len(got)} outputs for {len(want)}"
     for i, (g, w) in enumerate(zip(got, want)):
@@ -17,6 +18,8 @@ def compare(got, want, ties=(), least=""):
             return f"output {i}: {g.dtype} for {w.dtype}"
         if str(w.dtype) in TOLERANCES:
             rtol, atol = max(TOLERANCES[str(w.dtype)], TOLERANCES.get(least, (0, 0)))
+            if by_scale and w.size:
+                atol = max(atol, rtol * np.abs(w).max())
             with np.errstate(all="ignore"):
                 ok = np.isclose(g.astype(np.float64), w.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True)
         else:

@@ -270,6 +270,13 @@ class MovedBatch(torch.nn.Module):
         return x.transpose(0, 1) @ w
 
 
+class ChosenBatch(torch.nn.Module):
+    """All sizes of the inputs are known, but not how many rows remain."""
+
+    def forward(self, x, w):
+        return x[x[:, 0, 0] > 9].transpose(0, 1) * 0.5 @ w
+
+
 class SumOfThree(torch.nn.Module):
     def forward(self, x):
         return torch.einsum("ij,kj,kl->il", [x, x, x])
@@ -287,6 +294,15 @@ FATAL_FORMS = [
         [[0, 2, 4], [2, 4, 5]],
         MovedBatch(),
         ["x=f32:n,2,4", "w=f32:2,4,5"],
+    ),
+    (
+        "a moved batch of chosen rows",
+        """(float[3,B,K] x, float[B,K,M] w) => (float[A,C,D] y) {
+            nine = Constant <value_float = 9.0> () i = Constant <value_ints = [0]> () m = ReduceMin<axes=[1, 2], keepdims=0>(x)
+            c = Greater(m, nine) chosen = Compress<axis=0>(x, c) t = Transpose<perm=[1, 0, 2]>(chosen) y = MatMul(t, w) }""",
+        [[3, 2, 4], [2, 4, 5]],
+        ChosenBatch(),
+        ["x=f32:3,2,4", "w=f32:2,4,5"],
     ),
     (
         "a sum of three operands",
