@@ -32,7 +32,7 @@ struct CheckOptions {
   // Example inputs, whose dtypes and sizes apply where `inputs` states none: a .pt file of torch.save (tensors, numbers, None,
   // and tuples, lists and dicts of them), an .npz file, or a folder of input_0.pb, input_1.pb … (TensorProto).
   std::filesystem::path inputs_from{};
-  std::vector<std::string> dims{};  // "NAME=N": the size of a named dimension, used to run the model
+  std::vector<std::string> dims{};  // "NAME=N": the size of a named dimension, used to run the model; "NAME=1..64": its range
   std::vector<std::string>
       custom_opsets{};            // "DOMAIN=N": versions of custom ONNX domains; by default those of the mapping files, or 1
   bool inline_functions = false;  // nodes instead of calls of the local functions of mapping rows

@@ -9,6 +9,7 @@
 
 #include "analysis/boundary.h"
 #include "analysis/check_model.h"
+#include "analysis/input_spec.h"
 #include "analysis/onnx_model.h"
 #include "analysis/run.h"
 #include "conversion/interface.h"
@@ -116,7 +117,8 @@ std::string quantized_of(const onnx::Model& model) {
 }
 
 // Returns the facts that verify can't read from the file's inputs and outputs.
-std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, const analysis::Prepared& prepared) {
+std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& model, const analysis::Prepared& prepared,
+                                                             const ConvertOptions& options) {
   std::vector<std::pair<std::string, std::string>> made;
   if (!prepared.state.empty()) made.emplace_back(analysis::state_metadata, states_of(model, prepared.state.size()));
   if (prepared.complex_io == ComplexIo::pairs) {
@@ -131,6 +133,10 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
   std::string values;
   for (const std::string& line : prepared.values) values += (values.empty() ? "" : "\n") + line;
   if (!values.empty()) made.emplace_back(analysis::values_metadata, values);
+  std::string ranges;
+  for (const auto& [name, range] : analysis::named_ranges(options.dims))
+    ranges += (ranges.empty() ? "" : "\n") + name + "=" + analysis::to_string(range);
+  if (!ranges.empty()) made.emplace_back(analysis::ranges_metadata, ranges);
   return made;
 }
 
@@ -150,7 +156,7 @@ WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOpt
   const onnx::Written written = write(model, weights,
                                       onnx::WriteOptions{.external_data = external_data(options.external_data),
                                                          .shapes = known_shapes(model, stands, prepared.facts),
-                                                         .metadata = metadata_of(model, prepared),
+                                                         .metadata = metadata_of(model, prepared, options),
                                                          .progress = progress});
   timed.done();
   logging::info("{}: wrote {}, {}", state.path, spell_count(onnx::node_count(model), "node"),

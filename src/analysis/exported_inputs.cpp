@@ -98,6 +98,7 @@ class StatedInputs {
     CheckOptions settled = options_;
     settled.dims.clear();
     for (const std::string& text : sizes_) settled.dims.push_back(with_name(text));
+    add_ranges(settled.dims);
     for (const auto& [symbol, by] : names_)
       if (by != symbol && !is_number(by)) settled.dims.push_back(symbol + "=" + by);  // used in sizes that are expressions
     settled.inputs.clear();
@@ -116,6 +117,10 @@ class StatedInputs {
       const auto [name, size] = named_size(text);
       if (size.empty() || is_number(size)) {
         sizes_.push_back(text);
+        continue;
+      }
+      if (range_in(size)) {
+        ranges_.push_back(text);
         continue;
       }
       const std::string option = "CheckOptions::dims " + text;
@@ -149,6 +154,32 @@ class StatedInputs {
         solve_expression(size, given, option, place);
       }
     }
+  }
+
+  // Ranges that PyTorch enforces: it takes sizes of 0 and 1 where the file says from 2 on. Those of options are narrower.
+  void add_ranges(std::vector<std::string>& dims) const {
+    std::map<std::string, SymbolRange> ranges;
+    for (const std::string& symbol : symbols_)
+      if (const auto found = model_.exported->ranges.find(symbol); found != model_.exported->ranges.end())
+        ranges.emplace(symbol, found->second.least.value_or(0) > 2 ? found->second : SymbolRange{{}, found->second.most});
+    for (const std::string& text : ranges_) {
+      const auto [name, size] = named_size(text);
+      const symbolic::SizeRange stated = range_in(size).value();
+      bool found = false;
+      for (const std::string& symbol : symbols_) {
+        if (symbol != name && name_of(symbol, names_) != name) continue;
+        for (const auto& end : {stated.least, stated.most})
+          if (end) must_be_in_range(symbol, std::to_string(*end), "CheckOptions::dims " + text);
+        SymbolRange& range = ranges[symbol];
+        if (stated.least) range.least = stated.least;
+        if (stated.most) range.most = stated.most;
+        found = true;
+      }
+      if (!found) throw UsageError("CheckOptions::dims " + text + ": no input has a dimension of that name" + known_symbols());
+    }
+    for (const auto& [symbol, range] : ranges)
+      if (const std::string& name = name_of(symbol, names_); (range.least || range.most) && !is_number(name))
+        dims.push_back(name + "=" + to_string(symbolic::SizeRange{range.least, range.most}));
   }
 
   // 8 for 2*s40: s40 is 4.
@@ -249,7 +280,7 @@ class StatedInputs {
   const CheckOptions& options_;
   const std::set<std::string> symbols_;
   SymbolNames names_;
-  std::vector<std::string> sizes_;  // dims with numbers
+  std::vector<std::string> sizes_, ranges_;  // dims with numbers, and with ranges
 };
 
 // Names in the options' texts, by the symbols in their places.
@@ -262,7 +293,7 @@ SymbolNames names_given(const Model::State& model, const CheckOptions& options) 
       if (input->sizes[dim].kind == ExpressionKind::symbol) names.emplace(input->sizes[dim].name, stated.dims[dim]);
   }
   for (const std::string& text : options.dims)
-    if (const auto [symbol, name] = named_size(text); !name.empty() && !is_number(name)) names.emplace(symbol, name);
+    if (const auto [symbol, name] = named_size(text); is_name(name)) names.emplace(symbol, name);
   return names;
 }
 
@@ -296,13 +327,17 @@ std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector
   return kept;
 }
 
-std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options) {
+std::vector<symbolic::SizeDemand> stated_ranges(const Model::State& model, const CheckOptions& options) {
   std::vector<symbolic::SizeDemand> demands;
-  if (!model.exported) return demands;
-  const SymbolNames names = names_given(model, options);
   const auto at_least = [&](const Dim& size, const Dim& bound) {
     demands.push_back({.size = size, .other = bound, .relation = symbolic::SizeDemand::Relation::at_least});
   };
+  for (const auto& [name, range] : named_ranges(options.dims)) {
+    if (range.least) at_least(Dim::symbol(name), *range.least);
+    if (range.most) at_least(*range.most, Dim::symbol(name));
+  }
+  if (!model.exported) return demands;
+  const SymbolNames names = names_given(model, options);
   for (const auto& [symbol, range] : model.exported->ranges) {
     const Dim size = dim_of({.kind = ExpressionKind::symbol, .name = symbol}, names);
     if (size.is_number() || !is_name(symbol)) continue;  // the file has ranges of expressions, too

@@ -19,8 +19,8 @@ CheckOptions with_exported_inputs(const Model::State& model, CheckOptions option
 // with sizes that are expressions are dropped, because the program states them.
 std::vector<std::string> with_fixed_sizes(const Model::State& model, std::vector<std::string> inputs);
 
-// The ranges that the file requires of named sizes.
-std::vector<symbolic::SizeDemand> exported_ranges(const Model::State& model, const CheckOptions& options);
+// The ranges of named sizes that the file requires and options state.
+std::vector<symbolic::SizeDemand> stated_ranges(const Model::State& model, const CheckOptions& options);
 
 // Facts of inputs whose sizes are expressions, which no option can state. `options` come from with_exported_inputs().
 std::vector<conversion::InputFact> exported_facts(const Model::State& model, const CheckOptions& options);

@@ -353,6 +353,28 @@ NamedSize named_size(const std::string& text) {
   return {text.substr(0, equals), equals == text.npos ? "" : text.substr(equals + 1)};
 }
 
+std::optional<symbolic::SizeRange> range_in(std::string_view size) {
+  constexpr std::string_view dots = "..";
+  const auto at = size.find(dots);
+  if (at == size.npos) return std::nullopt;
+  const std::string_view least = size.substr(0, at), most = size.substr(at + dots.size());
+  const symbolic::SizeRange range{number_in(least), number_in(most)};
+  const bool read = (least.empty() || (is_number(least) && range.least)) && (most.empty() || (is_number(most) && range.most));
+  const bool holds_some = !range.most || *range.most >= std::max<std::int64_t>(range.least.value_or(0), 1);
+  return read && holds_some && size != dots ? std::optional(range) : std::nullopt;
+}
+
+std::string to_string(const symbolic::SizeRange& range) {
+  return (range.least ? std::to_string(*range.least) : "") + ".." + (range.most ? std::to_string(*range.most) : "");
+}
+
+symbolic::NamedRanges named_ranges(std::span<const std::string> dims) {
+  symbolic::NamedRanges ranges;
+  for (const std::string& text : dims)
+    if (const NamedSize stated = named_size(text); const auto range = range_in(stated.size)) ranges.emplace(stated.name, *range);
+  return ranges;
+}
+
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const std::vector<InputLeaf> leaves = input_leaves(graph);
   const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
@@ -433,6 +455,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
 
 void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> inputs, std::span<const AssumedInput> assumed) {
   std::set<std::string, std::less<>> named, given;
+  const symbolic::NamedRanges ranges = named_ranges(dims);
   for (const auto& input : inputs)
     for (const auto& dim : input.dims)
       if (is_name(dim)) named.insert(dim);
@@ -445,9 +468,13 @@ void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> 
     const NamedSize stated = named_size(text);
     const std::string& name = stated.name;
     const auto size = number_in(stated.size);
-    if (!is_name(name) || !size || *size < 1) throw UsageError(option + ": expected NAME=N, N at least 1");
+    const bool is_range = range_in(stated.size).has_value();
+    if (!is_name(name) || (!is_range && (!size || *size < 1)))
+      throw UsageError(option + ": expected NAME=N, N at least 1, or a range of sizes, as in NAME=1..64");
     if (!named.contains(name)) throw UsageError(option + ": no input has a dimension of that name");
-    if (!given.emplace(name).second) throw UsageError(option + ": the dimension is given twice");
+    if (!given.emplace(name + (is_range ? ".." : "")).second) throw UsageError(option + ": the dimension is given twice");
+    if (const auto range = ranges.find(name); size && range != ranges.end() && !symbolic::contains(range->second, *size))
+      throw UsageError(option + ": another option says " + to_string(range->second));
   }
 }
 

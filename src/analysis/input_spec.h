@@ -12,6 +12,7 @@
 #include "compatcheck/report.h"
 #include "conversion/facts.h"
 #include "ir/graph.h"
+#include "symbolic/evaluate.h"
 
 namespace compatcheck::analysis {
 
@@ -22,11 +23,15 @@ struct StatedSizes {
 };
 std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults);
 
-// The parts of --dim: "batch=4". `size` is empty if there is no '='.
+// The parts of --dim: "batch=4", "batch=1..64". `size` is empty if there is no '='.
 struct NamedSize {
   std::string name, size;
 };
 NamedSize named_size(const std::string& text);
+// "1..64", "2.." or "..64", ends included. nullopt for another text, and for a range without a size of at least 1.
+std::optional<symbolic::SizeRange> range_in(std::string_view size);
+std::string to_string(const symbolic::SizeRange& range);                // as range_in reads it
+symbolic::NamedRanges named_ranges(std::span<const std::string> dims);  // of those that state a range
 
 // Options for each tensor and number of a list, dictionary or tuple, with KEY for keys: "d.KEY=i64", "d.KEY.0=SPEC". `spec`:
 // the text for a tensor.
@@ -47,8 +52,8 @@ std::optional<std::int64_t> number_in(std::string_view size);  // nullopt for a 
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph,
                                                 Defaulted defaults = {});
 
-// "NAME=N" texts. Throws UsageError for a name that no input has, for a duplicate, for a size below 1. Names are those of
-// `inputs` and of assumed sizes.
+// "NAME=N" and "NAME=LEAST..MOST" texts. Throws UsageError for a name that no input has, for a duplicate, for a size below 1 or
+// out of its range. Names are those of `inputs` and of assumed sizes.
 void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> inputs, std::span<const AssumedInput> assumed);
 
 }  // namespace compatcheck::analysis

@@ -19,6 +19,8 @@ inline constexpr const char* complex_metadata = "compatcheck.complex";  // input
 inline constexpr const char* state_metadata = "compatcheck.state";
 // Inputs that are stated as values, which the file's own inputs lack: GivenInputs::values, one a line.
 inline constexpr const char* values_metadata = "compatcheck.values";
+// Ranges of named sizes outside of which the file isn't made to run, one a line: "batch=1..64".
+inline constexpr const char* ranges_metadata = "compatcheck.ranges";
 
 CheckOptions check_options(const ConvertOptions& options);
 // The options with which `convert` writes the model that a check looks at.

@@ -14,6 +14,7 @@
 #include "conversion/facts.h"
 #include "conversion/interface.h"
 #include "inference/infer.h"
+#include "inference/sizes.h"
 #include "ir/value_name.h"
 #include "passes/budget.h"
 #include "passes/loops.h"
@@ -56,6 +57,19 @@ symbolic::Fact with_usual_dtype(symbolic::Fact fact) {
   if (auto* tensor = std::get_if<symbolic::TensorFact>(&fact.value)) tensor->dtype = ir::DType::f32;
   if (const auto* list = fact.list()) return symbolic::list_of(with_usual_dtype(*list->element));
   return fact;
+}
+
+void state_ranges(symbolic::Fact& fact, const symbolic::NamedRanges& ranges) {
+  if (auto* tensor = std::get_if<symbolic::TensorFact>(&fact.value); tensor && tensor->shape)
+    for (symbolic::Dim& dim : *tensor->shape) dim = with_ranges(dim, ranges);
+  auto* list = std::get_if<symbolic::ListFact>(&fact.value);
+  if (!list) return;
+  if (list->items)
+    for (symbolic::Fact& item : *list->items) state_ranges(item, ranges);
+  if (!list->element) return;
+  symbolic::Fact element = *list->element;
+  state_ranges(element, ranges);
+  list->element = std::make_shared<const symbolic::Fact>(std::move(element));
 }
 
 bool is_untyped(const conversion::InputFact& given) {
@@ -136,6 +150,25 @@ class Preparation {
     state();
     fold();
     infer();
+  }
+
+  // Smaller sizes than calls demand that always run need no nodes: PyTorch refuses them.
+  void take_least_sizes() {
+    const inference::Sources sources{model_.table, model_.schemas, model_.registry, watch_};
+    inference::Refusals refusals(sources);
+    inference::SizeSolver solver({});
+    inference::listen(solver, prepared_.graph, refusals, *facts_, watch_);
+    bool any = false;
+    for (const auto& [name, demanded] : inference::least_sizes(solver.heard())) {
+      auto& known = how_.ranges[name].least;
+      if (known.value_or(0) >= *demanded.least) continue;
+      known = demanded.least;
+      any = true;
+    }
+    if (!any) return;
+    facts_.reset();  // ranges are no part of what sizes are compared by
+    state();
+    fold();
   }
 
   // Only what is still left when all facts are known: where sizes settle how often a loop runs, its containers can be followed.
@@ -244,6 +277,8 @@ class Preparation {
   void state() {
     std::vector<conversion::InputFact> inputs = inferred_.facts;
     inputs.insert(inputs.end(), given_.begin(), given_.end());
+    if (!how_.ranges.empty())
+      for (conversion::InputFact& input : inputs) state_ranges(input.fact, how_.ranges);
     if (!facts_) facts_.emplace(prepared_.graph, model_.table, model_.schemas, model_.registry, program_of(model_), watch_);
     facts_->state(inputs);
   }
@@ -391,11 +426,12 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
     if (any && model.program && model.method == "forward") take_recorded_types(whole.inputs(), model.program->recorded_inputs);
     return any;
   };
+  const symbolic::NamedRanges ranges = named_ranges(options.dims);
   std::optional<Preparation> asserting;
   if (has_asserting_graph(model) && leaves_open(model, given.facts)) try {
       ir::Graph whole = asserting_graph(model, watch).clone();
       part(whole);
-      asserting.emplace(model, std::move(whole), given.facts, watch, PrepareOptions{.keep_assertions = true});
+      asserting.emplace(model, std::move(whole), given.facts, watch, PrepareOptions{.keep_assertions = true, .ranges = ranges});
       asserting->fold();
       asserting->infer();
       asserting->forget_facts();
@@ -404,11 +440,12 @@ Prepared prepare_given(const Model::State& model, const CheckOptions& options, c
       asserting.reset();
     }
   const bool parted = part(graph);
-  Preparation preparation(model, std::move(graph), given.facts, watch);
+  Preparation preparation(model, std::move(graph), given.facts, watch, PrepareOptions{.ranges = ranges});
   preparation.fold();
   const bool takes_over = asserting && same_inputs(asserting->graph(), preparation.graph());
   preparation.infer(takes_over ? asserting->inferred() : inference::Inferred());
   preparation.take_usual_dtypes(given.facts);
+  preparation.take_least_sizes();
   preparation.number_what_is_left();
   if (options.export_type != ExportType::raw && options.export_type != ExportType::onnx_aten) preparation.write_loops();
   Prepared prepared = preparation.take();

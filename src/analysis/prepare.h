@@ -16,6 +16,7 @@
 #include "ir/graph.h"
 #include "passes/state.h"
 #include "symbolic/call.h"
+#include "symbolic/evaluate.h"
 
 namespace compatcheck::analysis {
 
@@ -43,7 +44,8 @@ struct Prepared {
 Prepared prepare(const Model::State& model, const CheckOptions& options, const ir::Watch& watch,
                  const std::vector<std::string>& members = {});
 struct PrepareOptions {
-  bool keep_assertions = false;  // branches that only raise stay, except those that facts settle
+  bool keep_assertions = false;    // branches that only raise stay, except those that facts settle
+  symbolic::NamedRanges ranges{};  // of named sizes
 };
 // Another graph of the model's values: a part of it.
 Prepared prepare(const Model::State& model, ir::Graph graph, const std::vector<conversion::InputFact>& inputs,

@@ -122,8 +122,8 @@ constexpr std::array options_shipped{
            "read dtypes and sizes that no --input states from examples: .pt (torch.save), .npz, or a folder of input_0.pb, ...",
            [](Options& o, const std::string& v) { o.check.inputs_from = named_file("--inputs-from", v); }},
     Option{"--dim", "", "NAME=N", "", true, "check convert verify scan",
-           "use this size for a named dimension when something must run; verify then doesn't vary it; "
-           "SYMBOL=NAME names a symbolic dimension of a .pt2 file",
+           "use this size for a named dimension when something must run; verify then doesn't vary it; NAME=1..64 states a range "
+           "of sizes, which needs fewer nodes; SYMBOL=NAME names a symbolic dimension of a .pt2 file",
            [](Options& o, const std::string& v) { o.check.dims.push_back(v); }},
     Option{"--custom-opset", "", "DOMAIN=N", "", true, "check convert verify scan",
            "version of a custom ONNX domain (default: stated by a mapping table, else 1)",

@@ -40,11 +40,6 @@ std::optional<std::int64_t> settled_size(std::int64_t first, const Fits& fits) {
   return roundest;
 }
 
-bool rounds(const Dim& dim) {
-  const std::string text = dim.to_string();
-  return text.find("//") != text.npos || text.find('%') != text.npos;
-}
-
 // The other names are of the sizes given.
 std::optional<std::int64_t> linear_root(const Dim& difference, symbolic::Sizes sizes, const std::string& name) {
   const auto at = [&](std::int64_t size) {
@@ -78,7 +73,7 @@ std::optional<std::int64_t> common_root(const Dim& difference, const std::string
 
 std::optional<std::int64_t> whole_root(const Dim& difference, const std::string& name) {
   const auto fits = [&](std::int64_t size) { return evaluate(difference, {{name, size}}) == 0; };
-  if (rounds(difference)) {
+  if (symbolic::has_quotient(difference)) {
     std::int64_t first = 1;
     while (first <= longest_side && !fits(first)) ++first;
     return first <= longest_side ? settled_size(first, fits) : std::nullopt;
@@ -109,7 +104,7 @@ std::optional<symbolic::SizeDemand> made_flat(const ir::Node& node, const symbol
     return std::nullopt;
   Dim row = 1;
   for (std::size_t i = 1; i < tensor->shape->size(); ++i) row = row * (*tensor->shape)[i];
-  if (rounds(row) || is_made_of_sizes(node.input(0))) return std::nullopt;
+  if (symbolic::has_quotient(row) || is_made_of_sizes(node.input(0))) return std::nullopt;
   return symbolic::SizeDemand{.size = row, .other = Dim((*sizes)[1]), .may_stretch = true};
 }
 
@@ -265,7 +260,7 @@ std::vector<Settled> SizeSolver::settle(const Heard& heard) const {
   const auto names = names_in(difference);
   if (names.size() == 1 && place_of(names.front()))
     if (const auto root = whole_root(difference, names.front())) return {{names.front(), Dim(*root), heard.reader}};
-  if (names.size() > 1 && !rounds(difference))
+  if (names.size() > 1 && !symbolic::has_quotient(difference))
     for (const std::string& name : names)
       if (const auto root = place_of(name) ? common_root(difference, name) : std::nullopt)
         return {{name, Dim(*root), heard.reader}};
@@ -293,6 +288,23 @@ std::vector<Settled> SizeSolver::solve() const {
     for (const bool for_sure : {true, false})
       if (auto settled = settle(for_sure, may_stretch); !settled.empty()) return settled;
   return {};
+}
+
+symbolic::NamedRanges least_sizes(const std::vector<Heard>& heard) {
+  symbolic::NamedRanges ranges;
+  for (const auto& [demand, reader, for_sure] : heard) {
+    if (!for_sure || demand.relation != symbolic::SizeDemand::Relation::at_least) continue;
+    const Dim difference = demand.size - demand.other;
+    const auto names = names_in(difference);
+    if (names.size() != 1) continue;
+    std::int64_t least = 0;
+    const auto is_too_small = [&] { return evaluate(difference, {{names.front(), least}}).value_or(0) < 0; };
+    while (least <= longest_side && is_too_small()) ++least;
+    if (least == 0 || least > longest_side) continue;
+    auto& known = ranges[names.front()].least;
+    known = std::max(known.value_or(0), least);
+  }
+  return ranges;
 }
 
 void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,

@@ -49,6 +49,10 @@ class SizeSolver {
   std::vector<Heard> heard_;
 };
 
+// The least sizes of names below which PyTorch refuses a call that always runs: a convolution of fewer pixels than its kernel
+// has.
+symbolic::NamedRanges least_sizes(const std::vector<Heard>& heard);
+
 // Hears every demand of the graph, and of the first iteration of each loop: values that a loop carries may lose their sizes
 // later.
 void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,

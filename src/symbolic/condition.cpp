@@ -186,7 +186,8 @@ class Test {
     if (!dim) return Truth::unknown;
     if (predicate.max && provably_at_least(*dim, static_cast<std::int64_t>(std::floor(*predicate.max)) + 1)) return Truth::no;
     const bool enough = !predicate.min || provably_at_least(*dim, static_cast<std::int64_t>(std::ceil(*predicate.min)));
-    return enough && !predicate.max ? Truth::yes : Truth::unknown;
+    const bool fits = !predicate.max || provably_at_least(Dim(static_cast<std::int64_t>(std::floor(*predicate.max))) - *dim, 0);
+    return enough && fits ? Truth::yes : Truth::unknown;
   }
 
   Verdict each(const Predicate& predicate) const {

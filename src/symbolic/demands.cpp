@@ -33,6 +33,7 @@ void Demands::at_least(const Dim& size, std::int64_t bound, std::string_view wha
 }
 
 void Demands::at_most(const Dim& size, const Dim& bound, std::string_view what) {
+  demand({.size = bound, .other = size, .relation = SizeDemand::Relation::at_least});
   if (provably_at_least(size - bound, 1)) state(false, what, "at most " + bound.to_string(), size.to_string());
 }
 

@@ -2,26 +2,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <vector>
 
+#include "symbolic/dim_terms.h"
 #include "symbolic/emptiness.h"
 
 namespace compatcheck::symbolic {
-
-// A polynomial: product of atoms (sorted) → coefficient, no zero coefficients. An atom is a symbol, or a quotient or
-// remainder that has no polynomial form, spelled canonically.
-struct Dim::Expression {
-  using Monomial = std::vector<std::string>;
-  std::map<Monomial, std::int64_t> terms;
-};
-
 namespace {
-
-// Before the names of ints that aren't sizes.
-constexpr char any_mark = '~';
-
-using Terms = std::map<std::vector<std::string>, std::int64_t>;
 
 constexpr std::size_t most_terms = 64;
 constexpr std::size_t most_text = 1024;   // length of all atoms
@@ -30,12 +16,12 @@ constexpr std::size_t most_factors = 32;  // factors of one term
 std::size_t text_of(const Terms& terms) {
   std::size_t text = 0;
   for (const auto& [atoms, coefficient] : terms)
-    for (const auto& atom : atoms) text += 1 + atom.size();
+    for (const AtomRef& atom : atoms) text += 1 + atom->key.size();
   return text;
 }
 
 // False on overflow.
-bool add_term(Terms& terms, const std::vector<std::string>& monomial, std::int64_t coefficient) {
+bool add_term(Terms& terms, const Monomial& monomial, std::int64_t coefficient) {
   auto& sum = terms[monomial];
   if (__builtin_add_overflow(sum, coefficient, &sum)) return false;
   if (sum == 0) terms.erase(monomial);
@@ -46,9 +32,9 @@ std::optional<Terms> multiplied_terms(const Terms& a, const Terms& b) {
   Terms result;
   for (const auto& [am, ac] : a) {
     for (const auto& [bm, bc] : b) {
-      std::vector<std::string> monomial = am;
+      Monomial monomial = am;
       monomial.insert(monomial.end(), bm.begin(), bm.end());
-      std::sort(monomial.begin(), monomial.end());
+      std::ranges::sort(monomial);
       std::int64_t coefficient = 0;
       if (__builtin_mul_overflow(ac, bc, &coefficient) || !add_term(result, monomial, coefficient)) return std::nullopt;
       if (result.size() > 2 * most_terms) return std::nullopt;  // some may cancel yet
@@ -57,20 +43,19 @@ std::optional<Terms> multiplied_terms(const Terms& a, const Terms& b) {
   return result;
 }
 
-bool is_quotient(const std::string& atom) { return atom.find("//") != std::string::npos; }
-
 // A quotient in a product stands in parentheses.
-std::string join_atoms(const std::vector<std::string>& atoms, bool alone) {
-  if (alone && atoms.size() == 1) return atoms.front();
+std::string join_atoms(const Monomial& atoms, bool alone) {
+  if (alone && atoms.size() == 1) return atoms.front()->key;
   std::string text;
-  for (const auto& atom : atoms) text += (text.empty() ? "" : "*") + (is_quotient(atom) ? "(" + atom + ")" : atom);
+  for (const AtomRef& atom : atoms)
+    text += (text.empty() ? "" : "*") + (atom->kind == Atom::Kind::quotient ? "(" + atom->key + ")" : atom->key);
   return text;
 }
 
 std::string spell_terms(const Terms& terms) {
   std::string text;
   // Numbers last, as people write them.
-  auto append = [&](const std::vector<std::string>& atoms, std::int64_t coefficient) {
+  auto append = [&](const Monomial& atoms, std::int64_t coefficient) {
     const auto bits = static_cast<std::uint64_t>(coefficient);
     const std::string magnitude = std::to_string(coefficient < 0 ? 0 - bits : bits);
     const bool leads = text.empty(), one = magnitude == "1";
@@ -91,41 +76,81 @@ std::string spell_operand(const Terms& terms) {
   return terms.size() == 1 && text.find_first_of("*-/%") == std::string::npos ? text : "(" + text + ")";
 }
 
+// ---- SizeRange. An overflow is no bound.
+
+using Limit = std::optional<std::int64_t>;
+
+Limit sum(Limit a, Limit b) {
+  std::int64_t made = 0;
+  return a && b && !__builtin_add_overflow(*a, *b, &made) ? Limit(made) : std::nullopt;
+}
+
+Limit product(Limit a, Limit b) {
+  if (a == 0 || b == 0) return 0;
+  std::int64_t made = 0;
+  return a && b && !__builtin_mul_overflow(*a, *b, &made) ? Limit(made) : std::nullopt;
+}
+
+SizeRange times(const SizeRange& a, std::int64_t factor) {
+  const SizeRange scaled{product(a.least, factor), product(a.most, factor)};
+  return factor < 0 ? SizeRange{scaled.most, scaled.least} : scaled;
+}
+
+bool never_negative(const SizeRange& bounds) { return bounds.least.value_or(-1) >= 0; }
+
+SizeRange product(const SizeRange& a, const SizeRange& b) {
+  if (never_negative(a) && never_negative(b)) return {product(a.least, b.least), product(a.most, b.most)};
+  if (a.least && a.least == a.most) return times(b, *a.least);
+  if (b.least && b.least == b.most) return times(a, *b.least);
+  return {};
+}
+
+SizeRange quotient(const SizeRange& a, const SizeRange& b) {
+  const auto by = [](Limit dividend, Limit divisor) {
+    return dividend && divisor ? Limit(floor_quotient(*dividend, *divisor)) : std::nullopt;
+  };
+  if (b.least.value_or(0) < 1) return {};
+  if (b.least == b.most) return {by(a.least, b.least), by(a.most, b.least)};
+  if (never_negative(a)) return {b.most ? by(a.least, b.most) : 0, by(a.most, b.least)};
+  return {};
+}
+
+SizeRange bounds_of(const Terms& terms, SizeRange Atom::*which) {
+  SizeRange total{0, 0};
+  for (const auto& [atoms, coefficient] : terms) {
+    SizeRange term{1, 1};
+    for (const AtomRef& atom : atoms) term = product(term, (*atom).*which);
+    term = times(term, coefficient);
+    total = {sum(total.least, term.least), sum(total.most, term.most)};
+  }
+  return total;
+}
+
 }  // namespace
 
-// The terms of a size, which must outlive them.
-class TermsOf {
- public:
-  explicit TermsOf(const Dim& dim);
-  const Terms& operator*() const { return terms_ ? *terms_ : number_; }
-
- private:
-  const Terms* terms_ = nullptr;
-  Terms number_;
-};
-
-struct DimTerms {
-  static const Terms* expression_of(const Dim& dim) { return dim.expression_ ? &dim.expression_->terms : nullptr; }
-  static Dim make(Terms terms) {
-    if (terms.empty()) return Dim(0);
-    if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
-    Dim dim = Dim::unknown();
-    const auto is_short = [](const auto& term) { return term.first.size() <= most_factors; };
-    if (terms.size() <= most_terms && std::ranges::all_of(terms, is_short) && text_of(terms) <= most_text)
-      dim.expression_ = std::make_shared<Dim::Expression>(Dim::Expression{std::move(terms)});
-    return dim;
-  }
-};
+Dim DimTerms::make(Terms terms) {
+  if (terms.empty()) return Dim(0);
+  if (terms.size() == 1 && terms.begin()->first.empty()) return Dim(terms.begin()->second);
+  Dim dim = Dim::unknown();
+  const auto is_short = [](const auto& term) { return term.first.size() <= most_factors; };
+  if (terms.size() <= most_terms && std::ranges::all_of(terms, is_short) && text_of(terms) <= most_text)
+    dim.expression_ = std::make_shared<Dim::Expression>(Dim::Expression{std::move(terms)});
+  return dim;
+}
 
 TermsOf::TermsOf(const Dim& dim) : terms_(DimTerms::expression_of(dim)) {
-  if (!terms_ && dim.number() != 0) number_.emplace(std::vector<std::string>(), *dim.number());
+  if (!terms_ && dim.number() != 0) number_.emplace(Monomial(), *dim.number());
 }
 
 Dim::Dim(std::int64_t number) : number_(number) {}
 
-Dim Dim::symbol(std::string name) { return DimTerms::make({{{std::move(name)}, 1}}); }
+Dim Dim::symbol(std::string name, SizeRange stated) {
+  const std::int64_t least = std::max<std::int64_t>(stated.least.value_or(0), 0);
+  return DimTerms::make(
+      Atom{.key = std::move(name), .bounds = {least, stated.most}, .filled = {std::max<std::int64_t>(least, 1), stated.most}});
+}
 
-Dim Dim::any_integer(std::string name) { return symbol(any_mark + std::move(name)); }
+Dim Dim::any_integer(std::string name) { return DimTerms::make(Atom{.key = any_mark + std::move(name)}); }
 
 Dim Dim::unknown() {
   Dim dim;
@@ -144,8 +169,8 @@ std::string Dim::to_string() const {
 }
 
 std::size_t Dim::footprint() const {
-  constexpr std::size_t a_term = 128;  // size including the first atom
-  return sizeof(Dim) + (expression_ ? expression_->terms.size() * a_term + text_of(expression_->terms) : 0);
+  constexpr std::size_t a_term = 256;  // size including the first atom
+  return sizeof(Dim) + (expression_ ? expression_->terms.size() * a_term + 2 * text_of(expression_->terms) : 0);
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
@@ -182,7 +207,7 @@ Division divide_terms(const Terms& a, const Terms& b) {
   Division result;
   const auto& [divisor_atoms, divisor] = *b.begin();
   for (const auto& [atoms, coefficient] : a) {
-    std::vector<std::string> left = atoms;
+    Monomial left = atoms;
     const bool overflows = divisor == -1 && coefficient == std::numeric_limits<std::int64_t>::min();
     bool divides = b.size() == 1 && !overflows && coefficient % divisor == 0;
     for (const auto& atom : divisor_atoms) {
@@ -208,14 +233,22 @@ namespace {
 // (x//3)//2 is x//6.
 std::optional<Dim> nested_quotient(const Terms& numerator, const Dim& by) {
   if (numerator.size() != 1 || numerator.begin()->second != 1 || numerator.begin()->first.size() != 1) return std::nullopt;
-  const std::string& atom = numerator.begin()->first.front();
-  const auto slashes = atom.rfind("//");
-  if (slashes == std::string::npos || !by.is_number() || *by.number() <= 0) return std::nullopt;
-  const std::string divisor = atom.substr(slashes + 2);
-  if (divisor.empty() || divisor.size() > 9 || divisor.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
-  const Dim product = Dim(std::stoll(divisor)) * by;
-  if (!product.is_number()) return std::nullopt;
-  return Dim::symbol(atom.substr(0, slashes + 2) + product.to_string());
+  const Atom& atom = *numerator.begin()->first.front();
+  if (atom.kind != Atom::Kind::quotient || !atom.second.is_number() || *atom.second.number() <= 0) return std::nullopt;
+  if (!by.is_number() || *by.number() <= 0) return std::nullopt;
+  const Dim product = atom.second * by;
+  return product.is_number() ? std::optional(floor_div(atom.first, product)) : std::nullopt;
+}
+
+Dim quotient_atom(const Dim& a, const Dim& b) {
+  const TermsOf dividend(a), divisor(b);
+  const auto of = [&](SizeRange Atom::*which) { return quotient(bounds_of(*dividend, which), bounds_of(*divisor, which)); };
+  return DimTerms::make(Atom{.kind = Atom::Kind::quotient,
+                             .key = spell_operand(*dividend) + "//" + spell_operand(*divisor),
+                             .first = a,
+                             .second = b,
+                             .bounds = of(&Atom::bounds),
+                             .filled = of(&Atom::filled)});
 }
 
 }  // namespace
@@ -235,25 +268,24 @@ Dim floor_div(const Dim& a, const Dim& b) {
   const Dim whole = DimTerms::make(std::move(division.quotient));
   if (division.rest.empty()) return whole;
   const Dim rest = DimTerms::make(division.rest);
+  if (rest.is_unknown()) return rest;
   if (rest.is_number() && b.is_number()) return whole + floor_div(rest, b);
   if (const auto nested = nested_quotient(division.rest, b)) return whole + *nested;
-  return whole + Dim::symbol(spell_operand(division.rest) + "//" + spell_operand(denominator));
+  return whole + quotient_atom(rest, b);
 }
 
 Dim modulo(const Dim& a, const Dim& b) { return a - floor_div(a, b) * b; }
 
 namespace {
 
-constexpr std::string_view least_mark = "min(";
-
 // Replaces sizes that are 1 unless a tensor is empty by 1: named sizes are at least 1.
 Terms with_ones(const Terms& terms) {
-  const auto is_least = [](const std::string& atom) { return atom.starts_with(least_mark); };
-  if (std::ranges::none_of(terms, [&](const auto& term) { return std::ranges::any_of(term.first, is_least); })) return terms;
+  const auto is_one = [](const AtomRef& atom) { return atom->kind == Atom::Kind::at_most_one; };
+  if (std::ranges::none_of(terms, [&](const auto& term) { return std::ranges::any_of(term.first, is_one); })) return terms;
   Terms made;
   for (const auto& [atoms, coefficient] : terms) {
-    std::vector<std::string> left = atoms;
-    std::erase_if(left, is_least);
+    Monomial left = atoms;
+    std::erase_if(left, is_one);
     if (!add_term(made, left, coefficient)) return terms;
   }
   return made;
@@ -264,10 +296,14 @@ Terms with_ones(const Terms& terms) {
 Dim at_most_one(const Dim& size) {
   if (size.is_unknown()) return size;
   if (size.is_number()) return Dim(std::clamp<std::int64_t>(*size.number(), 0, 1));
-  const std::string text = size.to_string();
-  return text.starts_with(least_mark) && text.find('(', least_mark.size()) == std::string::npos
-             ? size
-             : Dim::symbol(std::string(least_mark) + text + ", 1)");
+  if (provably_at_least_if_empty(size, 1)) return 1;
+  const TermsOf terms(size);
+  if ((*terms).size() == 1 && with_ones(*terms) == Terms{{{}, 1}}) return size;
+  return DimTerms::make(Atom{.kind = Atom::Kind::at_most_one,
+                             .key = "min(" + spell_terms(*terms) + ", 1)",
+                             .first = size,
+                             .bounds = {0, 1},
+                             .filled = {1, 1}});
 }
 
 bool provably_equal(const Dim& a, const Dim& b) {
@@ -279,33 +315,26 @@ bool provably_equal(const Dim& a, const Dim& b) {
 
 bool provably_different(const Dim& a, const Dim& b) {
   const Dim difference = a - b;
-  return difference.is_number() && *difference.number() != 0;
+  if (difference.is_unknown()) return false;
+  if (difference.is_number()) return *difference.number() != 0;
+  const SizeRange apart = bounds(difference);
+  return apart.least.value_or(0) > 0 || apart.most.value_or(0) < 0;
 }
 
-namespace {
-
-// If only a number is subtracted, a sum is least when every name is.
-bool terms_at_least(const Terms& terms, std::int64_t bound, bool may_be_empty) {
-  std::int64_t least = 0;
-  for (const auto& [atoms, coefficient] : terms) {
-    const bool named =
-        std::none_of(atoms.begin(), atoms.end(), [](const auto& atom) { return is_quotient(atom) || atom.front() == any_mark; });
-    if (!atoms.empty() && (coefficient < 0 || !named)) return false;
-    if (may_be_empty && !atoms.empty()) continue;
-    if (__builtin_add_overflow(least, coefficient, &least)) return false;
-  }
-  return least >= bound;
+bool provably_at_least(const Dim& a, std::int64_t bound) {
+  if (a.is_unknown()) return false;
+  const auto least = bounds_of(*TermsOf(a), &Atom::filled).least;
+  return least && *least >= bound;
 }
 
-}  // namespace
-
-bool provably_at_least(const Dim& a, std::int64_t bound) { return !a.is_unknown() && terms_at_least(*TermsOf(a), bound, false); }
+SizeRange bounds(const Dim& size) { return size.is_unknown() ? SizeRange() : bounds_of(*TermsOf(size), &Atom::bounds); }
 
 bool provably_at_least_if_empty(const Dim& a, std::int64_t bound) {
-  return !a.is_unknown() && terms_at_least(*TermsOf(a), bound, true);
+  const auto least = bounds(a).least;
+  return least && *least >= bound;
 }
 
-bool never_one(const Dim& size) { return size.is_number() ? !provably_equal(size, 1) : provably_at_least_if_empty(size, 2); }
+bool never_one(const Dim& size) { return size.is_number() ? size.number() != 1 : provably_at_least_if_empty(size, 2); }
 
 Dim larger(const Dim& a, const Dim& b) {
   return provably_at_least_if_empty(a - b, 0) ? a : provably_at_least_if_empty(b - a, 0) ? b : Dim::unknown();

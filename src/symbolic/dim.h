@@ -12,12 +12,18 @@
 
 namespace compatcheck::symbolic {
 
+// From `least` to `most`; nullopt: no bound on that side.
+struct SizeRange {
+  std::optional<std::int64_t> least, most;
+  bool operator==(const SizeRange&) const = default;
+};
+
 class Dim {
  public:
-  Dim(std::int64_t number = 0);              // NOLINT: numbers are dims
-  static Dim symbol(std::string name);       // a size, "batch": at least 1
-  static Dim any_integer(std::string name);  // an int input of the model, perhaps 0 or negative
-  static Dim unknown();                      // equal to nothing, itself included
+  Dim(std::int64_t number = 0);                             // NOLINT: numbers are dims
+  static Dim symbol(std::string name, SizeRange stated = {});  // a size, "batch"; names are equal whatever bounds were stated
+  static Dim any_integer(std::string name);                 // an int input of the model, perhaps 0 or negative
+  static Dim unknown();                                     // equal to nothing, itself included
 
   bool is_number() const;
   bool is_unknown() const;
@@ -34,7 +40,7 @@ class Dim {
   // True only when proved: for two numbers by value, for expressions by normal form. Unknown: false for both.
   friend bool provably_equal(const Dim& a, const Dim& b);
   friend bool provably_different(const Dim& a, const Dim& b);
-  // Whatever the named sizes are.
+  // Where named sizes are at least 1.
   friend bool provably_at_least(const Dim& a, std::int64_t bound);
 
  private:

@@ -1,4 +1,4 @@
-// Sizes when any dimension may be empty.
+// Sizes when any dimension may be empty, unless a least size is stated for its name.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 namespace compatcheck::symbolic {
 
+SizeRange bounds(const Dim& size);
 // Like provably_at_least, which assumes that named sizes are at least 1; here they may be 0. For conditions that decide which
 // path a model takes, and for nodes that are left out if there are elements.
 bool provably_at_least_if_empty(const Dim& a, std::int64_t bound);

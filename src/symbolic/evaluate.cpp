@@ -1,133 +1,95 @@
 #include "symbolic/evaluate.h"
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <limits>
-#include <stdexcept>
+
+#include "symbolic/dim_terms.h"
+#include "symbolic/emptiness.h"
 
 namespace compatcheck::symbolic {
 namespace {
 
-struct NoValue {};  // a name without a size, or beyond 64 bits
-
-template <class Operation>
-std::int64_t checked(Operation operation) {
-  std::int64_t made = 0;
-  if (operation(&made)) throw NoValue{};
-  return made;
+std::optional<std::int64_t> value_of(const Atom& atom, const Sizes& sizes) {
+  if (atom.kind == Atom::Kind::name) {
+    const auto size = sizes.find(atom.name());
+    return size == sizes.end() ? std::nullopt : std::optional(size->second);
+  }
+  const auto first = evaluate(atom.first, sizes);
+  if (atom.kind == Atom::Kind::at_most_one) return first ? std::optional(std::min<std::int64_t>(*first, 1)) : std::nullopt;
+  const auto second = evaluate(atom.second, sizes);
+  const bool overflows = second == -1 && first == std::numeric_limits<std::int64_t>::min();
+  return first && second && *second != 0 && !overflows ? std::optional(floor_quotient(*first, *second)) : std::nullopt;
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+// Numbers come last, as in the spelling.
+template <class Visit>
+void for_each_atom(const Dim& dim, const Visit& visit) {
+  if (dim.is_unknown()) return;
+  const TermsOf terms(dim);
+  for (const auto& [atoms, coefficient] : *terms) std::ranges::for_each(atoms, visit);
+}
 
-// sum: product (('+' | '-') product)*; product: factor (('*' | '//') factor)*; factor: number, name, '-' factor, '(' sum ')',
-// 'min(' sum ',' sum ')'.
-class Expression {
- public:
-  Expression(std::string text, const Sizes& sizes) : text_(std::move(text)), sizes_(sizes) {}
-
-  std::int64_t value() {
-    const std::int64_t result = sum();
-    if (at_ != text_.size()) throw std::runtime_error("can't read " + text_);
-    return result;
-  }
-
- private:
-  bool take(const std::string& token) {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    if (text_.compare(at_, token.size(), token) != 0) return false;
-    at_ += token.size();
-    return true;
-  }
-  std::int64_t sum() {
-    std::int64_t result = product();
-    for (;;) {
-      const bool plus = take("+");
-      if (!plus && !take("-")) return result;
-      const std::int64_t other = product();
-      result = checked([&](std::int64_t* made) {
-        return plus ? __builtin_add_overflow(result, other, made) : __builtin_sub_overflow(result, other, made);
-      });
+void add_names(const Dim& dim, std::vector<std::string>& names) {
+  for_each_atom(dim, [&](const AtomRef& atom) {
+    if (atom->kind == Atom::Kind::name) {
+      std::string name = atom->name();
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    } else {
+      add_names(atom->first, names);
+      add_names(atom->second, names);
     }
-  }
-  std::int64_t product() {
-    std::int64_t result = factor();
-    for (;;) {
-      if (take("//")) {
-        result = quotient(result, factor());
-      } else if (take("*")) {
-        const std::int64_t other = factor();
-        result = checked([&](std::int64_t* made) { return __builtin_mul_overflow(result, other, made); });
-      } else {
-        return result;
-      }
-    }
-  }
-  static std::int64_t quotient(std::int64_t a, std::int64_t b) {
-    if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) throw NoValue{};
-    return floor_quotient(a, b);
-  }
-  std::int64_t factor() {
-    if (take("-")) {
-      const std::int64_t other = factor();
-      return checked([&](std::int64_t* made) { return __builtin_sub_overflow(std::int64_t{0}, other, made); });
-    }
-    if (take("(")) {
-      const std::int64_t inner = sum();
-      if (!take(")")) throw std::runtime_error("no ) in " + text_);
-      return inner;
-    }
-    std::string word;
-    while (at_ < text_.size() && is_word(text_[at_])) word += text_[at_++];
-    if (word.empty()) throw std::runtime_error("can't read " + text_);
-    if (std::isdigit(static_cast<unsigned char>(word[0]))) {
-      std::int64_t number = 0;
-      if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc()) throw NoValue{};
-      return number;
-    }
-    if (word == "min" && take("(")) {
-      const std::int64_t first = sum();
-      if (!take(",")) throw std::runtime_error("no , in " + text_);
-      const std::int64_t second = sum();
-      if (!take(")")) throw std::runtime_error("no ) in " + text_);
-      return std::min(first, second);
-    }
-    const auto size = sizes_.find(word);
-    if (size == sizes_.end()) throw NoValue{};
-    return size->second;
-  }
-
-  std::string text_;
-  const Sizes& sizes_;
-  std::size_t at_ = 0;
-};
+  });
+}
 
 }  // namespace
 
 std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes) {
   if (dim.is_unknown()) return std::nullopt;
-  try {
-    return Expression(dim.to_string(), sizes).value();
-  } catch (const NoValue&) {
-    return std::nullopt;
+  const TermsOf terms(dim);
+  std::int64_t total = 0;
+  for (const auto& [atoms, coefficient] : *terms) {
+    std::int64_t term = coefficient;
+    for (const AtomRef& atom : atoms) {
+      const auto value = value_of(*atom, sizes);
+      if (!value || __builtin_mul_overflow(term, *value, &term)) return std::nullopt;
+    }
+    if (__builtin_add_overflow(total, term, &total)) return std::nullopt;
   }
+  return total;
 }
 
 std::vector<std::string> names_in(const Dim& dim) {
-  const std::string text = dim.is_unknown() ? std::string() : dim.to_string();
   std::vector<std::string> names;
-  for (std::size_t at = 0; at < text.size();) {
-    if (!is_word(text[at])) {
-      ++at;
-      continue;
-    }
-    std::string word;
-    while (at < text.size() && is_word(text[at])) word += text[at++];
-    if (word == "min" && at < text.size() && text[at] == '(') continue;
-    if (!std::isdigit(static_cast<unsigned char>(word[0])) && std::ranges::find(names, word) == names.end())
-      names.push_back(std::move(word));
-  }
+  add_names(dim, names);
   return names;
+}
+
+bool contains(const SizeRange& range, std::int64_t size) {
+  return (!range.least || size >= *range.least) && (!range.most || size <= *range.most);
+}
+
+bool has_quotient(const Dim& dim) {
+  bool found = false;
+  for_each_atom(dim, [&](const AtomRef& atom) { found = found || atom->kind == Atom::Kind::quotient; });
+  return found;
+}
+
+Dim with_ranges(const Dim& dim, const NamedRanges& stated) {
+  if (dim.is_unknown() || dim.is_number()) return dim;
+  const auto bounded = [&](const AtomRef& atom) {
+    if (atom->kind == Atom::Kind::quotient) return floor_div(with_ranges(atom->first, stated), with_ranges(atom->second, stated));
+    if (atom->kind == Atom::Kind::at_most_one) return at_most_one(with_ranges(atom->first, stated));
+    const auto bounds = atom->is_any_integer() ? stated.end() : stated.find(atom->key);
+    return bounds == stated.end() ? DimTerms::make(atom) : Dim::symbol(atom->key, bounds->second);
+  };
+  const TermsOf terms(dim);
+  Dim total = 0;
+  for (const auto& [atoms, coefficient] : *terms) {
+    Dim term = coefficient;
+    for (const AtomRef& atom : atoms) term = term * bounded(atom);
+    total = total + term;
+  }
+  return total;
 }
 
 std::optional<std::int64_t> solve(const Dim& dim, std::int64_t size) {

@@ -26,11 +26,22 @@
 namespace compatcheck::verification {
 namespace {
 
+// Those of options, and of ranges with one size beyond 1 at most: others would broadcast.
 Sizes given_sizes(const std::vector<std::string>& dims) {
   Sizes sizes;
+  for (const auto& [name, range] : analysis::named_ranges(dims))
+    if (range.most && *range.most <= std::max<std::int64_t>(range.least.value_or(0), 2)) sizes[name] = *range.most;
   for (const std::string& dim : dims)
     if (const auto [name, size] = analysis::named_size(dim); analysis::is_number(size)) sizes[name] = std::stoll(size);
   return sizes;
+}
+
+// Why not to run at these sizes; empty if every one is in its range.
+std::string out_of_range(const Sizes& sizes, const symbolic::NamedRanges& ranges) {
+  for (const auto& [name, range] : ranges)
+    if (const auto size = sizes.find(name); size != sizes.end() && !symbolic::contains(range, size->second))
+      return "the size " + name + " is " + std::to_string(size->second) + ", and must be in " + analysis::to_string(range);
+  return {};
 }
 
 bool names_gpu(const std::string& failure) {
@@ -82,7 +93,7 @@ SizeSearch search_of(const Model::State& model, const VerifyOptions& options, co
       watch.look();
     }
   if (demands.empty()) add_demands(model, prepared, watch, demands);
-  for (const auto& range : analysis::exported_ranges(model, analysis::check_options(options.convert)))
+  for (const auto& range : analysis::stated_ranges(model, analysis::check_options(options.convert)))
     demands.push_back({.demand = range, .reader = nullptr, .for_sure = true});
   add_numbers(prepared.graph, numbers);
   return {demands, std::move(numbers), watch};
@@ -166,6 +177,7 @@ Reference::Reference(const Model::State& model, const VerifyOptions& options, co
       watch_(watch),
       state_(paths_of(prepared.state)),
       exported_(model.exported ? std::optional<ExportedRun>(std::in_place, model, state_) : std::nullopt),
+      ranges_(analysis::named_ranges(options.convert.dims)),
       narrow_(narrow_in(prepared)),
       decisions_(decisions_in(model, prepared, watch)),
       maker_(model.graph, prepared.graph, prepared.facts, prepared.state.size(), decisions_),
@@ -318,6 +330,10 @@ std::optional<Expected> Reference::expect(const std::vector<Sizes>& candidates, 
     if (crashes_ >= most_crashes) {
       if (reason.empty()) reason = "PyTorch crashed at the sizes that were tried before";
       break;
+    }
+    if (std::string out = out_of_range(sizes, ranges_); !out.empty()) {
+      if (reason.empty()) reason = std::move(out);
+      continue;
     }
     Expected expected{.call = {}, .sizes = sizes, .result = {}, .again = {}, .way = way};
     const std::uint64_t seed = options_.seed + static_cast<std::uint64_t>(index);

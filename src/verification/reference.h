@@ -118,6 +118,7 @@ class Reference {
   const ir::Watch& watch_;
   std::vector<std::string> state_;  // the attributes that are inputs and outputs of the prepared graph
   std::optional<ExportedRun> exported_;
+  symbolic::NamedRanges ranges_;                  // that options and files state
   std::vector<std::optional<ir::DType>> narrow_;  // one for each output
   Decisions decisions_;
   InputMaker maker_;

@@ -1,8 +1,10 @@
 #include "verification/stated_by_file.h"
 
+#include <sstream>
 #include <utility>
 
 #include "analysis/exported_inputs.h"
+#include "analysis/input_spec.h"
 #include "analysis/onnx_model.h"
 #include "analysis/run.h"
 #include "compatcheck/error.h"
@@ -42,6 +44,10 @@ StatedByFile stated_by_file(const Model::State& model, const std::filesystem::pa
   }
   const auto inputs = with_values(analysis::with_fixed_sizes(model, input_specs(given, model)),
                                   file.metadata(analysis::values_metadata).value_or(""), model);
+  std::istringstream ranges(file.metadata(analysis::ranges_metadata).value_or(""));
+  for (std::string range; !model.exported && std::getline(ranges, range);)
+    if (!analysis::named_ranges(options.convert.dims).contains(analysis::named_size(range).name))
+      options.convert.dims.push_back(range);
   options.convert.inputs = with_dtypes(std::move(options.convert.inputs), inputs, model);
   if (!states_inputs(options))
     options.convert.inputs = inputs;

@@ -125,6 +125,44 @@ TEST(Dim, SizesAreAtLeastOne) {
   EXPECT_FALSE(provably_equal(Dim::any_integer("n"), Dim::symbol("n")));
 }
 
+TEST(Dim, BoundsFollowFromThoseOfNames) {
+  const Dim n = Dim::symbol("n", {4, 64}), m = Dim::symbol("m", {1, std::nullopt});
+  EXPECT_EQ(bounds(n), (SizeRange{4, 64}));
+  EXPECT_EQ(bounds(h), (SizeRange{0, std::nullopt}));
+  EXPECT_EQ(bounds(n - Dim(4)), (SizeRange{0, 60}));
+  EXPECT_EQ(bounds(Dim(2) - n), (SizeRange{-62, -2}));
+  EXPECT_EQ(bounds(floor_div(n - Dim(1), 2) + Dim(1)), (SizeRange{2, 32}));
+  EXPECT_EQ(bounds(floor_div(n, Dim(0) - Dim(3))), (SizeRange{}));
+  EXPECT_EQ(bounds(floor_div(n, m)), (SizeRange{0, 64}));
+  EXPECT_EQ(bounds(floor_div(m, n)), (SizeRange{0, std::nullopt}));
+  EXPECT_EQ(bounds(n * n - h), (SizeRange{std::nullopt, 4096}));
+  EXPECT_EQ(bounds(n * Dim::any_integer("k")), (SizeRange{}));
+  EXPECT_EQ(bounds(Dim(std::numeric_limits<std::int64_t>::max() / 4) * n).most, std::nullopt);
+  EXPECT_EQ(bounds(Dim::unknown()), (SizeRange{}));
+  EXPECT_TRUE(provably_different(n, 3));
+  EXPECT_FALSE(provably_different(n, 4));
+  EXPECT_TRUE(provably_different(n, h + Dim(65)));
+  EXPECT_TRUE(provably_equal(n, Dim::symbol("n")));
+  EXPECT_EQ(larger(n, 4).to_string(), "n");
+  EXPECT_TRUE(larger(n, 5).is_unknown());
+  EXPECT_EQ(smaller(n, 64).to_string(), "n");
+  EXPECT_TRUE(smaller(n, 63).is_unknown());
+  EXPECT_EQ(at_most_one(n).number(), 1);
+  EXPECT_EQ(at_most_one(h).number(), std::nullopt);
+  EXPECT_TRUE(never_one(n));
+  EXPECT_FALSE(never_one(m));
+}
+
+TEST(Dim, RangesAreStatedOfNames) {
+  const NamedRanges ranges = {{"h", {3, 9}}};
+  const Dim made = with_ranges(floor_div(h, 2) * w + at_most_one(h) - Dim::any_integer("h"), ranges);
+  EXPECT_EQ(made.to_string(), "(h//2)*w - h + 1");
+  EXPECT_EQ(bounds(with_ranges(floor_div(h, 2) + Dim(1), ranges)), (SizeRange{2, 5}));
+  EXPECT_EQ(bounds(with_ranges(Dim::any_integer("h"), ranges)), (SizeRange{}));
+  EXPECT_EQ(bounds(with_ranges(w, ranges)), (SizeRange{0, std::nullopt}));
+  EXPECT_TRUE(with_ranges(Dim::unknown(), ranges).is_unknown());
+}
+
 // Random expressions: the normal form has the value that the steps have, and equal or different ones are.
 TEST(Dim, NormalFormKeepsValues) {
   std::mt19937 random(7);
@@ -134,9 +172,14 @@ TEST(Dim, NormalFormKeepsValues) {
     std::int64_t value;
   };
   for (int round = 0; round < 3000; ++round) {
-    const Sizes sizes = {{"a", 1 + below(9)}, {"b", 1 + below(9)}, {"c", 1 + below(9)}};
+    const bool may_be_empty = round % 2 == 0;
+    const auto any = [&] { return below(10) + (may_be_empty ? 0 : 1); };
+    const Sizes sizes = {{"a", any()}, {"b", any()}, {"c", any()}};
     std::vector<Pair> made;
-    for (const auto& [name, size] : sizes) made.push_back({Dim::symbol(name), size});
+    for (const auto& [name, size] : sizes) {
+      const auto end = [&](std::int64_t by) { return below(3) == 0 ? std::nullopt : std::optional(size + by * below(4)); };
+      made.push_back({Dim::symbol(name, {end(-1), end(1)}), size});
+    }
     for (const std::int64_t number : {0, 1, 2, 3, -1, 7}) made.push_back({Dim(number), number});
     for (int step = 0; step < 12; ++step) {
       const Pair x = made[static_cast<std::size_t>(below(static_cast<int>(made.size())))],
@@ -164,7 +207,10 @@ TEST(Dim, NormalFormKeepsValues) {
       ASSERT_TRUE(!provably_equal(last.dim, x.dim) || last.value == x.value) << last.dim.to_string();
       ASSERT_TRUE(!provably_different(last.dim, x.dim) || last.value != x.value) << last.dim.to_string();
       for (const std::int64_t bound : {-2, 0, 1, 5})
-        ASSERT_TRUE(!provably_at_least(last.dim, bound) || last.value >= bound) << last.dim.to_string();
+        ASSERT_TRUE(may_be_empty || !provably_at_least(last.dim, bound) || last.value >= bound) << last.dim.to_string();
+      ASSERT_TRUE(contains(bounds(last.dim), last.value)) << last.dim.to_string() << " is " << last.value;
+      ASSERT_TRUE(!at_most_one(last.dim).number() || last.value < 0 ||
+                  at_most_one(last.dim).number() == std::min<std::int64_t>(last.value, 1));
     }
   }
 }
