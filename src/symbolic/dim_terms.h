@@ -1,4 +1,4 @@
-// What a Dim is made of, for the files that compute with it.
+// The atoms and terms of a Dim, for the files that compute with it.
 #pragma once
 
 #include <compare>
