@@ -177,9 +177,11 @@ class StatedInputs {
       }
       if (!found) throw UsageError("CheckOptions::dims " + text + ": no input has a dimension of that name" + known_symbols());
     }
-    for (const auto& [symbol, range] : ranges)
-      if (const std::string& name = name_of(symbol, names_); (range.least || range.most) && !is_number(name))
-        dims.push_back(name + "=" + to_string(symbolic::SizeRange{range.least, range.most}));
+    for (const auto& [symbol, range] : ranges) {
+      const std::string& name = name_of(symbol, names_);
+      const std::string text = to_string(symbolic::SizeRange{range.least, range.most});
+      if (range_in(text) && !is_number(name)) dims.push_back(name + "=" + text);  // a damaged file's range may hold nothing
+    }
   }
 
   // 8 for 2*s40: s40 is 4.

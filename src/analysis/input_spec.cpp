@@ -473,7 +473,7 @@ void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> 
       throw UsageError(option + ": expected NAME=N, N at least 1, or a range of sizes, as in NAME=1..64");
     if (!named.contains(name)) throw UsageError(option + ": no input has a dimension of that name");
     if (!given.emplace(name + (is_range ? ".." : "")).second) throw UsageError(option + ": the dimension is given twice");
-    if (const auto range = ranges.find(name); size && range != ranges.end() && !symbolic::contains(range->second, *size))
+    if (const auto range = ranges.find(name); size && range != ranges.end() && !symbolic::holds_size(range->second, *size))
       throw UsageError(option + ": another option says " + to_string(range->second));
   }
 }

@@ -156,7 +156,8 @@ class Preparation {
   void take_least_sizes() {
     const auto varies = [&](const ir::Value* input) {
       const auto* tensor = tensor_or_member(facts_->facts().of(input));
-      return tensor && tensor->shape && std::ranges::any_of(*tensor->shape, [](const symbolic::Dim& dim) { return !dim.is_number(); });
+      return tensor && tensor->shape &&
+             std::ranges::any_of(*tensor->shape, [](const symbolic::Dim& dim) { return !dim.is_number(); });
     };
     if (std::ranges::none_of(prepared_.graph.inputs(), varies)) return;
     const inference::Sources sources{model_.table, model_.schemas, model_.registry, watch_};

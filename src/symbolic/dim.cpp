@@ -76,36 +76,36 @@ std::string spell_operand(const Terms& terms) {
   return terms.size() == 1 && text.find_first_of("*-/%") == std::string::npos ? text : "(" + text + ")";
 }
 
-// ---- SizeRange. An overflow is no bound.
+// ---- Bounds. An overflow is no bound.
 
 using Limit = std::optional<std::int64_t>;
 
-Limit sum(Limit a, Limit b) {
+Limit limit_sum(Limit a, Limit b) {
   std::int64_t made = 0;
   return a && b && !__builtin_add_overflow(*a, *b, &made) ? Limit(made) : std::nullopt;
 }
 
-Limit product(Limit a, Limit b) {
+Limit limit_product(Limit a, Limit b) {
   if (a == 0 || b == 0) return 0;
   std::int64_t made = 0;
   return a && b && !__builtin_mul_overflow(*a, *b, &made) ? Limit(made) : std::nullopt;
 }
 
-SizeRange times(const SizeRange& a, std::int64_t factor) {
-  const SizeRange scaled{product(a.least, factor), product(a.most, factor)};
+SizeRange scaled_range(const SizeRange& a, std::int64_t factor) {
+  const SizeRange scaled{limit_product(a.least, factor), limit_product(a.most, factor)};
   return factor < 0 ? SizeRange{scaled.most, scaled.least} : scaled;
 }
 
 bool never_negative(const SizeRange& bounds) { return bounds.least.value_or(-1) >= 0; }
 
-SizeRange product(const SizeRange& a, const SizeRange& b) {
-  if (never_negative(a) && never_negative(b)) return {product(a.least, b.least), product(a.most, b.most)};
-  if (a.least && a.least == a.most) return times(b, *a.least);
-  if (b.least && b.least == b.most) return times(a, *b.least);
+SizeRange range_product(const SizeRange& a, const SizeRange& b) {
+  if (never_negative(a) && never_negative(b)) return {limit_product(a.least, b.least), limit_product(a.most, b.most)};
+  if (a.least && a.least == a.most) return scaled_range(b, *a.least);
+  if (b.least && b.least == b.most) return scaled_range(a, *b.least);
   return {};
 }
 
-SizeRange quotient(const SizeRange& a, const SizeRange& b) {
+SizeRange range_quotient(const SizeRange& a, const SizeRange& b) {
   const auto by = [](Limit dividend, Limit divisor) {
     return dividend && divisor ? Limit(floor_quotient(*dividend, *divisor)) : std::nullopt;
   };
@@ -115,13 +115,13 @@ SizeRange quotient(const SizeRange& a, const SizeRange& b) {
   return {};
 }
 
-SizeRange bounds_of(const Terms& terms, SizeRange Atom::*which) {
+SizeRange range_of_terms(const Terms& terms, SizeRange Atom::*which) {
   SizeRange total{0, 0};
   for (const auto& [atoms, coefficient] : terms) {
     SizeRange term{1, 1};
-    for (const AtomRef& atom : atoms) term = product(term, (*atom).*which);
-    term = times(term, coefficient);
-    total = {sum(total.least, term.least), sum(total.most, term.most)};
+    for (const AtomRef& atom : atoms) term = range_product(term, (*atom).*which);
+    term = scaled_range(term, coefficient);
+    total = {limit_sum(total.least, term.least), limit_sum(total.most, term.most)};
   }
   return total;
 }
@@ -242,7 +242,9 @@ std::optional<Dim> nested_quotient(const Terms& numerator, const Dim& by) {
 
 Dim quotient_atom(const Dim& a, const Dim& b) {
   const TermsOf dividend(a), divisor(b);
-  const auto of = [&](SizeRange Atom::*which) { return quotient(bounds_of(*dividend, which), bounds_of(*divisor, which)); };
+  const auto of = [&](SizeRange Atom::*which) {
+    return range_quotient(range_of_terms(*dividend, which), range_of_terms(*divisor, which));
+  };
   return DimTerms::make(Atom{.kind = Atom::Kind::quotient,
                              .key = spell_operand(*dividend) + "//" + spell_operand(*divisor),
                              .first = a,
@@ -323,11 +325,11 @@ bool provably_different(const Dim& a, const Dim& b) {
 
 bool provably_at_least(const Dim& a, std::int64_t bound) {
   if (a.is_unknown()) return false;
-  const auto least = bounds_of(*TermsOf(a), &Atom::filled).least;
+  const auto least = range_of_terms(*TermsOf(a), &Atom::filled).least;
   return least && *least >= bound;
 }
 
-SizeRange bounds(const Dim& size) { return size.is_unknown() ? SizeRange() : bounds_of(*TermsOf(size), &Atom::bounds); }
+SizeRange bounds(const Dim& size) { return size.is_unknown() ? SizeRange() : range_of_terms(*TermsOf(size), &Atom::bounds); }
 
 bool provably_at_least_if_empty(const Dim& a, std::int64_t bound) {
   const auto least = bounds(a).least;

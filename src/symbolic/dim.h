@@ -20,10 +20,10 @@ struct SizeRange {
 
 class Dim {
  public:
-  Dim(std::int64_t number = 0);                             // NOLINT: numbers are dims
+  Dim(std::int64_t number = 0);                                // NOLINT: numbers are dims
   static Dim symbol(std::string name, SizeRange stated = {});  // a size, "batch"; names are equal whatever bounds were stated
-  static Dim any_integer(std::string name);                 // an int input of the model, perhaps 0 or negative
-  static Dim unknown();                                     // equal to nothing, itself included
+  static Dim any_integer(std::string name);                    // an int input of the model, perhaps 0 or negative
+  static Dim unknown();                                        // equal to nothing, itself included
 
   bool is_number() const;
   bool is_unknown() const;

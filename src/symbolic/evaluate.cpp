@@ -9,7 +9,7 @@
 namespace compatcheck::symbolic {
 namespace {
 
-std::optional<std::int64_t> value_of(const Atom& atom, const Sizes& sizes) {
+std::optional<std::int64_t> atom_value(const Atom& atom, const Sizes& sizes) {
   if (atom.kind == Atom::Kind::name) {
     const auto size = sizes.find(atom.name());
     return size == sizes.end() ? std::nullopt : std::optional(size->second);
@@ -50,7 +50,7 @@ std::optional<std::int64_t> evaluate(const Dim& dim, const Sizes& sizes) {
   for (const auto& [atoms, coefficient] : *terms) {
     std::int64_t term = coefficient;
     for (const AtomRef& atom : atoms) {
-      const auto value = value_of(*atom, sizes);
+      const auto value = atom_value(*atom, sizes);
       if (!value || __builtin_mul_overflow(term, *value, &term)) return std::nullopt;
     }
     if (__builtin_add_overflow(total, term, &total)) return std::nullopt;
@@ -64,7 +64,7 @@ std::vector<std::string> names_in(const Dim& dim) {
   return names;
 }
 
-bool contains(const SizeRange& range, std::int64_t size) {
+bool holds_size(const SizeRange& range, std::int64_t size) {
   return (!range.least || size >= *range.least) && (!range.most || size <= *range.most);
 }
 

@@ -39,7 +39,7 @@ Sizes given_sizes(const std::vector<std::string>& dims) {
 // Why not to run at these sizes; empty if every one is in its range.
 std::string out_of_range(const Sizes& sizes, const symbolic::NamedRanges& ranges) {
   for (const auto& [name, range] : ranges)
-    if (const auto size = sizes.find(name); size != sizes.end() && !symbolic::contains(range, size->second))
+    if (const auto size = sizes.find(name); size != sizes.end() && !symbolic::holds_size(range, size->second))
       return "the size " + name + " is " + std::to_string(size->second) + ", and must be in " + analysis::to_string(range);
   return {};
 }

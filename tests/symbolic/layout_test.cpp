@@ -65,9 +65,9 @@ TEST(Layout, ContiguousIsTheTensorItselfWhereItLiesSo) {
 }
 
 TEST(Layout, SaysWhoseItIsThatNobodyStates) {
-  EXPECT_EQ(layout("f32[4,3]",
-                   transposed + "  %r : Tensor = aten::cumprod(%t, %0, %none)\n  %s : Tensor = aten::relu(%r)\n  return (%s)"),
-            "? aten::cumprod");
+  EXPECT_EQ(
+      layout("f32[4,3]", transposed + "  %r : Tensor = aten::polygamma(%1, %t)\n  %s : Tensor = aten::relu(%r)\n  return (%s)"),
+      "? aten::polygamma");
 }
 
 }  // namespace
