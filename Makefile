@@ -15,6 +15,8 @@
 #   make fuzz     the fuzzers, FUZZ_SECONDS each
 #   make corpus   the whole operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes; writes reports/coverage.tsv and .md;
 #                 with OPS=histc the cases of one operator alone
+#   make models   architectures of transformers, exported, converted at two opsets, run, and given to PyTorch's exporter; writes
+#                 reports/models.md and .html (hours; goes on where it was interrupted); ONLY='^(bert|llama)$$' chooses
 #   make operators the lines of tests/operators, with OPS=histc those of one operator
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make mutants  how strong the tests are: COUNT small faults in the sources, chosen by SEED, and which tests find them; REPORT=reports/mutants.md
@@ -30,7 +32,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus operators programs mutants fixtures bench format tidy clean
+.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus models operators programs mutants fixtures bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -138,6 +140,14 @@ operators:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
 	@OPS='$(or $(OPS),.*)' $(cmake) --build --preset release --target operators_of
+
+# The models are made once for each version of transformers and stay in the cache.
+models: zoo = $(shell tools/setup.sh paths | sed -n 's/^zoo=//p')
+models: all
+	@tools/setup.sh zoo
+	@OMP_NUM_THREADS=1 PYTHONPATH=$(zoo) $(python) tests/zoo/make_hf.py --out $(zoo)/models --classes one --resume $(if $(ONLY),--only '$(ONLY)')
+	@OMP_NUM_THREADS=1 PYTHONPATH=$(zoo) $(python) tests/zoo/judge_models.py --program build/compatcheck --folder $(zoo)/models --peer \
+	  $(if $(ONLY),--only '$(ONLY)',--report reports/models)
 
 programs: all
 	@tools/setup.sh test

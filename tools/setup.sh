@@ -6,6 +6,7 @@
 #   tools/setup.sh models    build, and a Python that can make the models of tests and demonstration
 #   tools/setup.sh test      models, and the Python packages and browser of the tests
 #   tools/setup.sh scan      test, and Spark with Java
+#   tools/setup.sh zoo       test, and the transformers that exports programs
 #   tools/setup.sh wheel     program, and what builds and examines the Python wheel
 #   tools/setup.sh fuzz      build, and clang with libFuzzer
 #   tools/setup.sh format    a Python environment with clang-format, and nothing else
@@ -236,6 +237,8 @@ module_test_folder() { printf '%s/module-test-%s' "$cache" "$(printf '%s' "$PYTH
 scan_test_folder() { printf '%s/scan-test-%s' "$cache" "$(printf '%s' "$PYTHON_SCAN_TEST" | sha256sum | cut -c1-12)"; }
 spark_test_folder() { printf '%s/spark-test-%s' "$cache" "$(printf '%s' "$PYTHON_SPARK_TEST" | sha256sum | cut -c1-12)"; }
 
+zoo_folder() { printf '%s/zoo-%s' "$cache" "$(printf '%s' "$PYTHON_ZOO" | sha256sum | cut -c1-12)"; }
+
 # packages_apart FOLDER NAME==VERSION...
 packages_apart() {
   local target=$1
@@ -320,6 +323,12 @@ setup_scan() {
   packages_apart "$(spark_test_folder)" $PYTHON_SPARK_TEST
 }
 
+setup_zoo() {
+  setup_test
+  # shellcheck disable=SC2086
+  packages_apart "$(zoo_folder)" $PYTHON_ZOO
+}
+
 setup_fuzz() {
   setup_build "${fuzz_packages[@]}"
 }
@@ -342,10 +351,10 @@ case "$purpose" in
   paths)
     printf '%s=%s\n' cache "$cache" environment "$venv" torch "$(torch_folder)" onnx "$(onnx_folder)" \
       protobuf "$(protobuf_folder)" torchvision "$(torchvision_folder)" module_test "$(module_test_folder)" \
-      scan_test "$(scan_test_folder)" spark_test "$(spark_test_folder)"
+      scan_test "$(scan_test_folder)" spark_test "$(spark_test_folder)" zoo "$(zoo_folder)"
     ;;
   packages) setup_packages "${module_packages[@]}" ;;   # the cache is left to who builds
-  program | build | wheel | models | test | scan | fuzz | format | tidy)
+  program | build | wheel | models | test | scan | zoo | fuzz | format | tidy)
     mkdir -p "$cache"
     # One set-up at a time; a second one waits, and then finds everything done.
     exec 9>"$cache/lock"

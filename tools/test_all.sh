@@ -3,6 +3,7 @@
 #
 #   whole      every test of the release build, those with the label `all` too: all opsets, dtypes, random calls
 #   corpus     the operator corpus at every opset, as exported programs too, and every operator in every pair of dtypes
+#   models     architectures of transformers, with PyTorch's exporter beside
 #   programs   random programs, PROGRAMS of each kind (2000)
 #   asan tsan  the tests under AddressSanitizer, and those of threads under ThreadSanitizer
 #   fuzz       the fuzzers, FUZZ_SECONDS each (60)
@@ -13,7 +14,7 @@
 # A stage that passed isn't run again while nothing has changed: build/test-all holds a stamp for each. Prints each stage's time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-stages=(whole corpus programs asan tsan fuzz scan wheel mutants)
+stages=(whole corpus models programs asan tsan fuzz scan wheel mutants)
 [ $# -eq 0 ] || stages=("$@")
 folder=build/test-all
 mkdir -p "$folder"
@@ -24,6 +25,7 @@ state() { { git rev-parse HEAD; git diff HEAD; git ls-files --others --exclude-s
 run_stage() {
   case "$1" in
     corpus) make corpus ;;
+    models) make models ;;
     programs) make programs PROGRAMS="${PROGRAMS:-2000}" ;;
     whole | asan | tsan | scan) make "test-$1" ;;
     fuzz) make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}" ;;
