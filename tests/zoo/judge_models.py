@@ -116,7 +116,23 @@ def refusal(program, model, opset):
     return report["verdict"], "; ".join(reasons)[:600]
 
 
-def judged(program, model, peer):
+def converted_by_peer(model, target):
+    code, _, errors, seconds, memory = measured([sys.executable, "-c", PEER, str(model), str(target)], 300)
+    run = {"seconds": seconds, "memory": memory, "nodes": None, "outcome": "refused", "why": (errors.strip().splitlines() or [""])[-1][:300]}
+    if code == 0 and target.exists():
+        run["outcome"], run["why"] = forked(lambda: run_onnx(target, model))
+        run["nodes"] = len(onnx.load(target, load_external_data=False).graph.node)
+    remove(target)
+    return run
+
+
+def remove(target):
+    """With its external data."""
+    for left in target.parent.glob(target.name + "*"):
+        left.unlink()
+
+
+def judged(program, model):
     record = {"model": model.stem, "verdicts": {opset: refusal(program, model, opset)[0] for opset in CHECKED}, "runs": {}}
     target = model.with_suffix(".onnx")
     for opset in CONVERTED:
@@ -129,17 +145,7 @@ def judged(program, model, peer):
             run["outcome"], run["why"] = "refused", refusal(program, model, opset)[1] or errors.strip()[:300]
         record["runs"][opset] = run
         record["agree"] = record.get("agree", True) and (record["verdicts"][opset] == "yes") == target.exists()
-        for left in model.parent.glob(target.name + "*"):
-            left.unlink()
-    if peer:
-        code, _, errors, seconds, memory = measured([sys.executable, "-c", PEER, str(model), str(target)], 300)
-        run = {"seconds": seconds, "memory": memory, "nodes": None, "outcome": "refused", "why": (errors.strip().splitlines() or [""])[-1][:300]}
-        if code == 0 and target.exists():
-            run["outcome"], run["why"] = forked(lambda: run_onnx(target, model))
-            run["nodes"] = len(onnx.load(target, load_external_data=False).graph.node)
-        record["peer"] = run
-        for left in model.parent.glob(target.name + "*"):
-            left.unlink()
+        remove(target)
     return record
 
 
@@ -234,13 +240,18 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     program = hashlib.sha256(pathlib.Path(options.program).read_bytes()).hexdigest()[:16]
     store = options.folder / "judged.jsonl"
-    known = {each["model"]: each for each in read_lines(store) if each["program"] == program}
+    lines = read_lines(store)
+    known = {each["model"]: each for each in lines if each["program"] == program}
+    peers = {each["model"]: each["peer"] for each in lines if "peer" in each}
     began = time.monotonic()
     for model in sorted(options.folder.glob("*.pt2")):
         before = known.get(model.stem)
         if not re.search(options.only, model.stem.split(".")[0]) or (before and ("peer" in before or not options.peer)) or time.monotonic() - began > options.seconds:
             continue
-        known[model.stem] = {"program": program, **judged(options.program, model, options.peer)}
+        record = before or {"program": program, **judged(options.program, model)}
+        if options.peer:
+            record["peer"] = peers.get(model.stem) or converted_by_peer(model, model.with_suffix(".onnx"))
+        known[model.stem] = record
         with open(store, "a") as lines:
             lines.write(json.dumps(known[model.stem]) + "\n")
     tried = {each["type"]: each for each in read_lines(options.folder / "index.jsonl")}
