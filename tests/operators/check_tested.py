@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every operator with a row in mappings/operators has a test: a case of the operator corpus (reports/coverage.tsv), a line of
+"""Every operator with a row in mappings/operators or mappings/libraries has a test: a case of the operator corpus (reports/coverage.tsv), a line of
 <family>.txt that says what is expected, or a place in elsewhere.yaml. `make test` runs each of them wherever another entry of the row holds
 (deciding.py). A line stands in the file of the family that has a row of one of its operators; other names of an operator belong to its
 family, too.
@@ -15,12 +15,13 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tests/corpus")]
 import coverage
 import run_operators
+from deciding import row_files
 
 
 def rows():
     """operator → family; operator → the one of which it is another name"""
     families, aliases = {}, {}
-    for file in sorted((ROOT / "mappings/operators").glob("*.yaml")):
+    for file in row_files():
         for name, row in yaml.safe_load(file.read_text()).items():
             families[name] = file.stem
             if isinstance(row, dict) and "alias" in row:
@@ -56,6 +57,7 @@ def mentions(text, op):
 
 def main():
     run_operators.load_torchvision()
+    run_operators.library_references.register()
     (table, aliases), tested, problems = rows(), set(), []
     for op in coverage.read(ROOT / "reports" / coverage.TABLE).operators.values():
         tested |= set(op.overloads)

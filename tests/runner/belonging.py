@@ -1,12 +1,12 @@
 """Which tests belong to a file of src/, mappings/ or tests/: `make check` and tools/mutants.py run them first.
 
-A file of a family (mappings/operators/pooling.yaml, src/symbolic/pooling.cpp, src/handlers/pooling_adaptive.cpp) has the test
+A file of a family (mappings/operators/pooling.yaml, mappings/libraries/torch_scatter.yaml, src/symbolic/pooling.cpp, src/handlers/pooling_adaptive.cpp) has the test
 operators_pooling. TABLE says the rest: the first pattern that matches a path gives regular expressions of tests' names.
 """
 import pathlib, re, subprocess
 
 ROOT = pathlib.Path(__file__).parents[2]
-FAMILY = re.compile(r"(?:mappings/operators|tests/operators|src/(?:symbolic|handlers))/(\w+)\.(?:yaml|txt|cpp|h)")
+FAMILY = re.compile(r"(?:mappings/(?:operators|libraries)|tests/operators|src/(?:symbolic|handlers))/(\w+)\.(?:yaml|txt|cpp|h)")
 SCRIPTED = "layers_scripted_.*"
 CONTAINERS = "passes_test layers_scripted_.* check_containers"
 TABLE = [
