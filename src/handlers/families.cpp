@@ -73,12 +73,12 @@ Registry shipped_handlers() {
   register_torch_scatter(registry);
   register_torch_sparse(registry);
   register_torchao(registry);
+  register_torchvision(registry);
   register_triangle(registry);
   register_trigonometry(registry);
   register_unique(registry);
   register_view(registry);
   register_view_strided(registry);
-  register_vision(registry);
   register_vision_grid_sample(registry);
   return registry;
 }

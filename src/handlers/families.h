@@ -74,12 +74,12 @@ void register_torch_cluster(Registry& registry);
 void register_torch_scatter(Registry& registry);
 void register_torch_sparse(Registry& registry);
 void register_torchao(Registry& registry);
+void register_torchvision(Registry& registry);
 void register_triangle(Registry& registry);
 void register_trigonometry(Registry& registry);
 void register_unique(Registry& registry);
 void register_view(Registry& registry);
 void register_view_strided(Registry& registry);
-void register_vision(Registry& registry);
 void register_vision_grid_sample(Registry& registry);
 
 }  // namespace compatcheck::handlers

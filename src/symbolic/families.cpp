@@ -52,6 +52,7 @@ Registry shipped_registry() {
   register_torch_scatter(registry);
   register_torch_sparse(registry);
   register_torchao(registry);
+  register_torchvision(registry);
   register_triangle(registry);
   register_unique(registry);
   register_view(registry);

@@ -53,6 +53,7 @@ void register_torch_cluster(Registry& registry);
 void register_torch_scatter(Registry& registry);
 void register_torch_sparse(Registry& registry);
 void register_torchao(Registry& registry);
+void register_torchvision(Registry& registry);
 void register_triangle(Registry& registry);
 void register_unique(Registry& registry);
 void register_view(Registry& registry);

@@ -58,9 +58,10 @@ def quantized():
     """Layers that torchao quantizes: weights in groups, and inputs by what each row holds."""
     from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
     from torchao.quantization.granularity import PerGroup
+    from torchao.utils import unwrap_tensor_subclass
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 5)).eval()
     quantize_(model, Int8DynamicActivationIntxWeightConfig(weight_granularity=PerGroup(32)))
-    return model
+    return unwrap_tensor_subclass(model)
 
 
 def edges(nodes, count):
@@ -76,7 +77,7 @@ def halves(time, keys):
     return torch.randn(2, time, 4, 8).half(), torch.randn(2, keys, 2, 8).half()
 
 
-# name → the model, inputs of runs (the first is traced or exported), the form of inputs in --input, whether each size of a dimension is open
+# name → the model; inputs of runs, the first of which is traced or exported; the inputs in the words of --input
 MODELS = {
     "messages": (Messages, [(torch.randn(5, 4), edges(5, 9)), (torch.randn(7, 4), edges(7, 20)), (torch.randn(1, 4), edges(1, 1)),
                             (torch.randn(2, 4), edges(2, 0))], ("f32:n,4", "i64:2,e")),
@@ -92,15 +93,12 @@ MODELS = {
 
 def fakes():
     """What torch.export asks of operators: the sizes of their results."""
-    def sizes(of):
-        return lambda *given: of(*given)
-
     def of_groups(src, index, dim, out, dim_size):
         return src.new_empty([dim_size, *src.shape[1:]])
 
     both = lambda *given: (of_groups(*given), torch.empty_like(of_groups(*given), dtype=torch.int64))
-    torch.library.register_fake("torch_scatter::scatter_mean")(sizes(of_groups))
-    torch.library.register_fake("torch_scatter::scatter_max")(sizes(both))
+    torch.library.register_fake("torch_scatter::scatter_mean")(of_groups)
+    torch.library.register_fake("torch_scatter::scatter_max")(both)
     empty = lambda q, *rest: (torch.empty_like(q), q.new_empty([q.shape[0], q.shape[2], q.shape[1]], dtype=torch.float32), q.new_empty([0]),
                               q.new_empty([2], dtype=torch.int64))
     torch.library.register_fake("flash_attn::_flash_attn_forward")(empty)
@@ -117,7 +115,7 @@ def saved(name, kind, folder):
         torch.jit.trace(model, runs[0], check_trace=False).save(str(file))
     else:
         dynamic = tuple({axis: torch.export.Dim.AUTO for axis in axes} for axes in EXPORTED[name])
-        torch.export.save(torch.export.export(model, runs[0], dynamic_shapes=(dynamic,) if name == "quantized" else dynamic), file)
+        torch.export.save(torch.export.export(model, runs[0], dynamic_shapes=dynamic), file)
     return model, file
 
 

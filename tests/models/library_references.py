@@ -207,7 +207,22 @@ def flash_attn():
            "SymInt window_size_right, float softcap, Tensor? alibi_slopes, bool return_softmax) -> (Tensor, Tensor, Tensor, Tensor)"), flash_attention
 
 
-LIBRARIES = {"flash_attn": flash_attn, "torch_scatter": torch_scatter, "torch_sparse": torch_sparse, "torch_cluster": torch_cluster}
+def lfilter(waveform, a_coeffs, b_coeffs):
+    """a[0] y[t] = sum of b[k] x[t - k] - sum of a[k] y[t - k] for k > 0, for each channel."""
+    made = torch.zeros_like(waveform)
+    for t in range(waveform.shape[2]):
+        for k in range(min(a_coeffs.shape[1], t + 1)):
+            made[:, :, t] += b_coeffs[:, k] / a_coeffs[:, 0] * waveform[:, :, t - k]
+            if k > 0:
+                made[:, :, t] -= a_coeffs[:, k] / a_coeffs[:, 0] * made[:, :, t - k]
+    return made
+
+
+def torchaudio():
+    yield "_lfilter(Tensor waveform, Tensor a_coeffs, Tensor b_coeffs) -> Tensor", lfilter
+
+
+LIBRARIES = {"flash_attn": flash_attn, "torchaudio": torchaudio, "torch_scatter": torch_scatter, "torch_sparse": torch_sparse, "torch_cluster": torch_cluster}
 registered = []
 
 
