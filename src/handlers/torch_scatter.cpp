@@ -62,7 +62,7 @@ void give_indexed_means(Emission& e) {
   e.give(e.call.has("dim") ? divided(e, sums, counts) : divide(e, sums, counts));
 }
 
-// What nothing is beyond counts as an empty group: its extreme is 0.
+// A group without an element beyond the bound counts as empty: its extreme is 0.
 void give_indexed_extremes(Emission& e, Reduction reduction) {
   const SegmentExtremes made = segment_extremes(e, segments_by_index(e), reduction, e.output_used(1));
   if (e.output_used(0)) e.give(0, where(e, equal(e, made.values, made.bound), e.scalar(made.values.dtype, 0), made.values));
