@@ -23,6 +23,7 @@ Registry shipped_handlers() {
   register_embedding(registry);
   register_fft(registry);
   register_fft_stft(registry);
+  register_flash_attn(registry);
   register_histogram(registry);
   register_indexing(registry);
   register_join(registry);
@@ -68,12 +69,16 @@ Registry shipped_handlers() {
   register_special_modified_bessel(registry);
   register_split(registry);
   register_statistics(registry);
+  register_torch_cluster(registry);
+  register_torch_scatter(registry);
+  register_torch_sparse(registry);
+  register_torchao(registry);
+  register_torchvision(registry);
   register_triangle(registry);
   register_trigonometry(registry);
   register_unique(registry);
   register_view(registry);
   register_view_strided(registry);
-  register_vision(registry);
   register_vision_grid_sample(registry);
   return registry;
 }

@@ -24,6 +24,7 @@ void register_diagonal(Registry& registry);
 void register_embedding(Registry& registry);
 void register_fft(Registry& registry);
 void register_fft_stft(Registry& registry);
+void register_flash_attn(Registry& registry);
 void register_histogram(Registry& registry);
 void register_indexing(Registry& registry);
 void register_join(Registry& registry);
@@ -69,12 +70,16 @@ void register_special_gamma(Registry& registry);
 void register_special_modified_bessel(Registry& registry);
 void register_split(Registry& registry);
 void register_statistics(Registry& registry);
+void register_torch_cluster(Registry& registry);
+void register_torch_scatter(Registry& registry);
+void register_torch_sparse(Registry& registry);
+void register_torchao(Registry& registry);
+void register_torchvision(Registry& registry);
 void register_triangle(Registry& registry);
 void register_trigonometry(Registry& registry);
 void register_unique(Registry& registry);
 void register_view(Registry& registry);
 void register_view_strided(Registry& registry);
-void register_vision(Registry& registry);
 void register_vision_grid_sample(Registry& registry);
 
 }  // namespace compatcheck::handlers

@@ -12,7 +12,8 @@ namespace {
 
 bool is_extreme(Reduction reduction) { return reduction == Reduction::greatest || reduction == Reduction::least; }
 
-// Returns the neutral element of the reduction: the least number for a maximum.
+}  // namespace
+
 Value neutral(Emission& e, DType dtype, Reduction reduction) {
   if (reduction == Reduction::product) return e.scalar(dtype, 1);
   if (!is_extreme(reduction)) return e.scalar(dtype, 0);
@@ -31,13 +32,14 @@ Value neutral(Emission& e, DType dtype, Reduction reduction) {
   return e.scalar(dtype, least ? low : high);
 }
 
-// Quotients of whole numbers are rounded down.
 Value divided(Emission& e, const Value& number, const Value& by) {
   const Value made = e.node("Div", {number, by});
   if (ir::is_floating(number.dtype)) return made;
   const Value rest = e.node("Sub", {number, e.node("Mul", {made, by})});
   return e.node("Sub", {made, e.cast(e.node("Less", {rest, e.scalar(number.dtype, 0)}), number.dtype)});
 }
+
+namespace {
 
 // ---- By the operator itself
 
@@ -78,7 +80,7 @@ Value reduced(Emission& e, const Writing& w, Reduction reduction, bool include_d
   Value data = w.data, source = w.source;
   if (!include_data) data = scattered(e, w, data, stretched(e, neutral(e, data.dtype, reduction), w.index), Reduction::none);
   if (reduction == Reduction::mean) return divided(e, scattered(e, w, data, source, Reduction::sum), counted(e, w, include_data));
-  if (!is_extreme(reduction) || !ir::is_floating(data.dtype)) return scattered(e, w, data, source, reduction);
+  if (!is_extreme(reduction) || !ir::is_floating(data.dtype) || w.no_nan) return scattered(e, w, data, source, reduction);
   const Value is_nan = e.node("IsNaN", {source});
   source = e.node("Where", {is_nan, neutral(e, source.dtype, reduction), source});
   return with_nan(e, w, scattered(e, w, data, source, reduction), is_nan, include_data);
@@ -125,7 +127,7 @@ Value any_hit(Emission& e, const Writing& w, const Value& hits, const Table& tab
 }
 
 Value extreme_by_table(Emission& e, const Writing& w, Table table, bool include_data, Reduction reduction) {
-  const bool floats = ir::is_floating(w.data.dtype), greatest = reduction == Reduction::greatest;
+  const bool floats = ir::is_floating(w.data.dtype) && !w.no_nan, greatest = reduction == Reduction::greatest;
   const Value is_nan = floats ? e.node("IsNaN", {table.source}) : Value{};
   const Value usable = floats ? e.node("And", {table.hits, e.node("Not", {is_nan})}) : table.hits;
   Value found = gathered(e, greatest ? "ReduceMax" : "ReduceMin", e.node("Where", {usable, table.source, table.none}), table);
@@ -143,7 +145,8 @@ Value compared(Emission& e, const Writing& w, Reduction reduction, bool include_
   Ints behind;
   for (std::int64_t i = w.axis + 1; i < rank; ++i) behind.push_back(i - w.axis);
   const auto size = w.shape[static_cast<std::size_t>(w.axis)].number();
-  const Value places = e.build.unsqueeze(places_of(e, size ? e.integers({*size}) : size_at(e, w.data, w.axis)), behind);
+  const Value places_count = size ? e.integers({*size}) : size_at(e, w.data, w.axis);
+  const Value places = e.build.unsqueeze(w.counted ? counting(e, places_count) : places_of(e, places_count), behind);
   const Value hits = e.node("Equal", {e.build.unsqueeze(w.index, {w.axis + 1}), places});
   const Table table{hits, e.build.unsqueeze(w.source, {w.axis + 1}), w.axis, neutral(e, dtype, reduction)};
   if (is_extreme(reduction)) return extreme_by_table(e, w, table, include_data, reduction);

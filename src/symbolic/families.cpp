@@ -18,6 +18,7 @@ Registry shipped_registry() {
   register_dtypes(registry);
   register_embedding(registry);
   register_fft(registry);
+  register_flash_attn(registry);
   register_histogram(registry);
   register_indexing(registry);
   register_join(registry);
@@ -47,6 +48,11 @@ Registry shipped_registry() {
   register_sort(registry);
   register_split(registry);
   register_statistics(registry);
+  register_torch_cluster(registry);
+  register_torch_scatter(registry);
+  register_torch_sparse(registry);
+  register_torchao(registry);
+  register_torchvision(registry);
   register_triangle(registry);
   register_unique(registry);
   register_view(registry);

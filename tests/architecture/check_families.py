@@ -1,6 +1,6 @@
 """Holds that everything of an operator stands under the name of one family.
 
-An operator whose row stands in mappings/operators/FAMILY.yaml has its handler in src/handlers/FAMILY.cpp or FAMILY_PART.cpp, and its
+An operator whose row stands in mappings/operators/FAMILY.yaml or mappings/libraries/FAMILY.yaml has its handler in src/handlers/FAMILY.cpp or FAMILY_PART.cpp, and its
 facts function in src/symbolic/FAMILY.cpp or FAMILY_PART.cpp, if it has them. The rows of aliases.yaml belong to the family of the
 operator that they name. What computes with Python's numbers may also stand in scalar.cpp, what computes with complex tensors in
 complex.cpp.
@@ -26,7 +26,7 @@ COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')
 class Rows:
     def __init__(self, folder):
         self.families, aliases = {}, {}
-        for file in sorted(folder.glob("*.yaml")):
+        for file in sorted([*folder.glob("operators/*.yaml"), *folder.glob("libraries/*.yaml")]):
             for line in file.read_text().splitlines():
                 if row := ROW.match(line):
                     if file.stem == "aliases":
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("root", type=Path)
     parser.add_argument("rooms", nargs="*", default=list(KINDS), help="only these rooms")
     options = parser.parse_args()
-    rows = Rows(options.root / "mappings/operators")
+    rows = Rows(options.root / "mappings")
     defects = [defect for room in options.rooms for defect in check(options.root, room, rows)]
     print(*defects, sep="\n")
     return 1 if defects else 0

@@ -28,7 +28,7 @@ def operators(root):
     names = set(NODES)
     for file in (root / "src/schema").glob("*_schemas.txt"):
         names |= {line.partition("(")[0] for line in file.read_text().splitlines()}
-    for file in (root / "mappings/operators").glob("*.yaml"):
+    for file in [*(root / "mappings/operators").glob("*.yaml"), *(root / "mappings/libraries").glob("*.yaml")]:
         names |= set(re.findall(r'\bschema: "([\w:.]+)\(', file.read_text()))
     names |= set(re.findall(r"^(prim::\w+):", (root / "mappings/structural.yaml").read_text(), re.MULTILINE))
     return names | {name.partition(".")[0] for name in names}

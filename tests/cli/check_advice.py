@@ -9,7 +9,7 @@ import yaml
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MODELS = HERE / "models"
-TABLES = HERE.parents[1] / "mappings" / "operators"
+TABLES = HERE.parents[1] / "mappings"
 OPSETS = (7, 9, 11, 17)
 FACTS = "for example (\\[[^]]*\\]|\\w+)"
 
@@ -270,7 +270,7 @@ def rows_of(entry):
 def check_hints():
     """`hint: use opset N`: the history has an entry at N, one that maps the operator and doesn't refuse the same calls."""
     held = 0
-    for table in sorted(TABLES.glob("*.yaml")):
+    for table in sorted([*TABLES.glob("operators/*.yaml"), *TABLES.glob("libraries/*.yaml")]):
         for op, content in yaml.safe_load(table.read_text()).items():
             history = {opset: rows_of(entry) for opset, entry in content.items() if isinstance(opset, int)} if isinstance(content, dict) else {}
             for opset, rows in history.items():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every operator with a row in mappings/operators has a test: a case of the operator corpus (reports/coverage.tsv), a line of
+"""Every operator with a row in mappings/operators or mappings/libraries has a test: a case of the operator corpus (reports/coverage.tsv), a line of
 <family>.txt that says what is expected, or a place in elsewhere.yaml. `make test` runs each of them wherever another entry of the row holds
 (deciding.py). A line stands in the file of the family that has a row of one of its operators; other names of an operator belong to its
-family, too.
+family, too. docs/libraries.md names the operators of libraries.
 
     check_tested.py
 """
@@ -15,12 +15,13 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tests/corpus")]
 import coverage
 import run_operators
+from deciding import row_files
 
 
 def rows():
     """operator → family; operator → the one of which it is another name"""
     families, aliases = {}, {}
-    for file in sorted((ROOT / "mappings/operators").glob("*.yaml")):
+    for file in row_files():
         for name, row in yaml.safe_load(file.read_text()).items():
             families[name] = file.stem
             if isinstance(row, dict) and "alias" in row:
@@ -48,6 +49,20 @@ def elsewhere():
     return places, problems
 
 
+def undocumented():
+    """Where docs/libraries.md doesn't name the operators of a library as the rows have them: those that convert, and those that don't."""
+    page = (ROOT / "docs/libraries.md").read_text()
+    for file in row_files():
+        if file.parent.name != "libraries":
+            continue
+        rows = yaml.safe_load(file.read_text())
+        refused = {name for name, row in rows.items() if "missing" in row}
+        cells = re.search(rf"^\| {file.stem} \| (.*) \| (.*) \|$", page, re.MULTILINE)
+        found = [set(re.findall(r"`([^`]+)`", cell)) for cell in cells.groups()] if cells else []
+        if found != [rows.keys() - refused, refused]:
+            yield f"docs/libraries.md: the line of {file.stem} must name {sorted(rows.keys() - refused)} and {sorted(refused)}"
+
+
 def mentions(text, op):
     name = base(op).partition("::")[2]
     generic = re.sub(r"(?<=[a-z])[123](?=d)", "{n}", name)   # f"conv{n}d_dynamic"
@@ -56,6 +71,7 @@ def mentions(text, op):
 
 def main():
     run_operators.load_torchvision()
+    run_operators.library_references.register()
     (table, aliases), tested, problems = rows(), set(), []
     for op in coverage.read(ROOT / "reports" / coverage.TABLE).operators.values():
         tested |= set(op.overloads)
@@ -72,7 +88,7 @@ def main():
         if line.file.stem not in homes:
             problems.append(f"{line.file.name}:{line.number} {line.call}: the rows of its operators stand in {', '.join(sorted(homes))}")
     places, more = elsewhere()
-    problems += more
+    problems += [*more, *undocumented()]
     missing = set(untested(table, tested))
     problems += [f"{name}: no case in the corpus, no line with an expectation in tests/operators/{table[name]}.txt"
                  for name in sorted(missing - places.keys())]

@@ -7,13 +7,18 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "convert"))
 from days import OPSETS, opset_of_the_day
 
-MAPPINGS = HERE.parents[1] / "mappings" / "operators"
+MAPPINGS = HERE.parents[1] / "mappings"
+
+
+def row_files():
+    """Those of PyTorch's operators, and those of libraries."""
+    return sorted(file for folder in ("operators", "libraries") for file in (MAPPINGS / folder).glob("*.yaml"))
 
 
 @functools.cache
 def history():
     """operator → the opsets from which on another entry of its rows holds"""
-    rows = {name: row for file in sorted(MAPPINGS.glob("*.yaml")) for name, row in (yaml.load(file.read_text(), yaml.CSafeLoader) or {}).items()}
+    rows = {name: row for file in row_files() for name, row in (yaml.load(file.read_text(), yaml.CSafeLoader) or {}).items()}
 
     def entries(name):
         row = rows.get(name)

@@ -39,6 +39,7 @@ import torch
 HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), *(str(HERE.parent / folder) for folder in ("convert", "corpus", "models"))]
 import call_graphs
+import library_references
 import open_values
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 from compare_arrays import compare
@@ -505,6 +506,7 @@ def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)   # as whoever serves a model runs it
     load_torchvision()
+    library_references.register()
     families = arguments.families.split(",") if arguments.families else [file.stem for file in call_graphs.files()]
     lines = [line for line in read_lines(call_graphs.files()) if line.file.stem in families and re.search(arguments.only, line.call)]
     if not arguments.update:

@@ -19,9 +19,9 @@ import yaml
 
 import run_operators
 from days import part_of_the_day
+from deciding import row_files
 from run_operators import call_graphs
 
-ROOT = pathlib.Path(__file__).parents[2]
 RUNS = 400
 FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
 OF_ELEMENT, OF_ALL, FOLLOWS = 0.19, 0.08, 0.3   # the largest distances and correlation; chance alone stays far below
@@ -34,8 +34,7 @@ def random_operators():
             return value.get("random") is True or any(map(is_random, value.values()))
         return isinstance(value, list) and any(map(is_random, value))
 
-    files = sorted((ROOT / "mappings/operators").glob("*.yaml"))
-    return [name for file in files for name, row in yaml.safe_load(file.read_text()).items() if is_random(row)]
+    return [name for file in row_files() for name, row in yaml.safe_load(file.read_text()).items() if is_random(row)]
 
 
 def twice(text):

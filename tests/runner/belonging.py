@@ -1,12 +1,12 @@
 """Which tests belong to a file of src/, mappings/ or tests/: `make check` and tools/mutants.py run them first.
 
-A file of a family (mappings/operators/pooling.yaml, src/symbolic/pooling.cpp, src/handlers/pooling_adaptive.cpp) has the test
+A file of a family (mappings/operators/pooling.yaml, mappings/libraries/torch_scatter.yaml, src/symbolic/pooling.cpp, src/handlers/pooling_adaptive.cpp) has the test
 operators_pooling. TABLE says the rest: the first pattern that matches a path gives regular expressions of tests' names.
 """
 import pathlib, re, subprocess
 
 ROOT = pathlib.Path(__file__).parents[2]
-FAMILY = re.compile(r"(?:mappings/operators|tests/operators|src/(?:symbolic|handlers))/(\w+)\.(?:yaml|txt|cpp|h)")
+FAMILY = re.compile(r"(?:mappings/(?:operators|libraries)|tests/operators|src/(?:symbolic|handlers))/(\w+)\.(?:yaml|txt|cpp|h)")
 SCRIPTED = "layers_scripted_.*"
 CONTAINERS = "passes_test layers_scripted_.* check_containers"
 TABLE = [
@@ -28,6 +28,9 @@ TABLE = [
     (r"src/frontend/pt2/", "frontend_test exported_convert exported_edits_test check_verify_exported"),
     (r"src/frontend/", "frontend_test snapshot_fuzz zip_fuzz"),
     (r"src/examples/", "check_examples examples_fuzz check_verify_examples"),
+    (r"(mappings/libraries|src/(handlers|symbolic))/torchao", "layers_torchao check_libraries"),
+    (r"src/handlers/segments", "operators_torch_(scatter|sparse)"),
+    (r"tests/models/library_references", "operators_(torch_.*|torchaudio|flash_attn) check_libraries"),
     (r"src/mapping/|mappings/", "mapping_test lint_.*test check_rows operators_aliases"),
     (r"src/onnx/", "onnx_test operators_(arithmetic|view) check_rows"),
     (r"src/onnx_file/", "onnx_file_test check_onnx_files"),

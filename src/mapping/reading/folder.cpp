@@ -57,7 +57,8 @@ Tables read_folder(const fs::path& folder, const std::string& prefix, std::vecto
     std::move(contents.defects.begin(), contents.defects.end(), std::back_inserter(defects));
     tables.sources.emplace_back(name, std::move(text));
   };
-  for (const fs::path& file : yaml_files(folder / "operators")) take(file, tables.operators, read_operators);
+  for (const char* rows : {"operators", "libraries"})
+    for (const fs::path& file : yaml_files(folder / rows)) take(file, tables.operators, read_operators);
   take(folder / "onnx_changes.yaml", tables.changes, read_onnx_changes);
   take(folder / "structural.yaml", tables.structural, read_structural);
   const auto by_name = [](const auto& item) -> const std::string& { return item.name; };

@@ -18,7 +18,7 @@ struct Tables {
   std::vector<std::pair<std::string, std::string>> sources;  // file name → its text
 };
 
-// Reads operators/**/*.yaml, onnx_changes.yaml and structural.yaml of `folder`; a file that isn't
+// Reads operators/**/*.yaml, libraries/**/*.yaml, onnx_changes.yaml and structural.yaml of `folder`; a file that isn't
 // there is empty. Places name files by `prefix` and their path in the folder. Defects are appended.
 Tables read_folder(const std::filesystem::path& folder, const std::string& prefix, std::vector<Defect>& defects);
 

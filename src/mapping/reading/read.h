@@ -19,7 +19,7 @@ struct FileContents {
   std::vector<std::pair<std::string, int>> domains{};  // for operators: versions of custom ONNX domains
 };
 
-FileContents<OperatorRows> read_operators(const yaml::Source& source);   // mappings/operators/*.yaml, users' files
+FileContents<OperatorRows> read_operators(const yaml::Source& source);   // mappings/{operators,libraries}/*.yaml, users' files
 FileContents<OnnxChange> read_onnx_changes(const yaml::Source& source);  // mappings/onnx_changes.yaml
 FileContents<Listed> read_structural(const yaml::Source& source);        // mappings/structural.yaml
 

@@ -1,6 +1,7 @@
 // torchvision's operators.
 #include "handlers/convolution.h"
 #include "handlers/families.h"
+#include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
 namespace {
@@ -51,6 +52,33 @@ void roi_pool(Emission& e) {
                    {{"pooled_shape", Ints{e.integer("pooled_height"), e.integer("pooled_width")}}, {"spatial_scale", scale}}));
 }
 
+// Channel c of the result has channel c · places + place of the input at each place of the window.
+void position_sensitive_roi_align(Emission& e) {
+  const std::int64_t height = e.integer("pooled_height"), width = e.integer("pooled_width"),
+                     places = Emission::few(height * width);
+  const std::int64_t channels = e.known_size("input", 1) / places;
+  Ints of_channel, numbers;
+  for (std::int64_t place = 0; place < places; ++place) of_channel.push_back(place);
+  for (std::int64_t i = 0; i < Emission::few(channels * places); ++i) numbers.push_back(i);
+  if (e.output_used(0)) {
+    const Regions regions = regions_of(e);
+    const Value all = e.node("RoiAlign", {e.tensor("input"), regions.boxes, regions.batch},
+                             {{"mode", "avg"},
+                              {"output_height", height},
+                              {"output_width", width},
+                              {"sampling_ratio", std::max<std::int64_t>(e.integer("sampling_ratio"), 0)},
+                              {"spatial_scale", e.number("spatial_scale")},
+                              {"coordinate_transformation_mode", "half_pixel"}});
+    const Value apart = e.build.reshape(all, {-1, channels, places, places});
+    const Value windows = joined(e, {e.size_of("rois", 0), e.integers({channels, 1, places})});
+    const Value own = e.node("Expand", {e.build.reshape(e.integers(of_channel), {1, 1, 1, places}), windows});
+    e.give(0, e.build.reshape(e.node("GatherElements", {apart, own}, {{"axis", 2}}), {-1, channels, height, width}));
+  }
+  if (!e.output_used(1)) return;
+  const Value mapping = e.build.reshape(e.cast(e.integers(numbers), DType::i32), {1, channels, height, width});
+  e.give(1, e.node("Expand", {mapping, joined(e, {e.size_of("rois", 0), e.integers({channels, height, width})})}));
+}
+
 void deform_conv2d(Emission& e) {
   const auto pair = [&](const char* height, const char* width) { return Ints{e.integer(height), e.integer(width)}; };
   const Ints padding = pair("pad_h", "pad_w");
@@ -66,10 +94,11 @@ void deform_conv2d(Emission& e) {
 
 }  // namespace
 
-void register_vision(Registry& registry) {
+void register_torchvision(Registry& registry) {
   registry.handler("torchvision::nms", nms);
   registry.handler("torchvision::roi_align", roi_align, {"scaled"});
   registry.handler("torchvision::roi_pool", roi_pool);
+  registry.handler("torchvision::ps_roi_align", position_sensitive_roi_align);
   registry.handler("torchvision::deform_conv2d", deform_conv2d);
 }
 
