@@ -32,10 +32,13 @@ bool kernels_differ(const Job& job, const Side& side) {
   return is_nearest(job) && cells(hows.front()) != cells(hows.back());
 }
 
+bool stays(const Side& side) { return known(side) && *side.size.number() == *side.places.number(); }
+
 // ---- Positions and weights that are known while converting
 
 Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
   const Side& side = job.sides[dimension];
+  if (!is_nearest(job) && !known(side)) return by_weights(e, job, input, dimension);
   if (!known(side) || kernels_differ(job, side)) e.want(e.call.has("self") ? "self" : "input", "where Resize doesn't do, a size");
   const std::int64_t size = *side.size.number(), places = *side.places.number();
   const auto rank = static_cast<std::int64_t>(job.shape.size()), axis = static_cast<std::int64_t>(dimension) + 2;
@@ -51,9 +54,7 @@ Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimen
 Value by_taps(Emission& e, const Job& job) {
   Value made = is_nearest(job) || job.input.dtype == DType::f64 ? job.input : e.cast(job.input, DType::f32);
   for (std::size_t i = job.dims(); i-- > 0;)
-    if (!known(job.sides[i]) || *job.sides[i].size.number() != *job.sides[i].places.number() || job.how.antialias ||
-        job.sides[i].scale)
-      made = by_taps(e, job, made, i);
+    if (!stays(job.sides[i]) || (job.sides[i].scale && !job.how.antialias)) made = by_taps(e, job, made, i);
   return made;
 }
 
@@ -119,8 +120,6 @@ bool same_cells(const Job& job, const Side& side) {
   return same(most_tried);
 }
 
-bool stays(const Side& side) { return known(side) && *side.size.number() == *side.places.number(); }
-
 bool may_stay(const Side& side) { return known(side) ? stays(side) : side.scale.value_or(1) >= 1 && side.scale.value_or(1) < 2; }
 
 // Factors of all dimensions; nullopt if Resize needs sizes.
@@ -128,8 +127,7 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {
     std::optional<double> scale = side.scale;
-    if (job.how.filter == Filter::linear && scale && !job.how.antialias &&
-        !job.how.align_corners) {  // PyTorch leaves a size that stays as it is, whatever the factor
+    if ((job.how.filter == Filter::linear || job.how.antialias) && scale && !job.how.align_corners) {  // PyTorch leaves a size that stays as it is, whatever the factor
       if (!known(side) && *scale > 1 && *scale < 2) return std::nullopt;
       if (stays(side)) scale = 1.0;
     }
@@ -144,8 +142,8 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
 bool resize_does(const Job& job) {
   if (!takes(job) || job.how.filter == Filter::lanczos || (job.how.antialias && job.how.align_corners)) return false;
   if (!std::ranges::all_of(job.sides, [&](const Side& side) { return same_cells(job, side); })) return false;
-  // ONNX Runtime copies where all sizes stay, whatever the factors. So does PyTorch's linear interpolation.
-  if (job.how.filter != Filter::linear && !job.how.align_corners && std::ranges::all_of(job.sides, may_stay) &&
+  // ONNX Runtime copies where all sizes stay, whatever the factors. So does PyTorch's linear or antialiased interpolation.
+  if (job.how.filter != Filter::linear && !job.how.antialias && !job.how.align_corners && std::ranges::all_of(job.sides, may_stay) &&
       std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; }))
     return false;
   const bool by_factor = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
@@ -181,7 +179,7 @@ void emit(Emission& e, const Job& job) {
   if (e.variant("by_places")) return e.give(by_places(e, job));
   const bool resizes = e.variant("operator");
   if (resizes && resize_does(job)) return e.give(resize(e, job));
-  if (resizes && !job.places && !std::ranges::all_of(job.sides, known) && can_go_by_factors(job)) {
+  if (!job.places && !std::ranges::all_of(job.sides, known) && (resizes || !is_nearest(job))) {
     Job open = job;
     for (Side& side : open.sides) side.factor = e.scalar(DType::f64, side.scale.value_or(1.0)), side.scale.reset();
     return e.give(by_factors(e, open));
@@ -273,6 +271,21 @@ Filter filter_of(const std::string& mode) {
   return mode == "bicubic" ? Filter::cubic : Filter::linear;
 }
 
+// The ratio of the sizes counts in place of the factors. A whole factor is that ratio.
+void recompute_factors(Emission& e, Job& job) {
+  if (std::ranges::all_of(job.sides, [](const Side& side) { return side.scale && *side.scale == std::floor(*side.scale); })) return;
+  for (Side& side : job.sides) {
+    if (!side.factor && side.scale) side.factor = e.scalar(DType::f64, *side.scale);
+    side.scale.reset();
+  }
+  if (!job.places && job.sides.front().factor) {
+    Values places;
+    for (std::size_t i = 0; i < job.dims(); ++i) places.push_back(places_by_factor(e, job, i));
+    job.places = e.build.concat(places, 0);
+  }
+  for (Side& side : job.sides) side.factor = {};
+}
+
 void interpolate(Emission& e) {
   Job job{
       .input = e.tensor("input"),
@@ -287,14 +300,12 @@ void interpolate(Emission& e) {
     if (places.size() > 3 && e.call.fact("size").number()) job.places = e.build.concat(Values(places.size() - 2, job.places), 0);
   } else {
     scales = factors(e, "scale_factor", scales.size());
-    // The ratio of the sizes counts unless the argument is False: None is like True. A whole factor is that ratio.
-    if (!e.given("recompute_scale_factor") || e.boolean("recompute_scale_factor"))
-      for (GivenFactor& scale : scales)
-        if (!scale.known || *scale.known != std::floor(*scale.known)) scale = {};
     if (const auto known = numbers_of({places.begin() + 2, places.end()})) job.places = e.integers(*known);
   }
   for (std::size_t i = 2; i < places.size(); ++i)
     job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
+  // None is like True.
+  if (!e.given("recompute_scale_factor") || e.boolean("recompute_scale_factor")) recompute_factors(e, job);
   settle_factors(e, job);
   emit(e, job);
 }

@@ -34,8 +34,11 @@ Arguments resize_attributes(const Job& job);
 constexpr std::int64_t small_image_places = 128;
 std::optional<bool> is_small_image(const Job& job);
 
+// Resizes one dimension, to a size or by a factor that is known when the model runs, with cells and weights that it computes.
+Value by_weights(Emission& e, const Job& job, const Value& input, std::size_t dimension);
+
 // Resizes by factors that are known when the model runs.
-bool can_go_by_factors(const Job& job);
+Value places_by_factor(Emission& e, const Job& job, std::size_t dimension);  // an i64 vector of one
 Value by_factors(Emission& e, const Job& job);
 
 }  // namespace compatcheck::handlers

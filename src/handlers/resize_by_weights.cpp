@@ -1,0 +1,130 @@
+// Interpolation with cells and weights that are computed when the model runs: interpolation.cpp's arithmetic as nodes.
+#include <numbers>
+#include <numeric>
+
+#include "handlers/elementary.h"
+#include "handlers/resize.h"
+#include "handlers/sizes.h"
+#include "handlers/windows.h"
+
+namespace compatcheck::handlers {
+namespace {
+
+DType computed_in(const Job& job) { return job.how.in_double ? DType::f64 : DType::f32; }
+
+// One dimension's sizes as i64 vectors of one, and the input cells for each place.
+struct Extent {
+  Value size, places, step;
+};
+
+Extent extent_of(Emission& e, const Job& job, std::size_t dimension) {
+  const auto marked = e.build.plumbing();  // would be constants if the sizes were known
+  const Side& side = job.sides[dimension];
+  const auto at = static_cast<std::int64_t>(dimension);
+  Extent made{size_at(e, job.input, at + 2), {}, {}};
+  made.places = side.factor ? places_by_factor(e, job, dimension) : e.build.gather(job.places, e.integers({at}), 0);
+  const DType dtype = computed_in(job);
+  const auto ratio = [&](const Value& size, const Value& places) { return divide(e, e.cast(size, dtype), e.cast(places, dtype)); };
+  if (job.how.align_corners) {
+    const Value one = e.integers({1}), last = difference(e, made.places, one);
+    made.step = where(e, greater(e, made.places, one), ratio(difference(e, made.size, one), maximum(e, last, one)),
+                      e.build.reshape(e.scalar(dtype, 0.0), {1}));
+  } else if (side.factor) {
+    made.step = e.cast(e.build.reshape(e.node("Reciprocal", {side.factor}), {1}), dtype);
+  } else if (side.scale) {
+    made.step = e.build.constant(onnx::make_tensor(dtype, {1}, std::vector<double>{1 / *side.scale}));
+  } else {
+    made.step = ratio(made.size, made.places);
+  }
+  return made;
+}
+
+Value cubic_weight(Emission& e, const Value& x, double a) {
+  const Value near = plus(e, multiply(e, multiply(e, plus(e, times(e, x, a + 2), -(a + 3)), x), x), 1),
+              far = times(e, plus(e, multiply(e, plus(e, multiply(e, plus(e, x, -5), x), 8), x), -4), a);
+  return where(e, less(e, x, constant(e, x, 1)), near, far);
+}
+
+// sin(πx)/(πx) · sin(πx/3)/(πx/3)
+Value lanczos_weight(Emission& e, const Value& x) {
+  const Value waves = multiply(e, node(e, "Sin", times(e, x, std::numbers::pi)), node(e, "Sin", times(e, x, std::numbers::pi / 3)));
+  const Value one = constant(e, x, 1), zero = equal(e, x, constant(e, x, 0)), divisor = where(e, zero, one, multiply(e, x, x));
+  return where(e, zero, one, divide(e, times(e, waves, 3 / (std::numbers::pi * std::numbers::pi)), divisor));
+}
+
+// The weight of a cell at distance x ≥ 0.
+Value weight(Emission& e, const Resized& how, const Value& x) {
+  if (how.filter == Filter::linear) return plus(e, negated(e, x), 1);
+  return how.filter == Filter::cubic ? cubic_weight(e, x, how.antialias ? -0.5 : -0.75) : lanczos_weight(e, x);
+}
+
+// count × places.
+struct WeightedCells {
+  Value positions, weights;
+};
+
+Value row(Emission& e, const Value& vector) { return e.build.reshape(vector, {1, -1}); }
+Value column(Emission& e, const Value& vector) { return e.build.reshape(vector, {-1, 1}); }
+
+// Two or four cells around each place; behind the borders, the outermost cell.
+WeightedCells neighbours(Emission& e, const Job& job, const Extent& extent, const Value& place) {
+  const DType dtype = computed_in(job);
+  const bool linear = job.how.filter == Filter::linear;
+  const Value last = difference(e, extent.size, e.integers({1}));
+  Value source = job.how.align_corners ? multiply(e, place, extent.step)
+                                       : plus(e, multiply(e, plus(e, place, 0.5), extent.step), -0.5),
+        taps = column(e, linear ? e.integers({0, 1}) : e.integers({-1, 0, 1, 2}));
+  const Value shifts = e.cast(taps, dtype);
+  if (linear) {  // a size that stays is copied, whatever the factor
+    const Value stays = equal(e, extent.size, extent.places);
+    source = where(e, stays, place, maximum(e, source, constant(e, source, 0)));
+    taps = where(e, stays, e.integers({0}), taps);
+  }
+  const Value first = minimum(e, node(e, "Floor", source), e.cast(last, dtype));
+  const Value after = clamped(e, subtract(e, source, first), constant(e, source, 0), constant(e, source, 1));
+  const Value unbounded = sum(e, row(e, e.cast(first, DType::i64)), taps);
+  return {minimum(e, maximum(e, unbounded, e.integers({0})), last),
+          weight(e, job.how, absolute(e, subtract(e, row(e, after), shifts)))};
+}
+
+// All cells below the filter, which is as wide as the step. Cells beside it are at `size`, with a weight of 0.
+WeightedCells below_filter(Emission& e, const Job& job, const Extent& extent, const Value& place) {
+  const DType dtype = computed_in(job);
+  const auto number = [&](double value) { return e.scalar(dtype, value); };
+  const double width = job.how.filter == Filter::linear ? 1 : job.how.filter == Filter::cubic ? 2 : 3;
+  const Value stays = equal(e, extent.size, extent.places);  // then PyTorch copies, whatever the factor
+  const Value step = where(e, stays, number(1), extent.step), reach = where(e, stays, number(0.5), number(width));
+  const Value stretch = maximum(e, step, number(1)), support = times(e, stretch, width);
+  const Value center = multiply(e, plus(e, place, 0.5), step);
+  const Value first = maximum(e, e.cast(node(e, "Floor", plus(e, subtract(e, center, support), 0.5)), DType::i64), e.integers({0}));
+  const Value widest = sum(e, e.cast(node(e, "Floor", times(e, support, 2)), DType::i64), e.integers({1}));
+  const Value positions = sum(e, row(e, first), column(e, places_of(e, minimum(e, widest, extent.size))));
+  const Value distance = divide(e, subtract(e, plus(e, e.cast(positions, dtype), 0.5), row(e, center)), stretch);
+  const Value near = logical_and(e, less_equal(e, distance, reach), less(e, negated(e, reach), distance));
+  const Value there = logical_and(e, near, less(e, positions, extent.size));
+  const Value weights = where(e, there, weight(e, job.how, absolute(e, distance)), number(0));
+  Value total = e.node("ReduceSum", {weights}, {{"axes", Ints{0}}, {"keepdims", 1}});
+  if (job.places && job.sides.front().scale) total = where(e, equal(e, total, number(0)), number(1), total);
+  return {where(e, there, positions, extent.size), divide(e, weights, total)};
+}
+
+}  // namespace
+
+Value by_weights(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  if (!e.at_least(9))
+    throw Refusal{"weights of cells are computed when the model runs, which needs ConstantOfShape, which came with opset 9",
+                  "use opset 9, or numbers as sizes, such as --input x=f32:1,3,224,224"};
+  const auto rank = static_cast<std::int64_t>(job.shape.size()), axis = static_cast<std::int64_t>(dimension) + 2;
+  const Extent extent = extent_of(e, job, dimension);
+  const Value place = e.cast(places_of(e, extent.places), computed_in(job));
+  const WeightedCells cells = job.how.antialias ? below_filter(e, job, extent, place) : neighbours(e, job, extent, place);
+  Ints behind(static_cast<std::size_t>(rank - axis), 0);
+  behind.front() = 1;  // a zero: infinities times 0 wouldn't do
+  const Value padded = job.how.antialias ? pad(e, input, rank, axis, Ints(behind.size(), 0), behind) : input;
+  Ints inner(static_cast<std::size_t>(rank - axis) - 1);
+  std::iota(inner.begin(), inner.end(), 2);
+  const Value weighed = multiply(e, e.build.gather(padded, cells.positions, axis), e.build.unsqueeze(cells.weights, inner));
+  return e.node("ReduceSum", {weighed}, {{"axes", Ints{axis}}, {"keepdims", 0}});
+}
+
+}  // namespace compatcheck::handlers
