@@ -5,23 +5,39 @@
 
 namespace compatcheck::handlers {
 
-// The size of the result along a dimension, as PyTorch computes it: in double, cut off. An i64 vector of one.
-Value places_by_factor(Emission& e, const Job& job, std::size_t dimension) {
-  const Value size = e.cast(size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2), DType::f64);
+// As PyTorch computes it from a factor: in double, cut off.
+Value places_at(Emission& e, const Job& job, std::size_t dimension) {
+  const auto at = static_cast<std::int64_t>(dimension);
+  if (!job.sides[dimension].factor) return e.build.gather(job.places, e.integers({at}), 0);
+  const Value size = e.cast(size_at(e, job.input, at + 2), DType::f64);
   return e.cast(e.node("Mul", {size, e.build.reshape(job.sides[dimension].factor, {1})}), DType::i64);
+}
+
+Value step_at(Emission& e, const Job& job, std::size_t dimension, DType dtype) {
+  const Side& side = job.sides[dimension];
+  if (side.factor) return e.cast(e.build.reshape(e.node("Reciprocal", {side.factor}), {1}), dtype);
+  if (side.scale) return e.build.constant(onnx::make_tensor(dtype, {1}, std::vector<double>{1 / *side.scale}));
+  const Value size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
+  return divide(e, e.cast(size, dtype), e.cast(places_at(e, job, dimension), dtype));
+}
+
+void demand_counting(Emission& e) {
+  if (!e.at_least(9))
+    throw Refusal{
+        "sizes that are known only at run time need cells that the model counts, by ConstantOfShape, which came with opset 9",
+        "use opset 9, or numbers as sizes, such as --input x=f32:1,3,224,224"};
 }
 
 namespace {
 
-// The cells that are nearest: (place or its middle) / factor.
+// The cells that are nearest: (place or its middle) · step.
 Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool small_image) {
   const DType dtype = job.how.in_double && !small_image ? DType::f64 : DType::f32;
-  const Value places = places_by_factor(e, job, dimension),
-              size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
-  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(places_of(e, places), dtype);
+  const Value places = places_at(e, job, dimension), size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
+  Value step = step_at(e, job, dimension, dtype), place = e.cast(places_of(e, places), dtype);
   if (job.how.filter == Filter::nearest_exact) {
     place = e.node("Add", {place, e.scalar(dtype, 0.5)});
-  } else if (small_image) {  // the exact factor for a size that stays or doubles
+  } else if (small_image && goes_by_factor(job.sides[dimension])) {  // the exact factor for a size that stays or doubles
     step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), e.scalar(dtype, 0.5), step});
     step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(dtype, 1.0), step});
   }
@@ -29,23 +45,30 @@ Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool sma
   return minimum(e, cell, difference(e, size, e.integers({1})));
 }
 
-Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
-  const auto axis = static_cast<std::int64_t>(dimension) + 2;
-  Value cells = nearest_cells(e, job, dimension, is_small_image(job).value_or(false));
-  if (!is_small_image(job) && (job.how.filter == Filter::nearest || job.how.in_double)) {
-    const Value places = sum(e, places_by_factor(e, job, 0), places_by_factor(e, job, 1));
+}  // namespace
+
+Value nearest_at_run_time(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  demand_counting(e);
+  const auto cells = [&] {
+    const auto marked = e.build.plumbing();  // would be a constant if the sizes were known
+    const Value made = nearest_cells(e, job, dimension, is_small_image(job).value_or(false));
+    const bool exact = job.how.filter == Filter::nearest && goes_by_factor(job.sides[dimension]);
+    if (is_small_image(job) || !(exact || job.how.in_double)) return made;
+    const Value places = sum(e, places_at(e, job, 0), places_at(e, job, 1));
     const Value small = e.node("Less", {places, e.integers({small_image_places + 1})});
-    cells = e.node("Where", {small, nearest_cells(e, job, dimension, true), cells});
-  }
-  return e.build.gather(input, cells, axis);
+    return e.node("Where", {small, nearest_cells(e, job, dimension, true), made});
+  };
+  return e.build.gather(input, cells(), static_cast<std::int64_t>(dimension) + 2);
 }
+
+namespace {
 
 // Resize truncates the size in single precision: if the result is too small, the next larger factor is used, and the surplus
 // is sliced off. Neighbouring factors give the same result within rounding; positions in whole cells would not.
 Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
   Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
   for (std::size_t i = 0; i < job.dims(); ++i) {
-    places.push_back(places_by_factor(e, job, i));
+    places.push_back(places_at(e, job, i));
     const Value cells = size_at(e, job.input, static_cast<std::int64_t>(i) + 2), size = e.cast(cells, DType::f32);
     Value factor = e.build.reshape(e.cast(job.sides[i].factor, DType::f32), {1});
     if (job.how.filter == Filter::linear)
@@ -72,7 +95,7 @@ Value cubic_by_factors(Emission& e, const Job& job) {
                                           {"nearest_mode", "floor"}});
   Value stay, single;
   for (std::size_t i = 0; i < job.dims(); ++i) {
-    const Value places = places_by_factor(e, job, i);
+    const Value places = places_at(e, job, i);
     const Value same = e.node("Equal", {places, size_at(e, job.input, static_cast<std::int64_t>(i) + 2)}),
                 one = e.node("Equal", {places, e.integers({1})});
     stay = stay ? e.node("And", {stay, same}) : same;
@@ -95,6 +118,8 @@ Value cubic_by_factors(Emission& e, const Job& job) {
 bool is_nearest(const Job& job) { return job.how.filter == Filter::nearest || job.how.filter == Filter::nearest_exact; }
 
 bool known(const Side& side) { return side.size.is_number() && side.places.is_number(); }
+
+bool goes_by_factor(const Side& side) { return side.factor || side.scale; }
 
 bool takes(const Job& job) {
   switch (job.input.dtype) {
@@ -167,11 +192,8 @@ Value one_resize(Emission& e, const Job& job) {
 Value by_factors(Emission& e, const Job& job) {
   if (prefers_one_resize(e, job)) return one_resize(e, job);
   if (is_nearest(job)) {
-    if (!e.at_least(11))
-      throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11",
-                    "use opset 11, or a fixed factor"};
     Value made = job.input;
-    for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);
+    for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_at_run_time(e, job, made, i);
     return made;
   }
   if (!resizes_by_factor(e, job)) {

@@ -18,25 +18,12 @@ struct Extent {
 };
 
 Extent extent_of(Emission& e, const Job& job, std::size_t dimension) {
-  const auto marked = e.build.plumbing();  // would be constants if the sizes were known
-  const Side& side = job.sides[dimension];
-  const auto at = static_cast<std::int64_t>(dimension);
-  Extent made{size_at(e, job.input, at + 2), {}, {}};
-  made.places = side.factor ? places_by_factor(e, job, dimension) : e.build.gather(job.places, e.integers({at}), 0);
   const DType dtype = computed_in(job);
-  const auto ratio = [&](const Value& size, const Value& places) { return divide(e, e.cast(size, dtype), e.cast(places, dtype)); };
-  if (job.how.align_corners) {
-    const Value one = e.integers({1}), last = difference(e, made.places, one);
-    made.step = where(e, greater(e, made.places, one), ratio(difference(e, made.size, one), maximum(e, last, one)),
-                      e.build.reshape(e.scalar(dtype, 0.0), {1}));
-  } else if (side.factor) {
-    made.step = e.cast(e.build.reshape(e.node("Reciprocal", {side.factor}), {1}), dtype);
-  } else if (side.scale) {
-    made.step = e.build.constant(onnx::make_tensor(dtype, {1}, std::vector<double>{1 / *side.scale}));
-  } else {
-    made.step = ratio(made.size, made.places);
-  }
-  return made;
+  const Value size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2), places = places_at(e, job, dimension);
+  if (!job.how.align_corners) return {size, places, step_at(e, job, dimension, dtype)};
+  const Value one = e.integers({1}), gaps = maximum(e, difference(e, places, one), one);
+  const Value step = divide(e, e.cast(difference(e, size, one), dtype), e.cast(gaps, dtype));
+  return {size, places, where(e, greater(e, places, one), step, e.scalar(dtype, 0))};
 }
 
 Value cubic_weight(Emission& e, const Value& x, double a) {
@@ -47,7 +34,8 @@ Value cubic_weight(Emission& e, const Value& x, double a) {
 
 // sin(πx)/(πx) · sin(πx/3)/(πx/3)
 Value lanczos_weight(Emission& e, const Value& x) {
-  const Value waves = multiply(e, node(e, "Sin", times(e, x, std::numbers::pi)), node(e, "Sin", times(e, x, std::numbers::pi / 3)));
+  const Value waves =
+      multiply(e, node(e, "Sin", times(e, x, std::numbers::pi)), node(e, "Sin", times(e, x, std::numbers::pi / 3)));
   const Value one = constant(e, x, 1), zero = equal(e, x, constant(e, x, 0)), divisor = where(e, zero, one, multiply(e, x, x));
   return where(e, zero, one, divide(e, times(e, waves, 3 / (std::numbers::pi * std::numbers::pi)), divisor));
 }
@@ -96,7 +84,8 @@ WeightedCells below_filter(Emission& e, const Job& job, const Extent& extent, co
   const Value step = where(e, stays, number(1), extent.step), reach = where(e, stays, number(0.5), number(width));
   const Value stretch = maximum(e, step, number(1)), support = times(e, stretch, width);
   const Value center = multiply(e, plus(e, place, 0.5), step);
-  const Value first = maximum(e, e.cast(node(e, "Floor", plus(e, subtract(e, center, support), 0.5)), DType::i64), e.integers({0}));
+  const Value first =
+      maximum(e, e.cast(node(e, "Floor", plus(e, subtract(e, center, support), 0.5)), DType::i64), e.integers({0}));
   const Value widest = sum(e, e.cast(node(e, "Floor", times(e, support, 2)), DType::i64), e.integers({1}));
   const Value positions = sum(e, row(e, first), column(e, places_of(e, minimum(e, widest, extent.size))));
   const Value distance = divide(e, subtract(e, plus(e, e.cast(positions, dtype), 0.5), row(e, center)), stretch);
@@ -111,13 +100,15 @@ WeightedCells below_filter(Emission& e, const Job& job, const Extent& extent, co
 }  // namespace
 
 Value by_weights(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
-  if (!e.at_least(9))
-    throw Refusal{"weights of cells are computed when the model runs, which needs ConstantOfShape, which came with opset 9",
-                  "use opset 9, or numbers as sizes, such as --input x=f32:1,3,224,224"};
+  demand_counting(e);
   const auto rank = static_cast<std::int64_t>(job.shape.size()), axis = static_cast<std::int64_t>(dimension) + 2;
-  const Extent extent = extent_of(e, job, dimension);
-  const Value place = e.cast(places_of(e, extent.places), computed_in(job));
-  const WeightedCells cells = job.how.antialias ? below_filter(e, job, extent, place) : neighbours(e, job, extent, place);
+  const auto weighted_cells = [&] {
+    const auto marked = e.build.plumbing();  // would be constants if the sizes were known
+    const Extent extent = extent_of(e, job, dimension);
+    const Value place = e.cast(places_of(e, extent.places), computed_in(job));
+    return job.how.antialias ? below_filter(e, job, extent, place) : neighbours(e, job, extent, place);
+  };
+  const WeightedCells cells = weighted_cells();
   Ints behind(static_cast<std::size_t>(rank - axis), 0);
   behind.front() = 1;  // a zero: infinities times 0 wouldn't do
   const Value padded = job.how.antialias ? pad(e, input, rank, axis, Ints(behind.size(), 0), behind) : input;

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from layer_cases import Case
+from layer_cases import DTYPES, Case
 
 IMAGE = "f32:n,3,h,w"
 
@@ -162,6 +162,22 @@ def resizes_at_run_time():
                     near(by_factors, antialias and mode == "bilinear"), (IMAGE, "f64"), script=True, opsets=since9)
         made[f"resize_{mode}_{corners}_f64_named"] = Case(ByFactor(mode, corners), [(x.double(), f) for x, f in near(by_factors, False)],
                                                           ("f64:n,3,h,w", "f64"), script=True, opsets=since9)
+    for exact, dtype in itertools.product((False, True), (torch.float64, torch.float32)):
+        mode, word = "nearest-exact" if exact else "nearest", DTYPES[dtype]
+        large = torch.randn(1, 3, 70, 61)   # another kernel's
+        made[f"resize_{mode}_{word}_to_named".replace("-", "_")] = Case(
+            lambda x, y, m=mode: F.interpolate(x, size=y.shape, mode=m),
+            [(x.to(dtype), y) for x, y in [*to_sizes, (large[:, :, :14, :4], torch.empty(2, 82)),
+                                           *((large, torch.empty(*size)) for size in ((97, 83), (140, 61), (31, 122)))]],
+            (f"{word}:n,3,h,w", "f32:height,width"), opsets=since9)
+        for factor in (1.0, 1.37, 2.0, 0.7):
+            made[f"resize_{mode}_{word}_{factor}_named".replace("-", "_")] = Case(
+                lambda x, m=mode, f=factor: F.interpolate(x, mode=m, scale_factor=f),
+                [(x.to(dtype),) for x in (torch.randn(2, 3, 9, 11), torch.randn(1, 3, 2, 2), large)], (f"{word}:n,3,h,w",),
+                opsets=range(7 if factor in (1, 2) and word == "f32" else 9, 27))
+        made[f"resize_{mode}_{word}_twice_named".replace("-", "_")] = Case(
+            lambda x, m=mode: F.interpolate(x, size=(2 * x.shape[2], x.shape[3]), mode=m),
+            [(x.to(dtype),) for x in (torch.randn(2, 3, 9, 11), large)], (f"{word}:n,3,h,w",), opsets=since9)
     made["resize_trilinear_named"] = Case(lambda x, y: F.interpolate(x, size=y.shape, mode="trilinear", align_corners=True),
                                           [(torch.randn(1, 2, 3, 4, 5), torch.empty(5, 2, 6)), (torch.randn(1, 2, 6, 3, 2), torch.empty(2, 3, 9))],
                                           ("f32:1,2,d,h,w", "f32:x,y,z"), opsets=since9)
@@ -177,10 +193,9 @@ def resizes(made):
             made[label] = Case(layer, images((2, 5, 6)))
             if name in ("factor", "factors"):
                 made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,),
-                                              opsets=range(7 if "nearest" in mode and name == "factor" else 11 if "nearest" in mode else 9, 27),
-                                              refused="sizes that are known only at run time" if "nearest" in mode else "")
+                                              opsets=range(7 if "nearest" in mode and name == "factor" else 9, 27))
             if name == "size":
-                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(11 if mode == "nearest-exact" else 9, 27))
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(9, 27))
     for mode, corners, size in itertools.product(("bilinear", "bicubic"), (False, True), ((3, 2), (11, 13), (4, 12))):
         made[f"resize_aa_{mode}_{corners}_{size[0]}"] = Case(
             lambda x, m=mode, c=corners, s=size: F.interpolate(x, mode=m, size=s, align_corners=c, antialias=True), images((2, 7, 6)))
