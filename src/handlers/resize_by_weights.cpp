@@ -51,8 +51,8 @@ struct WeightedCells {
   Value positions, weights;
 };
 
-Value row(Emission& e, const Value& vector) { return e.build.reshape(vector, {1, -1}); }
-Value column(Emission& e, const Value& vector) { return e.build.reshape(vector, {-1, 1}); }
+Value as_row(Emission& e, const Value& vector) { return e.build.reshape(vector, {1, -1}); }
+Value as_column(Emission& e, const Value& vector) { return e.build.reshape(vector, {-1, 1}); }
 
 // Two or four cells around each place; behind the borders, the outermost cell.
 WeightedCells neighbours(Emission& e, const Job& job, const Extent& extent, const Value& place) {
@@ -61,7 +61,7 @@ WeightedCells neighbours(Emission& e, const Job& job, const Extent& extent, cons
   const Value last = difference(e, extent.size, e.integers({1}));
   Value source = job.how.align_corners ? multiply(e, place, extent.step)
                                        : plus(e, multiply(e, plus(e, place, 0.5), extent.step), -0.5),
-        taps = column(e, linear ? e.integers({0, 1}) : e.integers({-1, 0, 1, 2}));
+        taps = as_column(e, linear ? e.integers({0, 1}) : e.integers({-1, 0, 1, 2}));
   const Value shifts = e.cast(taps, dtype);
   if (linear) {  // a size that stays is copied, whatever the factor
     const Value stays = equal(e, extent.size, extent.places);
@@ -70,9 +70,9 @@ WeightedCells neighbours(Emission& e, const Job& job, const Extent& extent, cons
   }
   const Value first = minimum(e, node(e, "Floor", source), e.cast(last, dtype));
   const Value after = clamped(e, subtract(e, source, first), constant(e, source, 0), constant(e, source, 1));
-  const Value unbounded = sum(e, row(e, e.cast(first, DType::i64)), taps);
+  const Value unbounded = sum(e, as_row(e, e.cast(first, DType::i64)), taps);
   return {minimum(e, maximum(e, unbounded, e.integers({0})), last),
-          weight(e, job.how, absolute(e, subtract(e, row(e, after), shifts)))};
+          weight(e, job.how, absolute(e, subtract(e, as_row(e, after), shifts)))};
 }
 
 // All cells below the filter, which is as wide as the step. Cells beside it are at `size`, with a weight of 0.
@@ -87,8 +87,8 @@ WeightedCells below_filter(Emission& e, const Job& job, const Extent& extent, co
   const Value first =
       maximum(e, e.cast(node(e, "Floor", plus(e, subtract(e, center, support), 0.5)), DType::i64), e.integers({0}));
   const Value widest = sum(e, e.cast(node(e, "Floor", times(e, support, 2)), DType::i64), e.integers({1}));
-  const Value positions = sum(e, row(e, first), column(e, places_of(e, minimum(e, widest, extent.size))));
-  const Value distance = divide(e, subtract(e, plus(e, e.cast(positions, dtype), 0.5), row(e, center)), stretch);
+  const Value positions = sum(e, as_row(e, first), as_column(e, places_of(e, minimum(e, widest, extent.size))));
+  const Value distance = divide(e, subtract(e, plus(e, e.cast(positions, dtype), 0.5), as_row(e, center)), stretch);
   const Value near = logical_and(e, less_equal(e, distance, reach), less(e, negated(e, reach), distance));
   const Value there = logical_and(e, near, less(e, positions, extent.size));
   const Value weights = where(e, there, weight(e, job.how, absolute(e, distance)), number(0));
