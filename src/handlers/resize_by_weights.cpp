@@ -13,11 +13,11 @@ namespace {
 DType computed_in(const Job& job) { return job.how.in_double ? DType::f64 : DType::f32; }
 
 // One dimension's sizes as i64 vectors of one, and the input cells for each place.
-struct Extent {
+struct Measures {
   Value size, places, step;
 };
 
-Extent extent_of(Emission& e, const Job& job, std::size_t dimension) {
+Measures measures_of(Emission& e, const Job& job, std::size_t dimension) {
   const DType dtype = computed_in(job);
   const Value size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2), places = places_at(e, job, dimension);
   if (!job.how.align_corners) return {size, places, step_at(e, job, dimension, dtype)};
@@ -26,14 +26,14 @@ Extent extent_of(Emission& e, const Job& job, std::size_t dimension) {
   return {size, places, where(e, greater(e, places, one), step, e.scalar(dtype, 0))};
 }
 
-Value cubic_weight(Emission& e, const Value& x, double a) {
+Value weight_of_cubic(Emission& e, const Value& x, double a) {
   const Value near = plus(e, multiply(e, multiply(e, plus(e, times(e, x, a + 2), -(a + 3)), x), x), 1),
               far = times(e, plus(e, multiply(e, plus(e, multiply(e, plus(e, x, -5), x), 8), x), -4), a);
   return where(e, less(e, x, constant(e, x, 1)), near, far);
 }
 
 // sin(πx)/(πx) · sin(πx/3)/(πx/3)
-Value lanczos_weight(Emission& e, const Value& x) {
+Value weight_of_lanczos(Emission& e, const Value& x) {
   const Value waves =
       multiply(e, node(e, "Sin", times(e, x, std::numbers::pi)), node(e, "Sin", times(e, x, std::numbers::pi / 3)));
   const Value one = constant(e, x, 1), zero = equal(e, x, constant(e, x, 0)), divisor = where(e, zero, one, multiply(e, x, x));
@@ -43,7 +43,7 @@ Value lanczos_weight(Emission& e, const Value& x) {
 // The weight of a cell at distance x ≥ 0.
 Value weight(Emission& e, const Resized& how, const Value& x) {
   if (how.filter == Filter::linear) return plus(e, negated(e, x), 1);
-  return how.filter == Filter::cubic ? cubic_weight(e, x, how.antialias ? -0.5 : -0.75) : lanczos_weight(e, x);
+  return how.filter == Filter::cubic ? weight_of_cubic(e, x, how.antialias ? -0.5 : -0.75) : weight_of_lanczos(e, x);
 }
 
 // count × places.
@@ -55,16 +55,16 @@ Value as_row(Emission& e, const Value& vector) { return e.build.reshape(vector, 
 Value as_column(Emission& e, const Value& vector) { return e.build.reshape(vector, {-1, 1}); }
 
 // Two or four cells around each place; behind the borders, the outermost cell.
-WeightedCells neighbours(Emission& e, const Job& job, const Extent& extent, const Value& place) {
+WeightedCells neighbours(Emission& e, const Job& job, const Measures& measures, const Value& place) {
   const DType dtype = computed_in(job);
   const bool linear = job.how.filter == Filter::linear;
-  const Value last = difference(e, extent.size, e.integers({1}));
-  Value source = job.how.align_corners ? multiply(e, place, extent.step)
-                                       : plus(e, multiply(e, plus(e, place, 0.5), extent.step), -0.5),
+  const Value last = difference(e, measures.size, e.integers({1}));
+  Value source = job.how.align_corners ? multiply(e, place, measures.step)
+                                       : plus(e, multiply(e, plus(e, place, 0.5), measures.step), -0.5),
         taps = as_column(e, linear ? e.integers({0, 1}) : e.integers({-1, 0, 1, 2}));
   const Value shifts = e.cast(taps, dtype);
   if (linear) {  // a size that stays is copied, whatever the factor
-    const Value stays = equal(e, extent.size, extent.places);
+    const Value stays = equal(e, measures.size, measures.places);
     source = where(e, stays, place, maximum(e, source, constant(e, source, 0)));
     taps = where(e, stays, e.integers({0}), taps);
   }
@@ -76,25 +76,25 @@ WeightedCells neighbours(Emission& e, const Job& job, const Extent& extent, cons
 }
 
 // All cells below the filter, which is as wide as the step. Cells beside it are at `size`, with a weight of 0.
-WeightedCells below_filter(Emission& e, const Job& job, const Extent& extent, const Value& place) {
+WeightedCells below_filter(Emission& e, const Job& job, const Measures& measures, const Value& place) {
   const DType dtype = computed_in(job);
   const auto number = [&](double value) { return e.scalar(dtype, value); };
   const double width = job.how.filter == Filter::linear ? 1 : job.how.filter == Filter::cubic ? 2 : 3;
-  const Value stays = equal(e, extent.size, extent.places);  // then PyTorch copies, whatever the factor
-  const Value step = where(e, stays, number(1), extent.step), reach = where(e, stays, number(0.5), number(width));
+  const Value stays = equal(e, measures.size, measures.places);  // then PyTorch copies, whatever the factor
+  const Value step = where(e, stays, number(1), measures.step), reach = where(e, stays, number(0.5), number(width));
   const Value stretch = maximum(e, step, number(1)), support = times(e, stretch, width);
   const Value center = multiply(e, plus(e, place, 0.5), step);
   const Value first =
       maximum(e, e.cast(node(e, "Floor", plus(e, subtract(e, center, support), 0.5)), DType::i64), e.integers({0}));
   const Value widest = sum(e, e.cast(node(e, "Floor", times(e, support, 2)), DType::i64), e.integers({1}));
-  const Value positions = sum(e, as_row(e, first), as_column(e, places_of(e, minimum(e, widest, extent.size))));
+  const Value positions = sum(e, as_row(e, first), as_column(e, places_of(e, minimum(e, widest, measures.size))));
   const Value distance = divide(e, subtract(e, plus(e, e.cast(positions, dtype), 0.5), as_row(e, center)), stretch);
   const Value near = logical_and(e, less_equal(e, distance, reach), less(e, negated(e, reach), distance));
-  const Value there = logical_and(e, near, less(e, positions, extent.size));
+  const Value there = logical_and(e, near, less(e, positions, measures.size));
   const Value weights = where(e, there, weight(e, job.how, absolute(e, distance)), number(0));
   Value total = e.node("ReduceSum", {weights}, {{"axes", Ints{0}}, {"keepdims", 1}});
   if (job.places && job.sides.front().scale) total = where(e, equal(e, total, number(0)), number(1), total);
-  return {where(e, there, positions, extent.size), divide(e, weights, total)};
+  return {where(e, there, positions, measures.size), divide(e, weights, total)};
 }
 
 }  // namespace
@@ -104,9 +104,9 @@ Value by_weights(Emission& e, const Job& job, const Value& input, std::size_t di
   const auto rank = static_cast<std::int64_t>(job.shape.size()), axis = static_cast<std::int64_t>(dimension) + 2;
   const auto weighted_cells = [&] {
     const auto marked = e.build.plumbing();  // would be constants if the sizes were known
-    const Extent extent = extent_of(e, job, dimension);
-    const Value place = e.cast(places_of(e, extent.places), computed_in(job));
-    return job.how.antialias ? below_filter(e, job, extent, place) : neighbours(e, job, extent, place);
+    const Measures measures = measures_of(e, job, dimension);
+    const Value place = e.cast(places_of(e, measures.places), computed_in(job));
+    return job.how.antialias ? below_filter(e, job, measures, place) : neighbours(e, job, measures, place);
   };
   const WeightedCells cells = weighted_cells();
   Ints behind(static_cast<std::size_t>(rank - axis), 0);

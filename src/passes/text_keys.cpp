@@ -9,16 +9,13 @@
 
 #include "passes/alias.h"
 #include "passes/effects.h"
+#include "passes/key_course.h"
 #include "passes/memory_marks.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 namespace {
-
-bool names_key(const ir::Node& node) {
-  return node.is("aten::_set_item") || node.is("aten::__getitem__") || node.is("aten::__contains__");
-}
 
 // The dictionary under its names: one that is made, or the reads of an attribute.
 struct Dictionary {
