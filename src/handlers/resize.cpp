@@ -32,11 +32,14 @@ bool kernels_differ(const Job& job, const Side& side) {
   return is_nearest(job) && cells(hows.front()) != cells(hows.back());
 }
 
+bool stays(const Side& side) { return known(side) && *side.size.number() == *side.places.number(); }
+
 // ---- Positions and weights that are known while converting
 
 Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
   const Side& side = job.sides[dimension];
-  if (!known(side) || kernels_differ(job, side)) e.want(e.call.has("self") ? "self" : "input", "where Resize doesn't do, a size");
+  if (!known(side) || kernels_differ(job, side))
+    return is_nearest(job) ? nearest_at_run_time(e, job, input, dimension) : by_weights(e, job, input, dimension);
   const std::int64_t size = *side.size.number(), places = *side.places.number();
   const auto rank = static_cast<std::int64_t>(job.shape.size()), axis = static_cast<std::int64_t>(dimension) + 2;
   const Taps taps = taps_of(kernels(job).front(), size, places, side.scale);
@@ -51,33 +54,7 @@ Value by_taps(Emission& e, const Job& job, const Value& input, std::size_t dimen
 Value by_taps(Emission& e, const Job& job) {
   Value made = is_nearest(job) || job.input.dtype == DType::f64 ? job.input : e.cast(job.input, DType::f32);
   for (std::size_t i = job.dims(); i-- > 0;)
-    if (!known(job.sides[i]) || *job.sides[i].size.number() != *job.sides[i].places.number() || job.how.antialias ||
-        job.sides[i].scale)
-      made = by_taps(e, job, made, i);
-  return made;
-}
-
-// ---- Positions of sizes that only the model knows
-
-// min(floor(place · (size / places)), size - 1) in single precision, as in PyTorch's kernels except those for doubles.
-Value nearest_positions(Emission& e, const Job& job, std::size_t dimension) {
-  const auto marked = e.build.plumbing();  // would be a constant if its size were known
-  const auto at = static_cast<std::int64_t>(dimension);
-  const Value places = e.build.gather(job.places, e.integers({at}), 0), size = e.cast(size_at(e, job.input, at + 2), DType::f32);
-  const Value step = e.node("Div", {size, e.cast(places, DType::f32)});
-  const Value cell = e.node("Floor", {e.node("Mul", {e.cast(places_of(e, places), DType::f32), step})});
-  return e.cast(e.node("Min", {cell, e.node("Sub", {size, e.scalar(DType::f32, 1)})}), DType::i64);
-}
-
-Value by_places(Emission& e, const Job& job) {
-  const bool scaled = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
-  if (job.how.filter != Filter::nearest || job.input.dtype == DType::f64 || scaled)
-    throw Refusal{"sizes that are known only at run time need Resize with PyTorch's coordinates, which came with opset 11",
-                  "use opset 11, or numbers as sizes, such as --input x=f32:1,3,224,224"};
-  if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
-  Value made = job.input;
-  for (std::size_t i = job.dims(); i-- > 0;)
-    made = e.build.gather(made, nearest_positions(e, job, i), static_cast<std::int64_t>(i) + 2);
+    if (!stays(job.sides[i]) || (job.sides[i].scale && !job.how.antialias)) made = by_taps(e, job, made, i);
   return made;
 }
 
@@ -106,11 +83,19 @@ bool same_cells(const Job& job, const Side& side, std::int64_t size, std::int64_
                              [&](const Resized& how) { return taps_of(how, size, places, side.scale).positions == cells; });
 }
 
-// Whether Resize takes the cells that PyTorch takes.
-bool same_cells(const Job& job, const Side& side) {
+// How many places each cell becomes, where that is a whole number whatever the size.
+std::optional<double> whole_factor(const Side& side) {
+  for (std::int64_t factor = 1; factor <= 32; ++factor)
+    if (provably_equal(side.places, side.size * Dim(factor))) return static_cast<double>(factor);
+  return {};
+}
+
+// Whether Resize takes the cells that PyTorch takes: single precision rounds the position of a border between cells.
+bool same_cells(Emission& e, const Job& job, Side side) {
   if (!is_nearest(job)) return true;
   if (known(side)) return same_cells(job, side, *side.size.number(), *side.places.number());
-  if (!side.scale) return true;
+  if (!side.scale) side.scale = whole_factor(side);
+  if (!side.scale) return e.build.compact("the result may differ from PyTorch's where a pixel lies on the border of two");
   const auto same = [&](std::int64_t size) {  // small images may use the exact factor for a size that stays or doubles
     return same_cells(job, side, size, static_cast<std::int64_t>(static_cast<double>(size) * *side.scale));
   };
@@ -119,8 +104,6 @@ bool same_cells(const Job& job, const Side& side) {
   return same(most_tried);
 }
 
-bool stays(const Side& side) { return known(side) && *side.size.number() == *side.places.number(); }
-
 bool may_stay(const Side& side) { return known(side) ? stays(side) : side.scale.value_or(1) >= 1 && side.scale.value_or(1) < 2; }
 
 // Factors of all dimensions; nullopt if Resize needs sizes.
@@ -128,8 +111,8 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
   std::vector<double> scales(2, 1.0);
   for (const Side& side : job.sides) {
     std::optional<double> scale = side.scale;
-    if (job.how.filter == Filter::linear && scale && !job.how.antialias &&
-        !job.how.align_corners) {  // PyTorch leaves a size that stays as it is, whatever the factor
+    if ((job.how.filter == Filter::linear || job.how.antialias) && scale && !job.how.align_corners) {
+      // PyTorch leaves a size that stays as it is, whatever the factor.
       if (!known(side) && *scale > 1 && *scale < 2) return std::nullopt;
       if (stays(side)) scale = 1.0;
     }
@@ -141,11 +124,12 @@ std::optional<std::vector<double>> scales_of(const Job& job) {
   return scales;
 }
 
-bool resize_does(const Job& job) {
+bool resize_does(Emission& e, const Job& job) {
   if (!takes(job) || job.how.filter == Filter::lanczos || (job.how.antialias && job.how.align_corners)) return false;
-  if (!std::ranges::all_of(job.sides, [&](const Side& side) { return same_cells(job, side); })) return false;
-  // ONNX Runtime copies where all sizes stay, whatever the factors. So does PyTorch's linear interpolation.
-  if (job.how.filter != Filter::linear && !job.how.align_corners && std::ranges::all_of(job.sides, may_stay) &&
+  if (!std::ranges::all_of(job.sides, [&](const Side& side) { return same_cells(e, job, side); })) return false;
+  // ONNX Runtime copies where all sizes stay, whatever the factors. So does PyTorch's linear or antialiased interpolation.
+  if (job.how.filter != Filter::linear && !job.how.antialias && !job.how.align_corners &&
+      std::ranges::all_of(job.sides, may_stay) &&
       std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; }))
     return false;
   const bool by_factor = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
@@ -178,10 +162,9 @@ void emit(Emission& e, const Job& job) {
     throw Refusal{"resizing integers rounds in PyTorch's own way", "resize as float32"};
   if (std::ranges::any_of(job.sides, [](const Side& side) { return bool(side.factor); })) return e.give(by_factors(e, job));
   if (e.variant("repeated") && takes(job)) return e.give(by_whole_factors(e, job));
-  if (e.variant("by_places")) return e.give(by_places(e, job));
   const bool resizes = e.variant("operator");
-  if (resizes && resize_does(job)) return e.give(resize(e, job));
-  if (resizes && !job.places && !std::ranges::all_of(job.sides, known) && can_go_by_factors(job)) {
+  if (resizes && resize_does(e, job)) return e.give(resize(e, job));
+  if (!job.places && !std::ranges::all_of(job.sides, known)) {
     Job open = job;
     for (Side& side : open.sides) side.factor = e.scalar(DType::f64, side.scale.value_or(1.0)), side.scale.reset();
     return e.give(by_factors(e, open));
@@ -273,6 +256,22 @@ Filter filter_of(const std::string& mode) {
   return mode == "bicubic" ? Filter::cubic : Filter::linear;
 }
 
+// The ratio of the sizes counts in place of the factors. A whole factor is that ratio.
+void recompute_factors(Emission& e, Job& job) {
+  if (std::ranges::all_of(job.sides, [](const Side& side) { return side.scale && *side.scale == std::floor(*side.scale); }))
+    return;
+  for (Side& side : job.sides) {
+    if (!side.factor && side.scale) side.factor = e.scalar(DType::f64, *side.scale);
+    side.scale.reset();
+  }
+  if (!job.places && job.sides.front().factor) {
+    Values places;
+    for (std::size_t i = 0; i < job.dims(); ++i) places.push_back(places_at(e, job, i));
+    job.places = e.build.concat(places, 0);
+  }
+  for (Side& side : job.sides) side.factor = {};
+}
+
 void interpolate(Emission& e) {
   Job job{
       .input = e.tensor("input"),
@@ -287,14 +286,12 @@ void interpolate(Emission& e) {
     if (places.size() > 3 && e.call.fact("size").number()) job.places = e.build.concat(Values(places.size() - 2, job.places), 0);
   } else {
     scales = factors(e, "scale_factor", scales.size());
-    // The ratio of the sizes counts unless the argument is False: None is like True. A whole factor is that ratio.
-    if (!e.given("recompute_scale_factor") || e.boolean("recompute_scale_factor"))
-      for (GivenFactor& scale : scales)
-        if (!scale.known || *scale.known != std::floor(*scale.known)) scale = {};
     if (const auto known = numbers_of({places.begin() + 2, places.end()})) job.places = e.integers(*known);
   }
   for (std::size_t i = 2; i < places.size(); ++i)
     job.sides.push_back({job.shape[i], places[i], scales[i - 2].known, scales[i - 2].given});
+  // None is like True.
+  if (!e.given("recompute_scale_factor") || e.boolean("recompute_scale_factor")) recompute_factors(e, job);
   settle_factors(e, job);
   emit(e, job);
 }
@@ -304,11 +301,11 @@ void interpolate(Emission& e) {
 void register_resize(Registry& registry) {
   for (const char* op :
        {"aten::upsample_nearest1d", "aten::upsample_nearest2d", "aten::upsample_nearest3d", "aten::_upsample_nearest_exact1d"})
-    registry.handler(op, upsample, {"operator", "by_places"});
+    registry.handler(op, upsample, {"operator"});
   for (const char* op : {"aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d",
                          "aten::upsample_bicubic2d", "aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa"})
     registry.handler(op, upsample, {"operator"});
-  registry.handler("aten::upsample_nearest1d.vec", upsample, {"operator", "repeated", "by_places"});
+  registry.handler("aten::upsample_nearest1d.vec", upsample, {"operator", "repeated"});
   registry.handler("aten::_upsample_lanczos2d_aa", upsample);
   registry.handler("aten::__interpolate", interpolate, {"operator"});
 }

@@ -4,23 +4,40 @@
 #include "handlers/sizes.h"
 
 namespace compatcheck::handlers {
-namespace {
 
-// The size of the result along a dimension, as PyTorch computes it: in double, cut off. An i64 vector of one.
-Value places_by_factor(Emission& e, const Job& job, std::size_t dimension) {
-  const Value size = e.cast(size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2), DType::f64);
+// As PyTorch computes it from a factor: in double, cut off.
+Value places_at(Emission& e, const Job& job, std::size_t dimension) {
+  const auto at = static_cast<std::int64_t>(dimension);
+  if (!job.sides[dimension].factor) return e.build.gather(job.places, e.integers({at}), 0);
+  const Value size = e.cast(size_at(e, job.input, at + 2), DType::f64);
   return e.cast(e.node("Mul", {size, e.build.reshape(job.sides[dimension].factor, {1})}), DType::i64);
 }
 
-// The cells that are nearest: (place or its middle) / factor.
+Value step_at(Emission& e, const Job& job, std::size_t dimension, DType dtype) {
+  const Side& side = job.sides[dimension];
+  if (side.factor) return e.cast(e.build.reshape(e.node("Reciprocal", {side.factor}), {1}), dtype);
+  if (side.scale) return e.build.constant(onnx::make_tensor(dtype, {1}, std::vector<double>{1 / *side.scale}));
+  const Value size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
+  return divide(e, e.cast(size, dtype), e.cast(places_at(e, job, dimension), dtype));
+}
+
+void demand_counting(Emission& e) {
+  if (!e.at_least(9))
+    throw Refusal{
+        "sizes that are known only at run time need cells that the model counts, by ConstantOfShape, which came with opset 9",
+        "use opset 9, or numbers as sizes, such as --input x=f32:1,3,224,224"};
+}
+
+namespace {
+
+// The cells that are nearest: (place or its middle) · step.
 Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool small_image) {
   const DType dtype = job.how.in_double && !small_image ? DType::f64 : DType::f32;
-  const Value places = places_by_factor(e, job, dimension),
-              size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
-  Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), dtype), place = e.cast(places_of(e, places), dtype);
+  const Value places = places_at(e, job, dimension), size = size_at(e, job.input, static_cast<std::int64_t>(dimension) + 2);
+  Value step = step_at(e, job, dimension, dtype), place = e.cast(places_of(e, places), dtype);
   if (job.how.filter == Filter::nearest_exact) {
     place = e.node("Add", {place, e.scalar(dtype, 0.5)});
-  } else if (small_image) {  // the exact factor for a size that stays or doubles
+  } else if (small_image && goes_by_factor(job.sides[dimension])) {  // the exact factor for a size that stays or doubles
     step = e.node("Where", {e.node("Equal", {places, product(e, size, e.integers({2}))}), e.scalar(dtype, 0.5), step});
     step = e.node("Where", {e.node("Equal", {places, size}), e.scalar(dtype, 1.0), step});
   }
@@ -28,23 +45,30 @@ Value nearest_cells(Emission& e, const Job& job, std::size_t dimension, bool sma
   return minimum(e, cell, difference(e, size, e.integers({1})));
 }
 
-Value nearest_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
-  const auto axis = static_cast<std::int64_t>(dimension) + 2;
-  Value cells = nearest_cells(e, job, dimension, is_small_image(job).value_or(false));
-  if (!is_small_image(job) && (job.how.filter == Filter::nearest || job.how.in_double)) {
-    const Value places = sum(e, places_by_factor(e, job, 0), places_by_factor(e, job, 1));
+}  // namespace
+
+Value nearest_at_run_time(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
+  demand_counting(e);
+  const auto cells = [&] {
+    const auto marked = e.build.plumbing();  // would be a constant if the sizes were known
+    const Value made = nearest_cells(e, job, dimension, is_small_image(job).value_or(false));
+    const bool exact = job.how.filter == Filter::nearest && goes_by_factor(job.sides[dimension]);
+    if (is_small_image(job) || !(exact || job.how.in_double)) return made;
+    const Value places = sum(e, places_at(e, job, 0), places_at(e, job, 1));
     const Value small = e.node("Less", {places, e.integers({small_image_places + 1})});
-    cells = e.node("Where", {small, nearest_cells(e, job, dimension, true), cells});
-  }
-  return e.build.gather(input, cells, axis);
+    return e.node("Where", {small, nearest_cells(e, job, dimension, true), made});
+  };
+  return e.build.gather(input, cells(), static_cast<std::int64_t>(dimension) + 2);
 }
+
+namespace {
 
 // Resize truncates the size in single precision: if the result is too small, the next larger factor is used, and the surplus
 // is sliced off. Neighbouring factors give the same result within rounding; positions in whole cells would not.
 Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
   Values factors{e.build.constant(onnx::make_tensor(DType::f32, {2}, std::vector<double>{1, 1}))}, places;
   for (std::size_t i = 0; i < job.dims(); ++i) {
-    places.push_back(places_by_factor(e, job, i));
+    places.push_back(places_at(e, job, i));
     const Value cells = size_at(e, job.input, static_cast<std::int64_t>(i) + 2), size = e.cast(cells, DType::f32);
     Value factor = e.build.reshape(e.cast(job.sides[i].factor, DType::f32), {1});
     if (job.how.filter == Filter::linear)
@@ -61,38 +85,6 @@ Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes)
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
 }
 
-// Four cells around each place, as PyTorch weighs them (Keys' kernel, a = -0.75), in single precision.
-Value cubic_by_factor(Emission& e, const Job& job, const Value& input, std::size_t dimension) {
-  const auto axis = static_cast<std::int64_t>(dimension) + 2;
-  const auto number = [&](double value) { return e.scalar(DType::f32, value); };
-  const Value step = e.cast(e.node("Reciprocal", {job.sides[dimension].factor}), DType::f32),
-              places = places_by_factor(e, job, dimension);
-  const Value middle = e.node("Add", {e.cast(places_of(e, places), DType::f32), number(0.5)});
-  const Value place = e.node("Sub", {e.node("Mul", {middle, step}), number(0.5)}), cell = e.node("Floor", {place}),
-              after = e.node("Sub", {place, cell});
-  const Value before = e.node("Sub", {number(1), after}), last = difference(e, size_at(e, input, axis), e.integers({1}));
-  const auto near = [&](const Value& t) {  // 1.25 t³ − 2.25 t² + 1
-    return e.node("Add", {e.node("Mul", {e.node("Mul", {e.node("Sub", {e.node("Mul", {t, number(1.25)}), number(2.25)}), t}), t}),
-                          number(1)});
-  };
-  const auto far = [&](const Value& t) {  // at t + 1: −0.75 t³ + 1.5 t² − 0.75 t
-    return e.node(
-        "Mul",
-        {e.node("Sub", {e.node("Mul", {e.node("Sub", {number(1.5), e.node("Mul", {t, number(0.75)})}), t}), number(0.75)}), t});
-  };
-  const Values weights{far(after), near(after), near(before), far(before)};
-  Ints dims(job.shape.size() - static_cast<std::size_t>(axis), 1);
-  dims.front() = -1;
-  Value sum;
-  for (std::size_t tap = 0; tap < weights.size(); ++tap) {
-    const Value unbounded = e.node("Add", {e.cast(cell, DType::i64), e.integers({static_cast<std::int64_t>(tap) - 1})});
-    const Value position = minimum(e, maximum(e, unbounded, e.integers({0})), last);
-    const Value part = e.node("Mul", {e.build.gather(input, position, axis), e.build.reshape(weights[tap], dims)});
-    sum = sum ? e.node("Add", {sum, part}) : part;
-  }
-  return sum;
-}
-
 // One Resize in the form that engines know from PyTorch's exporter, but for two cases: ONNX Runtime copies where all sizes stay,
 // whatever the factors, and pytorch_half_pixel takes the first cell for the only one.
 Value cubic_by_factors(Emission& e, const Job& job) {
@@ -103,7 +95,7 @@ Value cubic_by_factors(Emission& e, const Job& job) {
                                           {"nearest_mode", "floor"}});
   Value stay, single;
   for (std::size_t i = 0; i < job.dims(); ++i) {
-    const Value places = places_by_factor(e, job, i);
+    const Value places = places_at(e, job, i);
     const Value same = e.node("Equal", {places, size_at(e, job.input, static_cast<std::int64_t>(i) + 2)}),
                 one = e.node("Equal", {places, e.integers({1})});
     stay = stay ? e.node("And", {stay, same}) : same;
@@ -111,7 +103,7 @@ Value cubic_by_factors(Emission& e, const Job& job) {
   }
   const auto by_cells = e.build.begin_body();
   Value made = e.cast(job.input, DType::f32);
-  for (std::size_t i = job.dims(); i-- > 0;) made = cubic_by_factor(e, job, made, i);
+  for (std::size_t i = job.dims(); i-- > 0;) made = by_weights(e, job, made, i);
   e.build.end_body({e.cast(made, job.input.dtype)});
   const auto as_it_is = e.build.begin_body();
   e.build.end_body({e.build.again(resized)});
@@ -126,6 +118,8 @@ Value cubic_by_factors(Emission& e, const Job& job) {
 bool is_nearest(const Job& job) { return job.how.filter == Filter::nearest || job.how.filter == Filter::nearest_exact; }
 
 bool known(const Side& side) { return side.size.is_number() && side.places.is_number(); }
+
+bool goes_by_factor(const Side& side) { return side.factor || side.scale; }
 
 bool takes(const Job& job) {
   switch (job.input.dtype) {
@@ -168,15 +162,16 @@ std::optional<bool> is_small_image(const Job& job) {
   return known_places == 2 ? std::optional(true) : std::nullopt;
 }
 
-bool can_go_by_factors(const Job& job) {
-  return is_nearest(job) || (takes(job) && !job.how.antialias && job.how.filter != Filter::lanczos && !job.how.align_corners);
-}
-
 namespace {
+
+// Whether Resize by factors computes what PyTorch does.
+bool resizes_by_factor(Emission& e, const Job& job) {
+  return e.at_least(11) && takes(job) && !job.how.antialias && job.how.filter != Filter::lanczos && !job.how.align_corners;
+}
 
 bool prefers_one_resize(Emission& e, const Job& job) {
   const bool open = !std::ranges::all_of(job.sides, known);
-  return open && !is_nearest(job) && e.at_least(11) && takes(job) && can_go_by_factors(job) &&
+  return open && !is_nearest(job) && resizes_by_factor(e, job) &&
          e.build.compact(
              "the result may differ from PyTorch's where the factor isn't 1 and a size stays as it is, or where "
              "single precision misses a size");
@@ -195,18 +190,17 @@ Value one_resize(Emission& e, const Job& job) {
 }  // namespace
 
 Value by_factors(Emission& e, const Job& job) {
-  if (!e.at_least(11))
-    throw Refusal{"a factor that is known only when the model runs needs Resize as it came with opset 11",
-                  "use opset 11, or a fixed factor"};
   if (prefers_one_resize(e, job)) return one_resize(e, job);
   if (is_nearest(job)) {
     Value made = job.input;
-    for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_by_factor(e, job, made, i);
+    for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_at_run_time(e, job, made, i);
     return made;
   }
-  if (!can_go_by_factors(job))
-    throw Refusal{"resizing so needs a factor that is known while converting",
-                  "use a fixed factor, or align_corners=False and antialias=False"};
+  if (!resizes_by_factor(e, job)) {
+    Value made = job.how.in_double ? job.input : e.cast(job.input, DType::f32);
+    for (std::size_t i = job.dims(); i-- > 0;) made = by_weights(e, job, made, i);
+    return made;
+  }
   return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job, resize_attributes(job));
 }
 

@@ -25,6 +25,7 @@ constexpr auto undeclared_views = std::to_array<std::string_view>({"aten::_cast_
                                                                    "aten::_cast_Long",
                                                                    "aten::_cast_Short",
                                                                    "aten::_reshape_from_tensor",
+                                                                   "aten::_sparse_coo_tensor_unsafe",
                                                                    "aten::_unsafe_view",
                                                                    "aten::alpha_dropout",
                                                                    "aten::atleast_1d",
@@ -42,6 +43,7 @@ constexpr auto undeclared_views = std::to_array<std::string_view>({"aten::_cast_
                                                                    "aten::flatten_dense_tensors",
                                                                    "aten::meshgrid",
                                                                    "aten::pad",
+                                                                   "aten::sparse_coo_tensor",
                                                                    "aten::sum_to_size",
                                                                    "aten::to_dense",
                                                                    "aten::type_as"});

@@ -76,11 +76,15 @@ constexpr auto passes = std::to_array<Pass>({
     {"expand_foreach", [](Work& w) { return expand_foreach(w.graph, w.program, w.registry, w.budget, w.watch); }, "wrote out ",
      " call of torch._foreach", " calls of torch._foreach"},
     {"forward_attributes", [](Work& w) { return w.program ? forward_attributes(w.graph, w.watch) : 0; }, "", "", ""},
+    {"settle_text_keys", [](Work& w) { return settle_text_keys(w.graph, w.program, w.watch); }, "made constants of ",
+     " text as a key", " texts as keys"},
     {"follow_containers",
      [](Work& w) {
        return follow_containers(w.graph, w.program, w.registry, w.budget, w.lost_writes, w.keep_assertions, w.watch);
      },
      "followed ", " use of a list, dictionary, tuple or object", " uses of lists, dictionaries, tuples and objects"},
+    {"expand_sparse_tensors", [](Work& w) { return expand_sparse_tensors(w.graph, w.program, w.registry, w.watch); },
+     "wrote out ", " sparse tensor", " sparse tensors"},
     {"fold_numbers", [](Work& w) { return fold_numbers(w.graph, w.budget, w.watch); }, "computed ", " number beforehand",
      " numbers beforehand", Pass::first},
     {"fold_constants", [](Work& w) { return fold_constants(w.graph, w.program, w.budget, w.known, w.watch); }, "computed ",

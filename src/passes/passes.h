@@ -108,6 +108,13 @@ bool number_references(ir::Graph& graph, const ir::Program* program, const schem
 std::size_t expand_foreach(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry, Budget& budget,
                            const ir::Watch& watch = {});
 
+// Dictionaries that are asked for one text, which the running model computes.
+std::size_t settle_text_keys(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch = {});
+
+// Sparse tensors in coordinate form, where dense tensors do what reads them.
+std::size_t expand_sparse_tensors(ir::Graph& graph, const ir::Program* program, const schema::Registry& registry,
+                                  const ir::Watch& watch = {});
+
 // ---- Control flow
 
 std::size_t prune_branches(ir::Graph& graph, const ir::Watch& watch = {});

@@ -12,10 +12,6 @@
 namespace compatcheck::passes {
 namespace {
 
-bool names_key(const ir::Node& node) {
-  return node.is("aten::_set_item") || node.is("aten::__getitem__") || node.is("aten::__contains__");
-}
-
 // The uses of one attribute.
 struct Attribute {
   std::vector<ir::Node*> reads, accesses;

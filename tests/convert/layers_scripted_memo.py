@@ -193,3 +193,141 @@ class LoopWithContinue(nn.Module):
                 continue
             total = total * i
         return total, i
+
+
+FLOWS = [(r(1, 2, 4, 5), r(1, 2, 4, 5)), (r(2, 2, 3, 3), r(2, 2, 3, 3)), (r(1, 2, 1, 6), r(1, 2, 1, 6))]
+FLOW = ("f32:n,2,h,w", "f32:n,2,h,w")
+
+
+@program(FLOWS, *FLOW)
+class TextCacheOfSizes(nn.Module):
+    """RIFE's grids: what is kept under the text of the sizes follows from the sizes."""
+    grids: Dict[str, Tensor]
+    others: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.grids = {}
+        self.others = {}
+
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.device) + str(flow.size())
+        if k not in self.grids:
+            h = torch.linspace(-1.0, 1.0, flow.shape[3]).view(1, 1, 1, flow.shape[3]).expand(flow.shape[0], -1, flow.shape[2], -1)
+            v = torch.linspace(-1.0, 1.0, flow.shape[2]).view(1, 1, flow.shape[2], 1).expand(flow.shape[0], -1, -1, flow.shape[3])
+            self.grids[k] = torch.cat([h, v], 1)
+        n = f"{flow.size(2)}x{flow.size(3)}"
+        if n not in self.others:
+            self.others[n] = torch.ones(flow.size(2), flow.size(3)) * flow.size(3)
+        return x + self.grids[k] * flow + self.others[n]
+
+
+@program(FLOWS, *FLOW)
+class TextKeyOfOwnDictionary(nn.Module):
+    def forward(self, x: Tensor, flow: Tensor):
+        cache: Dict[str, Tensor] = {}
+        k = f"{flow.size(0)}_{flow.size(2)}"
+        if k not in cache:
+            cache[k] = flow * 2
+        return cache[k] + x * len(flow)
+
+
+@program(FLOWS, *FLOW)
+class TextKeySetFirst(nn.Module):
+    """What is kept isn't a matter of sizes, but each call sets it anew."""
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        self.cache[k] = flow * 2
+        return self.cache[k] + x
+
+
+class TextCache(nn.Module):
+    """Refused: a later call reads what an earlier one kept."""
+    cache: Dict[str, Tensor]
+
+    def __init__(self):
+        super().__init__()
+        self.cache = {}
+
+
+@program(FLOWS, *FLOW)
+class TextCacheOfValues(TextCache):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            self.cache[k] = flow * 2
+        return self.cache[k] + x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheOfOtherSizes(TextCache):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size(2))
+        if k not in self.cache:
+            self.cache[k] = torch.ones(flow.size(2), flow.size(3))
+        return self.cache[k][0, 0] + x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheAmbiguous(TextCache):
+    """The sizes 1 and 12 give the text of 11 and 2."""
+
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size(2)) + str(flow.size(3))
+        if k not in self.cache:
+            self.cache[k] = torch.ones(flow.size(2), flow.size(3))
+        return self.cache[k][0, 0] + x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheWritten(TextCache):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            self.cache[k] = torch.ones(flow.size(2), flow.size(3))
+        self.cache[k].add_(1)
+        return self.cache[k] + x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheWrittenUnderTwoNames(TextCache):
+    """The two texts are one, once equal computations are merged."""
+
+    def forward(self, x: Tensor, flow: Tensor):
+        if str(flow.size()) not in self.cache:
+            self.cache[str(flow.size())] = torch.ones(flow.size(2), flow.size(3))
+        self.cache[str(flow.size())][0].add_(1)
+        return self.cache[str(flow.size())] + x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheOfWrittenSteps(TextCache):
+    """Refused: what is kept was filled in place with values of the input."""
+
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            made = torch.ones(flow.size(2), flow.size(3))
+            made.mul_(flow[0, 0])
+            self.cache[k] = torch.cat([made, made], 0)
+        return self.cache[k].sum() + x
+
+
+@program(FLOWS, *FLOW)
+class TextKeysOfLoop(nn.Module):
+    """Refused: one name, but another text in each iteration."""
+
+    def forward(self, x: Tensor, flow: Tensor):
+        cache: Dict[str, Tensor] = {}
+        for i in range(flow.size(3)):
+            k = str(i % flow.size(2))
+            if k not in cache:
+                cache[k] = flow * i
+            x = x + cache[k]
+        return x

@@ -1,11 +1,12 @@
 """Convolutions, pools and resizing: arguments that OpInfo's samples lack, sizes that are named."""
 import itertools
+from typing import Optional
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from layer_cases import Case
+from layer_cases import DTYPES, Case
 
 IMAGE = "f32:n,3,h,w"
 
@@ -127,6 +128,62 @@ def strides(made):
                                                  refused="doesn't lie there in order | needs Scatter")
 
 
+class ByFactor(nn.Module):
+    """By a factor that is an input."""
+
+    def __init__(self, mode: str, corners: Optional[bool], antialias: bool = False, recomputes: bool = False):
+        super().__init__()
+        self.mode, self.corners, self.antialias, self.recomputes = mode, corners, antialias, recomputes
+
+    def forward(self, x, factor: float):
+        return F.interpolate(x, scale_factor=factor, mode=self.mode, align_corners=self.corners, antialias=self.antialias,
+                             recompute_scale_factor=self.recomputes)
+
+
+def resizes_at_run_time():
+    """By sizes and factors that only the running model knows, with an infinite pixel in one of the images. To a width of 1, PyTorch's
+    antialiasing gives the first row in each row: a defect of its kernel."""
+    made, since9 = {}, range(9, 27)
+    infinite = torch.randn(1, 3, 30, 5)
+    infinite[0, 0, 20, 2] = torch.inf
+    sizes = images((2, 9, 11), (1, 4, 3), (1, 17, 12), (2, 1, 2)) + [(infinite,)]
+    to_sizes = [(x, torch.empty(h, w)) for x, in sizes for h, w in ((9, 11), (1, 1), (5, 23), (30, 2))]
+    by_factors = [(x, factor) for x, in sizes for factor in (1.0, 0.53, 1.2, 2.7, 3.0) if factor > 0.6 or x.shape[3] > 3]
+    near = lambda inputs, also_infinite: [each for each in inputs if also_infinite or each[0] is not infinite]
+    for mode, corners in itertools.product(("bilinear", "bicubic"), (False, True)):
+        for antialias in (True, False):
+            label = f"resize_{'aa_' if antialias else ''}{mode}_{corners}"
+            made[label + "_to_named"] = Case(
+                lambda x, y, m=mode, c=corners, a=antialias: F.interpolate(x, size=y.shape, mode=m, align_corners=c, antialias=a),
+                near(to_sizes, antialias and mode == "bilinear"), (IMAGE, "f32:height,width"), opsets=since9)
+            for recomputes in (False, True):
+                made[label + ("_recomputed" if recomputes else "_factor") + "_named"] = Case(
+                    ByFactor(mode, corners, antialias, recomputes),
+                    near(by_factors, antialias and mode == "bilinear"), (IMAGE, "f64"), script=True, opsets=since9)
+        made[f"resize_{mode}_{corners}_f64_named"] = Case(ByFactor(mode, corners), [(x.double(), f) for x, f in near(by_factors, False)],
+                                                          ("f64:n,3,h,w", "f64"), script=True, opsets=since9)
+    for exact, dtype in itertools.product((False, True), (torch.float64, torch.float32)):
+        mode, word = "nearest-exact" if exact else "nearest", DTYPES[dtype]
+        large = torch.randn(1, 3, 70, 61)   # another kernel's
+        made[f"resize_{mode}_{word}_to_named".replace("-", "_")] = Case(
+            lambda x, y, m=mode: F.interpolate(x, size=y.shape, mode=m),
+            [(x.to(dtype), y) for x, y in [*to_sizes, (large[:, :, :14, :4], torch.empty(2, 82)),
+                                           *((large, torch.empty(*size)) for size in ((97, 83), (140, 61), (31, 122)))]],
+            (f"{word}:n,3,h,w", "f32:height,width"), opsets=since9)
+        for factor in (1.0, 1.37, 2.0, 0.7):
+            made[f"resize_{mode}_{word}_{factor}_named".replace("-", "_")] = Case(
+                lambda x, m=mode, f=factor: F.interpolate(x, mode=m, scale_factor=f),
+                [(x.to(dtype),) for x in (torch.randn(2, 3, 9, 11), torch.randn(1, 3, 2, 2), large)], (f"{word}:n,3,h,w",),
+                opsets=range(7 if factor in (1, 2) and word == "f32" else 9, 27))
+        made[f"resize_{mode}_{word}_twice_named".replace("-", "_")] = Case(
+            lambda x, m=mode: F.interpolate(x, size=(2 * x.shape[2], x.shape[3]), mode=m),
+            [(x.to(dtype),) for x in (torch.randn(2, 3, 9, 11), large)], (f"{word}:n,3,h,w",), opsets=since9)
+    made["resize_trilinear_named"] = Case(lambda x, y: F.interpolate(x, size=y.shape, mode="trilinear", align_corners=True),
+                                          [(torch.randn(1, 2, 3, 4, 5), torch.empty(5, 2, 6)), (torch.randn(1, 2, 6, 3, 2), torch.empty(2, 3, 9))],
+                                          ("f32:1,2,d,h,w", "f32:x,y,z"), opsets=since9)
+    return made
+
+
 def resizes(made):
     for mode, corners in [("nearest", None), ("nearest-exact", None), ("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True)]:
         for name, arguments in {"size": dict(size=(7, 5)), "down": dict(size=(3, 2)), "factor": dict(scale_factor=2.0), "factors": dict(scale_factor=(1.7, 0.6)),
@@ -136,19 +193,22 @@ def resizes(made):
             made[label] = Case(layer, images((2, 5, 6)))
             if name in ("factor", "factors"):
                 made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,),
-                                              opsets=range(7 if "nearest" in mode and name == "factor" else 11, 27),
-                                              refused="sizes that are known only at run time" if "nearest" in mode else "")
+                                              opsets=range(7 if "nearest" in mode and name == "factor" else 9, 27))
             if name == "size":
-                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(9 if mode == "nearest" else 11, 27))
+                made[label + "_named"] = Case(layer, images((2, 5, 6), (1, 9, 7)), (IMAGE,), opsets=range(9, 27))
     for mode, corners, size in itertools.product(("bilinear", "bicubic"), (False, True), ((3, 2), (11, 13), (4, 12))):
         made[f"resize_aa_{mode}_{corners}_{size[0]}"] = Case(
             lambda x, m=mode, c=corners, s=size: F.interpolate(x, mode=m, size=s, align_corners=c, antialias=True), images((2, 7, 6)))
     made["resize_aa_factor"] = Case(lambda x: F.interpolate(x, mode="bilinear", scale_factor=(0.4, 0.7), antialias=True), images((2, 9, 11)))
+    for mode, factor in itertools.product(("bilinear", "bicubic"), ((1.05, 2.0), (0.6, 1.1), (1.05, 1.05))):
+        made[f"resize_aa_{mode}_stays_{factor[0]}_{factor[1]}"] = Case(
+            lambda x, m=mode, f=factor: F.interpolate(x, mode=m, scale_factor=f, antialias=True), images((2, 9, 5)))
     made["resize_aa_cubic_named"] = Case(lambda x: F.interpolate(x, mode="bicubic", scale_factor=0.5, antialias=True),
-                                         images((2, 9, 11), (1, 16, 20)), (IMAGE,), opsets=range(18, 27))
+                                         images((2, 9, 11), (1, 16, 20)), (IMAGE,), opsets=range(9, 27))
+    made.update(resizes_at_run_time())
     made["resize_linear_f64"] = Case(lambda x: F.interpolate(x, mode="linear", size=7, align_corners=True), [(torch.randn(2, 3, 5).double(),)])
     made["resize_trilinear"] = Case(lambda x: F.interpolate(x, mode="trilinear", scale_factor=(2, 1.5, 0.5)), [(torch.randn(2, 3, 5, 4, 6),)])
     made["resize_nearest_u8"] = Case(lambda x: F.interpolate(x, size=(7, 9)), [(torch.randint(0, 255, (2, 3, 5, 4), dtype=torch.uint8),)])
     made["resize_to_other"] = Case(lambda x, y: F.interpolate(x, size=y.shape[-2:], mode="bilinear"),
                                    [(torch.randn(1, 2, 4, 5), torch.randn(1, 2, 7, 8)), (torch.randn(1, 2, 6, 5), torch.randn(1, 2, 3, 9))],
-                                   ("f32:1,2,h,w", "f32:1,2,height,width"), opsets=range(11, 27))
+                                   ("f32:1,2,h,w", "f32:1,2,height,width"), opsets=range(9, 27))
