@@ -135,7 +135,7 @@ class Writer {
   const ir::TypeRef tensor_ = ir::simple_type(ir::TypeKind::tensor), integer_ = ir::simple_type(ir::TypeKind::integer);
 };
 
-// What a sparse tensor of `rank` dimensions is to the node that reads it.
+// The sparse tensor of `rank` dimensions, for the node that reads it.
 enum class Reader : std::uint8_t {
   none,
   dense,

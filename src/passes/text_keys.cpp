@@ -44,7 +44,7 @@ bool has_unknown_text(const Dictionary& dictionary, const ir::Block* block) {
          !ir::constant_of(dictionary.key) && available_in(dictionary.key, block);
 }
 
-// What a text is joined of: constant texts, numbers and lists of numbers.
+// A part of a joined text: a constant text, a number or a list of numbers.
 struct Part {
   std::string text;
   const ir::Value* value = nullptr;
@@ -140,7 +140,7 @@ bool keeps_what_keys_say(const Dictionary& dictionary, const Aliases& aliases) {
   });
 }
 
-// What the dictionary holds is written in place: the next read gives it changed, which new values in place of the write hide.
+// Items of the dictionary are written in place: the next read gives it changed, which new values in place of the write hide.
 constexpr std::string_view written_mark = "written";
 
 bool holds_written(const Dictionary& dictionary, const Aliases& aliases) {

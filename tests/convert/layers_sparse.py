@@ -1,4 +1,8 @@
-"""Sparse tensors in coordinate form, made by the program: what follows from them is computed densely."""
+"""Sparse tensors in coordinate form, made by the program: what follows from them is computed densely.
+
+Traced models name the inner operators: _sparse_coo_tensor_unsafe, _sparse_mm, _sparse_sum, _sparse_addmm, _to_dense, _to_sparse,
+_sparse_sparse_matmul, and indices, to_sparse and sparse_mask where they are refused.
+"""
 import torch
 from torch import nn
 

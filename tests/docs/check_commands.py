@@ -84,7 +84,8 @@ class Shell:
         for name in ("FORCE_COLOR", "NO_COLOR"):
             kept.pop(name, None)
         me = {f"GIT_{who}_{what}": "a@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        self.environment = kept | me | {"PATH": f"{self.bin}:{pathlib.Path(sys.executable).parent}:{kept['PATH']}", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "SOURCE_DATE_EPOCH": TODAY}
+        path = f"{self.bin}:{pathlib.Path(sys.executable).parent}:{kept['PATH']}"  # as in an activated environment
+        self.environment = kept | me | {"PATH": path, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "SOURCE_DATE_EPOCH": TODAY}
 
     def run(self, line, folder):
         return subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, env=self.environment, capture_output=True, text=True, errors="replace", timeout=300)

@@ -186,21 +186,24 @@ def summary(tried, rows):
     if with_peer:
         match = sum(each["peer"]["outcome"] == "match" for each in with_peer)
         ours = [each["runs"][CONVERTED[0]] for each in with_peer]
-        lines.append(f"`torch.onnx.export(dynamo=True)` was given {len(with_peer)} of these programs: {match} match, where {sum(each['outcome'] == 'match' for each in ours)} of "
-                     f"compatcheck's do. Median CPU time of a conversion: {median(each['seconds'] for each in ours):.2f} s and "
+        lines.append(f"`torch.onnx.export(dynamo=True)` was given {len(with_peer)} of these programs: {match} match, where "
+                     f"{sum(each['outcome'] == 'match' for each in ours)} of compatcheck's do. Median CPU time of a conversion: "
+                     f"{median(each['seconds'] for each in ours):.2f} s and "
                      f"{median(each['peer']['seconds'] for each in with_peer):.1f} s.")
     return lines
 
 
 def write_markdown(file, tried, rows, failures):
-    text = ["# Architectures of transformers", "", "Tiny models of the model types that `transformers` knows, with random weights, exported by its own exporter and converted by",
+    text = ["# Architectures of transformers", "",
+            "Tiny models of the model types that `transformers` knows, with random weights, exported by its own exporter and converted by",
             "compatcheck. A model counts as a match if ONNX Runtime gives PyTorch's results for the inputs of the export and, where the program",
             "takes them, for inputs of other sizes. `make models` makes this page.", "", *summary(tried, rows), "", "## What isn't converted", ""]
     text += [f"- {name}, opset {opset}: {why}" for name, opset, why in failures] or ["Nothing."]
     text += ["", "## All", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     text += ["| " + " | ".join(cells(made, judgement)) + " |" for made, judgement in rows]
     by_stage = collections.Counter(each["stage"] for each in tried.values() if each["status"] != "ok")
-    text += ["", "## What doesn't export", "", "Stages at which types end that compatcheck never sees: " + ", ".join(f"{stage} {count}" for stage, count in by_stage.most_common()) + ".", ""]
+    stages = ", ".join(f"{stage} {count}" for stage, count in by_stage.most_common())
+    text += ["", "## What doesn't export", "", f"Stages at which types end that compatcheck never sees: {stages}.", ""]
     text += [f"- {each['type']} ({each['stage']}): {' '.join(str(each.get('message', '')).split())[:160]}".replace("|", "/")
              for each in sorted(tried.values(), key=lambda each: each["type"]) if each["status"] != "ok"]
     file.write_text("\n".join(text) + "\n")
@@ -221,8 +224,9 @@ document.querySelector("input").oninput = event =>
 def write_html(file, tried, rows):
     row = lambda made, judgement: "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(made, judgement)) + "</tr>"
     head = "".join(f"<th>{html.escape(name.strip('`'))}</th>" for name in HEAD)
-    file.write_text(f"""<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Architectures of transformers</title>
-<style>body{{font:14px system-ui;margin:2em}}table{{border-collapse:collapse}}td,th{{padding:.2em .6em;border-bottom:1px solid #ccc;text-align:left}}th{{cursor:pointer}}</style>
+    file.write_text(f"""<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Architectures of transformers</title><style>
+body{{font:14px system-ui;margin:2em}}table{{border-collapse:collapse}}td,th{{padding:.2em .6em;border-bottom:1px solid #ccc;text-align:left}}th{{cursor:pointer}}</style>
 <h1>Architectures of transformers</h1>{"".join(f"<p>{html.escape(line.replace('`', ''))}</p>" for line in summary(tried, rows))}
 <p><label>Filter <input></label></p><table><thead><tr>{head}</tr></thead><tbody>{"".join(row(*each) for each in rows)}</tbody></table><script>{SCRIPT}</script></html>
 """)
