@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -168,10 +169,11 @@ std::optional<std::string> stated_text(std::string_view option, std::string_view
 }
 
 // An input that is a number or flag which only the model's caller knows: bool, i64, f32 or f64.
-std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
+std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type,
+                                        const std::set<std::string, std::less<>>& sizes) {
   if (spec.none || !spec.dims.empty() || !spec.value.empty()) return std::nullopt;
   if (!holds_number(spec, type)) return std::nullopt;
-  if (ir::is(type, ir::TypeKind::integer)) return symbolic::integer_fact(symbolic::Dim::any_integer(spec.name));
+  if (ir::is(type, ir::TypeKind::integer)) return conversion::fact_of_integer(spec.name, sizes);
   return conversion::fact_of_type(type);
 }
 
@@ -407,6 +409,9 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const auto leaves = input_leaves(graph);
   const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
+  std::set<std::string, std::less<>> sizes;
+  for (const StatedSizes& stated : stated_sizes(texts, graph, defaults))
+    std::ranges::copy_if(stated.dims, std::inserter(sizes, sizes.end()), is_name);
   std::vector<conversion::InputFact> facts;
   std::set<std::string> given;
   std::size_t position = 0;
@@ -426,7 +431,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const ir::TypeRef declared = member_type(text, name, *leaf, graph), type = ir::without_optional(declared);
     if (spec.none && !can_be_none(declared))
       refuse(text, "input '" + spec.name + "' is " + ir::to_string(*type) + ", and only an Optional input can be None");
-    const auto number = number_of(spec, type);
+    const auto number = number_of(spec, type, sizes);
     const auto value = stated_number(spec.value, type);
     const bool whole = !spec.none && is_container_type(type);
     const auto read = whole && !ir::is(type, ir::TypeKind::tuple) ? members_read(spec.name, *leaf, graph) : std::nullopt;

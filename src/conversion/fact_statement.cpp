@@ -1,6 +1,7 @@
 #include "conversion/fact_statement.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "conversion/defect.h"
@@ -9,6 +10,7 @@
 #include "passes/effects.h"
 #include "passes/functional_form.h"
 #include "passes/stack_in_loops.h"
+#include "symbolic/evaluate.h"
 #include "symbolic/quantizer.h"
 #include "symbolic/shapes.h"
 
@@ -155,6 +157,19 @@ void Statement::reset(const ir::Value* value, Fact fact) {
   facts_.set(value, std::move(fact));
 }
 
+namespace {
+
+std::set<std::string, std::less<>> size_names(const std::vector<InputFact>& given) {
+  std::set<std::string, std::less<>> names;
+  for (const InputFact& input : given)
+    if (const auto* tensor = input.fact.tensor(); tensor && tensor->shape)
+      for (const Dim& size : *tensor->shape)
+        for (std::string& name : symbolic::names_in(size)) names.insert(std::move(name));
+  return names;
+}
+
+}  // namespace
+
 Fact Statement::input_fact(const std::string& name, std::uint32_t index, const ir::TypeRef& type,
                            const std::vector<InputFact>& given) {
   const auto exact = std::find_if(given.begin(), given.end(), [&](const InputFact& input) { return input.name == name; });
@@ -162,7 +177,7 @@ Fact Statement::input_fact(const std::string& name, std::uint32_t index, const i
   Fact fact = fact_of_type(type);
   if (auto* list = std::get_if<ListFact>(&fact.value)) give_members(*list, name, index, type, given);
   if (const auto* number = fact.number(); number && number->kind == NumberFact::Kind::integer)
-    fact = symbolic::integer_fact(Dim::any_integer(name));
+    fact = fact_of_integer(name, size_names(given));
   want_input(fact, index);
   return fact;
 }

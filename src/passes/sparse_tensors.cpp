@@ -152,10 +152,16 @@ enum class Reader : std::uint8_t {
   size
 };
 
+bool is_zero(const ir::Value* scalar) {
+  const auto* whole = known<std::int64_t>(scalar);
+  const auto* real = known<double>(scalar);
+  return (whole && *whole == 0) || (real && *real == 0);
+}
+
 Reader reader_of(const ir::Use& use, std::size_t rank, bool merged) {
   const ir::Node& node = *use.user;
   if (use.operand == 1 && rank == 2 && (node.is("aten::_sparse_addmm") || (node.is("aten::addmm") && node.inputs().size() == 5)))
-    return Reader::added;
+    return ir::constant_of(node.input(3)) ? Reader::added : Reader::none;  // beta of 0 ignores what is added
   if (use.operand != 0) return Reader::none;
   const bool plain = node.inputs().size() < 2 || (ir::constant_of(node.input(1)) && ir::constant_of(node.input(1))->is_none());
   if (node.is("aten::to_dense") || node.is("aten::_to_dense")) return plain ? Reader::dense : Reader::none;
@@ -217,9 +223,11 @@ ir::Value* replacement(const Writer& writer, const ir::Node& reader, Reader how,
     case Reader::matmul: return writer.matmul(sparse, reader.input(1));
     case Reader::product: return writer.product(sparse, reader.input(1), false);
     case Reader::vector_product: return writer.product(sparse, reader.input(1), true);
-    case Reader::added:
-      return writer.call("aten::add", {writer.call("aten::mul", {reader.input(0), reader.input(3)}),
-                                       writer.product(sparse, reader.input(2), false), reader.input(4)});
+    case Reader::added: {
+      ir::Value* product = writer.product(sparse, reader.input(2), false);
+      if (is_zero(reader.input(3))) return writer.call("aten::mul", {product, reader.input(4)});
+      return writer.call("aten::add", {writer.call("aten::mul", {reader.input(0), reader.input(3)}), product, reader.input(4)});
+    }
     case Reader::values: return sparse.values;
     case Reader::indices: return writer.stacked(sparse.positions);
     case Reader::size: return sparse.sizes[static_cast<std::size_t>(*known<std::int64_t>(reader.input(1)))];

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/control_flow.h"
 #include "passes/alias.h"
 #include "passes/effects.h"
 #include "passes/key_course.h"
@@ -101,6 +102,7 @@ std::set<const ir::Value*> values_in(const ir::Value* text) {
 class Determined {
  public:
   Determined(std::set<const ir::Value*> known, const Aliases& aliases) : known_(std::move(known)), aliases_(aliases) {
+    std::erase_if(known_, [&](const ir::Value* value) { return aliases.reach_written(value); });  // a list may change afterwards
     for (const ir::Value* value : known_)
       if (const ir::Node* made = value->producer(); made && made->is("aten::size") && made->inputs().size() == 1)
         sized_.insert(made->input(0));
@@ -133,11 +135,47 @@ const ir::DictConstant* held_in(const ir::Program& program, const ObjectAttribut
   return at == names.end() ? nullptr : object.attributes.at(static_cast<std::size_t>(at - names.begin())).get<ir::DictConstant>();
 }
 
-bool keeps_what_keys_say(const Dictionary& dictionary, const Aliases& aliases) {
-  Determined determined(values_in(dictionary.key), aliases);
-  return std::ranges::all_of(dictionary.accesses, [&](const ir::Node* access) {
-    return !access->is("aten::_set_item") || determined.holds(access->input(2));
-  });
+bool has_effects_but(const ir::Block& block, const ir::Node* allowed) {
+  for (const ir::Node* node = block.first(); node; node = node->next()) {
+    if (node != allowed && (has_effect(*node) || writes(*node))) return true;
+    for (const ir::Block* inner : node->blocks())
+      if (has_effects_but(*inner, allowed)) return true;
+  }
+  return false;
+}
+
+// The condition under which the text isn't a key: `asked`, negated or not. Null if something else reads it.
+const ir::Node* branch_on(const ir::Node* asked, bool& when) {
+  const ir::Value* value = asked->output();
+  for (when = false; value->uses().size() == 1; when = !when) {
+    const ir::Node* user = value->uses()[0].user;
+    if (user->is("prim::If")) return user;
+    if (!user->is("aten::__not__")) return nullptr;
+    value = user->output();
+  }
+  return nullptr;
+}
+
+// `if key not in cache: cache[key] = value`, once, in every call, and then reads: the model can't tell a call that finds the
+// value from the one that kept it, as nothing but the value depends on the branch, and the value follows from the key.
+bool is_memo(const Dictionary& dictionary, const ir::Graph& graph, const Aliases& aliases) {
+  const ir::Node *set = nullptr, *asked = nullptr;
+  for (const ir::Node* access : dictionary.accesses) {
+    const ir::Node*& found = access->is("aten::_set_item") ? set : asked;
+    if (!access->is("aten::_set_item") && !access->is("aten::__contains__")) continue;
+    if (found) return false;
+    found = access;
+  }
+  bool when = false;
+  const ir::Node* branch = set && asked ? branch_on(asked, when) : nullptr;
+  if (!branch || branch->owner() != graph.top() || !branch->outputs().empty()) return false;
+  const ir::Block &misses = ir::IfView(*branch).block_if(when), &finds = ir::IfView(*branch).block_if(!when);
+  if (set->owner() != &misses || finds.first() || has_effects_but(misses, set)) return false;
+  std::set<const ir::Node*> later;
+  for (const ir::Node* node = branch; node; node = node->next()) later.insert(node);
+  const bool reads_after = std::ranges::all_of(
+      dictionary.accesses, [&](ir::Node* access) { return access == asked || later.contains(node_in(graph.top(), access)); });
+  return reads_after && Determined(values_in(dictionary.key), aliases).holds(set->input(2));
 }
 
 // Items of the dictionary are written in place: the next read gives it changed, which new values in place of the write hide.
@@ -197,7 +235,7 @@ std::size_t settle_text_keys(ir::Graph& graph, const ir::Program* program, const
     if (!held || std::ranges::any_of(dictionary.makers, is_written) || !has_unknown_text(dictionary, graph.top()) ||
         elsewhere.contains(name.second) || std::ranges::any_of(attributes, may_be_same))
       continue;
-    if (!(held->items.empty() && keeps_what_keys_say(dictionary, *aliases)) && !is_set_first(dictionary, graph)) continue;
+    if (!(held->items.empty() && is_memo(dictionary, graph, *aliases)) && !is_set_first(dictionary, graph)) continue;
     ir::Node* place = node_in(graph.top(), dictionary.makers.front());
     ir::Value* own = node_before(place, "prim::DictConstruct", {}, {&dictionary.makers.front()->output()->type(), 1})->output();
     name_constant(dictionary);

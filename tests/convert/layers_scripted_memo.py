@@ -319,6 +319,102 @@ class TextCacheOfWrittenSteps(TextCache):
         return self.cache[k].sum() + x
 
 
+class TextCacheTold(TextCache):
+    """Refused: the model tells whether a call before kept the value."""
+
+
+@program(FLOWS, *FLOW)
+class TextCacheToldByBool(TextCacheTold):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        new = k not in self.cache
+        if new:
+            self.cache[k] = torch.zeros(flow.size())
+        return self.cache[k].sum() + x, new
+
+
+@program(FLOWS, *FLOW)
+class TextCacheToldByReturn(TextCacheTold):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k in self.cache:
+            return self.cache[k].sum() + x
+        self.cache[k] = torch.ones(flow.size())
+        return x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheToldByValue(TextCacheTold):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            self.cache[k] = torch.ones(flow.size())
+            y = x * 0
+        else:
+            y = x
+        return self.cache[k].sum() + y
+
+
+@program(FLOWS, *FLOW)
+class TextCacheToldByOtherBranch(TextCacheTold):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            self.cache[k] = torch.zeros(flow.size())
+        elif bool(x.sum() > 0):
+            return x + 1
+        return self.cache[k].sum() + x
+
+
+class TextCacheChosen(TextCache):
+    """Refused: which of several values is kept doesn't follow from the text."""
+
+
+@program(FLOWS, *FLOW)
+class TextCacheSetAgain(TextCacheChosen):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            self.cache[k] = torch.zeros(flow.size())
+        y = self.cache[k].sum() + x
+        self.cache[k] = torch.ones(flow.size())
+        return y
+
+
+@program(FLOWS, *FLOW)
+class TextCacheChosenByData(TextCacheChosen):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if k not in self.cache:
+            if bool(x.sum() > 0):
+                self.cache[k] = torch.zeros(flow.size())
+            else:
+                self.cache[k] = torch.ones(flow.size())
+        return self.cache[k].sum() + x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheSetAtTimes(TextCacheChosen):
+    def forward(self, x: Tensor, flow: Tensor):
+        k = str(flow.size())
+        if bool(x.sum() > 0):
+            self.cache[k] = torch.ones(flow.size())
+        if k in self.cache:
+            x = x + self.cache[k].sum()
+        return x
+
+
+@program(FLOWS, *FLOW)
+class TextCacheOfChangedList(TextCacheChosen):
+    def forward(self, x: Tensor, flow: Tensor):
+        sizes = [flow.size(2), flow.size(3)]
+        k = str(sizes)
+        sizes[0] = x.size(0) + 3
+        if k not in self.cache:
+            self.cache[k] = torch.ones(sizes)
+        return self.cache[k].sum() + x
+
+
 @program(FLOWS, *FLOW)
 class TextKeysOfLoop(nn.Module):
     """Refused: one name, but another text in each iteration."""

@@ -3,7 +3,7 @@
 models run."""
 import sys
 
-import onnx, torch
+import numpy, onnx, onnxruntime, torch
 from torch.export import Dim
 
 from running import run_cases
@@ -41,6 +41,13 @@ class Chosen(torch.nn.Module):
         if wide:
             return self.conv(x).mean((2, 3))
         return x.mean((2, 3)).sum(1, keepdim=True).repeat(1, 4)
+
+
+class Filled(torch.nn.Module):
+    """As many values as an input says that has the name of a size."""
+
+    def forward(self, v, n: int):
+        return torch.sigmoid(torch.zeros(n) + torch.exp(v * 2).sum()) * 2
 
 
 def ops(file):
@@ -111,5 +118,17 @@ def stated_by_programs(verify):
     verify.expect("a mean of sizes from 2 on", "ReduceMean" not in ops(file), ops(file))
 
 
+def numbers_with_names_of_sizes(verify):
+    model = verify.save(Filled(), script=True)
+    for options in (("--input", "f32:n"), ("--input", "v=f32:n", "--input", "n=i64")):
+        file = verify.convert(model, "filled.onnx", *options)
+        session = onnxruntime.InferenceSession(file)
+        verify.expect(f"two names {options}", session.get_outputs()[0].shape == ["n_value"], session.get_outputs()[0].shape)
+        for size, number in ((2, 7), (3, 3), (5, 0)):
+            v = torch.rand(size)
+            got = session.run(None, {"v": v.numpy(), "n": numpy.array(number)})[0]
+            verify.expect(f"{number} values of {size} {options}", numpy.allclose(got, Filled()(v, number), rtol=1e-4), got)
+
+
 if __name__ == "__main__":
-    sys.exit(run_cases([stated_by_options, demanded_by_calls, stated_by_programs], __doc__))
+    sys.exit(run_cases([stated_by_options, demanded_by_calls, stated_by_programs, numbers_with_names_of_sizes], __doc__))
