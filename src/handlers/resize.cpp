@@ -133,7 +133,7 @@ bool resize_does(Emission& e, const Job& job) {
       std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.value_or(1) != 1; }))
     return false;
   const bool by_factor = std::ranges::any_of(job.sides, [](const Side& side) { return side.scale.has_value(); });
-  return !by_factor || job.how.align_corners || scales_of(job);
+  return !by_factor || (job.how.align_corners && job.places) || scales_of(job);
 }
 
 Value resize(Emission& e, const Job& job) {

@@ -206,6 +206,11 @@ def resizes(made):
     made["resize_aa_cubic_named"] = Case(lambda x: F.interpolate(x, mode="bicubic", scale_factor=0.5, antialias=True),
                                          images((2, 9, 11), (1, 16, 20)), (IMAGE,), opsets=range(9, 27))
     made.update(resizes_at_run_time())
+    for mode, rank, factor in (("linear", 3, 0.7), ("linear", 3, 2.3), ("bilinear", 4, 0.7), ("bicubic", 4, 5.7), ("trilinear", 5, 1.3)):
+        made[f"resize_{mode}_corners_{factor}_named"] = Case(
+            lambda x, mode=mode, factor=factor: F.interpolate(x, scale_factor=factor, mode=mode, align_corners=True),
+            [(torch.randn(2, 2, *(n + i for i in range(rank - 2))),) for n in (7, 4, 11)], ("f32:2,2," + "hwd"[:rank - 2].replace("", ",").strip(","),),
+            opsets=range(9, 27))
     made["resize_linear_f64"] = Case(lambda x: F.interpolate(x, mode="linear", size=7, align_corners=True), [(torch.randn(2, 3, 5).double(),)])
     made["resize_trilinear"] = Case(lambda x: F.interpolate(x, mode="trilinear", scale_factor=(2, 1.5, 0.5)), [(torch.randn(2, 3, 5, 4, 6),)])
     made["resize_nearest_u8"] = Case(lambda x: F.interpolate(x, size=(7, 9)), [(torch.randint(0, 255, (2, 3, 5, 4), dtype=torch.uint8),)])
