@@ -117,10 +117,14 @@ def refusal(program, model, opset):
 
 
 def left_open(program, model, opset):
-    """Why other results may be right, too: topk of equal values, say. verify runs values at which PyTorch leaves nothing open."""
+    """Why other results may be right, too. verify compares with the program, where torch.export changed what the model gives, and at
+    values at which PyTorch leaves nothing open."""
     code, out, _, _, _ = measured([program, "verify", str(model), "--opset", opset, "--format", "json"], 900)
-    note = json.loads(out).get("note", "") if code == 0 and out else ""
-    return note if "among equal values" in note else ""
+    report = json.loads(out) if out else {}
+    if code == 0:
+        note = report.get("note") or ""
+        return note if "among equal values" in note else "torch.export changed the model's results, and the program's are the same"
+    return "the model draws random numbers" if {each["id"] for each in report.get("findings", [])} >= {"CC008"} else ""
 
 
 def converted_by_peer(model, target):
@@ -147,7 +151,7 @@ def judged(program, model):
         run = {"seconds": seconds, "memory": memory, "nodes": None}
         if target.exists():
             run["outcome"], run["why"] = forked(lambda: run_onnx(target, model))
-            if run["outcome"] == "wrong" and (why := left_open(program, model, opset)):
+            if run["outcome"] in ("wrong", "runtime") and (why := left_open(program, model, opset)):
                 run["outcome"], run["why"] = "open", why
             run["nodes"] = len(onnx.load(target, load_external_data=False).graph.node)
         else:
@@ -162,7 +166,7 @@ def read_lines(file):
     return [json.loads(line) for line in open(file)] if file.exists() else []
 
 
-MARKS = {"match": "✓", "open": "✓ but for ties", "wrong": "wrong", "refused": "refused", "runtime": "runtime"}
+MARKS = {"match": "✓", "open": "✓ as far as it can be compared", "wrong": "wrong", "refused": "refused", "runtime": "runtime"}
 
 
 def cells(made, judgement):
@@ -189,8 +193,8 @@ def summary(tried, rows):
     lines = [f"Of {len(tried)} model types that were tried, {total} export with `torch.export`. The other types fail before compatcheck sees them."]
     for opset in CONVERTED:
         counts = collections.Counter(judgement["runs"][opset]["outcome"] for _, judgement in rows)
-        lines.append(f"At opset {opset}, {counts['match'] + counts['open']} of {total} convert and give PyTorch's results, {counts['open']} of them but for "
-                     f"ties that PyTorch leaves open; {counts['refused']} are refused, {counts['wrong']} differ, and ONNX Runtime doesn't run {counts['runtime']}.")
+        lines.append(f"At opset {opset}, {counts['match'] + counts['open']} of {total} convert and give PyTorch's results, {counts['open']} of them as far "
+                     f"as they can be compared; {counts['refused']} are refused, {counts['wrong']} differ, and ONNX Runtime doesn't run {counts['runtime']}.")
     with_peer = [judgement for _, judgement in rows if "peer" in judgement]
     if with_peer:
         match = sum(each["peer"]["outcome"] == "match" for each in with_peer)
@@ -202,12 +206,18 @@ def summary(tried, rows):
     return lines
 
 
+def uncompared(rows):
+    return [(judgement["model"], re.sub(r" at \S+/(?=transformers/)", " at ", run["why"])) for _, judgement in rows for run in judgement["runs"].values()
+            if run["outcome"] == "open"]
+
+
 def write_markdown(file, tried, rows, failures):
     text = ["# Architectures of transformers", "",
             "Tiny models of the model types that `transformers` knows, with random weights, exported by its own exporter and converted by",
             "compatcheck. A model counts as a match if ONNX Runtime gives PyTorch's results for the inputs of the export and, where the program",
             "takes them, for inputs of other sizes. `make models` makes this page.", "", *summary(tried, rows), "", "## What isn't converted", ""]
     text += [f"- {name}, opset {opset}: {why}" for name, opset, why in failures] or ["Nothing."]
+    text += ["", "## What can't be compared", ""] + [f"- {name}: {why}" for name, why in sorted(set(uncompared(rows)))]
     text += ["", "## All", "", "| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     text += ["| " + " | ".join(cells(made, judgement)) + " |" for made, judgement in rows]
     by_stage = collections.Counter(each["stage"] for each in tried.values() if each["status"] != "ok")
