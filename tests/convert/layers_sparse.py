@@ -83,7 +83,8 @@ def cases():
             made[f"sparse_{name}_{'scripted' if script else 'traced'}"] = Case(module, [values], ("i64:2,n", "f32:n"), script=script, refused=no_values)
     unread = [(torch.full((4, k), float("inf")), torch.tensor([[0], [1]]), torch.ones(1), torch.ones(5, k)) for k in (1, 3)]
     for script in (False, True):
-        made[f"sparse_addmm_without_summand_{'scripted' if script else 'traced'}"] = Case(Unread(), unread, ("f32:4,k", "i64:2,n", "f32:n", "f32:5,k"), script=script, opsets=since9)
+        made[f"sparse_addmm_without_summand_{'scripted' if script else 'traced'}"] = Case(
+            Unread(), unread, ("f32:4,k", "i64:2,n", "f32:n", "f32:5,k"), script=script, opsets=since9)
     made["sparse_rows_of_values"] = Case(lambda i, v: torch.sparse_coo_tensor(i, v, (3, 4)).to_dense(), [(torch.randint(0, 3, (1, 6)), torch.randn(6, 4))],
                                          ("i64:1,n", "f32:n,4"), refused="out of range for size 1 | which came with opset 9")
     made["sparse_by_vector"] = Case(lambda i, v, x: (torch.sparse_coo_tensor(i, v, (3, 3)) @ x, torch.sparse_coo_tensor(i, v, (3, 3)).coalesce().matmul(x)),

@@ -6,7 +6,7 @@
 --peer: PyTorch's exporter converts the same programs, too. What was judged before with the same program isn't judged again
 (FOLDER/judged.jsonl). Ends with 1 if a model gives other results than PyTorch, or if check and convert don't agree.
 """
-import argparse, collections, hashlib, html, json, os, pathlib, re, subprocess, sys, time
+import argparse, collections, datetime, hashlib, html, importlib.metadata, json, os, pathlib, re, subprocess, sys, time
 
 import numpy as np
 import onnx
@@ -190,7 +190,8 @@ def median(values):
 def summary(tried, rows):
     """Sentences over the table."""
     total = len(rows)
-    lines = [f"Of {len(tried)} model types that were tried, {total} export with `torch.export`. The other types fail before compatcheck sees them."]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "transformers", "onnxruntime", "onnxscript"))
+    lines = [f"Made on {datetime.date.today()} with {versions}. Of {len(tried)} model types that were tried, {total} export with `torch.export`. The other types fail before compatcheck sees them."]
     for opset in CONVERTED:
         counts = collections.Counter(judgement["runs"][opset]["outcome"] for _, judgement in rows)
         lines.append(f"At opset {opset}, {counts['match'] + counts['open']} of {total} convert and give PyTorch's results, {counts['open']} of them as far "
