@@ -191,7 +191,8 @@ def summary(tried, rows):
     """Sentences over the table."""
     total = len(rows)
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "transformers", "onnxruntime", "onnxscript"))
-    lines = [f"Made on {datetime.date.today()} with {versions}. Of {len(tried)} model types that were tried, {total} export with `torch.export`. The other types fail before compatcheck sees them."]
+    lines = [f"Made on {datetime.date.today()} with {versions}.",
+             f"Of {len(tried)} model types that were tried, {total} export with `torch.export`. The other types fail before compatcheck sees them."]
     for opset in CONVERTED:
         counts = collections.Counter(judgement["runs"][opset]["outcome"] for _, judgement in rows)
         lines.append(f"At opset {opset}, {counts['match'] + counts['open']} of {total} convert and give PyTorch's results, {counts['open']} of them as far "
