@@ -202,7 +202,7 @@ def summary(tried, rows):
         match = sum(each["peer"]["outcome"] == "match" for each in with_peer)
         ours = [each["runs"][CONVERTED[0]] for each in with_peer]
         lines.append(f"`torch.onnx.export(dynamo=True)` was given {len(with_peer)} of these programs: {match} match, where "
-                     f"{sum(each['outcome'] == 'match' for each in ours)} of compatcheck's do. Median CPU time of a conversion: "
+                     f"{sum(each['outcome'] in ('match', 'open') for each in ours)} of compatcheck's do. Median CPU time of a conversion: "
                      f"{median(each['seconds'] for each in ours):.2f} s and "
                      f"{median(each['peer']['seconds'] for each in with_peer):.1f} s.")
     return lines
@@ -268,6 +268,8 @@ def main():
     lines = read_lines(store)
     known = {each["model"]: each for each in lines if each["program"] == program}
     peers = {each["model"]: each["peer"] for each in lines if "peer" in each}
+    for name in known.keys() & peers.keys():
+        known[name]["peer"] = peers[name]
     began = time.monotonic()
     for model in sorted(options.folder.glob("*.pt2")):
         before = known.get(model.stem)
