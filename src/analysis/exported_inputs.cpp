@@ -18,7 +18,7 @@ namespace {
 
 using frontend::pt2::ExportedInput;
 using frontend::pt2::Expression;
-using frontend::pt2::SymbolRange;
+using ir::SizeRange;
 using symbolic::Dim;
 using ExpressionKind = Expression::Kind;
 
@@ -158,19 +158,19 @@ class StatedInputs {
 
   // Ranges that PyTorch enforces: it takes sizes of 0 and 1 where the file says from 2 on. Those of options are narrower.
   void add_ranges(std::vector<std::string>& dims) const {
-    std::map<std::string, SymbolRange> ranges;
+    std::map<std::string, SizeRange> ranges;
     for (const std::string& symbol : symbols_)
       if (const auto found = model_.exported->ranges.find(symbol); found != model_.exported->ranges.end())
-        ranges.emplace(symbol, found->second.least.value_or(0) > 2 ? found->second : SymbolRange{{}, found->second.most});
+        ranges.emplace(symbol, found->second.least.value_or(0) > 2 ? found->second : SizeRange{{}, found->second.most});
     for (const std::string& text : ranges_) {
       const auto [name, size] = named_size(text);
-      const symbolic::SizeRange stated = range_in(size).value();
+      const SizeRange stated = range_in(size).value();
       bool found = false;
       for (const std::string& symbol : symbols_) {
         if (symbol != name && name_of(symbol, names_) != name) continue;
         for (const auto& end : {stated.least, stated.most})
           if (end) must_be_in_range(symbol, std::to_string(*end), "CheckOptions::dims " + text);
-        SymbolRange& range = ranges[symbol];
+        SizeRange& range = ranges[symbol];
         if (stated.least) range.least = stated.least;
         if (stated.most) range.most = stated.most;
         found = true;
@@ -179,7 +179,7 @@ class StatedInputs {
     }
     for (const auto& [symbol, range] : ranges) {
       const std::string& name = name_of(symbol, names_);
-      const std::string text = to_string(symbolic::SizeRange{range.least, range.most});
+      const std::string text = to_string(range);
       if (range_in(text) && !is_number(name)) dims.push_back(name + "=" + text);  // a damaged file's range may hold nothing
     }
   }
@@ -252,8 +252,8 @@ class StatedInputs {
     const auto range = model_.exported->ranges.find(symbol);
     if (range == model_.exported->ranges.end()) return;
     const std::int64_t size = number_in(by).value_or(-1);
-    const SymbolRange& bounds = range->second;
-    if ((bounds.least && size < *bounds.least) || (bounds.most && size > *bounds.most))
+    const SizeRange& bounds = range->second;
+    if (!bounds.contains(size))
       throw UsageError(option + ": the program takes sizes " +
                        (bounds.least ? "from " + std::to_string(*bounds.least) + " " : "") +
                        (bounds.most ? "to " + std::to_string(*bounds.most) : "on") + " there");

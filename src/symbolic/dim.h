@@ -10,13 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "ir/size_range.h"
+
 namespace compatcheck::symbolic {
 
-// From `least` to `most`; nullopt: no bound on that side.
-struct SizeRange {
-  std::optional<std::int64_t> least, most;
-  bool operator==(const SizeRange&) const = default;
-};
+using ir::SizeRange;
 
 class Dim {
  public:

@@ -64,10 +64,6 @@ std::vector<std::string> names_in(const Dim& dim) {
   return names;
 }
 
-bool holds_size(const SizeRange& range, std::int64_t size) {
-  return (!range.least || size >= *range.least) && (!range.most || size <= *range.most);
-}
-
 bool has_quotient(const Dim& dim) {
   bool found = false;
   for_each_atom(dim, [&](const AtomRef& atom) { found = found || atom->kind == Atom::Kind::quotient; });

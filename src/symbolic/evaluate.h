@@ -23,7 +23,6 @@ bool has_quotient(const Dim& dim);
 
 // The same, with these bounds in place of those stated before, of the names that have some here.
 using NamedRanges = std::map<std::string, SizeRange>;
-bool holds_size(const SizeRange& range, std::int64_t size);
 Dim with_ranges(const Dim& dim, const NamedRanges& stated);
 
 // Returns the value of the only name in the dim where the dim is `size`: 3 for 2*n and 6. nullopt if the dim has no name or

@@ -18,18 +18,18 @@ ExportedInterface with_input(const std::vector<std::string>& sizes) {
 }
 
 TEST(Guards, SpellRanges) {
-  EXPECT_EQ(to_string(SymbolRange{2, 64}), "from 2 to 64");
-  EXPECT_EQ(to_string(SymbolRange{2, std::nullopt}), "from 2");
-  EXPECT_EQ(to_string(SymbolRange{std::nullopt, 64}), "up to 64");
-  EXPECT_EQ(to_string(SymbolRange{}), "any number");
-  EXPECT_TRUE((SymbolRange{2, 64}.contains(64)));
-  EXPECT_FALSE((SymbolRange{2, 64}.contains(65)));
-  EXPECT_FALSE((SymbolRange{2, std::nullopt}.contains(1)));
+  EXPECT_EQ(to_string(ir::SizeRange{2, 64}), "from 2 to 64");
+  EXPECT_EQ(to_string(ir::SizeRange{2, std::nullopt}), "from 2");
+  EXPECT_EQ(to_string(ir::SizeRange{std::nullopt, 64}), "up to 64");
+  EXPECT_EQ(to_string(ir::SizeRange{}), "any number");
+  EXPECT_TRUE((ir::SizeRange{2, 64}.contains(64)));
+  EXPECT_FALSE((ir::SizeRange{2, 64}.contains(65)));
+  EXPECT_FALSE((ir::SizeRange{2, std::nullopt}.contains(1)));
 }
 
 TEST(Guards, NameTheSizesThatViolateThem) {
   ExportedInterface exported = with_input({"s0", "s0 + 1", "s1"});
-  exported.ranges.emplace("s0", SymbolRange{2, 64});
+  exported.ranges.emplace("s0", ir::SizeRange{2, 64});
   exported.conditions = {"L['x'].size()[2] % 2 == 0", "not about sizes"};
   EXPECT_EQ(violation(exported, {{"x", {4, 5, 6}}}), "");
   EXPECT_EQ(violation(exported, {{"x", {4, 6, 6}}}), "dimension 1 of x must be 5, not 6");

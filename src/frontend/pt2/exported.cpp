@@ -273,8 +273,8 @@ class ProgramReader {
     if (!ranges) return;
     for (const Json& range : ranges->members()) {
       const bool named = range.find("min_val").has_value();  // "min" and "max" in torch 2.1
-      exported_.interface.ranges.emplace(std::string(range.key()), SymbolRange{bound(range, named ? "min_val" : "min"),
-                                                                               bound(range, named ? "max_val" : "max")});
+      exported_.interface.ranges.emplace(std::string(range.key()), ir::SizeRange{bound(range, named ? "min_val" : "min"),
+                                                                                 bound(range, named ? "max_val" : "max")});
     }
   }
 

@@ -89,7 +89,7 @@ void add_constants(const Expression& guard, std::int64_t hint, std::set<std::int
 }
 
 // A guard is evaluated, not proved: at the ends of the range, around the example's size, and at its multiples.
-std::set<std::int64_t> sizes_to_try(const Expression& guard, const SymbolRange& range, std::int64_t hint) {
+std::set<std::int64_t> sizes_to_try(const Expression& guard, const ir::SizeRange& range, std::int64_t hint) {
   // The exporter specialises 0 and 1 and then takes sizes of at least 2 for granted.
   const std::int64_t least = std::clamp<std::int64_t>(range.least.value_or(2), 2, greatest_size);
   const std::int64_t most = std::min(range.most.value_or(greatest_size), greatest_size);
@@ -100,9 +100,9 @@ std::set<std::int64_t> sizes_to_try(const Expression& guard, const SymbolRange& 
   return sizes;
 }
 
-SymbolRange range_of(const ExportedInterface& exported, const std::string& symbol) {
+ir::SizeRange range_of(const ExportedInterface& exported, const std::string& symbol) {
   const auto range = exported.ranges.find(symbol);
-  return range == exported.ranges.end() ? SymbolRange() : range->second;
+  return range == exported.ranges.end() ? ir::SizeRange() : range->second;
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string violation(const ExportedInterface& exported, const std::map<std::str
   });
   if (!wrong.empty()) return wrong;
   for (const auto& [symbol, size] : symbols)
-    if (const SymbolRange range = range_of(exported, symbol); !range.contains(size))
+    if (const ir::SizeRange range = range_of(exported, symbol); !range.contains(size))
       return "the size " + symbol + " is " + std::to_string(size) + ", but must be " + to_string(range);
   for (const std::string& condition : exported.conditions)
     if (const auto guard = over_symbols(condition, exported); guard && guard_holds(*guard, symbols) == false)

@@ -10,14 +10,11 @@
 #include "frontend/pt2/expression.h"
 #include "ir/constant.h"
 #include "ir/location.h"
+#include "ir/size_range.h"
 
 namespace compatcheck::frontend::pt2 {
 
-struct SymbolRange {
-  std::optional<std::int64_t> least, most;
-  bool contains(std::int64_t size) const { return (!least || size >= *least) && (!most || size <= *most); }
-};
-std::string to_string(const SymbolRange& range);  // "from 2 to 64", "from 2", "up to 64", "any number"
+std::string to_string(const ir::SizeRange& range);  // "from 2 to 64", "from 2", "up to 64", "any number"
 
 // The statements about an input beyond its type: sizes, or the number itself, as expressions over the program's symbols.
 struct ExportedInput {
@@ -43,7 +40,7 @@ struct FixedSize {
 
 struct ExportedInterface {
   std::vector<ExportedInput> inputs;  // one for each of forward's
-  std::map<std::string, SymbolRange> ranges;
+  std::map<std::string, ir::SizeRange> ranges;
   std::vector<std::string> conditions;  // guards that hold for some sizes only, as the file spells them
   std::vector<FixedSize> fixed{};
   std::vector<LeftOutAssertion> assertions;  // each once at one place
