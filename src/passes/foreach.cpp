@@ -59,12 +59,7 @@ class Expansion {
       inputs.insert(inputs.begin() + 2, {constant_before(node_, {}), constant_before(node_, {false})});
     const auto tensor = ir::simple_type(ir::TypeKind::tensor);
     ir::Node* made = node_before(node_, member_op(node_->op()), inputs, std::span(&tensor, 1));
-    const schema::Schema* schema = schema::match(*made, registry);
-    if (!schema) return made->erase(), nullptr;
-    made->set_schema(schema);
-    made->set_overload(schema->overload);
-    for (std::size_t i = made->inputs().size(); i < schema->arguments.size(); ++i)
-      made->add_input(constant_before(made, *schema->arguments[i].default_value, schema->arguments[i].type));
+    if (!complete_call(made, registry)) return made->erase(), nullptr;
     return made;
   }
 

@@ -261,13 +261,9 @@ void report_state(const std::vector<StateAttribute>& state, std::vector<std::str
 }
 
 // A graph's text may leave out arguments at the end of a call, which then have their defaults.
-void add_defaults(const ir::Graph& graph, const ir::Watch& watch) {
-  for (ir::Node* node : all_nodes(graph, watch)) {
-    if (!node->schema()) continue;
-    const auto& arguments = node->schema()->arguments;
-    for (std::size_t i = node->inputs().size(); i < arguments.size() && arguments[i].default_value; ++i)
-      node->add_input(constant_before(node, *arguments[i].default_value, arguments[i].type));
-  }
+void add_all_defaults(const ir::Graph& graph, const ir::Watch& watch) {
+  for (ir::Node* node : all_nodes(graph, watch))
+    if (node->schema()) add_defaults(node);
 }
 
 // `mode is Mode.FAST` is false in TorchScript even where `==` is true: each place that names a member has an object of its own.
@@ -312,7 +308,7 @@ void finish(Normalized& normalized, Work& work, const NormalizeOptions& options)
   work.gradients = options.gradients;
   for (const Pass& pass : {gradients_pass, nested_pass}) report(pass, apply(pass, work, options), normalized.steps);
   schema::resolve(work.graph, work.registry);
-  add_defaults(work.graph, work.watch);
+  add_all_defaults(work.graph, work.watch);
   settle_enum_identity(work.graph, work.watch);
   if (apply(numbers_pass, work, options) > 0) schema::resolve(work.graph, work.registry);
   Rounds rounds(work, options);

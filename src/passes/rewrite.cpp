@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/schema.h"
+
 namespace compatcheck::passes {
 
 namespace {
@@ -41,6 +43,21 @@ ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* cons
   node->copy_origin(*place);
   node->insert_before(place);
   return node;
+}
+
+void add_defaults(ir::Node* node) {
+  const auto& arguments = node->schema()->arguments;
+  for (std::size_t i = node->inputs().size(); i < arguments.size() && arguments[i].default_value; ++i)
+    node->add_input(constant_before(node, *arguments[i].default_value, arguments[i].type));
+}
+
+bool complete_call(ir::Node* node, const schema::Registry& registry) {
+  const schema::Schema* schema = schema::match(*node, registry);
+  if (!schema) return false;
+  node->set_schema(schema);
+  node->set_overload(schema->overload);
+  add_defaults(node);
+  return true;
 }
 
 void replace(ir::Value* from, ir::Value* to) {

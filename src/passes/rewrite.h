@@ -9,6 +9,10 @@
 #include "ir/graph.h"
 #include "ir/watch.h"
 
+namespace compatcheck::schema {
+class Registry;
+}
+
 namespace compatcheck::passes {
 
 // Nodes to walk, one step of the watch each; the list stays valid while nodes are erased or inserted.
@@ -49,6 +53,11 @@ ir::Value* constant_before(ir::Node* place, ir::Constant value, const ir::TypeRe
 
 // A new node before `place`, with the place's origin and outputs of these types.
 ir::Node* node_before(ir::Node* place, std::string op, std::span<ir::Value* const> inputs, std::span<const ir::TypeRef> types);
+
+// Constants for the arguments that the call leaves out at its end, of its schema's defaults.
+void add_defaults(ir::Node* node);
+// Gives a new call the schema that fits its inputs, and its defaults. False if none fits.
+bool complete_call(ir::Node* node, const schema::Registry& registry);
 
 std::vector<ir::TypeRef> output_types(const ir::Node& node);
 

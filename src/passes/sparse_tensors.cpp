@@ -68,12 +68,8 @@ class Writer {
 
   ir::Value* call(const char* op, const std::vector<ir::Value*>& inputs, const ir::TypeRef& type) const {
     ir::Node* made = node_before(place_, op, inputs, std::span(&type, 1));
-    const schema::Schema* schema = schema::match(*made, registry_);
-    if (!schema) throw InternalError(std::string("no schema of ") + op + " fits what a sparse tensor becomes");
-    made->set_schema(schema);
-    made->set_overload(schema->overload);
-    for (std::size_t i = made->inputs().size(); i < schema->arguments.size(); ++i)
-      made->add_input(constant_before(made, *schema->arguments[i].default_value, schema->arguments[i].type));
+    if (!complete_call(made, registry_))
+      throw InternalError(std::string("no schema of ") + op + " fits what a sparse tensor becomes");
     return made->output();
   }
 
@@ -257,13 +253,9 @@ std::size_t expand_sparse_tensors(ir::Graph& graph, const ir::Program* program, 
     if (makes_sparse(*node)) makers.push_back(node);
   if (makers.empty()) return 0;
   const auto aliases = Aliases::of(graph, program, watch);
-  const auto is_written = [&](const ir::Value* value) {
-    return aliases->any_writes() &&
-           std::ranges::any_of(aliases->locations(value), [&](LocationId id) { return !aliases->writers_of(id).empty(); });
-  };
   return static_cast<std::size_t>(std::ranges::count_if(makers, [&](ir::Node* node) {
     const auto sizes = items_of(node->input(2), node);
-    if (!sizes || sizes->empty() || is_written(node->input(0)) || is_written(node->input(1)) ||
+    if (!sizes || sizes->empty() || aliases->written(node->input(0)) || aliases->written(node->input(1)) ||
         !is_replaceable(node->output(), sizes->size(), false))
       return false;
     replace_readers(node->output(), Writer(node, registry).made_by(node), registry);
