@@ -9,11 +9,6 @@
 
 namespace compatcheck::passes {
 
-// Whether the node reads, sets or looks for one key of a dictionary.
-inline bool names_key(const ir::Node& node) {
-  return node.is("aten::_set_item") || node.is("aten::__getitem__") || node.is("aten::__contains__");
-}
-
 class KeyCourse {
  public:
   using IsDictionary = std::function<bool(const ir::Value*)>;

@@ -2,12 +2,11 @@
 // one call to the next: each call may as well make its own.
 #include <algorithm>
 #include <map>
-#include <set>
 #include <vector>
 
+#include "passes/dictionary_attributes.h"
 #include "passes/key_course.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -41,15 +40,9 @@ bool is_refilled(const ir::Graph& graph, const Attribute& attribute) {
 
 std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch) {
   std::map<ObjectAttribute, Attribute> attributes;
-  std::set<std::string_view> elsewhere;  // names of attributes that are set, or are of an unknown object
-  for (ir::Node* node : all_nodes(graph, watch)) {
-    if (!is_attribute_access(*node)) continue;
-    const auto* object = known<ir::ObjectConstant>(node->input(0));
-    if (node->is("prim::SetAttr") || !object)
-      elsewhere.insert(attribute_name(*node));
-    else if (ir::is(node->output()->type(), ir::TypeKind::dict))
-      add_read(attributes[{object->object, attribute_name(*node)}], node);
-  }
+  const auto [all_reads, elsewhere] = dictionary_attributes(graph, watch);
+  for (const auto& [name, reads] : all_reads)
+    for (ir::Node* read : reads) add_read(attributes[name], read);
   std::size_t made = 0;
   for (auto& [name, attribute] : attributes) {
     const auto sets = [](const ir::Node* node) { return node->is("aten::_set_item"); };
@@ -61,13 +54,7 @@ std::size_t make_refilled_dictionaries(ir::Graph& graph, const ir::Watch& watch)
     if (!attribute.local || elsewhere.contains(name.second) || std::ranges::none_of(attribute.accesses, sets) ||
         !is_refilled(graph, attribute))
       continue;
-    ir::Node* first = attribute.reads.front();
-    ir::Node* place = node_in(graph.top(), first);
-    ir::Value* own = node_before(place, "prim::DictConstruct", {}, {&first->output()->type(), 1})->output();
-    for (ir::Node* read : attribute.reads) {
-      replace(read->output(), own);
-      read->erase();
-    }
+    make_own(graph, attribute.reads);
     ++made;
   }
   return made;

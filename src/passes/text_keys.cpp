@@ -9,11 +9,10 @@
 
 #include "ir/control_flow.h"
 #include "passes/alias.h"
+#include "passes/dictionary_attributes.h"
 #include "passes/effects.h"
-#include "passes/key_course.h"
 #include "passes/memory_marks.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
 namespace compatcheck::passes {
 namespace {
@@ -206,17 +205,12 @@ void name_constant(const Dictionary& dictionary) {
 
 std::size_t settle_text_keys(ir::Graph& graph, const ir::Program* program, const ir::Watch& watch) {
   std::vector<Dictionary> made;
-  std::map<ObjectAttribute, Dictionary> attributes;
-  std::set<std::string_view> elsewhere;  // names of attributes that are set, or are of an unknown object
-  for (ir::Node* node : all_nodes(graph, watch)) {
+  for (ir::Node* node : all_nodes(graph, watch))
     if (node->is("prim::DictConstruct") && node->inputs().empty()) add_maker(made.emplace_back(), node);
-    if (!is_attribute_access(*node)) continue;
-    const auto* object = known<ir::ObjectConstant>(node->input(0));
-    if (node->is("prim::SetAttr") || !object)
-      elsewhere.insert(attribute_name(*node));
-    else if (ir::is(node->output()->type(), ir::TypeKind::dict))
-      add_maker(attributes[{object->object, attribute_name(*node)}], node);
-  }
+  std::map<ObjectAttribute, Dictionary> attributes;
+  const auto [all_reads, elsewhere] = dictionary_attributes(graph, watch);
+  for (const auto& [name, reads] : all_reads)
+    for (ir::Node* read : reads) add_maker(attributes[name], read);
   std::size_t settled = 0;
   for (const Dictionary& dictionary : made)
     if (has_unknown_text(dictionary, dictionary.makers.front()->owner())) name_constant(dictionary), ++settled;
@@ -236,13 +230,8 @@ std::size_t settle_text_keys(ir::Graph& graph, const ir::Program* program, const
         elsewhere.contains(name.second) || std::ranges::any_of(attributes, may_be_same))
       continue;
     if (!(held->items.empty() && is_memo(dictionary, graph, *aliases)) && !is_set_first(dictionary, graph)) continue;
-    ir::Node* place = node_in(graph.top(), dictionary.makers.front());
-    ir::Value* own = node_before(place, "prim::DictConstruct", {}, {&dictionary.makers.front()->output()->type(), 1})->output();
     name_constant(dictionary);
-    for (ir::Node* read : dictionary.makers) {
-      replace(read->output(), own);
-      read->erase();
-    }
+    make_own(graph, dictionary.makers);
     ++settled;
   }
   return settled;
