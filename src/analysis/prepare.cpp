@@ -161,11 +161,8 @@ class Preparation {
     };
     if (std::ranges::none_of(prepared_.graph.inputs(), varies)) return;
     const inference::Sources sources{model_.table, model_.schemas, model_.registry, watch_};
-    inference::Refusals refusals(sources);
-    inference::SizeSolver solver({});
-    inference::listen(solver, prepared_.graph, refusals, *facts_, watch_);
     bool any = false;
-    for (const auto& [name, demanded] : inference::least_sizes(solver.heard())) {
+    for (const auto& [name, demanded] : inference::least_sizes(inference::demands_of(prepared_.graph, sources, *facts_))) {
       auto& known = how_.ranges[name].least;
       if (known.value_or(0) >= *demanded.least) continue;
       known = demanded.least;

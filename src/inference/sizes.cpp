@@ -307,6 +307,13 @@ symbolic::NamedRanges least_sizes(const std::vector<Heard>& heard) {
   return ranges;
 }
 
+std::vector<Heard> demands_of(const ir::Graph& graph, const Sources& sources, conversion::FactTrials& trials) {
+  Refusals refusals(sources);
+  SizeSolver solver({});
+  listen(solver, graph, refusals, trials, sources.watch);
+  return solver.heard();
+}
+
 void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,
             const ir::Watch& watch) {
   Listener(solver, refusals, trials, watch).block(*graph.top(), true);

@@ -53,6 +53,9 @@ class SizeSolver {
 // has.
 symbolic::NamedRanges least_sizes(const std::vector<Heard>& heard);
 
+// Every demand of the graph.
+std::vector<Heard> demands_of(const ir::Graph& graph, const Sources& sources, conversion::FactTrials& trials);
+
 // Hears every demand of the graph, and of the first iteration of each loop: values that a loop carries may lose their sizes
 // later.
 void listen(SizeSolver& solver, const ir::Graph& graph, Refusals& refusals, conversion::FactTrials& trials,

@@ -39,7 +39,7 @@ Sizes given_sizes(const std::vector<std::string>& dims) {
 // Why not to run at these sizes; empty if every one is in its range.
 std::string out_of_range(const Sizes& sizes, const symbolic::NamedRanges& ranges) {
   for (const auto& [name, range] : ranges)
-    if (const auto size = sizes.find(name); size != sizes.end() && !symbolic::holds_size(range, size->second))
+    if (const auto size = sizes.find(name); size != sizes.end() && !range.contains(size->second))
       return "the size " + name + " is " + std::to_string(size->second) + ", and must be in " + analysis::to_string(range);
   return {};
 }
@@ -68,16 +68,13 @@ void must_be_registered(const Model::State& model) {
 
 void add_demands(const Model::State& model, const analysis::Prepared& prepared, const ir::Watch& watch,
                  std::vector<inference::Heard>& demands) {
-  const inference::Sources sources{model.table, model.schemas, model.registry, watch};
-  inference::Refusals refusals(sources);
-  inference::SizeSolver solver({});
   std::vector<conversion::InputFact> inputs;
   for (const ir::Value* input : prepared.graph.inputs()) inputs.push_back({ir::input_name(*input), prepared.facts.of(input)});
   conversion::FactTrials trials(prepared.graph, model.table, model.schemas, model.registry,
                                 model.program ? &*model.program : nullptr, watch);
   trials.state(inputs);
-  inference::listen(solver, prepared.graph, refusals, trials, watch);
-  demands.insert(demands.end(), solver.heard().begin(), solver.heard().end());
+  const auto heard = inference::demands_of(prepared.graph, {model.table, model.schemas, model.registry, watch}, trials);
+  demands.insert(demands.end(), heard.begin(), heard.end());
 }
 
 // Includes the model's assertions, which the prepared graph lacks.
