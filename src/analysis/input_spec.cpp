@@ -4,7 +4,6 @@
 #include <cctype>
 #include <charconv>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -169,12 +168,9 @@ std::optional<std::string> stated_text(std::string_view option, std::string_view
 }
 
 // An input that is a number or flag which only the model's caller knows: bool, i64, f32 or f64.
-std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type,
-                                        const std::set<std::string, std::less<>>& sizes) {
+std::optional<symbolic::Fact> number_of(const InputSpec& spec, const ir::TypeRef& type) {
   if (spec.none || !spec.dims.empty() || !spec.value.empty()) return std::nullopt;
-  if (!holds_number(spec, type)) return std::nullopt;
-  if (ir::is(type, ir::TypeKind::integer)) return conversion::fact_of_integer(spec.name, sizes);
-  return conversion::fact_of_type(type);
+  return holds_number(spec, type) ? std::optional(conversion::fact_of_type(type)) : std::nullopt;
 }
 
 std::string dtype_of_number(const ir::TypeRef& type) {
@@ -409,9 +405,6 @@ std::vector<StatedSizes> stated_sizes(std::span<const std::string> texts, const 
 std::vector<conversion::InputFact> match_inputs(std::span<const std::string> texts, const ir::Graph& graph, Defaulted defaults) {
   const auto leaves = input_leaves(graph);
   const std::vector<std::string> in_order = names_in_order(texts, graph, defaults);
-  std::set<std::string, std::less<>> sizes;
-  for (const StatedSizes& stated : stated_sizes(texts, graph, defaults))
-    std::ranges::copy_if(stated.dims, std::inserter(sizes, sizes.end()), is_name);
   std::vector<conversion::InputFact> facts;
   std::set<std::string> given;
   std::size_t position = 0;
@@ -431,7 +424,7 @@ std::vector<conversion::InputFact> match_inputs(std::span<const std::string> tex
     const ir::TypeRef declared = member_type(text, name, *leaf, graph), type = ir::without_optional(declared);
     if (spec.none && !can_be_none(declared))
       refuse(text, "input '" + spec.name + "' is " + ir::to_string(*type) + ", and only an Optional input can be None");
-    const auto number = number_of(spec, type, sizes);
+    const auto number = number_of(spec, type);
     const auto value = stated_number(spec.value, type);
     const bool whole = !spec.none && is_container_type(type);
     const auto read = whole && !ir::is(type, ir::TypeKind::tuple) ? members_read(spec.name, *leaf, graph) : std::nullopt;
@@ -478,7 +471,7 @@ void check_dims(std::span<const std::string> dims, std::span<const StatedSizes> 
       throw UsageError(option + ": expected NAME=N, N at least 1, or a range of sizes, as in NAME=1..64");
     if (!named.contains(name)) throw UsageError(option + ": no input has a dimension of that name");
     if (!given.emplace(name + (is_range ? ".." : "")).second) throw UsageError(option + ": the dimension is given twice");
-    if (const auto range = ranges.find(name); size && range != ranges.end() && !symbolic::holds_size(range->second, *size))
+    if (const auto range = ranges.find(name); size && range != ranges.end() && !range->second.contains(*size))
       throw UsageError(option + ": another option says " + to_string(range->second));
   }
 }

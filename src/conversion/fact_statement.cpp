@@ -159,13 +159,15 @@ void Statement::reset(const ir::Value* value, Fact fact) {
 
 namespace {
 
-std::set<std::string, std::less<>> size_names(const std::vector<InputFact>& given) {
-  std::set<std::string, std::less<>> names;
+// An int that only the model's caller knows. No size has its name: two sizes of one name are equal.
+Fact fact_of_integer(std::string name, const std::vector<InputFact>& given) {
+  std::set<std::string, std::less<>> sizes;
   for (const InputFact& input : given)
     if (const auto* tensor = input.fact.tensor(); tensor && tensor->shape)
       for (const Dim& size : *tensor->shape)
-        for (std::string& name : symbolic::names_in(size)) names.insert(std::move(name));
-  return names;
+        for (std::string& each : symbolic::names_in(size)) sizes.insert(std::move(each));
+  while (sizes.contains(name)) name += "_value";
+  return symbolic::integer_fact(Dim::any_integer(std::move(name)));
 }
 
 }  // namespace
@@ -173,11 +175,11 @@ std::set<std::string, std::less<>> size_names(const std::vector<InputFact>& give
 Fact Statement::input_fact(const std::string& name, std::uint32_t index, const ir::TypeRef& type,
                            const std::vector<InputFact>& given) {
   const auto exact = std::find_if(given.begin(), given.end(), [&](const InputFact& input) { return input.name == name; });
-  if (exact != given.end()) return exact->fact;
-  Fact fact = fact_of_type(type);
+  Fact fact = exact != given.end() ? exact->fact : fact_of_type(type);
+  const auto* number = fact.number();
+  if (number && number->kind == NumberFact::Kind::integer && !number->integer) return fact_of_integer(name, given);
+  if (exact != given.end()) return fact;
   if (auto* list = std::get_if<ListFact>(&fact.value)) give_members(*list, name, index, type, given);
-  if (const auto* number = fact.number(); number && number->kind == NumberFact::Kind::integer)
-    fact = fact_of_integer(name, size_names(given));
   want_input(fact, index);
   return fact;
 }

@@ -1,7 +1,6 @@
 #include "conversion/type_facts.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace compatcheck::conversion {
 namespace {
@@ -56,11 +55,6 @@ bool complete(const Fact& fact) {
   if (const auto* list = fact.list()) return list->items && std::all_of(list->items->begin(), list->items->end(), complete);
   if (const auto* number = fact.number()) return number->integer || number->floating;
   return !std::holds_alternative<std::monostate>(fact.value);
-}
-
-symbolic::Fact fact_of_integer(std::string name, const std::set<std::string, std::less<>>& sizes) {
-  while (sizes.contains(name)) name += "_value";
-  return symbolic::integer_fact(symbolic::Dim::any_integer(std::move(name)));
 }
 
 }  // namespace compatcheck::conversion
