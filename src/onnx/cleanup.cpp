@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string>
@@ -226,13 +227,21 @@ class Zeros {
   std::unordered_set<ValueId> zeros_;
 };
 
-// Operators whose output has as many elements as the values of their inputs say: of all inputs, or of those that name sizes.
+// Operators whose output has as many elements as values say: of any input, or of those behind the first.
 constexpr std::array<std::string_view, 7> sized_by_elements = {"Compress", "Loop",   "NonMaxSuppression", "NonZero",
                                                                "Range",    "Unique", "ConcatFromSequence"};
 constexpr std::array<std::string_view, 10> sized_by_inputs = {"ConstantOfShape", "Expand", "OneHot", "Pad",  "Reshape",
                                                               "Resize",          "Slice",  "Split",  "Tile", "TopK"};
 
 bool contains(std::span<const std::string_view> ops, std::string_view op) { return std::ranges::find(ops, op) != ops.end(); }
+
+bool is_sized_by_values(const Node& node, const std::unordered_set<ValueId>& constants) {
+  if (!node.domain.empty()) return false;
+  if (contains(sized_by_elements, node.op)) return true;
+  const std::size_t first = node.op == "ConstantOfShape" ? 0 : 1;
+  return contains(sized_by_inputs, node.op) &&
+         std::ranges::any_of(node.inputs | std::views::drop(first), [&](ValueId input) { return !constants.contains(input); });
+}
 
 }  // namespace
 
@@ -272,13 +281,7 @@ bool has_open_sizes(const Model& model) {
   std::unordered_set<ValueId> constants{absent};
   for (const Initializer& initializer : model.initializers) constants.insert(initializer.value);
   bool open = false;
-  for_each_node(model.graph, [&](const Node& node) {
-    if (!node.domain.empty()) return;
-    if (contains(sized_by_elements, node.op)) open = true;
-    if (contains(sized_by_inputs, node.op))
-      open = open || !std::ranges::all_of(node.inputs.size() > 1 ? std::span(node.inputs).subspan(1) : std::span(node.inputs),
-                                          [&](ValueId input) { return constants.contains(input); });
-  });
+  for_each_node(model.graph, [&](const Node& node) { open = open || is_sized_by_values(node, constants); });
   return open;
 }
 
