@@ -14,6 +14,7 @@
 #include "analysis/run.h"
 #include "conversion/interface.h"
 #include "files/naming.h"
+#include "mapping/row.h"
 #include "onnx/cleanup.h"
 #include "onnx/proto.h"
 #include "onnx/write.h"
@@ -130,13 +131,14 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const onnx::Model& 
     made.emplace_back(analysis::quantized_metadata, quantized);
     made.emplace_back(analysis::quantized_io_metadata, prepared.quantized_io == QuantizedIo::integers ? "int" : "float");
   }
-  std::string values;
-  for (const std::string& line : prepared.values) values += (values.empty() ? "" : "\n") + line;
-  if (!values.empty()) made.emplace_back(analysis::values_metadata, values);
-  std::string ranges;
+  const auto add_lines = [&](const char* key, const std::vector<std::string>& lines) {
+    if (!lines.empty()) made.emplace_back(key, mapping::joined(lines, "\n"));
+  };
+  add_lines(analysis::values_metadata, prepared.values);
+  std::vector<std::string> ranges;
   for (const auto& [name, range] : analysis::named_ranges(options.dims))
-    ranges += (ranges.empty() ? "" : "\n") + name + "=" + analysis::to_string(range);
-  if (!ranges.empty()) made.emplace_back(analysis::ranges_metadata, ranges);
+    ranges.push_back(name + "=" + analysis::to_string(range));
+  add_lines(analysis::ranges_metadata, ranges);
   return made;
 }
 
