@@ -141,7 +141,7 @@ Value resize(Emission& e, const Job& job) {
   const auto floats = [&](const std::vector<double>& numbers) {
     return e.build.constant(onnx::make_tensor(DType::f32, {static_cast<std::int64_t>(numbers.size())}, numbers));
   };
-  const Value none = e.at_least(13) ? Value{} : floats({});
+  const Value none = no_region(e);
   if (const auto scales = scales_of(job)) return e.node("Resize", {job.input, none, floats(*scales)}, attributes);
   if (!job.places) e.want(e.call.has("self") ? "self" : "input", "a size");
   const Value kept = e.build.slice(e.node("Shape", {job.input}), {0}, {2}, {0});

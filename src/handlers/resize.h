@@ -30,6 +30,7 @@ bool known(const Side& side);
 bool goes_by_factor(const Side& side);
 bool takes(const Job& job);  // Resize takes the dtype
 Arguments resize_attributes(const Job& job);
+Value no_region(Emission& e);  // Resize's second input
 
 // Whether the kernel for small images computes the result. nullopt: that is known when the model runs.
 constexpr std::int64_t small_image_places = 128;

@@ -21,6 +21,10 @@ Value step_at(Emission& e, const Job& job, std::size_t dimension, DType dtype) {
   return divide(e, e.cast(size, dtype), e.cast(places_at(e, job, dimension), dtype));
 }
 
+Value no_region(Emission& e) {
+  return e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{}));
+}
+
 void demand_counting(Emission& e) {
   if (!e.at_least(9))
     throw Refusal{
@@ -63,6 +67,12 @@ Value nearest_at_run_time(Emission& e, const Job& job, const Value& input, std::
 
 namespace {
 
+Value resized_by_weights(Emission& e, const Job& job) {
+  Value made = job.how.in_double ? job.input : e.cast(job.input, DType::f32);
+  for (std::size_t i = job.dims(); i-- > 0;) made = by_weights(e, job, made, i);
+  return made;
+}
+
 // Resize truncates the size in single precision: if the result is too small, the next larger factor is used, and the surplus
 // is sliced off. Neighbouring factors give the same result within rounding; positions in whole cells would not.
 Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes) {
@@ -76,10 +86,9 @@ Value resize_by_factor(Emission& e, const Job& job, const Arguments& attributes)
     const Value too_small = e.node("Less", {e.node("Floor", {e.node("Mul", {size, factor})}), e.cast(places.back(), DType::f32)});
     factors.push_back(e.node("Where", {too_small, e.node("Mul", {factor, e.scalar(DType::f32, 1.0 + 0x1p-23)}), factor}));
   }
-  const Value none = e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{}));
   const Value scales = e.build.concat(factors, 0);
   e.build.state_sizes(scales, {2 + static_cast<std::int64_t>(job.dims())});
-  const Value resized = e.node("Resize", {job.input, none, scales}, attributes);
+  const Value resized = e.node("Resize", {job.input, no_region(e), scales}, attributes);
   Ints axes;
   for (std::size_t i = 0; i < job.dims(); ++i) axes.push_back(static_cast<std::int64_t>(i) + 2);
   return e.node("Slice", {resized, e.integers(Ints(axes.size(), 0)), e.build.concat(places, 0), e.integers(axes)});
@@ -102,9 +111,7 @@ Value cubic_by_factors(Emission& e, const Job& job) {
     single = single ? e.node("Or", {single, one}) : one;
   }
   const auto by_cells = e.build.begin_body();
-  Value made = e.cast(job.input, DType::f32);
-  for (std::size_t i = job.dims(); i-- > 0;) made = by_weights(e, job, made, i);
-  e.build.end_body({e.cast(made, job.input.dtype)});
+  e.build.end_body({e.cast(resized_by_weights(e, job), job.input.dtype)});
   const auto as_it_is = e.build.begin_body();
   e.build.end_body({e.build.again(resized)});
   return e.build
@@ -181,10 +188,9 @@ Value one_resize(Emission& e, const Job& job) {
   const Value one = e.build.constant(onnx::make_tensor(DType::f32, {1}, std::vector<double>{1}));
   Values factors{one, one};
   for (const Side& side : job.sides) factors.push_back(e.build.reshape(e.cast(side.factor, DType::f32), {1}));
-  const Value none = e.at_least(13) ? Value{} : e.build.constant(onnx::make_tensor(DType::f32, {0}, std::vector<double>{}));
   const Value scales = e.build.concat(factors, 0);
   e.build.state_sizes(scales, {2 + static_cast<std::int64_t>(job.dims())});
-  return e.node("Resize", {job.input, none, scales}, resize_attributes(job));
+  return e.node("Resize", {job.input, no_region(e), scales}, resize_attributes(job));
 }
 
 }  // namespace
@@ -196,11 +202,7 @@ Value by_factors(Emission& e, const Job& job) {
     for (std::size_t i = 0; i < job.dims(); ++i) made = nearest_at_run_time(e, job, made, i);
     return made;
   }
-  if (!resizes_by_factor(e, job)) {
-    Value made = job.how.in_double ? job.input : e.cast(job.input, DType::f32);
-    for (std::size_t i = job.dims(); i-- > 0;) made = by_weights(e, job, made, i);
-    return made;
-  }
+  if (!resizes_by_factor(e, job)) return resized_by_weights(e, job);
   return job.how.filter == Filter::cubic ? cubic_by_factors(e, job) : resize_by_factor(e, job, resize_attributes(job));
 }
 
