@@ -4,9 +4,9 @@ import numpy as np
 TOLERANCES = {"bfloat16": (5e-2, 1e-2), "float16": (1e-2, 1e-3), "float32": (1e-3, 1e-5), "float64": (1e-6, 1e-8)}  # relative, absolute: as verify has them
 
 
-def compare(got, want, ties=(), least="", by_scale=False):
+def compare(got, want, ties=(), least="", by_scale=False, tolerance=None):
     """What differs first; empty if nothing does. `ties`: outputs of which only the form counts. `least`: a dtype whose tolerance all have.
-    `by_scale`: small elements are as exact as the largest."""
+    `by_scale`: small elements are as exact as the largest. `tolerance`: relative and absolute, in place of the dtypes'."""
     if len(got) != len(want):
         return f"{len(got)} outputs for {len(want)}"
     for i, (g, w) in enumerate(zip(got, want)):
@@ -17,7 +17,7 @@ def compare(got, want, ties=(), least="", by_scale=False):
         if g.dtype != w.dtype:
             return f"output {i}: {g.dtype} for {w.dtype}"
         if str(w.dtype) in TOLERANCES:
-            rtol, atol = max(TOLERANCES[str(w.dtype)], TOLERANCES.get(least, (0, 0)))
+            rtol, atol = tolerance or max(TOLERANCES[str(w.dtype)], TOLERANCES.get(least, (0, 0)))
             if by_scale and w.size:
                 atol = max(atol, rtol * np.abs(w).max())
             with np.errstate(all="ignore"):

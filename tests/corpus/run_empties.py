@@ -8,7 +8,7 @@ Two ways to be empty. `named`: a size of the inputs gets a name, and the model r
 of an input goes through a mask, of which the model learns only when it runs how much it leaves: all, or nothing. What PyTorch refuses is
 left out. Ends with 1 for a wrong value, shape or dtype, and for what ONNX Runtime doesn't run.
 """
-import argparse, collections, json, os, pathlib, re, subprocess, sys, tempfile, warnings
+import argparse, collections, json, pathlib, re, subprocess, sys, tempfile, warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np
@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "convert")]
 import open_values
 from compare_arrays import compare
 from days import number_of
+from in_child import in_child
 
 SPECS = {"float32": "f32", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "i32", "uint8": "u8", "int8": "i8", "int16": "i16", "bool": "bool"}
 RANDOM = re.compile(r"aten::(bernoulli|rand|dropout|multinomial|normal|poisson|empty|rrelu|alpha_dropout|feature_)")
@@ -63,20 +64,10 @@ def flat(value):
     return [part for item in value for part in flat(item)] if isinstance(value, (list, tuple)) else [] if value is None else [value]
 
 
-def crashes(call):
-    """Whether PyTorch or ONNX Runtime itself does, tried in a child."""
-    child = os.fork()
-    if not child:
-        try:
-            call()
-        finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
-
-
 def both_results(module, full, empty):
     """None of what PyTorch refuses, or crashes at, and of dtypes that NumPy lacks."""
-    return results(module, full), None if crashes(lambda: module(*[x.clone() for x in empty])) else results(module, empty)
+    of_empty = in_child(lambda: results(module, empty))
+    return results(module, full), of_empty and of_empty[0]
 
 
 def results(module, inputs):
@@ -153,10 +144,9 @@ def read_cases(arguments, folder):
 SEVERAL_ZEROS = "reshape_helper.h"
 
 
-def outcome(made, onnx_file, opset, *how):
-    if crashes(lambda: outcome_here(made, onnx_file, opset, *how)):
-        return "crash", "ONNX Runtime crashes"
-    return outcome_here(made, onnx_file, opset, *how)
+def outcome(made, onnx_file, opset, ties, by_scale):
+    tried = in_child(lambda: outcome_here(made, onnx_file, opset, ties, by_scale))
+    return tried[0] if tried else ("crash", "ONNX Runtime crashes")
 
 
 def outcome_here(made, onnx_file, opset, ties, by_scale):

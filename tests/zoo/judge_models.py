@@ -12,9 +12,13 @@ import numpy as np
 import onnx
 import onnxruntime
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+from compare_arrays import compare
+from in_child import in_child
+
 CONVERTED = ("18", "23")                    # converted and run
 CHECKED = ("13", "17", "18", "20", "23", "26")  # verdict alone
-RELATIVE, ABSOLUTE = 1e-3, 1e-4
+TOLERANCE = 1e-3, 1e-4                     # relative, absolute
 # The program's results have classes of transformers, which must be known to torch when it reads the file.
 PEER = """
 import importlib, re, sys, warnings, zipfile
@@ -51,23 +55,6 @@ def measured(command, timeout=600):
     return json.loads(runner.stdout.readline())
 
 
-def difference(got, want):
-    """What differs first between lists of arrays; empty if nothing does."""
-    if len(got) != len(want):
-        return f"{len(got)} outputs for {len(want)}"
-    for place, (g, w) in enumerate(zip(got, want)):
-        if g.shape != w.shape:
-            return f"output {place} has shape {list(g.shape)} for {list(w.shape)}"
-        if w.dtype.kind not in "fc":
-            same = g == w
-        else:
-            with np.errstate(all="ignore"):
-                same = np.isclose(g, w, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
-        if not same.all():
-            return f"{int((~same).sum())} of {same.size} values of output {place} differ"
-    return ""
-
-
 def results(session, arrays):
     plain = lambda name: name.replace(".", "_")
     given = {plain(key[3:]): arrays[key] for key in arrays.files if key.startswith("in:")}
@@ -83,7 +70,8 @@ def run_onnx(onnx_file, model):
         for name in (model.with_suffix(".npz"), model.with_suffix(".2.npz")):
             if name.exists():
                 arrays = np.load(name)
-                why = difference(results(session, arrays), [arrays[key] for key in arrays.files if key.startswith("out:")])
+                want = [arrays[key] for key in arrays.files if key.startswith("out:")]
+                why = compare(results(session, arrays), want, tolerance=TOLERANCE)
                 if why:
                     return "wrong", ("at other sizes: " if name.suffixes[-2:-1] == [".2"] else "") + why
     except Exception as error:
@@ -91,19 +79,10 @@ def run_onnx(onnx_file, model):
     return "match", ""
 
 
-def forked(call):
-    """What a call returns, from a process of its own; ("runtime", …) if that ends."""
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        with os.fdopen(write, "w") as pipe:
-            json.dump(call(), pipe)
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        text = pipe.read()
-    os.waitpid(child, 0)
-    return json.loads(text) if text else ["runtime", "ONNX Runtime crashes"]
+def run_apart(onnx_file, model):
+    """The same, in a process of its own: ONNX Runtime may crash."""
+    made = in_child(lambda: run_onnx(onnx_file, model))
+    return made[0] if made else ("runtime", "ONNX Runtime crashes")
 
 
 def refusal(program, model, opset):
@@ -131,7 +110,7 @@ def converted_by_peer(model, target):
     code, _, errors, seconds, memory = measured([sys.executable, "-c", PEER, str(model), str(target)], 300)
     run = {"seconds": seconds, "memory": memory, "nodes": None, "outcome": "refused", "why": (errors.strip().splitlines() or [""])[-1][:300]}
     if code == 0 and target.exists():
-        run["outcome"], run["why"] = forked(lambda: run_onnx(target, model))
+        run["outcome"], run["why"] = run_apart(target, model)
         run["nodes"] = len(onnx.load(target, load_external_data=False).graph.node)
     remove(target)
     return run
@@ -150,7 +129,7 @@ def judged(program, model):
         code, _, errors, seconds, memory = measured([program, "convert", str(model), "-o", str(target), "--opset", opset, "-q"])
         run = {"seconds": seconds, "memory": memory, "nodes": None}
         if target.exists():
-            run["outcome"], run["why"] = forked(lambda: run_onnx(target, model))
+            run["outcome"], run["why"] = run_apart(target, model)
             if run["outcome"] in ("wrong", "runtime") and (why := left_open(program, model, opset)):
                 run["outcome"], run["why"] = "open", why
             run["nodes"] = len(onnx.load(target, load_external_data=False).graph.node)
@@ -281,8 +260,8 @@ def main():
         known[model.stem] = record
         with open(store, "a") as lines:
             lines.write(json.dumps(known[model.stem]) + "\n")
-    tried = {each["type"]: each for each in read_lines(options.folder / "index.jsonl")}
-    rows = [(made, known[name]) for made in sorted(tried.values(), key=lambda made: made["type"]) if made["status"] == "ok"
+    types = {each["type"]: each for each in read_lines(options.folder / "index.jsonl")}
+    rows = [(made, known[name]) for made in sorted(types.values(), key=lambda made: made["type"]) if made["status"] == "ok"
             for name in [f"{made['type']}.{made['role']}.{made['how']}"] if name in known]
     failures = [(judgement["model"], opset, run["why"]) for _, judgement in rows for opset, run in judgement["runs"].items() if run["outcome"] not in ("match", "open")]
     for failure in failures:
@@ -290,10 +269,10 @@ def main():
     disagree = [judgement["model"] for _, judgement in rows if not judgement["agree"]]
     for name in disagree:
         print(f"{name}: check and convert don't agree")
-    print(*summary(tried, rows), sep="\n")
+    print(*summary(types, rows), sep="\n")
     if options.report:
-        write_markdown(options.report.with_suffix(".md"), tried, rows, failures)
-        write_html(options.report.with_suffix(".html"), tried, rows)
+        write_markdown(options.report.with_suffix(".md"), types, rows, failures)
+        write_html(options.report.with_suffix(".html"), types, rows)
     return 1 if disagree or any(run["outcome"] == "wrong" for _, judgement in rows for run in judgement["runs"].values()) else 0
 
 
