@@ -98,7 +98,7 @@ test-whole:
 	@tools/setup.sh test
 	@$(cmake) --preset release --log-level=WARNING
 	@$(cmake) --build --preset release
-	@$(call run_tests,all)
+	@$(call run_tests,all) $(if $(RESUME),--resume $(RESUME))
 
 test-scan:
 	@tools/setup.sh scan

@@ -11,7 +11,8 @@
 #   wheel      the Python package, built and tried in a fresh environment
 #   mutants    48 mutants with another seed than the last: reports what survives
 #
-# A stage that passed isn't run again while nothing has changed: build/test-all holds a stamp for each. Prints each stage's time.
+# A stage that passed isn't run again while nothing has changed: build/test-all holds a stamp for each. Of the first stage, no test that
+# passed is. Prints each stage's time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 stages=(whole corpus models programs asan tsan fuzz scan wheel mutants)
@@ -27,7 +28,8 @@ run_stage() {
     corpus) make corpus ;;
     models) make models ;;
     programs) make programs PROGRAMS="${PROGRAMS:-2000}" ;;
-    whole | asan | tsan | scan) make "test-$1" ;;
+    whole) make test-whole RESUME="$folder/whole.passed" ;;
+    asan | tsan | scan) make "test-$1" ;;
     fuzz) make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-60}" ;;
     wheel) make wheel ;;
     mutants) make mutants ;;
@@ -39,6 +41,7 @@ began=$SECONDS
 failed=()
 for stage in "${stages[@]}"; do
   now=$(state)
+  export COMPATCHECK_SOURCES=$now
   if [ "$(cat "$folder/$stage" 2>/dev/null)" = "$now" ]; then
     echo "test-all: $stage passed before, with the same sources"
     continue

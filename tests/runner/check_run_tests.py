@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""What run_tests.py starts ends with it, also when it is killed."""
+"""What run_tests.py starts ends with it, also when it is killed. Tests that passed run again only with other sources."""
 import os, pathlib, select, signal, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import run_tests
+
 # Starts a server that makes its socket and waits, then says the number of its process.
 STARTS = """
 import sys
@@ -14,8 +17,21 @@ with run_tests.Server(sys.argv[2], ["sh", "-c", "touch $0; exec sleep 1000", sys
 """
 
 
+def resumes(folder):
+    file = os.path.join(folder, "passed")
+    known = []
+    for sources, test in (("a", "first"), ("a", "second"), ("b", "third"), ("b", "fourth")):
+        os.environ["COMPATCHECK_SOURCES"] = sources
+        passed = run_tests.Passed(file)
+        known.append(sorted(passed.names))
+        passed.add(test)
+    assert known == [[], ["first"], [], ["third"]], known
+    assert run_tests.Passed(None).names == set()
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
+        resumes(folder)
         command = [sys.executable, "-c", STARTS, str(HERE), f"{folder}/socket"]
         runner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         server = os.pidfd_open(int(runner.stdout.readline()))

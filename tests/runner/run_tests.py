@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the tests of a build folder with ctest, then prints how long it took and which tests were the slowest.
 
-    run_tests.py check|test|all [--preset release] [--since EPOCH] [--exclude LABEL] [--names REGEX] [--write-costs]
+    run_tests.py check|test|all [--preset release] [--since EPOCH] [--exclude LABEL] [--names REGEX] [--resume FILE] [--write-costs]
 
 check   tests with the label `check`, and those that belong to what changed since the last commit (belonging.py)
 test    all tests but those with the label `all`
 all     all tests
 
---since: when the command began, in seconds since 1970, so that building counts. --write-costs writes costs.tsv: how long tests take,
+--since: when the command began, in seconds since 1970, so that building counts. --resume: tests whose names FILE lists, behind a line with
+COMPATCHECK_SOURCES, passed before with the same sources and don't run again; those that pass are added. --write-costs writes costs.tsv: how long tests take,
 so that ctest begins with the longest.
 """
 import argparse, collections, contextlib, ctypes, json, os, pathlib, re, signal, subprocess, sys, tempfile, time
@@ -92,7 +93,7 @@ def helper_server(folder, environment):
     return Server(socket, [str(program)], os.environ | variables)
 
 
-def run(command, environment):
+def run(command, environment, passed):
     """ctest's exit code, and name → seconds."""
     seconds = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment, errors="replace", preexec_fn=end_with_parent) as process:
@@ -100,7 +101,28 @@ def run(command, environment):
             print(line, end="", flush=True)
             if found := LINE.match(line):
                 seconds[found[1]] = float(found[3])
+                if found[2] == "Passed":
+                    passed.add(found[1])
     return process.returncode, seconds
+
+
+class Passed:
+    """The tests that passed with these sources."""
+
+    def __init__(self, file):
+        self.file, self.names = file and pathlib.Path(file), set()
+        if not file:
+            return
+        sources, *names = self.file.read_text().splitlines() if self.file.exists() else [""]
+        if sources == (now := os.environ["COMPATCHECK_SOURCES"]):
+            self.names = set(names)
+        else:
+            self.file.write_text(now + "\n")
+
+    def add(self, name):
+        if self.file:
+            with self.file.open("a") as file:
+                file.write(name + "\n")
 
 
 def print_slowest(seconds, began):
@@ -124,16 +146,21 @@ def main():
     parser.add_argument("--jobs", default=str(os.cpu_count() + 1), help="default: one more than processors, for tests that wait")
     parser.add_argument("--exclude", default="", help="a label whose tests don't run")
     parser.add_argument("--names", default="", help="a regular expression of names")
+    parser.add_argument("--resume", metavar="FILE")
     parser.add_argument("--write-costs", action="store_true")
     options = parser.parse_args()
     tests, ready = known_tests(options.preset)
     changed = belonging.changed_files(ROOT) if options.tier == "check" else []
     names = {name for name in chosen(options.tier, tests, changed) if options.exclude not in tests[name] and re.search(options.names, name)}
+    passed = Passed(options.resume)
+    names -= passed.names
+    if passed.names:
+        print(f"{len(passed.names)} tests passed before, with the same sources", flush=True)
     with tempfile.TemporaryDirectory() as folder, python_server(folder) as python, helper_server(folder, ready) as helper:
         listed = pathlib.Path(folder) / "tests"
         listed.write_text("".join(f"{name}\n" for name in sorted(names)))
         environment = os.environ | {"COMPATCHECK_TEST_SERVER": python, "COMPATCHECK_READY_HELPER": helper}
-        code, seconds = run(ctest(options.preset, "-j", options.jobs, "--tests-from-file", str(listed)), environment)
+        code, seconds = run(ctest(options.preset, "-j", options.jobs, "--tests-from-file", str(listed)), environment, passed)
     print_slowest(seconds, options.since)
     if options.write_costs:
         write_costs(seconds, tests)
