@@ -224,8 +224,7 @@ class ProtoNodes {
     made.dtype = onnx::dtype_from_data_type(type->tensor_type().elem_type());
     if (!type->tensor_type().has_shape()) return made;
     made.shape.emplace();
-    for (const auto& dim : type->tensor_type().shape().dim())
-      made.shape->push_back({dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt, dim.dim_param()});
+    for (const auto& dim : type->tensor_type().shape().dim()) made.shape->push_back(onnx::dimension_of(dim));
     return made;
   }
 

@@ -260,6 +260,9 @@ namespace {
   return copy;
 }
 
+// onnx numbers the sizes that it can't tell: "unk__3".
+bool is_numbered(const ::onnx::TensorShapeProto_Dimension& dim) { return dim.dim_param().starts_with("unk__"); }
+
 using Shapes = std::unordered_map<std::string_view, const ::onnx::TensorShapeProto*>;
 
 // Bodies' too: names are unique in the model.
@@ -272,25 +275,55 @@ void collect_shapes(const ::onnx::GraphProto& graph, Shapes& shapes) {
       if (attribute.has_g()) collect_shapes(attribute.g(), shapes);
 }
 
-}  // namespace
+// Without types that inference finds where a node isn't ONNX's: what isn't known stays so.
+std::optional<::onnx::ModelProto> inferred(const ::onnx::ModelProto& skeleton, const Model& model, bool through_values) {
+  ::onnx::ModelProto copy = stand_in(skeleton, model);
+  return infer_types(copy, through_values) ? std::optional(std::move(copy)) : std::nullopt;
+}
 
-void infer_shapes(Model& model, bool through_values) {
-  ::onnx::ModelProto copy = stand_in(to_proto(model), model);
-  try {
-    ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(false, 0, through_values));
-  } catch (const std::exception&) {
-    return;  // nodes that aren't ONNX's: what isn't known stays so
-  }
+void take_shapes(Model& model, const ::onnx::GraphProto& graph) {
   Shapes shapes;
-  collect_shapes(copy.graph(), shapes);
+  collect_shapes(graph, shapes);
   for (ValueInfo& value : model.values) {
     const auto found = shapes.find(value.name);
     if (value.shape || value.name.empty() || found == shapes.end()) continue;
     value.shape.emplace();
-    for (const auto& dim : found->second->dim())
-      value.shape->push_back({dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt, dim.dim_param()});
+    for (const auto& dim : found->second->dim()) value.shape->push_back(dimension_of(dim));
   }
+}
+
+}  // namespace
+
+bool infer_types(::onnx::ModelProto& model, bool through_values) {
+  for (const bool checks : {true, false}) {  // only with checks the bodies of GroupNormalization and others are looked at
+    ::onnx::ModelProto typed = model;
+    try {
+      ::onnx::shape_inference::InferShapes(typed, ::onnx::OpSchemaRegistry::Instance(),
+                                           ::onnx::ShapeInferenceOptions(checks, 0, through_values));
+      model = std::move(typed);
+      return true;
+    } catch (const std::exception&) {
+    }
+  }
+  return false;
+}
+
+Dimension dimension_of(const ::onnx::TensorShapeProto_Dimension& dim) {
+  if (dim.has_dim_value()) return {dim.dim_value(), {}};
+  return {std::nullopt, is_numbered(dim) ? "" : dim.dim_param()};
+}
+
+void infer_shapes(Model& model, bool through_values) {
+  if (const auto copy = inferred(to_proto(model), model, through_values)) take_shapes(model, copy->graph());
+}
+
+void infer_shapes(Model& model, const KnownShapes& shapes) {
+  ::onnx::ModelProto skeleton = to_proto(model);
+  const auto copy = inferred(skeleton, model, false);
+  if (!copy) return;
+  state_types(skeleton, *copy, model, shapes);
+  const auto read = inferred(skeleton, model, true);
+  take_shapes(model, read ? read->graph() : skeleton.graph());
 }
 
 ::onnx::ModelProto check(const ::onnx::ModelProto& skeleton, const Model& model) {
@@ -351,10 +384,8 @@ class TypeStatement {
           state(*attribute.mutable_g(), inferred.node(n).attribute(a).g());
   }
 
-  // onnx numbers the sizes that it can't tell ("unk__3"). Members of a list may differ in such a size.
-  bool says_nothing(const ::onnx::TensorShapeProto_Dimension& dim) const {
-    return !names_hold_ || dim.dim_param().starts_with("unk__");
-  }
+  // Members of a list may differ in a size that inference numbered.
+  bool says_nothing(const ::onnx::TensorShapeProto_Dimension& dim) const { return !names_hold_ || is_numbered(dim); }
 
   void clear_names(::onnx::TypeProto& member) const {
     if (!member.has_tensor_type() || !member.tensor_type().has_shape()) return;

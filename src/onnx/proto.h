@@ -28,8 +28,17 @@ int ir_version(const Model& model);  // the IR version of its file
 using KnownShapes = std::unordered_map<ValueId, std::vector<Dimension>>;
 void state_types(::onnx::ModelProto& skeleton, const ::onnx::ModelProto& inferred, const Model& model, const KnownShapes& shapes);
 
+// Adds the types that ONNX's inference finds. False: it finds none, because of nodes that aren't ONNX's or aren't right; the
+// model stays as it is.
+bool infer_types(::onnx::ModelProto& model, bool through_values);
+
+// A size that ONNX's inference couldn't tell has no name.
+Dimension dimension_of(const ::onnx::TensorShapeProto_Dimension& dim);
+
 // Shapes of inner tensors that nobody states, as ONNX's own inference has them. `through_values`: also those that follow from
 // sizes that the model computes.
 void infer_shapes(Model& model, bool through_values = false);
+// As a reader of the written file, which states `shapes`, infers them.
+void infer_shapes(Model& model, const KnownShapes& shapes);
 
 }  // namespace compatcheck::onnx

@@ -1,7 +1,6 @@
 #include "onnx_file/validity.h"
 
 #include <onnx/checker.h>
-#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <tuple>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "compatcheck/error.h"
+#include "onnx/proto.h"
 #include "onnx_file/external_data.h"
 #include "onnx_file/graph_index.h"
 
@@ -120,12 +120,7 @@ const ::onnx::TypeProto* ValueTypes::find(const ::onnx::GraphProto& graph, const
 void ValueTypes::infer() {
   if (Calls(model_).count(model_.graph().node()) > most_calls) return;
   ::onnx::ModelProto inferred = model_;
-  try {
-    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(false, 0, true));
-  } catch (const std::exception&) {
-    return;  // the checker reports what is wrong
-  }
+  if (!onnx::infer_types(inferred, true)) return;  // the checker reports what is wrong
   merge(model_.graph(), inferred.graph());
 }
 
@@ -144,12 +139,7 @@ void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto
 ::onnx::ModelProto with_types(const ::onnx::ModelProto& model) {
   ::onnx::ModelProto inferred = model;
   if (Calls(model).count(model.graph().node()) > most_calls) return inferred;
-  try {
-    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(false, 0, true));
-  } catch (const std::exception&) {
-    return model;
-  }
+  onnx::infer_types(inferred, true);
   return inferred;
 }
 
