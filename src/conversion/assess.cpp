@@ -50,7 +50,26 @@ const Attempt& Assessor::remembered(Attempts& attempts, const ir::Node& node, in
 }
 
 const Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
-  return remembered(attempts_, node, opset, [&] { return attempter_.attempt(node, opset); });
+  const int form = context_.forms ? context_.forms->of(node, opset) : opset;
+  if (form == opset) return remembered(attempts_, node, opset, [&] { return attempter_.attempt(node, opset); });
+  return form_at(node, opset, form);
+}
+
+const Attempt& Assessor::form_at(const ir::Node& node, int opset, int form) {
+  const auto [at, fresh] = form_attempts_.try_emplace({&node, opset, form});
+  if (fresh) at->second = attempter_.attempt_form(node, opset, form);
+  return at->second;
+}
+
+std::vector<int> Assessor::older_forms(const ir::Node& node, int opset) {
+  std::vector<int> forms;
+  for (int form = form_at(node, opset, opset).forms.from - 1; form >= mapping::lowest_opset;) {
+    context_.watch.step();
+    const Attempt& attempt = form_at(node, opset, form);
+    if (attempt.outcome.status == Status::ok && !attempt.open) forms.push_back(form);
+    form = attempt.forms.from - 1;
+  }
+  return forms;
 }
 
 // Structural nodes, writes that would be lost and calls that PyTorch refuses are never kept.

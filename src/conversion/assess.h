@@ -1,7 +1,9 @@
 // The verdict on every node of a graph at one opset, or the lowest at which all are ok.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -29,6 +31,9 @@ class Assessor {
   Assessment assess(int opset);
   // The lowest opset at which every node is ok, going up from the lowest; nullopt if there is none.
   std::optional<int> lowest_opset();
+  // The opsets below `opset` in whose form the call can be written there, each standing for those with the same form; the newest
+  // first.
+  std::vector<int> older_forms(const ir::Node& node, int opset);
   // The nodes that the export type keeps as PyTorch's operators.
   std::unordered_set<const ir::Node*> kept(int opset);
 
@@ -45,12 +50,14 @@ class Assessor {
   template <class Make>
   const Attempt& remembered(Attempts& attempts, const ir::Node& node, int opset, Make&& make);
   const Attempt& attempt_at(const ir::Node& node, int opset);
+  const Attempt& form_at(const ir::Node& node, int opset, int form);
   void find_available(Outcome& outcome, int opset);
 
   const ir::Graph& graph_;
   const Context& context_;
   Attempter attempter_;
   Attempts attempts_, foreign_attempts_;
+  std::map<std::tuple<const ir::Node*, int, int>, Attempt> form_attempts_;  // by opset and form
 };
 
 }  // namespace compatcheck::conversion

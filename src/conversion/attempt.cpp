@@ -195,9 +195,17 @@ std::string without_facts(const symbolic::Call& call) {
   return {};
 }
 
+// A node of an older opset's form must mean the same at the model's.
+void refuse_other_meaning(Outcome& outcome, const mapping::Table& table, int opset, int form) {
+  for (const mapping::OnnxChange& change : table.onnx_changes())
+    if (change.change == mapping::Change::meaning && form < change.to && change.to <= opset &&
+        std::ranges::find(outcome.emitted, change.op, &onnx::Emitted::op) != outcome.emitted.end())
+      return refuse(outcome, nullptr, change.op + " has another meaning from opset " + std::to_string(change.to) + " on");
+}
+
 }  // namespace
 
-void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& call, At at) {
   Outcome& outcome = attempt.outcome;
   outcome.row = &row;
   switch (row.kind) {
@@ -219,7 +227,7 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
         outcome.doubt = std::move(contradiction->reason);
       }
       outcome.status = Status::ok;
-      return try_nodes(attempt, row, call, opset);
+      return try_nodes(attempt, row, call, at);
     }
     case Row::Kind::refuse: return refuse(outcome, &row, row.reason);
     case Row::Kind::missing:
@@ -230,13 +238,15 @@ void Attempter::take(Attempt& attempt, const Row& row, const symbolic::Call& cal
   }
 }
 
-void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, int opset) {
+void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call& call, At at) {
   Outcome& outcome = attempt.outcome;
-  const RowEmitter emitter(call, row, *outcome.rows, context_, opset);
-  attempt.range = {std::max(attempt.range.from, emitter.opsets().from), std::min(attempt.range.to, emitter.opsets().to)};
+  const RowEmitter emitter(call, row, *outcome.rows, context_, at.rows());
+  onnx::OpsetRange& range = at.form ? attempt.forms : attempt.range;
+  range = {std::max(range.from, emitter.opsets().from), std::min(range.to, emitter.opsets().to)};
   if (!call.node().schema()) return refuse(outcome, &row, without_schema(call.node(), context_.schemas));
-  onnx::Model model = empty_model(context_, opset);
+  onnx::Model model = empty_model(context_, at.opset);
   onnx::Builder builder(model, context_.moved, attempt.range);
+  if (at.form) builder.write_as(at.form, attempt.forms);
   TrialOperands operands(context_, lookups_, builder);
   const auto word = context_.table.facts(call.op(), call.node().overload(), context_.schemas);
   handlers::Emission emission(call, &row, word, builder,
@@ -275,8 +285,12 @@ void Attempter::try_nodes(Attempt& attempt, const Row& row, const symbolic::Call
     refuse_impossible(outcome, arguments.reason, context_.table);
   }
   attempt.range = builder.range();
-  if (outcome.status == Status::ok && !attempt.open && !emitter.by_plugin())
-    check_row(call, row, outcome.emitted, known, context_.table, opset);
+  if (at.form) {
+    attempt.forms = builder.form_range();
+    if (outcome.status == Status::ok) refuse_other_meaning(outcome, context_.table, at.opset, *at.form);
+  } else if (outcome.status == Status::ok && !attempt.open && !emitter.by_plugin()) {
+    check_row(call, row, outcome.emitted, known, context_.table, at.opset);
+  }
 }
 
 // Tries work that belongs to no row: a refusal is the graph's own.
@@ -385,7 +399,7 @@ std::string Attempter::impossibility(const Lookup& found, const symbolic::Call& 
 }
 
 // Tries the first row that applies; if none does, reports the obstacle of the first mapped one.
-void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::Call& call, At at) {
   Outcome& outcome = attempt.outcome;
   std::string broken;
   if (!fits_some_overload(call.node(), context_.schemas))
@@ -397,7 +411,7 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
     if (!call.node().schema() && (!row.when.empty() || !row.required.empty()))
       return refuse(outcome, &row, without_schema(call.node(), context_.schemas));
     auto verdict = symbolic::applies(row, call, context_.registry, context_.schemas);
-    if (verdict.truth == Truth::yes) return take(attempt, row, call, opset);
+    if (verdict.truth == Truth::yes) return take(attempt, row, call, at);
     if (verdict.truth == Truth::unknown) {
       outcome.row = &row;
       attempt.open = std::move(verdict);
@@ -412,14 +426,14 @@ void Attempter::try_rows(Attempt& attempt, const Lookup& found, const symbolic::
 }
 
 // A user's row may hand our own code a call that it isn't written for. A fault under a shipped row is a defect of ours.
-void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symbolic::Call& call, int opset) {
+void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symbolic::Call& call, At at) {
   const auto misfit = [&](const std::string& reason) {
     attempt.open.reset();
     refuse_misfit(attempt.outcome, reason);
-    attempt.range = {opset, opset};
+    attempt.range = {at.opset, at.opset};
   };
   try {
-    try_rows(attempt, found, call, opset);
+    try_rows(attempt, found, call, at);
   } catch (const DefectOfCall&) {  // the defect is in the call that makes an operand
     throw;
   } catch (const std::length_error& error) {
@@ -431,14 +445,18 @@ void Attempter::try_fitting(Attempt& attempt, const Lookup& found, const symboli
 }
 
 Attempt Attempter::attempt(const ir::Node& node, int opset) {
-  return reporting_defects(node, opset, [&] { return attempt_call(node, opset); });
+  return reporting_defects(node, opset, [&] { return attempt_call(node, opset, {}); });
+}
+
+Attempt Attempter::attempt_form(const ir::Node& node, int opset, int form) {
+  return reporting_defects(node, opset, [&] { return attempt_call(node, opset, form); });
 }
 
 Attempt Attempter::attempt_foreign(const ir::Node& node, int opset) {
   return reporting_defects(node, opset, [&] { return attempt_foreign_call(node, opset); });
 }
 
-Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
+Attempt Attempter::attempt_call(const ir::Node& node, int opset, std::optional<int> form) {
   Attempt attempt{.outcome = {}, .open = {}, .range = {mapping::lowest_opset, mapping::highest_opset}};
   Outcome& outcome = attempt.outcome;
   outcome.node = &node;
@@ -453,13 +471,14 @@ Attempt Attempter::attempt_call(const ir::Node& node, int opset) {
     try_interface(attempt, opset);
     return attempt;
   }
-  const Lookup& found = lookups_.find(node, opset);
-  attempt.range = lookups_.range(node, opset);
+  const Lookup& found = lookups_.find(node, form.value_or(opset));
+  attempt.range = form ? onnx::OpsetRange{opset, opset} : lookups_.range(node, opset);
+  if (form) attempt.forms = lookups_.range(node, *form);
   outcome.rows = found.op;
   outcome.since = found.since;
   switch (found.status) {
     case Lookup::Status::structural: try_structural(attempt, *found.listed, opset); break;
-    case Lookup::Status::rows: try_fitting(attempt, found, symbolic::Call(node, context_.facts), opset); break;
+    case Lookup::Status::rows: try_fitting(attempt, found, symbolic::Call(node, context_.facts), {opset, form}); break;
     case Lookup::Status::stale: state_stale(outcome, found, context_, opset); break;
     case Lookup::Status::missing:
     case Lookup::Status::unknown:

@@ -67,6 +67,7 @@ struct Attempt {
   std::optional<symbolic::Verdict>
       open;  // open question while facts are unknown; the node to blame may have failed at one opset only
   onnx::OpsetRange range;
+  onnx::OpsetRange forms{};  // of attempt_form: the forms that are the same
 };
 
 // The graph and the context must outlive it.
@@ -78,12 +79,21 @@ class Attempter {
   // Wanting or Impossible.
   // As ONNX alone, whatever the export type; of the graph's prim::Return, the model's inputs and outputs.
   Attempt attempt(const ir::Node& node, int opset);
+  // The same in the form of an opset up to `opset`; the outcome holds at `opset` alone. Refused if a node of the form means
+  // something else there.
+  Attempt attempt_form(const ir::Node& node, int opset, int form);
   // As PyTorch's operator, in the way of the export type.
   Attempt attempt_foreign(const ir::Node& node, int opset);
 
  private:
-  Attempt attempt_call(const ir::Node& node, int opset);
+  Attempt attempt_call(const ir::Node& node, int opset, std::optional<int> form);
   Attempt attempt_foreign_call(const ir::Node& node, int opset);
+  // The opset of the model, and that of the form.
+  struct At {
+    int opset = 0;
+    std::optional<int> form{};
+    int rows() const { return form.value_or(opset); }
+  };
   template <class Work>
   void on_trial(Attempt& attempt, int opset, Work&& work);
   void try_control(Attempt& attempt, int opset);
@@ -91,10 +101,10 @@ class Attempter {
   void try_interface(Attempt& attempt, int opset);
   void try_structural(Attempt& attempt, const mapping::Listed& listed, int opset);
   std::string impossibility(const mapping::Lookup& found, const symbolic::Call& call) const;
-  void try_fitting(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
-  void try_rows(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, int opset);
-  void take(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);
-  void try_nodes(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, int opset);
+  void try_fitting(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, At at);
+  void try_rows(Attempt& attempt, const mapping::Lookup& found, const symbolic::Call& call, At at);
+  void take(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, At at);
+  void try_nodes(Attempt& attempt, const mapping::Row& row, const symbolic::Call& call, At at);
 
   const ir::Graph& graph_;
   const Context& context_;

@@ -11,6 +11,7 @@
 #include "compatcheck/export_type.h"
 #include "compatcheck/preference.h"
 #include "compatcheck/quantized_io.h"
+#include "conversion/forms.h"
 #include "handlers/registry.h"
 #include "ir/graph.h"
 #include "ir/program.h"
@@ -42,6 +43,7 @@ struct Context {
   QuantizedIo quantized_io = QuantizedIo::floats;
   Preference prefer = Preference::exact;
   std::span<const passes::StateAttribute> state{};  // the last inputs and outputs of the graph
+  const FormTable* forms = nullptr;                 // null: every call has the form of the model's opset
 };
 
 // With the versions of its domains.

@@ -215,7 +215,8 @@ class Lowering {
   }
 
   void call(const ir::Node& node) {
-    const mapping::Lookup& found = lookups_.find(node, options_.opset);
+    const int form = context_.forms ? context_.forms->of(node, options_.opset) : options_.opset;
+    const mapping::Lookup& found = lookups_.find(node, form);
     const symbolic::Call call(node, context_.facts);
     const mapping::Row* row = applying_row(found, call, context_);
     if (!row || row->kind != mapping::Row::Kind::mapped) throw InternalError("no row maps " + describe(node));
@@ -223,11 +224,13 @@ class Lowering {
       for (std::size_t i = 0; i < known->size(); ++i) operands_[node.output(i)] = std::move((*known)[i]);
       return;
     }
-    const RowEmitter emitter(call, *row, *found.op, context_, options_.opset);
+    const RowEmitter emitter(call, *row, *found.op, context_, form);
     if (!emitter.exists()) throw ModelError(describe(node) + ": no C++ handler writes the nodes of this operator's row");
     handlers::Emission emission(call, row, context_.table.facts(node.op(), node.overload(), context_.schemas), builder_,
                                 [this](const ir::Value* value) -> const Operand& { return operand(value); });
+    if (form != options_.opset) builder_.write_as(form);
     emitter.emit(emission);
+    builder_.write_as({});
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const auto& result = emission.results()[i];
       if (result)

@@ -29,19 +29,27 @@ bool is_small_constant(const symbolic::Fact& fact) {
 // Holds while another call is emitted than the one on trial.
 class TrialOperands::Inside {
  public:
-  explicit Inside(TrialOperands& operands) : operands_(operands), meaning_(operands.builder_.meaning()) {
+  explicit Inside(TrialOperands& operands)
+      : operands_(operands),
+        meaning_(operands.builder_.meaning()),
+        form_(operands.builder_.form()),
+        forms_(operands.builder_.form_range()) {
     ++operands_.calls_behind_;
+    operands_.builder_.write_as({});
   }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
   ~Inside() {
     --operands_.calls_behind_;
     operands_.builder_.carry_meaning(meaning_);
+    operands_.builder_.write_as(form_, forms_);
   }
 
  private:
   TrialOperands& operands_;
   std::span<const std::string> meaning_;
+  std::optional<int> form_;
+  onnx::OpsetRange forms_;
 };
 
 const handlers::Operand& TrialOperands::of(const ir::Value* value) {

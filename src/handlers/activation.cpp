@@ -127,7 +127,7 @@ void glu(Emission& e) {
   const Value x = self(e);
   if (const auto size = e.size("self", e.axis("dim"))) {
     arguments.push_back({"split", Ints(2, *size / 2)});
-  } else if (e.at_least(18)) {  // ONNX Runtime takes no number of outputs for a dimension without elements
+  } else if (e.opset_at_least(18)) {  // ONNX Runtime takes no number of outputs for a dimension without elements
     const Value half = quotient(e, size_at(e, x, e.axis("dim")), e.integers({2}));
     arguments.push_back({"split", e.build.concat({half, half}, 0)});
   }

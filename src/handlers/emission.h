@@ -122,7 +122,8 @@ class Emission {
   Value scalar(DType dtype, std::int64_t value) { return build.scalar(dtype, value); }
   Value scalar(DType dtype, int value) { return build.scalar(dtype, value); }
   Value integers(const Ints& values) { return build.ints(values); }
-  bool at_least(int opset) { return build.at_least(opset); }
+  bool at_least(int opset) { return build.at_least(opset); }              // which nodes the call becomes
+  bool opset_at_least(int opset) { return build.opset_at_least(opset); }  // how a node is spelled
 
   // ---- Results
   void give(const Value& tensor) { give(0, tensor); }

@@ -32,10 +32,10 @@ std::optional<Values> split_pieces(Emission& e, const Value& value, std::int64_t
     attributes.push_back({"split", *numbers});
   else if (std::ranges::all_of(sizes, [&](const Dim& size) { return provably_equal(size, sizes.front()); })) {
     const auto count = static_cast<std::int64_t>(sizes.size());
-    if (e.at_least(18) && may_be_zero(sizes.front())) {  // then ONNX Runtime takes no number of outputs
+    if (e.opset_at_least(18) && may_be_zero(sizes.front())) {  // then ONNX Runtime takes no number of outputs
       const Value one = quotient(e, size_at(e, value, axis), e.integers({count}));
       attributes.push_back({"split", e.build.concat(Values(sizes.size(), one), 0)});
-    } else if (e.at_least(18)) {
+    } else if (e.opset_at_least(18)) {
       attributes.push_back({"num_outputs", count});
     }
   } else

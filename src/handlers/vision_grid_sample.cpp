@@ -210,7 +210,7 @@ void grid_sampler(Emission& e) {
       !e.variant("reflected") && !e.variant("clipped_or_zero") &&
       e.build.compact("the result may differ from PyTorch's where the grid has NaN or values far outside of -1 … 1");
   const Value sampled = e.node("GridSample", {e.tensor("input"), plain ? grid : within_reach(e, grid)},
-                               {{"mode", e.at_least(20) ? newer[mode] : modes[mode]},
+                               {{"mode", e.opset_at_least(20) ? newer[mode] : modes[mode]},
                                 {"padding_mode", paddings[padding]},
                                 {"align_corners", e.boolean("align_corners")}});
   if (plain) return e.give(sampled);

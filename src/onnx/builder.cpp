@@ -16,6 +16,16 @@ std::pair<std::string_view, std::string_view> split(std::string_view op) {
   return at == std::string_view::npos ? std::pair(std::string_view(), op) : std::pair(op.substr(0, at), op.substr(at + 2));
 }
 
+// Narrows the range to the opsets with the same answer.
+bool reaches(int opset, int least, OpsetRange& range) {
+  const bool reached = opset >= least;
+  if (reached)
+    range.from = std::max(range.from, least);
+  else
+    range.to = std::min(range.to, least - 1);
+  return reached;
+}
+
 }  // namespace
 
 Builder::Builder(Model& model, const MovedAttributes& moved, OpsetRange all) : model_(model), moved_(moved), range_(all) {}
@@ -33,19 +43,19 @@ void Builder::narrow(OpsetRange range) {
   range_.to = std::min(range_.to, range.to);
 }
 
-bool Builder::at_least(int opset) {
-  const bool reached = model_.opset >= opset;
-  if (reached)
-    range_.from = std::max(range_.from, opset);
-  else
-    range_.to = std::min(range_.to, opset - 1);
-  return reached;
+bool Builder::opset_at_least(int opset) { return reaches(model_.opset, opset, range_); }
+
+bool Builder::at_least(int opset) { return form_ ? reaches(*form_, opset, form_range_) : opset_at_least(opset); }
+
+void Builder::write_as(std::optional<int> form, OpsetRange all) {
+  form_ = form;
+  form_range_ = all;
 }
 
 const Schema* Builder::schema(std::string_view op, std::string_view domain) {
   const Schema* found = nullptr;
   for (const Schema& version : versions(op, domain))  // other domains count versions of their own
-    if (is_own_domain(domain) ? at_least(version.since) : model_.version_of(domain) >= version.since) found = &version;
+    if (is_own_domain(domain) ? opset_at_least(version.since) : model_.version_of(domain) >= version.since) found = &version;
   return found && !found->deprecated ? found : nullptr;
 }
 

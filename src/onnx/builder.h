@@ -108,8 +108,15 @@ class Builder {
  public:
   Builder(Model& model, const MovedAttributes& moved, OpsetRange all);
 
-  // Asking narrows the range.
+  // Whether the model has this opset or a later one: how a node is spelled. Asking narrows the range.
+  bool opset_at_least(int opset);
+  // The same of the form that the nodes have: the model's opset, unless write_as() says another.
   bool at_least(int opset);
+  // From here on nodes are those that a call becomes at opset `form`, spelled as the model's opset has them; nullopt: the
+  // model's.
+  void write_as(std::optional<int> form, OpsetRange all = {});
+  OpsetRange form_range() const { return form_range_; }  // the forms for which at_least() had the same answers
+  std::optional<int> form() const { return form_; }
   // The version in force; null if the opset has none that isn't deprecated.
   const Schema* schema(std::string_view op, std::string_view domain = {});
   bool has(std::string_view op) { return schema(op) != nullptr; }
@@ -221,6 +228,8 @@ class Builder {
   Model& model_;
   const MovedAttributes& moved_;
   OpsetRange range_;
+  std::optional<int> form_;
+  OpsetRange form_range_;
   std::vector<std::shared_ptr<Graph>> bodies_;
   const ir::Node* origin_ = nullptr;
   struct Added {

@@ -34,7 +34,7 @@ DType carried(const Schema& schema, const Value& value) {
 // Identity takes sequences from opset 14 on.
 Value Builder::again(const Value& value) {
   const Marking marked(role_, Role::layout);
-  if (!value.sequence || at_least(14)) return node("Identity", {value});
+  if (!value.sequence || opset_at_least(14)) return node("Identity", {value});
   const Value longer = node("SequenceInsert", {value, constant(make_tensor(value.dtype, {}, Ints{0}))});
   return node("SequenceErase", {longer, integer(-1)});
 }
@@ -124,12 +124,12 @@ Value Builder::optional(const Value& present, const Value& value) {
     return std::ranges::find(version.inputs.front().types, held) != version.inputs.front().types.end();
   });
   const int of_dtype = holds == all.end() ? std::numeric_limits<int>::max() : holds->since;
-  if (of_dtype > of_branch && !at_least(of_dtype))
+  if (of_dtype > of_branch && !opset_at_least(of_dtype))
     throw Refusal{"ONNX has no optional " + std::string(value.sequence ? "lists of " : "") + "tensors of " +
                       std::string(ir::name(value.dtype)) +
                       (holds == all.end() ? std::string() : " before opset " + std::to_string(of_dtype)),
                   "return another dtype, for example by .to(torch.float32)"};
-  if (!at_least(of_branch)) throw Refusal{"ONNX's If gives no optional value before opset 16", "use opset 16"};
+  if (!opset_at_least(of_branch)) throw Refusal{"ONNX's If gives no optional value before opset 16", "use opset 16"};
   const auto marked = plumbing();
   const auto kind = value.sequence ? ValueInfo::Kind::sequence : ValueInfo::Kind::tensor;
   const auto fresh = [&] {

@@ -1,5 +1,5 @@
 // Checks and converts every model of a list at several opsets.
-//   convert_cases HELPER OUT OPSETS [--operators] < lines of "model.pt[<tab>--input texts…]"
+//   convert_cases HELPER OUT OPSETS [--operators] [--target ENGINE] < lines of "model.pt[<tab>--input texts…]"
 // writes OUT/<stem>@<opset>.onnx, and to stdout one JSON line each: {id, opset, outcome, reason}. Outcomes: converted, refused,
 // needs_input, disagree (check and convert), error. With --operators, lines of converted models hold `operators`, each with op,
 // class and onnx as the report has them, and `differs`: why these aren't what the file holds.
@@ -10,6 +10,11 @@
 namespace {
 
 using namespace compatcheck;
+
+struct Wanted {
+  bool operators = false;
+  std::vector<std::string> targets{};
+};
 
 nlohmann::json failure(const std::exception& error) { return {{"outcome", "error"}, {"reason", error.what()}}; }
 
@@ -24,11 +29,12 @@ nlohmann::json operators_of(const Report& report) {
 }
 
 nlohmann::json convert_one(const ListedModel& listed, const Report& checked, const std::filesystem::path& out, int opset,
-                           bool operators) {
+                           const Wanted& wanted) {
   try {
     ConvertOptions options;
     options.opset = opset;
     options.inputs = listed.inputs;
+    options.targets = wanted.targets;
     const auto file = onnx_file(out, listed.id, opset);
     const Report report = convert(listed.model, file, options);
     std::string reason;
@@ -36,7 +42,7 @@ nlohmann::json convert_one(const ListedModel& listed, const Report& checked, con
       if (finding.severity == Severity::error && reason.empty()) reason = finding.id + " " + finding.op + ": " + finding.message;
     if (report.verdict != checked.verdict) return {{"outcome", "disagree"}, {"reason", "check and convert: " + reason}};
     if (report.convertible()) {
-      if (!operators) return {{"outcome", "converted"}};
+      if (!wanted.operators) return {{"outcome", "converted"}};
       return {
           {"outcome", "converted"}, {"operators", operators_of(checked)}, {"differs", corpus::class_disagreement(checked, file)}};
     }
@@ -49,9 +55,18 @@ nlohmann::json convert_one(const ListedModel& listed, const Report& checked, con
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool operators = argc == 5 && std::string_view(argv[4]) == "--operators";
-  if (argc != 4 && !operators) {
-    std::cerr << "usage: convert_cases HELPER OUT OPSETS [--operators] < list of models\n";
+  Wanted wanted;
+  bool right = argc >= 4;
+  for (int i = 4; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--operators")
+      wanted.operators = true;
+    else if (std::string_view(argv[i]) == "--target" && i + 1 < argc)
+      wanted.targets.emplace_back(argv[++i]);
+    else
+      right = false;
+  }
+  if (!right) {
+    std::cerr << "usage: convert_cases HELPER OUT OPSETS [--operators] [--target ENGINE] < list of models\n";
     return 2;
   }
   const std::filesystem::path out = argv[2];
@@ -62,9 +77,10 @@ int main(int argc, char** argv) {
       [&](const ListedModel& listed) {
         CheckOptions options;
         options.inputs = listed.inputs;
+        options.targets = wanted.targets;
         const auto reports = check(listed.model, opsets, options);
         for (std::size_t i = 0; i < opsets.size(); ++i)
-          print_line(listed.id, opsets[i], convert_one(listed, reports[i], out, opsets[i], operators));
+          print_line(listed.id, opsets[i], convert_one(listed, reports[i], out, opsets[i], wanted));
       },
       failure);
 }

@@ -2,7 +2,7 @@
 """Converts single calls of operators and compares ONNX Runtime with libtorch: the files <family>.txt beside this script.
 
     run_operators.py --program BUILD/tests/convert_cases --helper BUILD/libexec/compatcheck-torchscript
-                     [--only REGEX] [--families sort,view] [--opsets deciding|all|9,13] [--update] [--keep DIR]
+                     [--only REGEX] [--families sort,view] [--opsets deciding|all|9,13] [--engine-of OPSET] [--update] [--keep DIR]
 
 call_graphs.py says how calls are written. Behind " @ " stands what is expected:
 
@@ -24,7 +24,8 @@ are part of the reason at the newest opset. Words behind a semicolon:
 
 A line without " @ " is only tried, by tests/convert/check_rows_reached.py. --update writes what is found behind " @ " of such lines, of those
 whose expectation fails, and in place of "?", as in "@ ?; random": read every change before you keep it. "deciding" opsets are the first
-and last of each range, those next to it, those from which on another entry of the call's rows holds, and one of the day.
+and last of each range, those next to it, those from which on another entry of the call's rows holds, and one of the day. --engine-of: in the
+forms that an engine takes which knows only the operators of that opset; classes and kernels are others then, and aren't compared.
 
 For each call: check and convert agree; the reported operators are those in the file; the file passes onnx's checker with strict shape inference;
 ONNX Runtime computes on several sets of inputs what libtorch does.
@@ -40,6 +41,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path[:0] = [str(HERE), *(str(HERE.parent / folder) for folder in ("convert", "corpus", "models"))]
 import call_graphs
 import library_references
+import older_engine
 import open_values
 import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 from compare_arrays import compare
@@ -371,8 +373,9 @@ def converted(arguments, cases, folder, opsets_of):
         case.id = f"call{number}"
         (folder / f"{case.id}.ir").write_text(case.text)
         listed[",".join(map(str, opsets_of(case)))].append("\t".join([str(folder / f"{case.id}.ir"), *case.writer.specs]) + "\n")
+    targets = older_engine.options(arguments.engine_of, folder)
     for opsets, lines in ((opsets, lines) for opsets, lines in listed.items() if opsets):
-        done = subprocess.run([arguments.program, arguments.helper, str(folder), opsets, "--operators"], text=True, capture_output=True,
+        done = subprocess.run([arguments.program, arguments.helper, str(folder), opsets, "--operators", *targets], text=True, capture_output=True,
                               input="".join(lines), env={**os.environ, "OMP_NUM_THREADS": "1"})
         if done.returncode:
             sys.exit(f"convert_cases ended with {done.returncode}: {done.stderr}")
@@ -380,7 +383,7 @@ def converted(arguments, cases, folder, opsets_of):
     return results
 
 
-def problems_of(case, results, opsets, folder):
+def problems_of(case, results, opsets, folder, older):
     """What isn't as expected, by opset; sets `failed` for what no expectation makes right."""
     def failure(opset, problem):
         case.failed = True
@@ -404,7 +407,7 @@ def problems_of(case, results, opsets, folder):
         case.found[opset] = word, names, True
         if case.line.expected and not stated and not expected.unknown:
             yield opset, "converts, a refusal is expected"
-        elif stated and (word != stated[0] or stated[1] and set(names) != set(stated[1])):
+        elif stated and not older and (word != stated[0] or stated[1] and set(names) != set(stated[1])):
             yield opset, f"{word} {' '.join(names)}, expected is {stated[0]} {' '.join(stated[1])}"
         if runs is None:
             runs, why = ([], "") if expected.no_oracle else expected_outputs(case, expected)
@@ -414,7 +417,9 @@ def problems_of(case, results, opsets, folder):
         problem, lacking = seen.outcome(file, lambda: run(file, runs, expected))
         if lacking:
             case.found[opset] = word, names, False
-        if lacking != (opset in expected.no_kernel) and not (lacking and (case.line.expected is None or expected.unknown)):
+        if lacking and older:
+            continue
+        if lacking != (opset in expected.no_kernel) and not older and not (lacking and (case.line.expected is None or expected.unknown)):
             yield opset, "no kernel: " + problem if lacking else "ONNX Runtime has kernels, none are expected"
         elif problem and not lacking:
             yield failure(opset, problem)
@@ -500,6 +505,7 @@ def main():
     parser.add_argument("--only", default="", help="lines that match")
     parser.add_argument("--families", default="", help="files, without .txt; all if none is named")
     parser.add_argument("--opsets", default="deciding")
+    parser.add_argument("--engine-of", type=int)
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--keep", help="folder for the graphs and the ONNX files")
     arguments = parser.parse_args()
@@ -529,7 +535,7 @@ def main():
         results = converted(arguments, cases, folder, opsets_of)
         for case in cases:
             opsets, last = opsets_of(case), None
-            for opset, problem in problems_of(case, results, opsets, folder):
+            for opset, problem in problems_of(case, results, opsets, folder, arguments.engine_of):
                 case.differs = True
                 bad += 1
                 if problem != last and not (arguments.update and problem.startswith("no kernel")):
