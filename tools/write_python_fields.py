@@ -21,7 +21,7 @@ CLASSES = {
     "tool": "Tool", "model": "ModelInfo", "parameters": "Parameters", "inputs": "TensorInfo", "outputs": "TensorInfo",
     "quantization": "Quantization", "state": "StateInfo", "assumed": "AssumedInput", "because": "Reason", "summary": "Summary",
     "operators": "OperatorSummary", "rows": "RowUse", "mapping": "MappingPlace", "findings": "Finding", "sites": "Site",
-    "suppressed": "Suppression", "targets": "TargetSummary", "TargetSummary.operators": "TargetOperator", "graph": "GraphSummary",
+    "suppressed": "Suppression", "targets": "TargetSummary", "older_forms": "OlderForm", "TargetSummary.operators": "TargetOperator", "graph": "GraphSummary",
     "gate": "Gate", "totals": "Totals", "Totals.missing": "MissingOperator", "runs": "RunInputs", "dimensions": "NamedDimension",
     "VerificationFields.outputs": "OutputVerification", "VerificationFields.gate": "VerifyGate", "first_bad": "FirstBad",
     "bisection": "Bisection", "signature": "Signature", "Signature.inputs": "SignatureValue", "Signature.outputs": "SignatureValue",

@@ -167,6 +167,19 @@ struct TargetSummary {
     int nodes = 0;
   };
   std::vector<Operator> operators;  // sorted by name; an operator has one entry for each kind of support
+  // Calls that are written in the form of an older opset, because the engine doesn't take the newer one.
+  struct OlderForm {
+    std::string op, overload;
+    int opset = 0;                          // of the form
+    int calls = 0;                          // nodes of the checked graph
+    int more_nodes = 0;                     // of the ONNX model, for all of these calls; may be negative
+    std::vector<std::string> newer, older;  // ONNX operators of either form, each once
+    std::string limit;                      // why the engine doesn't take the newer form
+  };
+  std::vector<OlderForm> older_forms{};
+  // The opset at which the engine supports most: the report's if it supports the whole model there, otherwise the lowest such one;
+  // if there is none, that with the fewest unsupported nodes, then unknown ones, then the fewest nodes.
+  std::optional<int> best_opset{};
 };
 
 // The nodes of the graph that was checked, in order: a site's index is a place in `nodes`.

@@ -196,6 +196,21 @@ class TargetOperator(Record):
     nodes: int
 
 
+class OlderForm(Record):
+    op: str
+    overload: str
+    # of the form
+    opset: int
+    calls: int
+    # of the ONNX model, for all of these calls
+    more_nodes: int
+    # ONNX operators of the newer form
+    newer: tuple[str, ...]
+    older: tuple[str, ...]
+    # why the engine doesn't take the newer form
+    limit: str
+
+
 class TargetSummary(Record):
     target: str
     engine: str
@@ -216,7 +231,11 @@ class TargetSummary(Record):
     # at which it takes the whole model
     lowest_opset: int | None
     operators: tuple[TargetOperator, ...]
-    _parts = {"operators": TargetOperator}
+    # calls in the form of an older opset, because the engine doesn't take the newer one; absent where there are none
+    older_forms: tuple[OlderForm, ...] = ()
+    # at which it takes most of the model; absent where it takes none of its opsets
+    best_opset: int | None = None
+    _parts = {"operators": TargetOperator, "older_forms": OlderForm}
 
 
 class GraphSummary(Record):

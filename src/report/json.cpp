@@ -156,12 +156,20 @@ void fields(Io& io, T& op) {
   io("onnx", op.onnx, "support", op.support, "nodes", op.nodes);
 }
 
+template <class Io, is<TargetSummary::OlderForm> T>
+void fields(Io& io, T& form) {
+  io("op", form.op, "overload", form.overload, "opset", form.opset, "calls", form.calls, "more_nodes", form.more_nodes, "newer",
+     form.newer, "older", form.older, "limit", form.limit);
+}
+
 template <class Io, is<TargetSummary> T>
 void fields(Io& io, T& summary) {
   io("target", summary.target, "engine", summary.engine, "version", summary.version, "source", summary.source, "date",
      summary.date, "support", summary.support, "nodes", summary.nodes, "supported", summary.supported, "unsupported",
      summary.unsupported, "unknown", summary.unknown, "partitions", summary.partitions, "lowest_opset", summary.lowest_opset,
      "operators", summary.operators);
+  io.unless_empty("older_forms", summary.older_forms);
+  io.unless_empty("best_opset", summary.best_opset);
 }
 
 // A node is a list: there may be many.

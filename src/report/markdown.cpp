@@ -77,11 +77,13 @@ Table assumed_table(const Report& report) {
 
 Table engines(const Report& report) {
   Table table{"Engines",
-              {"engine", "supports the model", "nodes", "unsupported", "unknown", "partitions", "lowest opset", "profile of"},
+              {"engine", "supports the model", "nodes", "unsupported", "unknown", "partitions", "older forms", "lowest opset",
+               "profile of"},
               {}};
   for (const TargetSummary& each : report.targets)
-    table.rows.push_back({{each.target, std::string(word(each.support)), number(each.nodes), number(each.unsupported),
-                           number(each.unknown), number(each.partitions), lowest_opset_words(report, each), each.date}});
+    table.rows.push_back(
+        {{each.target, std::string(word(each.support)), number(each.nodes), number(each.unsupported), number(each.unknown),
+          number(each.partitions), number(calls_in_older_forms(each)), lowest_opset_words(report, each), each.date}});
   return table;
 }
 

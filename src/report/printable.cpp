@@ -20,6 +20,11 @@ void make_printable(Finding& finding) {
 void make_printable(TargetSummary& target) {
   for (std::string* text : {&target.target, &target.engine, &target.version, &target.source, &target.date}) make_printable(*text);
   for (auto& op : target.operators) make_printable(op.onnx);
+  for (auto& form : target.older_forms) {
+    for (std::string* text : {&form.op, &form.overload, &form.limit}) make_printable(*text);
+    for (auto* names : {&form.newer, &form.older})
+      for (std::string& name : *names) make_printable(name);
+  }
 }
 
 void make_printable(AssumedInput& input) {

@@ -94,6 +94,12 @@ std::string targets_lowest_opset_words(const Report& report) {
   return opset(report.targets_lowest_opset, known);
 }
 
+int calls_in_older_forms(const TargetSummary& target) {
+  int calls = 0;
+  for (const auto& form : target.older_forms) calls += form.calls;
+  return calls;
+}
+
 ModelNames::ModelNames(std::span<const Report> reports)
     : several_(
           std::ranges::any_of(reports, [&](const Report& report) { return report.model.path != reports.front().model.path; })) {}

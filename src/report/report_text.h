@@ -25,6 +25,7 @@ std::string place(const Site& site);  // "models/warp.py:88 in warp · net.flow 
 std::string lowest_opset_words(const Report& report);
 std::string lowest_opset_words(const Report& report, const TargetSummary& target);
 std::string targets_lowest_opset_words(const Report& report);
+int calls_in_older_forms(const TargetSummary& target);
 
 // How a page calls its models: the only one by its file, several as their paths were given.
 class ModelNames {
