@@ -45,6 +45,7 @@ void bind_common(nb::class_<Options>& type) {
   bind(type, "complex_io", &Options::complex_io);
   bind(type, "quantized_io", &Options::quantized_io);
   bind(type, "prefer", &Options::prefer);
+  bind(type, "targets", &Options::targets);
   bind(type, "fail_on", &Options::fail_on);
   bind(type, "timeout_seconds", &Options::timeout_seconds);
 }
@@ -86,7 +87,6 @@ void bind_options(nb::module_& module) {
 
   auto check = nb::class_<CheckOptions>(module, "CheckOptions").def(nb::init<>());
   bind_common(check);
-  bind(check, "targets", &CheckOptions::targets);
   bind(check, "max_missing", &CheckOptions::max_missing);
   bind(check, "exit_zero", &CheckOptions::exit_zero);
   bind(check, "hash", &CheckOptions::hash);

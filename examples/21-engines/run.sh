@@ -9,7 +9,7 @@ here=$(dirname "$0")
 
 engines="--target tensorrt --target openvino --target ort-cpu"
 "$program" check "$out/model.pt" --input x=f32:1,3,8,8 --opset 18 $engines --report json="$out/report.json" --report html="$out/report.html"
-"$program" convert "$out/model.pt" --input x=f32:1,3,8,8 --opset 18 -o "$out/model.onnx"
+"$program" convert "$out/model.pt" --input x=f32:1,3,8,8 --opset 18 $engines -o "$out/model.onnx"
 
 echo "== as a gate: an engine that doesn't take the model fails the check"
 code=0

@@ -46,7 +46,8 @@ struct CheckOptions {
   bool exit_zero = false;
   bool hash = false;   // fill ModelInfo::sha256
   bool graph = false;  // fill Report::graph
-  // Engines to check the ONNX model for: "tensorrt", "ort-cpu@1.31", or your own profile (docs/engines.md): "FILE.yaml".
+  // Engines to check the ONNX model for: "tensorrt", "ort-cpu@1.31", or your own profile (docs/engines.md): "FILE.yaml". Each
+  // call has the newest form that they take.
   std::vector<std::string> targets{};
   double timeout_seconds = 120;  // limit for one model at all opsets
   RunOptions run{};

@@ -32,6 +32,8 @@ struct ConvertOptions {
   ComplexIo complex_io = ComplexIo::refuse;
   QuantizedIo quantized_io = QuantizedIo::floats;
   Preference prefer = Preference::exact;
+  // Engines that the file is for, as in CheckOptions: each call is written in the newest form that they take.
+  std::vector<std::string> targets{};
   std::vector<std::string> input_names{};                // in the ONNX model, in order; empty: the original model's names
   std::vector<std::string> output_names{};               // in the ONNX model, in order; empty: the original model's names
   ExternalData external_data = ExternalData::automatic;  // weights in FILE.data beside FILE

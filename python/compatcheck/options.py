@@ -48,13 +48,13 @@ class ModelOptions(LoadOptions, total=False):
     complex_io: Literal["refuse", "pairs"]
     quantized_io: Literal["float", "int"]
     prefer: Literal["exact", "compact"]
+    targets: Union[str, Sequence[str]]  # engines whose forms calls have: "tensorrt", "ort-cpu@1.31", a profile's file
 
 
 FailOn = Literal["unconvertible", "missing", "conditional", "composite", "warning", "never"]
 
 
 class CheckOptions(ModelOptions, total=False):
-    targets: Union[str, Sequence[str]]  # engines: "tensorrt", "ort-cpu@1.31", a profile's file
     fail_on: FailOn
     max_missing: int
     exit_zero: bool

@@ -165,6 +165,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
                  conversion::Assessor& assessor, std::vector<Finding> others, const CheckOptions& options,
                  const Model::State& state, analysis::Targets& targets, analysis::DecidingSizes& sizes,
                  analysis::StateAdvice& advice) {
+  if (!targets.empty()) targets.choose_forms(opset);
   auto assessment = assessor.assess(opset);
   sizes.leave_to_inputs(assessment, opset);
   analysis::settle_needs_input(assessment);
@@ -186,7 +187,7 @@ Report report_at(int opset, const ModelInfo& info, const analysis::Prepared& pre
   report.summary = analysis::summarize(assessment, report.operators);
   if (report.convertible() && options.export_type != ExportType::raw)
     report.signature = signature_from(assessment.interface, traced_batches(state, options));
-  if (!targets.empty()) targets.look(report, assessment, whole.model ? &*whole.model : nullptr, others);
+  if (!targets.empty()) targets.look(report, assessment, others);
   if (whole.fault) {
     report.verdict = Verdict::no;
     others.push_back(*std::move(whole.fault));
@@ -208,7 +209,8 @@ void check_opset(int opset) {
 
 }  // namespace
 
-analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::span<const int> opsets, const CheckOptions& given) {
+analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::span<const int> opsets, const CheckOptions& given,
+                                             const CleanUp& clean_up) {
   for (const int opset : opsets) check_opset(opset);
   const ir::Watch watch = watch_of(given.run, given.timeout_seconds);
   const Model::State& state = state_of(loaded, given.state, watch);
@@ -221,7 +223,7 @@ analysis::CheckedModel analysis::check_model(const Model::State& loaded, std::sp
   conversion::Assessor assessor(prepared.graph, context);
   DecidingSizes sizes(state, options, prepared, opsets, watch);
   StateAdvice advice(state, prepared, options, watch);
-  Targets targets(state, prepared, assessor, options, watch);
+  Targets targets(state, prepared, assessor, checked.prepared.forms, options, clean_up, watch);
   ModelInfo info = describe_model(state, prepared);
   if (options.hash) analysis::refuse_ranges(state, "CheckOptions::hash");
   if (options.hash && !std::filesystem::is_regular_file(state.path))

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/model_state.h"
+#include "analysis/onnx_model.h"
 #include "analysis/prepare.h"
 #include "compatcheck/check.h"
 
@@ -16,7 +17,8 @@ struct CheckedModel {
   std::vector<Report> reports;  // one for each opset
 };
 
-// The model must outlive it.
-CheckedModel check_model(const Model::State& model, std::span<const int> opsets, const CheckOptions& options);
+// The model must outlive it. `clean_up`: of the ONNX models that engines look at.
+CheckedModel check_model(const Model::State& model, std::span<const int> opsets, const CheckOptions& options,
+                         const CleanUp& clean_up = {});
 
 }  // namespace compatcheck::analysis

@@ -68,31 +68,6 @@ WrittenModel described(const onnx::Model& model, const onnx::Written& written) {
   return made;
 }
 
-// Merges the same sizes from two values: one may have sizes that the other doesn't know.
-void add_known(std::vector<onnx::Dimension>& shape, const std::vector<onnx::Dimension>& more) {
-  if (shape.size() != more.size()) return;
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    if (!shape[i].size && shape[i].name.empty()) shape[i] = more[i];
-}
-
-// Returns the known shapes of the ONNX values that stand for values of the graph.
-std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> known_shapes(const onnx::Model& model,
-                                                                             const std::vector<conversion::Stand>& stands,
-                                                                             const symbolic::FactTable& facts) {
-  std::unordered_map<onnx::ValueId, std::vector<onnx::Dimension>> shapes;
-  for (const auto& stand : stands) {
-    const symbolic::Fact& fact = facts.of(stand.value);
-    const auto* tensor = fact.tensor();
-    const onnx::ValueId value = model.left_of(stand.onnx);
-    if (!stand.path.empty() || !tensor || tensor->dtype != model.values[value].dtype) continue;
-    const auto shape = conversion::shape_of(fact);
-    if (!shape) continue;
-    const auto [known, fresh] = shapes.emplace(value, *shape);
-    if (!fresh) add_known(known->second, *shape);
-  }
-  return shapes;
-}
-
 // The output of each call that is an input of the next one: {"k_cache": "k_cache.next"}.
 std::string states_of(const onnx::Model& model, std::size_t states) {
   std::set<onnx::ValueId> weights;  // weights that are also inputs, after the others
@@ -157,7 +132,7 @@ WrittenModel write_model(const analysis::CheckedModel& checked, const ConvertOpt
   const int weights = state.file ? state.file->descriptor() : -1;
   const onnx::Written written = write(model, weights,
                                       onnx::WriteOptions{.external_data = external_data(options.external_data),
-                                                         .shapes = known_shapes(model, stands, prepared.facts),
+                                                         .shapes = analysis::known_shapes(model, stands, prepared.facts),
                                                          .metadata = metadata_of(model, prepared, options),
                                                          .progress = progress});
   timed.done();
@@ -187,7 +162,8 @@ Report converted(const Model& model, const ConvertOptions& options, Write&& writ
   analysis::refuse_ranges(model.state(), "convert");
   return files::naming(model.path(), [&] {
     const int opset = options.opset;
-    analysis::CheckedModel checked = analysis::check_model(model.state(), {&opset, 1}, analysis::check_options(options));
+    analysis::CheckedModel checked =
+        analysis::check_model(model.state(), {&opset, 1}, analysis::check_options(options), analysis::clean_up_of(options));
     Report report = std::move(checked.reports.front());
     if (accepted(report, options)) report.written = write_model(checked, options, write);
     if (report.written && report.signature) report.written->signature.traced_batches = report.signature->traced_batches;

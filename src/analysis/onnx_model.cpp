@@ -1,6 +1,7 @@
 #include "analysis/onnx_model.h"
 
 #include "conversion/assess.h"
+#include "conversion/interface.h"
 #include "conversion/raw.h"
 #include "files/zip.h"
 #include "onnx/cleanup.h"
@@ -9,7 +10,11 @@
 
 namespace compatcheck::analysis {
 
-ConvertOptions convert_options(const CheckOptions& options, int opset) {
+CleanUp clean_up_of(const ConvertOptions& options) {
+  return {.keep_initializers_as_inputs = options.keep_initializers_as_inputs, .fold = options.fold, .optimize = options.optimize};
+}
+
+ConvertOptions convert_options(const CheckOptions& options, int opset, const CleanUp& clean_up) {
   ConvertOptions made;
   made.opset = opset;
   made.inline_functions = options.inline_functions;
@@ -17,6 +22,9 @@ ConvertOptions convert_options(const CheckOptions& options, int opset) {
   made.complex_io = options.complex_io;
   made.quantized_io = options.quantized_io;
   made.prefer = options.prefer;
+  made.keep_initializers_as_inputs = clean_up.keep_initializers_as_inputs;
+  made.fold = clean_up.fold;
+  made.optimize = clean_up.optimize;
   return made;
 }
 
@@ -33,6 +41,7 @@ CheckOptions check_options(const ConvertOptions& options) {
           .quantized_io = options.quantized_io,
           .prefer = options.prefer,
           .fail_on = options.fail_on,
+          .targets = options.targets,
           .timeout_seconds = options.timeout_seconds,
           .run = options.run};
 }
@@ -77,7 +86,30 @@ onnx::Model lowered(const ir::Graph& graph, const conversion::Context& context, 
   return conversion::lower(graph, context, lower_options, stands);
 }
 
+// Merges the same sizes from two values: one may have sizes that the other doesn't know.
+void add_known(std::vector<onnx::Dimension>& shape, const std::vector<onnx::Dimension>& more) {
+  if (shape.size() != more.size()) return;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (!shape[i].size && shape[i].name.empty()) shape[i] = more[i];
+}
+
 }  // namespace
+
+onnx::KnownShapes known_shapes(const onnx::Model& model, const std::vector<conversion::Stand>& stands,
+                               const symbolic::FactTable& facts) {
+  onnx::KnownShapes shapes;
+  for (const auto& stand : stands) {
+    const symbolic::Fact& fact = facts.of(stand.value);
+    const auto* tensor = fact.tensor();
+    const onnx::ValueId value = model.left_of(stand.onnx);
+    if (!stand.path.empty() || !tensor || tensor->dtype != model.values[value].dtype) continue;
+    const auto shape = conversion::shape_of(fact);
+    if (!shape) continue;
+    const auto [known, fresh] = shapes.emplace(value, *shape);
+    if (!fresh) add_known(known->second, *shape);
+  }
+  return shapes;
+}
 
 onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,
                        std::vector<conversion::Stand>* stands) {

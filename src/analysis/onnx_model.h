@@ -7,6 +7,8 @@
 #include "compatcheck/convert.h"
 #include "conversion/lower.h"
 #include "onnx/model.h"
+#include "onnx/proto.h"
+#include "symbolic/fact.h"
 
 namespace compatcheck::analysis {
 
@@ -23,11 +25,20 @@ inline constexpr const char* values_metadata = "compatcheck.values";
 inline constexpr const char* ranges_metadata = "compatcheck.ranges";
 
 CheckOptions check_options(const ConvertOptions& options);
+// The options of convert about nodes that a check doesn't have.
+struct CleanUp {
+  bool keep_initializers_as_inputs = false, fold = true, optimize = true;
+};
+CleanUp clean_up_of(const ConvertOptions& options);
 // The options with which `convert` writes the model that a check looks at.
-ConvertOptions convert_options(const CheckOptions& options, int opset);
+ConvertOptions convert_options(const CheckOptions& options, int opset, const CleanUp& clean_up = {});
 
 // Lowered, cleaned up and named; its weights are still places in the model file. Throws as conversion::lower.
 onnx::Model onnx_model(const Model::State& model, const Prepared& prepared, const ConvertOptions& options, const ir::Watch& watch,
                        std::vector<conversion::Stand>* stands = nullptr);
+
+// The known shapes of the ONNX values that stand for values of the graph.
+onnx::KnownShapes known_shapes(const onnx::Model& model, const std::vector<conversion::Stand>& stands,
+                               const symbolic::FactTable& facts);
 
 }  // namespace compatcheck::analysis

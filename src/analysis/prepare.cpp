@@ -503,7 +503,8 @@ conversion::Context context_of(const Model::State& model, const Prepared& prepar
           .complex_io = prepared.complex_io,
           .quantized_io = prepared.quantized_io,
           .prefer = prepared.prefer,
-          .state = prepared.state};
+          .state = prepared.state,
+          .forms = &prepared.forms};
 }
 
 }  // namespace compatcheck::analysis

@@ -37,6 +37,7 @@ struct Prepared {
   std::vector<ir::LostWrite> lost_writes{};
   Defaults constants{};               // inputs that are these constants
   std::vector<std::string> values{};  // GivenInputs::values
+  conversion::FormTable forms{};      // that the engines of --target take
 };
 
 // Uses the options' inputs, and infers the others. `members`: members of lists and dictionaries, "xs.0", that become inputs of

@@ -178,6 +178,16 @@ constexpr std::array table{
          "The profile doesn't mention this operator or dtype, so support is unknown: try it.\n"
          "\n"
          "What to do: a profile of your own (--target FILE.yaml, docs/engines.md) can say what you found.\n"},
+    Rule{
+        "CC106", "engine-older-form", Severity::note, "A call is written in an older form, which the engine takes",
+        "With --target, a call whose nodes the engine doesn't support has the newest older form that the engine supports: the\n"
+        "nodes that the call becomes at a lower opset, if the requested opset still has them with the same meaning. The message\n"
+        "names both forms, and why the engine doesn't take the newer one. Without --target, nothing changes.\n"},
+    Rule{"CC107", "engines-disagree", Severity::warning, "No form of a call suits two engines",
+         "Each of two --target engines supports some form of this call, but no form is supported by both. The file has the form\n"
+         "with the fewest unsupported nodes.\n"
+         "\n"
+         "What to do: convert a file for each engine.\n"},
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
          "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16\n"
          "1e-3 + 1e-2, bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime can't load the\n"

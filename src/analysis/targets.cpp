@@ -6,7 +6,9 @@
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
 #include "engines/targets.h"
+#include "mapping/row.h"
 #include "onnx/proto.h"
+#include "process/spell_count.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -63,12 +65,14 @@ std::string settling(engines::SettledBy settled_by) {
 
 }  // namespace
 
-Targets::Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor, const CheckOptions& options,
-                 const ir::Watch& watch)
+Targets::Targets(const Model::State& state, const Prepared& prepared, conversion::Assessor& assessor,
+                 conversion::FormTable& forms, const CheckOptions& options, const CleanUp& clean_up, const ir::Watch& watch)
     : state_(state),
       prepared_(prepared),
       assessor_(assessor),
+      forms_(forms),
       options_(options),
+      clean_up_(clean_up),
       watch_(watch),
       profiles_(engines::profiles_of(options.targets)) {}
 
@@ -76,7 +80,7 @@ Targets::Targets(const Model::State& state, const Prepared& prepared, conversion
 Targets::Made Targets::make(const conversion::Assessment& assessment, int opset) {
   const bool converts = assessment.convertible();
   Made made;
-  ConvertOptions options = convert_options(options_, opset);
+  ConvertOptions options = convert_options(options_, opset, clean_up_);
   if (!converts) options.export_type = ExportType::onnx_fallthrough;
   try {
     if (!converts && !fallthrough_) {
@@ -87,8 +91,9 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
       made.fault = "some nodes become neither ONNX operators nor PyTorch's operators";
       return made;
     }
-    made.model = onnx_model(state_, prepared_, options, watch_);
-    onnx::infer_shapes(*made.model);  // limits speak of ranks and sizes
+    std::vector<conversion::Stand> stands;
+    made.model = onnx_model(state_, prepared_, options, watch_, &stands);
+    onnx::infer_shapes(*made.model, known_shapes(*made.model, stands, prepared_.facts));  // limits speak of ranks and sizes
     if (!converts)
       made.kept = kept_of(assessment, fallthrough_->kept(opset));
     else if (options_.export_type != ExportType::onnx)
@@ -99,18 +104,48 @@ Targets::Made Targets::make(const conversion::Assessment& assessment, int opset)
     watch_.look();  // throws if the time limit or a cancellation ended the call
     made.model.reset();
     made.fault = error.what();
+    return made;
   }
+  for (const auto& profile : profiles_)
+    made.looks.push_back(engines::look_at(*made.model, profile, state_.table.onnx_changes(), made.kept));
   return made;
 }
 
-void Targets::remember(int opset, const std::vector<Look>& looks, bool converts) {
-  std::vector<Seen> all;
-  for (const Look& look : looks) {
-    Seen& seen = all.emplace_back();
+bool Targets::any_in_range(int opset) const {
+  return std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
+}
+
+void Targets::choose_forms(int opset) {
+  if (chosen_ && chosen_->first == opset) return;
+  chosen_.emplace(opset, Chosen{});
+  Chosen& chosen = chosen_->second;
+  forms_.at.erase(opset);
+  const auto assessment = assessor_.assess(opset);
+  const bool may_choose = assessment.convertible() && options_.export_type != ExportType::raw && any_in_range(opset);
+  if (!may_choose) return;
+  const auto look = [&]() -> std::span<const engines::Look> {
+    watch_.look();
+    chosen.made = make(assessment, opset);
+    return chosen.made.looks;
+  };
+  FormChoice choice(assessor_, forms_.at[opset], opset, look);
+  choice.choose();
+  chosen.replaced = choice.replaced();
+  chosen.conflicts = choice.conflicts();
+}
+
+void Targets::remember(int opset, const Made& made, bool converts) {
+  std::vector<Seen> all(profiles_.size());
+  for (std::size_t i = 0; i < made.looks.size(); ++i) {
+    const Look& look = made.looks[i];
+    Seen& seen = all[i];
     seen.in_range = converts && look.out_of_range.empty();
-    seen.all_supported = converts && look.all_supported();
-    for (const Looked& one : look.nodes)
-      if (one.verdict.support != Support::yes) seen.blocked.insert(one.node->origin);
+    seen.nodes = static_cast<int>(look.nodes.size());
+    for (const Looked& one : look.nodes) {
+      if (one.verdict.support == Support::yes) continue;
+      ++(one.verdict.support == Support::no ? seen.cost.unsupported : seen.cost.unknown);
+      seen.blocked.insert(one.node->origin);
+    }
   }
   seen_.insert_or_assign(opset, std::move(all));
 }
@@ -118,25 +153,16 @@ void Targets::remember(int opset, const std::vector<Look>& looks, bool converts)
 const std::vector<Targets::Seen>& Targets::at(int opset) {
   if (const auto found = seen_.find(opset); found != seen_.end()) return found->second;
   watch_.look();
-  std::vector<Look> looks(profiles_.size());
-  const auto assessment = assessor_.assess(opset);
-  const bool any_in_range =
-      std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
-  if (assessment.convertible() && any_in_range) {
-    const Made made = make(assessment, opset);
-    if (made.model)
-      for (std::size_t i = 0; i < profiles_.size(); ++i)
-        looks[i] = engines::look_at(*made.model, profiles_[i], state_.table.onnx_changes(), made.kept);
-    remember(opset, looks, made.model.has_value());
-  } else {
-    remember(opset, looks, false);
-  }
+  auto other = std::exchange(chosen_, std::nullopt);
+  choose_forms(opset);
+  remember(opset, chosen_->second.made, chosen_->second.made.model.has_value());
+  chosen_ = std::move(other);
   return seen_.at(opset);
 }
 
 std::optional<int> Targets::lowest(std::size_t target) {
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
-    if (at(opset)[target].all_supported) return opset;
+    if (at(opset)[target].all_supported()) return opset;
   return std::nullopt;
 }
 
@@ -144,6 +170,18 @@ std::optional<int> Targets::lowest_of_all() {
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
     if (std::ranges::all_of(at(opset), &Seen::all_supported)) return opset;
   return std::nullopt;
+}
+
+// Among equals, the opset that was asked for comes first, then the newest.
+std::optional<int> Targets::best(std::size_t target, int asked) {
+  std::optional<int> found;
+  const auto rank = [&](int opset) {
+    const Seen& seen = at(opset)[target];
+    return std::tuple(seen.cost, seen.nodes, opset != asked, -opset);
+  };
+  for (int opset = lowest_opset; opset <= highest_opset; ++opset)
+    if (at(opset)[target].in_range && (!found || rank(opset) < rank(*found))) found = opset;
+  return found;
 }
 
 // Whether the model converts at the opset, the engine supports models of that opset, and it supports every node that these
@@ -167,7 +205,7 @@ std::optional<int> Targets::lower(int opset, std::size_t target, const Origins& 
   return std::nullopt;
 }
 
-TargetSummary Targets::summarize(std::size_t target, const Look* look) {
+TargetSummary Targets::summarize(std::size_t target, int opset, const Look* look) {
   const engines::Profile& profile = profiles_[target];
   TargetSummary summary{.target = profile.target(),
                         .engine = profile.engine,
@@ -176,6 +214,9 @@ TargetSummary Targets::summarize(std::size_t target, const Look* look) {
                         .date = profile.date,
                         .lowest_opset = lowest(target),
                         .operators = {}};
+  summary.best_opset = at(opset)[target].all_supported() ? opset
+                       : summary.lowest_opset            ? summary.lowest_opset
+                                                         : best(target, opset);
   if (!look) return summary;
   for (const Looked& one : look->nodes) count(summary, one);
   std::ranges::sort(summary.operators, {}, [](const auto& op) { return std::tuple(std::string_view(op.onnx), op.support); });
@@ -250,38 +291,103 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
   }
 }
 
-void Targets::look(Report& report, const conversion::Assessment& assessment, const onnx::Model* whole,
-                   std::vector<Finding>& findings) {
-  const bool fits = assessment.convertible();
-  Made made;
-  if (!whole || !fits || options_.export_type != ExportType::onnx) made = make(assessment, report.opset);
-  const onnx::Model* model = made.model ? &*made.model : fits ? whole : nullptr;
-  std::vector<Look> looks;
-  if (model) {
-    for (const auto& profile : profiles_)
-      looks.push_back(engines::look_at(*model, profile, state_.table.onnx_changes(), made.kept));
-    remember(report.opset, looks, fits);
-  } else {
-    remember(report.opset, std::vector<Look>(profiles_.size()), false);
+namespace {
+
+std::vector<std::string> each_once(const std::vector<std::string>& operators) {
+  std::vector<std::string> names;
+  for (const auto& name : operators)
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
+}
+
+std::string nodes_of_form(const std::vector<std::string>& operators) {
+  return mapping::joined(each_once(operators)) + " (" + spell_count(operators.size(), "node") + ")";
+}
+
+}  // namespace
+
+// Calls of one operator that this engine made older: a note, which no gate counts.
+void Targets::find_forms(std::size_t target, const std::map<const ir::Node*, std::uint32_t>& places, TargetSummary& summary,
+                         std::vector<Finding>& findings) {
+  std::map<std::tuple<std::string, std::string, int, std::string, std::string>, Finding> all;
+  for (const ReplacedForm& replaced : chosen_->second.replaced) {
+    const auto& limit = replaced.limits[target];
+    const auto place = places.find(replaced.node);
+    if (!limit || place == places.end()) continue;
+    const std::string &op = replaced.node->op(), &overload = replaced.node->overload();
+    const auto newer = each_once(replaced.newer), older = each_once(replaced.older);
+    const auto same = [&](const TargetSummary::OlderForm& other) {
+      return other.op == op && other.overload == overload && other.opset == replaced.form && other.newer == newer &&
+             other.older == older && other.limit == *limit;
+    };
+    auto form = std::ranges::find_if(summary.older_forms, same);
+    if (form == summary.older_forms.end())
+      form = summary.older_forms.insert(
+          form, {.op = op, .overload = overload, .opset = replaced.form, .newer = newer, .older = older, .limit = *limit});
+    ++form->calls;
+    form->more_nodes += static_cast<int>(replaced.older.size()) - static_cast<int>(replaced.newer.size());
+    Finding& finding = all[{op, overload, replaced.form, *limit, nodes_of_form(replaced.older)}];
+    if (finding.nodes == 0) {
+      finding =
+          finding_of_target(profiles_[target], "CC106",
+                            "written as " + nodes_of_form(replaced.older) + ", the form of opset " +
+                                std::to_string(replaced.form) + ", instead of " + nodes_of_form(replaced.newer) + ": " + *limit);
+      finding.severity = Severity::note;
+      finding.op = op;
+      finding.overload = overload;
+    }
+    ++finding.nodes;
+    finding.sites.push_back(site_of(*replaced.node, place->second));
   }
+  for (auto& [key, finding] : all) findings.push_back(std::move(finding));
+}
+
+// Calls of which each of two engines takes a form, and none that the other takes.
+void Targets::find_conflicts(const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings) {
+  std::map<std::tuple<std::size_t, std::size_t, std::string, std::string>, Finding> all;
+  for (const Conflict& conflict : chosen_->second.conflicts) {
+    const auto place = places.find(conflict.node);
+    if (place == places.end()) continue;
+    Finding& finding = all[{conflict.first, conflict.second, conflict.node->op(), conflict.node->overload()}];
+    if (finding.nodes == 0) {
+      const std::string other = profiles_[conflict.second].target();
+      finding = finding_of_target(profiles_[conflict.first], "CC107", "no form of this call suits " + other + " too");
+      finding.help = "convert a file for each: --target " + profiles_[conflict.first].target() + ", and --target " + other;
+      finding.op = conflict.node->op();
+      finding.overload = conflict.node->overload();
+    }
+    ++finding.nodes;
+    finding.sites.push_back(site_of(*conflict.node, place->second));
+  }
+  for (auto& [key, finding] : all) findings.push_back(std::move(finding));
+}
+
+void Targets::look(Report& report, const conversion::Assessment& assessment, std::vector<Finding>& findings) {
+  choose_forms(report.opset);
+  Made& made = chosen_->second.made;
+  if (!made.model && made.fault.empty()) made = make(assessment, report.opset);
+  remember(report.opset, made, assessment.convertible());
   std::map<const ir::Node*, std::uint32_t> places;
   std::uint32_t index = 0;
   for (const auto& outcome : assessment.outcomes) places.emplace(outcome.node, index++);
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
-    report.targets.push_back(summarize(i, model ? &looks[i] : nullptr));
-    if (!model) {
+    const Look* look = made.model ? &made.looks[i] : nullptr;
+    report.targets.push_back(summarize(i, report.opset, look));
+    if (!look) {
       findings.push_back(finding_of_target(profiles_[i], "CC105", "no ONNX model could be made to check: " + made.fault));
-    } else if (!looks[i].out_of_range.empty()) {
-      Finding finding = finding_of_target(profiles_[i], "CC102", looks[i].out_of_range);
+    } else if (!look->out_of_range.empty()) {
+      Finding finding = finding_of_target(profiles_[i], "CC102", look->out_of_range);
       finding.nodes = report.targets.back().nodes;
       finding.available_from = higher(report.opset, i, {});
       if (const auto other = finding.available_from ? finding.available_from : lower(report.opset, i, {}))
         finding.help = "--opset " + std::to_string(*other);
       findings.push_back(std::move(finding));
     } else {
-      find(i, looks[i], report.opset, places, findings);
+      find(i, *look, report.opset, places, findings);
+      find_forms(i, places, report.targets.back(), findings);
     }
   }
+  find_conflicts(places, findings);
   report.targets_lowest_opset = lowest_of_all();
 }
 

@@ -248,8 +248,13 @@ constexpr std::array options_shipped{
     Option{"--source-root", "", "DIR", "<folder>", false, "check render",
            "folder of the model's Python files; reports point into them",
            [](Options& o, const std::string& v) { o.source_root = existing_folder("--source-root", v); }},
-    Option{"--target", "", "ENGINE[@VERSION]", "<engine>", true, "check scan",
-           "check the ONNX model against this engine or your own profile (FILE.yaml); list: print the engines",
+    Option{
+        "--target", "", "ENGINE[@VERSION]", "<engine>", true, "check scan",
+        "check the ONNX model against this engine or your own profile (FILE.yaml), each call in the newest form that the engine "
+        "takes; list: print the engines",
+        [](Options& o, const std::string& v) { o.check.targets.push_back(v); }},
+    Option{"--target", "", "ENGINE[@VERSION]", "<engine>", true, "convert verify",
+           "write each call in the newest form that this engine takes; check --target list prints the engines",
            [](Options& o, const std::string& v) { o.check.targets.push_back(v); }},
     Option{"--fail-on", "", "WHAT", "unconvertible missing conditional composite warning never", false, "check scan",
            "findings that make the exit code 1 (default unconvertible)",

@@ -69,6 +69,7 @@ ConvertOptions convert_options(const Options& options) {
   made.complex_io = options.check.complex_io;
   made.quantized_io = options.check.quantized_io;
   made.prefer = options.check.prefer;
+  made.targets = options.check.targets;
   made.fail_on = options.check.fail_on;
   made.timeout_seconds = options.check.timeout_seconds;
   return made;

@@ -17,7 +17,7 @@ CASES = {
     "no example inputs": (lambda: compatcheck.check(torch.nn.ReLU()), compatcheck.UsageError, "example_inputs"),
     "a text file": (lambda: compatcheck.check(samples.MISSING.open()), compatcheck.UsageError, "binary mode"),
     "unknown option": (lambda: compatcheck.check(samples.MISSING, opsets=[3]), TypeError, r"check\(\) got an unexpected keyword argument 'opsets'"),
-    "option of another call": (lambda: compatcheck.convert(samples.MISSING, targets=["tensorrt"]), TypeError, "'targets'"),
+    "option of another call": (lambda: compatcheck.convert(samples.MISSING, max_missing=1), TypeError, "'max_missing'"),
     "option of load": (lambda: compatcheck.check(compatcheck.load(samples.MISSING), mappings="m.yaml"), compatcheck.UsageError, "mappings is an option of load"),
     "example for a file": (lambda: compatcheck.check(samples.EXPORTED, example_inputs=(1,)), compatcheck.UsageError, "example_inputs is for an nn.Module"),
     "wrong type": (lambda: compatcheck.check(samples.MISSING, timeout_seconds="soon"), TypeError, "timeout_seconds can't be 'soon'"),
