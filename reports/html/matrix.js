@@ -15,6 +15,8 @@ function targetCell(target) {
   if (target.unsupported) lines.push(`${number(target.unsupported)} unsupported`);
   if (target.unknown) lines.push(`${number(target.unknown)} unknown`);
   lines.push(plural(target.partitions, "partition"));
+  const older = (target.older_forms || []).reduce((sum, form) => sum + form.calls, 0);
+  if (older) lines.push(`${plural(older, "call")} in older forms`);
   return element("td", null, tag(supportKind[target.support], supportWord[target.support]), lines.map(line => element("div", {class: "quiet count-line"}, line)));
 }
 

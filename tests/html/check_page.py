@@ -141,6 +141,8 @@ def opsets_by_engines(started, pages):
             assert line[0] == f"opset {report['opset']}" and line[2] == str(report["summary"]["missing"])
             for cell, target in zip(line[6:], report["targets"]):
                 assert f"{target['supported']:,} of {target['nodes']:,} nodes" in cell and str(target["partitions"]) in cell
+                older = sum(form["calls"] for form in target.get("older_forms", ()))
+                assert ("in older forms" in cell) == bool(older) and (not older or f"{older} calls in older forms" in cell)
         whole = page.locator(".finding", has_text="the engine supports models of opset 18 to 24")
         assert text(whole, "h4 code") == "the model" and text(whole.locator("xpath=ancestor::*[h3]").last, "h3").startswith("Engines")
         page.locator(".matrix a", has_text="opset 16").click()

@@ -168,7 +168,9 @@ def target(name, made, place):
     engine, _, version = name.partition("@")
     return {"target": name, "engine": engine, "version": version, "source": f"the operator list of {engine}", "date": "2026-09-01",
             "support": "no" if count["no"] else "unknown" if count["unknown"] else "yes", "nodes": sum(count.values()), "supported": count["yes"], "unsupported": count["no"],
-            "unknown": count["unknown"], "partitions": 1 + place * 7, "lowest_opset": 13 if not place else None, "operators": lines}
+            "unknown": count["unknown"], "partitions": 1 + place * 7, "lowest_opset": 13 if not place else None, "operators": lines,
+            **({"older_forms": [{"op": "aten::gelu", "overload": "", "opset": 19, "calls": 12 + place, "more_nodes": 48, "newer": ["Gelu"], "older": ["Div", "Erf"],
+                                 "limit": "the engine doesn't support Gelu"}]} if place else {})}
 
 
 def failure(path):
