@@ -87,7 +87,7 @@ std::vector<std::string> names(const Source& source, const Node& node, std::stri
 
 std::string dtype(const Source& source, const Node& node) {
   std::string name = text(source, node, "a dtype");
-  if (ir::dtype_from_name(name)) return name;
+  if (ir::dtype_from_name(name) || is_other_type(name)) return name;
   std::vector<std::string_view> known;
   for (int i = 0; i < 30; ++i)
     if (const auto type = ir::dtype_from_number(i)) known.push_back(ir::name(*type));
@@ -97,7 +97,7 @@ std::string dtype(const Source& source, const Node& node) {
 // "f32", "seq(f32)", or "seq".
 std::string type(const Source& source, const Node& node) {
   const std::string name = text(source, node, "a type");
-  if (name == "seq" || is_other_type(name)) return name;
+  if (name == "seq") return name;
   if (!name.starts_with("seq(") || !name.ends_with(")")) return dtype(source, node);
   Node inner = node;
   inner.text = name.substr(4, name.size() - 5);

@@ -1,0 +1,270 @@
+"""Writes the profile of an engine that is installed, by asking it: mappings/engines/ort-cpu.yaml, mappings/engines/openvino.yaml.
+
+    python tools/write_profile.py ort-cpu|openvino [OUT.yaml] [--only OPERATOR,…]
+
+tools/engines/cases.py makes thousands of models of one node, from ONNX's node tests. Each is loaded and run in a child process, and its
+results are compared with ONNX's own. What has no result that is right isn't supported; tools/engines/conditions.py finds what calls that
+fail have in common. The versions and types of ort-cpu are those of its list of kernels. With --only, prints the entries of these
+operators.
+"""
+import argparse
+import collections
+import datetime
+import functools
+import pathlib
+import re
+import sys
+
+import onnx
+from onnx import defs, helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "engines"))
+import cases  # noqa: E402
+import conditions  # noqa: E402
+import runtimes  # noqa: E402
+
+# What makes calls that look the same differ, where a look at them has shown it.
+WORDS = {
+    ("openvino", "TopK"): "of equal elements, another one may come first",
+    ("openvino", "Cast"): "infinities may become the largest finite number",
+    ("openvino", "CastLike"): "infinities may become the largest finite number",
+    ("ort-cpu", "Cast"): "it may round in another way than ONNX",
+    ("ort-cpu", "CastLike"): "it may round in another way than ONNX",
+    ("ort-cpu", "Resize"): "with scales that don't give whole sizes, results differ from ONNX's",
+    ("ort-cpu", "StringNormalizer"): "it needs the locale that the node names",
+}
+OF_THE_MACHINE = {("ort-cpu", "StringNormalizer")}   # its failures say nothing of another one
+UNSETTLED = "some calls of this kind fail or give other values"
+
+
+# ---- asking
+
+def asked(engine, only):
+    """(operator, version) -> Calls, in the order of the cases"""
+    found = collections.defaultdict(list)
+    with runtimes.Trials(engine) as trials:
+        for what, case in cases.all_cases(only):
+            outcome, why = trials(case.trial())
+            found[case.node.op_type, case.schema.since_version].append(conditions.Call(what, case, outcome, why))
+    return found
+
+
+def loads(runtime, opset, ir):
+    value = lambda name: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value("x")], [value("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
+    try:
+        runtime.load(model.SerializeToString())
+        return True
+    except Exception:
+        return False
+
+
+@functools.cache
+def bare(engine, domain, name):
+    """what the runtime says of a node without anything"""
+    runtime = runtimes.RUNTIMES[engine]()
+    value = lambda text: helper.make_tensor_value_info(text, onnx.TensorProto.FLOAT, [1])
+    graph = helper.make_graph([helper.make_node(name, ["x"], ["y"], domain=domain)], "g", [value("x")], [onnx.ValueInfoProto(name="y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(domain or "com.example", 1)], ir_version=10)
+    try:
+        runtime.load(model.SerializeToString())
+        return ""
+    except Exception as error:
+        return str(error)
+
+
+# ---- entries
+
+def limits(engine, op, calls):
+    """the texts of entries that decide, and the types that fail"""
+    exclusions, left = conditions.learn(calls) if (engine, op) not in OF_THE_MACHINE else ([], [call for call in calls if not call.passed])
+    texts, pairs, types = [], [], collections.defaultdict(set)
+    ranks = collections.defaultdict(list)
+    for some in exclusions:
+        (kind, name), value = some[0]
+        if len(some) == 1 and kind == "type":
+            types[name].add(value)
+        elif len(some) == 1 and kind == "rank":
+            ranks[name].append(value)
+        else:
+            pairs.append(some)
+    for some in conditions.grouped(pairs):
+        # What is named in a model is less than in a trial.
+        word = "uncertain" if (engine, op) in WORDS or any(one[0][0] == "named" for one in some) else "no"
+        words = WORDS.get((engine, op)) or f"{conditions.described(some)}, {reason(calls, some)}"
+        texts.append((conditions.spelled(some, calls), f'{word}: "{words}"'))
+    for name, values in ranks.items():
+        why = reason(calls, [(("rank", name), values[0])])
+        texts.append((f"when: {{{name}: {{none: false, rank: {sorted(values)}}}}}", f'no: "with {name} of such a rank, {why}"'))
+    for some in conditions.unsettled(calls, left):
+        texts.append((conditions.spelled(some, calls), f'uncertain: "{WORDS.get((engine, op), UNSETTLED)}"'))
+    return texts, types
+
+
+def reason(calls, some):
+    """how the calls with these features fail"""
+    failing = [call for call in calls if not call.passed and all(
+        call.features.get(key) == value or isinstance(value, tuple) and call.features.get(key) in value for key, value in some)]
+    if any(call.outcome == runtimes.WRONG for call in failing):
+        return "its results aren't ONNX's"
+    return "it doesn't load" if all(call.outcome == runtimes.REFUSED for call in failing) else "it fails when it runs"
+
+
+def entry(versions, *parts):
+    return "{" + ", ".join([f"versions: {versions}", *filter(None, parts)]) + "}"
+
+
+def supported_types(calls, lacking, schema):
+    """"types: {T: [f32]}" of the calls that passed"""
+    found = []
+    for parameter in conditions.parameters(schema):
+        passed = {call.features["type", parameter] for call in calls if call.passed and ("type", parameter) in call.features}
+        allowed = {cases.DTYPES[name] for name in cases.allowed((schema.name, schema.since_version), parameter) if name in cases.DTYPES}
+        supported = [name for name in cases.DTYPES.values() if name in passed - lacking[parameter]]
+        sequences = any(name.startswith("seq(") for constraint in schema.type_constraints if constraint.type_param_str == parameter
+                        for name in constraint.allowed_type_strs)
+        if supported and (allowed - set(supported) or sequences):
+            found.append(f"{parameter}: [{', '.join(supported)}]")
+    return "types: {" + ", ".join(found) + "}" if found else ""
+
+
+def joined(by_version, op):
+    """lines of versions that follow each other and say the same are one"""
+    order = list(cases.in_force(op))
+    groups = []
+    for version in order:
+        lines = by_version.get(version)
+        if lines is None:
+            continue
+        if groups and groups[-1][2] == lines and order.index(version) == order.index(groups[-1][1]) + 1:
+            groups[-1][1] = version
+        else:
+            groups.append([version, version, lines])
+    return [entry(f"{first}-{last}", *line) for first, last, lines in groups for line in lines]
+
+
+def measured(engine, calls_by_version, op):
+    """of an engine without a list of kernels"""
+    by_version = {}
+    for version, (schema, _) in cases.in_force(op).items():
+        calls = calls_by_version.get((op, version))
+        if not calls:
+            if "does not support" not in bare(engine, "", op):
+                by_version[version] = [('unknown: "no call of it was tried"',)]
+            continue
+        if not any(call.passed for call in calls):
+            if any(call.outcome != runtimes.REFUSED for call in calls):
+                by_version[version] = [(f'no: "{reason(calls, [])}"',)]
+            continue
+        texts, lacking = limits(engine, op, calls)
+        by_version[version] = [*texts, (supported_types(calls, lacking, schema),)]
+    return joined(by_version, op)
+
+
+def listed(engine, calls_by_version, op, kernels):
+    """of ONNX Runtime: what its kernels take, and what they refuse nevertheless"""
+    by_version = {}
+    for version in cases.in_force(op):
+        calls = [call for call in calls_by_version.get((op, version), []) if not is_of_types(call)]
+        if not any(call.passed for call in calls):
+            continue
+        texts, lacking = limits(engine, op, calls)
+        lines = [(f"types: {{{parameter}: [{', '.join(sorted(names))}]}}", 'no: "it fails when it runs"') for parameter, names in lacking.items()]
+        by_version[version] = lines + texts
+    return joined({version: lines for version, lines in by_version.items() if lines}, op) + kernels
+
+
+def is_of_types(call):
+    """refused for types, which the list of kernels has"""
+    return call.outcome == runtimes.REFUSED and ("NOT_IMPLEMENTED" in call.why or "Type Error" in call.why or "Type '" in call.why)
+
+
+def operator_lines(engine, found, only):
+    operators = sorted({name for name in cases.schemas() if cases.in_force(name)})
+    made = {}
+    if engine == "ort-cpu":
+        import kernels
+        for (domain, name), entries in kernels.by_operator().items():
+            made[f"{domain}::{name}" if domain else name] = entries
+        for name in operators:
+            if lines := listed(engine, found, name, made.get(name, [])):
+                made[name] = lines
+        for schema in defs.get_all_schemas():
+            if schema.domain not in ("", "ai.onnx.ml") and (schema.has_function or schema.has_context_dependent_function) \
+                    and "is not a registered function/op" in bare(engine, schema.domain, schema.name):
+                made[f"{schema.domain}::{schema.name}"] = ["no"]
+    else:
+        for name in operators:
+            if lines := measured(engine, found, name):
+                made[name] = lines
+        made.update(translators(engine))
+    return {name: lines for name, lines in sorted(made.items()) if not only or name in only}
+
+
+def translators(engine):
+    """operators of other domains that the frontend knows; what they give wasn't compared"""
+    from onnxruntime.capi import onnxruntime_pybind11_state as ort
+    names = {("com.microsoft", schema.name) for schema in ort.get_all_operator_schema() if schema.domain == "com.microsoft"}
+    names |= {("ai.onnx.ml", schema.name) for schema in defs.get_all_schemas() if schema.domain == "ai.onnx.ml"}
+    names |= {("org.openvinotoolkit", name) for name in (
+        "DeformableConv2D", "DetectionOutput", "ExperimentalDetectronDetectionOutput", "ExperimentalDetectronGenerateProposalsSingleImage",
+        "ExperimentalDetectronGroupNorm", "ExperimentalDetectronPriorGridGenerator", "ExperimentalDetectronROIFeatureExtractor",
+        "ExperimentalDetectronTopKROIs", "FakeQuantize", "GenerateProposals", "GroupNorm", "Normalize", "PriorBox", "PriorBoxClustered", "Swish")}
+    names |= {("org.pytorch.aten", "adaptive_avg_pool2d"), ("mmdeploy", "MMCVRoIAlignRotated"), ("mmdeploy", "NMSRotated")}
+    return {f"{domain}::{name}": ['{versions: 1-1, note: "its results weren\'t compared"}'] for domain, name in names
+            if "does not support the following ONNX operations" not in bare(engine, domain, name)}
+
+
+# ---- the file
+
+def head(engine):
+    runtime = runtimes.RUNTIMES[engine]()
+    highest = max(opset for opset in range(cases.LOWEST, cases.HIGHEST + 3) if loads(runtime, opset, 8))
+    ir = max(version for version in range(3, 20) if loads(runtime, 17, version))
+    source = {
+        "ort-cpu": f"the kernels that onnxruntime {runtime.version} lists itself (get_all_opkernel_def), and what calls of them gave",
+        "openvino": f"what calls of each operator gave in openvino {runtime.version} on a CPU of x86-64",
+    }[engine]
+    lines = [
+        "# Written by tools/write_profile.py. The language: docs/engines.md.",
+        f"engine: {engine}",
+        f'title: "{runtime.title}"',
+        f'version: "{runtime.version}"',
+        f'source: "{source}"',
+        f"date: {datetime.date.today().isoformat()}",
+        f"opsets: {cases.LOWEST}-{highest}",
+        f"ir: {ir}",
+        "match: kernel",
+        "unlisted: no",
+        f"functions: {'true' if engine == 'ort-cpu' else 'false'}",
+        "initializers: [Constant]",
+    ]
+    return lines + (["casts: {f16: f32}"] if engine == "ort-cpu" else []) + ["operators:"]
+
+
+def text_of(name, entries):
+    if len(entries) == 1:
+        return [f"  {name}: {entries[0]}"]
+    return [f"  {name}:", *(f"    - {one}" for one in entries)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", choices=runtimes.RUNTIMES)
+    parser.add_argument("out", nargs="?", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    only = set(filter(None, options.only.split(",")))
+    lines = operator_lines(options.engine, asked(options.engine, only), only)
+    texts = [line for name, entries in lines.items() for line in text_of(name, entries)]
+    if only:
+        print(*texts, sep="\n")
+        return
+    out = options.out or HERE.parent / f"mappings/engines/{options.engine}.yaml"
+    out.write_text("\n".join(head(options.engine) + texts) + "\n")
+
+
+if __name__ == "__main__":
+    main()
