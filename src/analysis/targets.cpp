@@ -5,8 +5,10 @@
 
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
+#include "engines/age.h"
 #include "engines/targets.h"
 #include "onnx/proto.h"
+#include "process/day.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -269,6 +271,7 @@ void Targets::look(Report& report, const conversion::Assessment& assessment, con
   for (const auto& outcome : assessment.outcomes) places.emplace(outcome.node, index++);
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
     report.targets.push_back(summarize(i, model ? &looks[i] : nullptr));
+    if (auto note = engines::note_on_age(profiles_[i], process::today())) findings.push_back(*std::move(note));
     if (!model) {
       findings.push_back(finding_of_target(profiles_[i], "CC105", "no ONNX model could be made to check: " + made.fault));
     } else if (!looks[i].out_of_range.empty()) {
