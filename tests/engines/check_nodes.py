@@ -17,6 +17,15 @@ from runtimes import RIGHT, Trial, Trials  # noqa: E402
 from cases import OPSETS, RANDOM  # noqa: E402
 
 
+# Chains of nodes in which each is right alone: fused, NaN is overlooked, and a quotient is rounded in another way.
+WRONG_TOGETHER = {"openvino": {
+    "test_attention_23_boolmask_fullymasked_row_nan_robustness_expanded", "test_attention_23_fullymasked_qk_matmul_output_mode3_zero_expanded",
+    "test_attention_24_fullymasked_qk_matmul_output_mode3_zero_expanded", "test_attention_24_qk_matmul_output_mode3_softmax_precision_expanded",
+    "test_attention_4d_causal_nonpad_negative_offset_structural_empty_expanded", "test_attention_4d_causal_padded_kv_bf16_expanded",
+    "test_attention_causal_boolmask_nan_robustness_expanded", "test_dynamicquantizelinear_expanded",
+}}
+
+
 def node_tests():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -50,7 +59,10 @@ def check(engine_look, engine, tests, is_whole):
     tally, wrong, refused = collections.Counter(), [], []
     for test, (support, rule, message), (outcome, why) in zip(tests, verdicts(engine_look, engine, tests), outcomes(engine, tests)):
         tally[support, outcome] += 1
-        if support == "yes" and outcome != RIGHT:
+        if test.name in WRONG_TOGETHER.get(engine, ()):
+            if (support, outcome) != ("yes", "wrong"):
+                wrong.append(f"{engine}: {test.name}: {support}, and {outcome}: it needs no exception any more")
+        elif support == "yes" and outcome != RIGHT:
             wrong.append(f"{engine}: {test.name}: supported, and {outcome}: {why}")
         if support == "no" and outcome == RIGHT or support == "unknown":
             refused.append(f"{engine}: {test.name}: {support} ({rule} {message}), and {outcome}")

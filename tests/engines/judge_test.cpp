@@ -174,6 +174,9 @@ TEST(Limits, of_what_is_set_and_of_what_is_empty) {
   const std::string empty = "operators: {Relu: [yes, {when: {X: {elements: 0}}, no: \"nothing to do\"}]}\n";
   EXPECT_EQ(judged(empty, "(float[2,N] x) => (y) { y = Relu(x) }"), "yes") << "it isn't known to be empty";
   EXPECT_EQ(judged(empty, "(float[0,N] x) => (y) { y = Relu(x) }"), "no CC104: Relu: nothing to do");
+  const std::string open = "operators: {Relu: [yes, {when: {X: {elements: unknown}}, uncertain: \"fixed sizes alone\"}]}\n";
+  EXPECT_EQ(judged(open, relu), "yes");
+  EXPECT_EQ(judged(open, "(float[2,N] x) => (y) { y = Relu(x) }"), "unknown CC104: Relu: fixed sizes alone");
 }
 
 TEST(Types, that_no_tensor_of_pytorch_has) {

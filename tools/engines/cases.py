@@ -234,7 +234,8 @@ def at_version(case, schema, opset):
             kept += [None] * (to + 1 - len(kept))
             kept[to] = value
         elif name := value is not None and value_is_attribute(case.node.op_type, formal, schema):
-            moved[name] = value
+            if value.size:   # without any, it is as if it weren't set
+                moved[name] = value
         elif value is not None:
             return None
     for attribute in case.node.attribute:
@@ -298,6 +299,16 @@ def cast(value, name):
     return wide.astype(dtype)
 
 
+def with_value(case, name):
+    node = onnx.NodeProto()
+    node.CopyFrom(case.node)
+    for attribute in node.attribute:
+        if attribute.name == "value" and attribute.type == A.TENSOR:
+            attribute.t.CopyFrom(numpy_helper.from_array(cast(numpy_helper.to_array(attribute.t), name), "value"))
+            return case.changed(node=node)
+    return None
+
+
 def without_overflow(op, place, value):
     """what becomes of integers beyond their range isn't defined"""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
@@ -329,10 +340,14 @@ def with_dtype(case, schema, parameter, name):
             inputs[place], touched = cast(value, name), True
             inputs[place] = without_overflow(case.node.op_type, place, inputs[place])
     node = case.node
+    if name in ("int4", "uint4", "int2", "uint2") and node.op_type in ("Cast", "CastLike") and isinstance(inputs[0], np.ndarray) and inputs[0].dtype.kind == "f":
+        inputs[0] = np.round(inputs[0])   # what becomes of fractions isn't defined
     if not touched:
-        attribute = next((a for a in ("to", "dtype", "output_dtype") if a in schema.attributes), None)
+        attribute = next((a for a in ("to", "dtype", "output_dtype", "value") if a in schema.attributes), None)
         if not attribute or not parameters(schema).get(parameter):
             return None
+        if attribute == "value":
+            return with_value(case, name)
         node = onnx.NodeProto()
         node.CopyFrom(case.node)
         kept = [a for a in node.attribute if a.name != attribute]

@@ -13,7 +13,8 @@ from cases import A, DTYPES, FORMAL, allowed, attributes_of, default_of, dtype_n
 
 UNIFORM = {"dilations": 1, "strides": 1, "pads": 0, "output_padding": 0}   # where an absent attribute means as many of these
 SKIPPED = {"to", "dtype", "output_dtype", "axes", "perm", "split", "shape", "kernel_shape", "output_shape", "kernel_size"}
-COST = {"type": 1, "attr": 1, "given": 1, "used": 1, "const": 1, "named": 1.1, "empty": 1, "set": 1.1, "rank": 1.4}
+MANY = 9
+COST = {"size": 1.5, "type": 1, "attr": 1, "given": 1, "used": 1, "const": 1, "named": 1.1, "empty": 1, "set": 1.1, "rank": 1.4}
 
 
 def features(case):
@@ -24,7 +25,9 @@ def features(case):
         for side, values in ((schema.inputs, case.inputs), (schema.outputs, [case.wanted[case.used.index(i)] if i in case.used else None for i in range(len(node.output))])):
             for place, value in enumerate(values):
                 formal = formal_at(side, place)
-                if formal and formal.type_str == parameter and value is not None and (name := dtype_name(value)):
+                if formal and formal.type_str == parameter and isinstance(value, list):
+                    found["type", parameter] = "seq"
+                elif formal and formal.type_str == parameter and value is not None and (name := dtype_name(value)):
                     found["type", parameter] = DTYPES.get(name, name)
     given = attributes_of(node)
     for name, attribute in schema.attributes.items():
@@ -54,6 +57,8 @@ def features(case):
             if place:
                 found["const", formal.name] = place in case.constant
             found["empty", formal.name] = value.size == 0
+            if value.ndim == 1 and value.dtype.kind == "i" and place and value.size < MANY:
+                found["size", formal.name] = value.size
     for place, formal in enumerate(schema.outputs):
         if len(schema.outputs) > 1:
             found["used", formal.name] = place in case.used
@@ -108,7 +113,7 @@ def unsettled(calls, failing):
     while left:
         count = {}
         for call in left:
-            own = [feature for feature in call.features.items() if expressible(feature) and feature[0][0] not in ("named", "empty")]
+            own = [feature for feature in call.features.items() if expressible(feature) and feature[0][0] != "empty"]
             for some in [*((one,) for one in own), *itertools.combinations(own, 2)]:
                 count[some] = count.get(some, 0) + 1
         held = lambda some: sum(set(some) <= each for each in passing) / max(1, len(passing))
@@ -122,6 +127,8 @@ def grouped(exclusions):
     """pairs with a dtype that differ in it alone are one: ((feature, (kind, name), [values]))"""
     found = {}
     for some in exclusions:
+        if len(some) == 2 and some[0][0][0] == "type" and some[1][0][0] != "type":
+            some = some[::-1]
         if len(some) == 2 and some[1][0][0] == "type":
             found.setdefault((some[0], some[1][0]), []).append(some[1][1])
         else:
@@ -151,6 +158,8 @@ def together(texts):
 def predicate(schema, kind, name, value):
     if kind == "attr":
         attribute = schema.attributes[name]
+        if default_of(attribute) is None and name not in UNIFORM and value in ("default", "other"):
+            return f"{{none: {str(value == 'default').lower()}}}"
         if value == "other":
             wanted = f"{{each: {UNIFORM[name]}}}" if name in UNIFORM else scalar(default_of(attribute))
             return f"{{none: false, not: {wanted}}}"
@@ -161,6 +170,7 @@ def predicate(schema, kind, name, value):
         "given": "{none: false}" if value else "{none: true}",
         "used": "{used: true}",
         "rank": f"{{none: false, rank: {value}}}",
+        "size": f"{{none: false, size: {{0: {value}}}}}",
         "const": f"{{none: false, constant: {str(value).lower()}}}",
         "empty": "{none: false, elements: 0}",
         "named": "{none: false, elements: unknown}",
@@ -187,6 +197,7 @@ def described(some):
             "set": f"the attribute {name}",
             "given": f"{name}" if value else f"no {name}",
             "used": f"{name} read",
+            "size": f"{value} elements of {name}",
             "rank": f"{name} of rank {value}",
             "const": f"a constant {name}" if value else f"a computed {name}",
             "named": "sizes that aren't fixed",
