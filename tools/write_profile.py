@@ -131,17 +131,27 @@ def entry(versions, *parts):
 
 
 def supported_types(calls, lacking, schema):
-    """"types: {T: [f32]}" of the calls that passed"""
-    found = []
+    """"types: {T: [f32]}" of the calls that passed; with those of which no call was tried, if there are any"""
+    found, with_untried, is_untried = [], [], False
     for parameter in conditions.parameters(schema):
         passed = {call.features["type", parameter] for call in calls if call.passed and ("type", parameter) in call.features}
         allowed = {cases.DTYPES[name] for name in cases.allowed((schema.name, schema.since_version), parameter) if name in cases.DTYPES}
         supported = [name for name in (*cases.DTYPES.values(), "seq") if name in passed - lacking[parameter]]
         sequences = any(name.startswith("seq(") for constraint in schema.type_constraints if constraint.type_param_str == parameter
                         for name in constraint.allowed_type_strs)
+        if any(attribute.type.name == "GRAPH" for attribute in schema.attributes.values()):   # its body's nodes have types of their own
+            if sequences and "seq" not in supported:
+                found.append(f"{parameter}: {{not: [seq]}}")
+                with_untried.append(found[-1])
+            continue
+        tried = {call.features.get(("type", parameter)) for call in calls} | lacking[parameter]
+        untried = [name for name in cases.DTYPES.values() if name in allowed - tried - {"string", "c64", "c128"}] if supported else []
         if supported and (allowed - set(supported) or sequences):
             found.append(f"{parameter}: [{', '.join(supported)}]")
-    return "types: {" + ", ".join(found) + "}" if found else ""
+            with_untried.append(f"{parameter}: [{', '.join(supported + untried)}]")
+            is_untried |= bool(untried)
+    text = lambda types: "types: {" + ", ".join(types) + "}" if types else ""
+    return text(found), text(with_untried) if is_untried else ""
 
 
 def joined(by_version, op):
@@ -175,7 +185,10 @@ def measured(engine, calls_by_version, op):
                 by_version[version] = [(f'no: "{reason(calls, [])}"',)]
             continue
         texts, lacking = limits(engine, op, calls)
-        by_version[version] = [*texts, (supported_types(calls, lacking, schema),)]
+        types, with_untried = supported_types(calls, lacking, schema)
+        by_version[version] = [*texts, (types,)]
+        if with_untried:
+            by_version[version].append((with_untried, 'unknown: "no call with these types was tried"'))
     return joined(by_version, op)
 
 

@@ -424,8 +424,25 @@ def others(base):
     return frozenset(i for i, value in enumerate(base.inputs) if isinstance(value, np.ndarray) and i)
 
 
+def with_bodies():
+    """(operator, opset, inputs, attributes) of the simplest bodies, which every version takes"""
+    value = lambda name, dtype=onnx.TensorProto.FLOAT, dims=(2,): helper.make_tensor_value_info(name, dtype, dims)
+    constant = lambda number: helper.make_graph([helper.make_node("Constant", [], ["b"], value=numpy_helper.from_array(np.full(2, number, np.float32)))],
+                                                "branch", [], [value("b")])
+    counted = [value("i", onnx.TensorProto.INT64, ()), value("c", onnx.TensorProto.BOOL, ()), value("v")]
+    loop = helper.make_graph([helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Add", ["v", "v"], ["w"]), helper.make_node("Neg", ["v"], ["s"])],
+                             "body", counted, [value("d", onnx.TensorProto.BOOL, ()), value("w"), value("s")])
+    scan = helper.make_graph([helper.make_node("Add", ["v", "x"], ["w"]), helper.make_node("Neg", ["w"], ["s"])], "body", [value("v"), value("x")], [value("w"), value("s")])
+    ones = np.ones(2, np.float32)
+    yield "If", 7, [np.array(True)], {"then_branch": constant(1), "else_branch": constant(2)}, ["y"]
+    yield "Loop", 7, [np.array(3), np.array(True), ones], {"body": loop}, ["y", "z"]
+    yield "Scan", 9, [ones, np.arange(6, dtype=np.float32).reshape(3, 2)], {"body": scan, "num_scan_inputs": 1}, ["y", "z"]
+
+
 def by_hand():
     """of operators of which ONNX has no node test with one node"""
+    for op, opset, inputs, attributes, outputs in with_bodies():
+        yield Case(op, helper.make_node(op, [f"x{i}" for i in range(len(inputs))], outputs, **attributes), opset, inputs, None).computed_by_onnxruntime()
     generator = np.random.default_rng(0)
     floats = lambda *shape: generator.normal(size=shape).astype(np.float32)
     for op, opset, inputs, attributes in (
@@ -489,5 +506,5 @@ def once(made, tried):
     if key in tried:
         return
     tried.add(key)
-    if done := made.computed() or made.changed(constant=others(made)).computed():
+    if done := made.computed() or made.changed(constant=others(made)).computed() or made.computed_by_onnxruntime():
         yield "dtype", done.changed(constant=made.constant)
