@@ -307,6 +307,7 @@ install_test_packages() {
   python_packages numpy "numpy==$NUMPY"
   python_packages models --no-deps $PYTHON_MODELS
   python_packages onnx "onnx==$ONNX" "onnxruntime==$ONNXRUNTIME"
+  python_packages engines --no-deps "openvino==$OPENVINO"
   python_packages test --no-deps $PYTHON_TEST $PYTHON_BROWSER $PYTHON_CORPUS "torchao==$TORCHAO"
   python_packages ci --no-deps $PYTHON_CI
   install_clang_format

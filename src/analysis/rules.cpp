@@ -188,6 +188,11 @@ constexpr std::array table{
          "with the fewest unsupported nodes.\n"
          "\n"
          "What to do: convert a file for each engine.\n"},
+    Rule{"CC108", "engine-profile-old", Severity::note, "An engine's profile is more than a year old",
+         "The profile was written from a release or documents that are more than a year old. A newer release may support\n"
+         "more. SOURCE_DATE_EPOCH sets the day that this note compares with.\n"
+         "\n"
+         "What to do: update compatcheck, or write a profile of the release that you use (docs/engines.md).\n"},
     Rule{"CC201", "out-of-tolerance", Severity::error, "verify: an output is out of tolerance",
          "ONNX Runtime's output differs from TorchScript's by more than atol + rtol · |expected| (f32 1e-5 + 1e-3, f16\n"
          "1e-3 + 1e-2, bf16 1e-2 + 5e-2, f64 1e-8 + 1e-6; integers and bool are equal), or ONNX Runtime can't load the\n"

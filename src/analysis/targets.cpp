@@ -5,9 +5,11 @@
 
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
+#include "engines/age.h"
 #include "engines/targets.h"
 #include "mapping/row.h"
 #include "onnx/proto.h"
+#include "process/day.h"
 #include "process/spell_count.h"
 
 namespace compatcheck::analysis {
@@ -373,6 +375,7 @@ void Targets::look(Report& report, const conversion::Assessment& assessment, std
   for (std::size_t i = 0; i < profiles_.size(); ++i) {
     const Look* look = made.model ? &made.looks[i] : nullptr;
     report.targets.push_back(summarize(i, report.opset, look));
+    if (auto note = engines::note_on_age(profiles_[i], process::today())) findings.push_back(*std::move(note));
     if (!look) {
       findings.push_back(finding_of_target(profiles_[i], "CC105", "no ONNX model could be made to check: " + made.fault));
     } else if (!look->out_of_range.empty()) {

@@ -53,6 +53,7 @@ struct Subject {
   bool given = true;
   const Operand* operand = nullptr;              // null: an attribute, or a number
   std::optional<std::vector<Literal>> values{};  // absent: not known
+  std::optional<bool> used{};                    // if other than `given`: a default isn't used
 };
 
 Subject number_subject(std::string name, double value) { return {.name = std::move(name), .values = {{value}}}; }
@@ -62,7 +63,7 @@ class Test {
   explicit Test(const Subject& subject) : subject_(subject) {}
 
   Fit operator()(const Predicate& predicate) const {
-    if (predicate.used && *predicate.used != subject_.given)
+    if (predicate.used && *predicate.used != subject_.used.value_or(subject_.given))
       return no(subject_.name + (*predicate.used ? " must be used" : " must not be used"));
     if (predicate.none && *predicate.none == subject_.given)
       return no(subject_.name + (*predicate.none ? " must be left out" : " must be given"));
@@ -70,7 +71,7 @@ class Test {
     Fit total;
     if (predicate.any_of) combine(total, any_of(*predicate.any_of));
     if (predicate.equals) combine(total, equals(*predicate.equals));
-    if (predicate.constant && *predicate.constant) combine(total, constant());
+    if (predicate.constant) combine(total, *predicate.constant ? constant() : computed());
     if (predicate.min || predicate.max) combine(total, in_range(predicate));
     if (predicate.each) combine(total, each(*predicate.each));
     if (predicate.length) combine(total, length(*predicate.length));
@@ -116,6 +117,13 @@ class Test {
     return no(subject_.name + " must be a constant, but is computed");
   }
 
+  Fit computed() const {
+    if (!subject_.operand || !(subject_.operand->constant || subject_.operand->folds)) return {};
+    if (subject_.operand->folds && !subject_.operand->constant)
+      return open(subject_.name + " is computed from constants, which the engine may do in advance", SettledBy::nothing);
+    return no(subject_.name + " must not be a constant");
+  }
+
   Fit in_range(const Predicate& predicate) const {
     if (!subject_.values) return not_known();
     const std::string needed = predicate.min && predicate.max ? "from " + spell(*predicate.min) + " to " + spell(*predicate.max)
@@ -139,6 +147,8 @@ class Test {
   }
 
   Fit dtype(const std::vector<std::string>& words) const {
+    if (subject_.operand && !subject_.operand->other_type.empty())
+      return no("the dtype of " + subject_.name + " is " + std::string(subject_.operand->other_type));
     if (!subject_.operand || !subject_.operand->dtype)
       return open("the dtype of " + subject_.name + " isn't known", if_operand());
     const ir::DType dtype = *subject_.operand->dtype;
@@ -180,6 +190,14 @@ class Test {
     const std::string name = "the number of elements of " + subject_.name;
     if (!shape()) return open(name + " isn't known", if_operand());
     double count = 1;
+    const bool asks_for_none =
+        predicate.any_of && predicate.any_of->size() == 1 && same(predicate.any_of->front(), Literal(std::int64_t{0}));
+    if (predicate.any_of && predicate.any_of->size() == 1 && predicate.any_of->front() == Literal(std::string("unknown")))
+      return std::ranges::all_of(*shape(), [](const auto& dim) { return dim.size.has_value(); }) ? no(name + " is known") : Fit{};
+    if (asks_for_none) {  // a size that isn't known counts as one that isn't 0
+      const bool empty = std::ranges::any_of(*shape(), [](const auto& dim) { return dim.size && *dim.size == 0; });
+      return empty ? Fit{} : no(name + " must be 0");
+    }
     for (const auto& dim : *shape()) {
       if (!dim.size) return open(name + " isn't known", if_operand());
       count *= static_cast<double>(*dim.size);
@@ -238,7 +256,11 @@ Fit fits(const mapping::Condition& condition, const Node& node) {
   if (const Attribute* set = node.attribute(condition.argument)) return Test(of_attribute(*set))(condition.predicate);
   if (!node.schema) return open("the value of " + condition.argument + " of " + node.name() + " isn't known", SettledBy::nothing);
   if (const auto* attribute = node.schema->attribute(condition.argument)) {
-    if (attribute->default_value) return Test(of_attribute(default_of(*attribute)))(condition.predicate);
+    if (attribute->default_value) {
+      Subject subject = of_attribute(default_of(*attribute));
+      subject.used = false;
+      return Test(subject)(condition.predicate);
+    }
     return Test({.name = condition.argument, .given = false})(condition.predicate);
   }
   if (has(node.schema->inputs, condition.argument)) return side_fits(condition, node.schema->inputs, node.inputs);

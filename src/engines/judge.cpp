@@ -23,8 +23,10 @@ int progress(const Verdict& one) {
   return one.support == Support::yes ? 100 : one.support == Support::unknown ? 10 + step : step;
 }
 
+bool is_typed(const Operand& operand) { return operand.dtype || !operand.other_type.empty(); }
+
 std::string type_name(const Operand& operand) {
-  const std::string name(ir::name(*operand.dtype));
+  const std::string name(operand.dtype ? ir::name(*operand.dtype) : operand.other_type);
   return operand.sequence ? "seq(" + name + ")" : name;
 }
 
@@ -101,14 +103,16 @@ bool leaves_open(const Operand& operand, const onnx::Formal* formal) {
          });
 }
 
-// An output's, where nobody says it: of the inputs of its type parameter.
-std::optional<ir::DType> dtype_of(const Node& node, const Operand& operand, const onnx::Formal* formal) {
-  if (operand.dtype || !formal) return operand.dtype;
+// An output's type, where nobody says it: that of the inputs of its type parameter.
+void complete_type(Operand& operand, const Node& node, const onnx::Formal* formal) {
+  if (is_typed(operand) || !formal) return;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const auto* other = formal_at(node.schema->inputs, i);
-    if (other && other->type == formal->type && node.inputs[i].dtype) return node.inputs[i].dtype;
+    if (!other || other->type != formal->type || !is_typed(node.inputs[i])) continue;
+    operand.dtype = node.inputs[i].dtype;
+    operand.other_type = node.inputs[i].other_type;
+    return;
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -140,7 +144,7 @@ Verdict Judge::as_read(const Node& node, const Node& original, int opset, int de
   if (judged.support == Support::yes) return judged;
   if (const auto other = entries ? cast(node, profile_.casts) : std::nullopt)
     if (const Verdict again = by_entries(*entries, *other, opset); progress(again) > progress(judged)) judged = again;
-  if (judged.support == Support::yes) return judged;
+  if (judged.support == Support::yes || judged.of_body_too) return judged;
   if (auto body = by_body(original, opset, depth); body && (!entries || progress(*body) > progress(judged)))
     return *std::move(body);
   return judged;
@@ -185,11 +189,20 @@ Verdict Judge::by_entries(const OperatorEntries& entries, const Node& node, int 
   if (profile_.match == Match::since) return by_translator(entries, node);
   const int counted = profile_.match == Match::model ? opset : node.version;
   std::optional<Verdict> best;
+  Verdict limit;
+  const auto is_of_version = [&](const Entry& entry) {
+    return entry.versions.empty() || std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(counted); });
+  };
   for (const Entry& entry : entries.entries) {
-    if (!entry.versions.empty() && !std::ranges::any_of(entry.versions, [&](Versions one) { return one.holds(counted); }))
-      continue;
+    if (!entry.decides || !is_of_version(entry)) continue;
+    Verdict one = by_limit(entry, node);
+    if (one.support == Support::no) return one;
+    if (limit.support == Support::yes) limit = std::move(one);
+  }
+  for (const Entry& entry : entries.entries) {
+    if (entry.decides || !is_of_version(entry)) continue;
     Verdict one = by_entry(entry, node);
-    if (one.support == Support::yes) return one;
+    if (one.support == Support::yes) return limit.support == Support::yes ? one : limit;
     if (!best || progress(one) > progress(*best)) best = std::move(one);
   }
   return best ? *std::move(best) : version_gap(entries, node, opset);
@@ -207,10 +220,27 @@ Verdict Judge::version_gap(const OperatorEntries& entries, const Node& node, int
                      "; opset " + std::to_string(opset) + " has version " + std::to_string(node.version));
 }
 
+// An entry that decides: yes for a node that it isn't about.
+Verdict Judge::by_limit(const Entry& entry, const Node& node) const {
+  const Verdict types = types_fit(entry, node);
+  if (types.support == Support::no) return {};
+  const Fit fit = fits(entry.when, node);
+  if (fit.support == Support::no) return {};
+  if (types.support == Support::unknown) return types;
+  if (fit.support == Support::unknown)
+    return verdict(Support::unknown, "CC104", node.name() + ": " + entry.words + ", and " + fit.message, fit.settled_by);
+  Verdict made = verdict(entry.support, "CC104", node.name() + ": " + entry.words);
+  made.of_body_too = true;
+  return made;
+}
+
 Verdict Judge::by_entry(const Entry& entry, const Node& node) const {
-  if (entry.support == Support::no && entry.when.empty() && entry.types.empty())
-    return verdict(Support::no, "CC101",
-                   "the engine doesn't support " + node.name() + (entry.words.empty() ? "" : ": " + entry.words));
+  if (entry.support == Support::no) {
+    Verdict made = verdict(Support::no, "CC101",
+                           "the engine doesn't support " + node.name() + (entry.words.empty() ? "" : ": " + entry.words));
+    made.of_body_too = true;
+    return made;
+  }
   Verdict judged = types_fit(entry, node);
   if (judged.support == Support::no) return judged;
   if (const Fit fit = fits(entry.when, node); fit.support != Support::yes) {
@@ -234,12 +264,12 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
       const std::string place = (inputs ? "inputs." : "outputs.") + std::to_string(i);
       const onnx::Formal* formal = node.schema ? formal_at(inputs ? node.schema->inputs : node.schema->outputs, i) : nullptr;
       const std::string what = formal ? std::string(formal->name) : (inputs ? "input " : "output ") + std::to_string(i);
-      operand.dtype = dtype_of(node, operand, formal);
+      complete_type(operand, node, formal);
       bool listed = false;
       for (const TypeList& list : entry.types) {
         if (list.of != place && (!formal || (list.of != formal->type && list.of != formal->name))) continue;
         listed |= !list.excluded;
-        if (!operand.dtype) {
+        if (!is_typed(operand)) {
           if (total.support == Support::yes && operand.given)
             total = verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known",
                             SettledBy::inputs);
@@ -251,10 +281,10 @@ Verdict Judge::types_fit(const Entry& entry, const Node& node) const {
         }
       }
       if (listed || total.support != Support::yes || profile_.dtypes.empty() || !leaves_open(operand, formal)) continue;
-      if (!operand.dtype && operand.given)
+      if (!is_typed(operand) && operand.given)
         total =
             verdict(Support::unknown, "CC103", "the dtype of " + what + " of " + node.name() + " isn't known", SettledBy::inputs);
-      else if (operand.dtype && !contains(profile_.dtypes, type_name(operand)))
+      else if (is_typed(operand) && !contains(profile_.dtypes, type_name(operand)))
         total = verdict(Support::unknown, "CC105",
                         what + " of " + node.name() + " is " + type_name(operand) + ", but the profile lists no dtypes for it");
     }

@@ -20,6 +20,7 @@ struct Verdict {
   std::string message{};                      // if no or unknown
   std::string note{};                         // if yes: a note for the user
   SettledBy settled_by = SettledBy::nothing;  // if unknown
+  bool of_body_too = false;                   // if no: the engine doesn't run the body of the node's function in its place
 };
 
 class Judge {
@@ -38,6 +39,7 @@ class Judge {
   Verdict judge(const Node& node, int opset, int depth) const;
   Verdict by_entries(const OperatorEntries& entries, const Node& node, int opset) const;
   Verdict by_entry(const Entry& entry, const Node& node) const;
+  Verdict by_limit(const Entry& entry, const Node& node) const;
   Verdict types_fit(const Entry& entry, const Node& node) const;
   Verdict by_translator(const OperatorEntries& entries, const Node& node) const;
   Verdict across(const Node& node, int translator) const;

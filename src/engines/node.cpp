@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "engines/reading/other_types.h"
 #include "onnx/proto.h"
 
 namespace compatcheck::engines {
@@ -210,6 +211,7 @@ class ProtoNodes {
     if (constant && *constant && what_ == ModelIs::file) {
       made.elements = small_elements(**constant);
       made.dtype = onnx::dtype_from_data_type((*constant)->data_type());
+      made.other_type = other_type_from_data_type((*constant)->data_type());
       made.shape.emplace();
       for (const auto dim : (*constant)->dims()) made.shape->push_back({dim, {}});
       return made;
@@ -222,6 +224,7 @@ class ProtoNodes {
     }
     if (!type->has_tensor_type()) return made;
     made.dtype = onnx::dtype_from_data_type(type->tensor_type().elem_type());
+    made.other_type = other_type_from_data_type(type->tensor_type().elem_type());
     if (!type->tensor_type().has_shape()) return made;
     made.shape.emplace();
     for (const auto& dim : type->tensor_type().shape().dim()) made.shape->push_back(onnx::dimension_of(dim));

@@ -21,6 +21,7 @@ namespace compatcheck::engines {
 struct Operand {
   bool given = false;                // an input that isn't absent, or an output that something reads
   std::optional<ir::DType> dtype{};  // for a sequence, its tensors' dtype; absent: not known
+  std::string_view other_type{};     // set instead of `dtype` for a type that no tensor of PyTorch has: "string", "i4"
   bool sequence = false;
   std::optional<std::vector<onnx::Dimension>> shape{};
   bool constant = false;                          // whether the model contains its elements

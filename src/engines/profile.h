@@ -41,6 +41,7 @@ struct Entry {
   std::vector<TypeList> types;
   std::vector<mapping::Conditions> when;  // any of these; empty: always
   Support support = Support::yes;         // for a node that meets all of the above
+  bool decides = false;                   // whether it goes before all others: a limit of what they support
   std::string words;                      // the reason for no and unknown
   std::string note;                       // a note on a supported node
   mapping::Place place;
@@ -48,7 +49,7 @@ struct Entry {
 
 struct OperatorEntries {
   std::string name;            // "Conv", "com.microsoft::Gelu"
-  std::vector<Entry> entries;  // the first one that matches a node is used
+  std::vector<Entry> entries;  // the first one that supports a node is used, unless one that decides matches it
 };
 
 // The shipped engine that runs what another one doesn't support.

@@ -8,6 +8,7 @@
 #include "analysis/boundary.h"
 #include "analysis/gate.h"
 #include "analysis/run.h"
+#include "engines/age.h"
 #include "engines/look.h"
 #include "engines/targets.h"
 #include "files/input_file.h"
@@ -20,6 +21,7 @@
 #include "onnx_file/validity.h"
 #include "onnx_file/value_types.h"
 #include "process/callback.h"
+#include "process/day.h"
 #include "process/log.h"
 
 namespace compatcheck {
@@ -212,6 +214,7 @@ Report check_file(const std::filesystem::path& path, const CheckOptions& options
     const Look look = engines::look_at(model, profile, tables.table.onnx_changes());
     report.targets.push_back(summary_of(profile, look));
     find(profile, look, path.string(), places, report.findings);
+    if (auto note = engines::note_on_age(profile, process::today())) report.findings.push_back(*std::move(note));
   }
   sort(report.findings);
   report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});

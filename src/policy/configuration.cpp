@@ -13,9 +13,9 @@
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
 #include "policy/allow.h"
-#include "policy/day.h"
 #include "policy/parse.h"
 #include "policy/text_file.h"
+#include "process/day.h"
 
 namespace compatcheck {
 namespace {
@@ -158,7 +158,7 @@ int opset_of(const Source& source, const Node& node) {
 
 std::string day_of(const Source& source, const Node& node) {
   const std::string text = scalar(source, node, "a day");
-  if (!policy::is_day(text)) fail(source, node, text + " is no day as 2027-01-31");
+  if (!process::is_day(text)) fail(source, node, text + " is no day as 2027-01-31");
   return text;
 }
 

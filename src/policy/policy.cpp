@@ -14,7 +14,7 @@
 #include "analysis/gate.h"
 #include "analysis/rules.h"
 #include "policy/allow.h"
-#include "policy/day.h"
+#include "process/day.h"
 
 namespace compatcheck {
 namespace {
@@ -268,7 +268,7 @@ std::vector<Finding> Policy::State::left_over() const {
 
 Policy::Policy(PolicyOptions options) : state_(std::make_unique<State>()) {
   state_->options = std::move(options);
-  if (state_->options.today.empty()) state_->options.today = policy::today();
+  if (state_->options.today.empty()) state_->options.today = process::today();
   state_->uses.resize(state_->options.configuration.allow.size());
   if (state_->options.baseline) state_->known = counts_of(*state_->options.baseline);
   state_->replaced = counts_of(state_->options.replaced);

@@ -1,19 +1,18 @@
 """Holds the profile ort-cpu against ONNX Runtime itself: a model of one node for every operator of ONNX, each of its versions in opsets
-7 to 26 and each dtype of each of its type parameters. What the profile takes must load, what it refuses must not; optimisations
-are off, which might take the node away. And the profile is what tools/write_ort_profile.py writes of the ONNX Runtime installed.
+7 to 26 and each dtype of each of its type parameters. What the profile takes must load, what it refuses must not, unless it says that it
+fails later; optimisations are off, which might take the node away.
 """
 import argparse
 import collections
-import pathlib
 import subprocess
 import sys
-import tempfile
 
 import onnx
 import onnxruntime
 from onnx import defs, helper
 
 LOWEST, HIGHEST = 7, 26
+LATER = "it fails when it runs", "its results aren't ONNX's"
 LEFT_OUT = {
     # No model of one node can be made of them without bodies or strings.
     "If", "Loop", "Scan", "SequenceMap", "StringNormalizer", "TfIdfVectorizer", "StringConcat", "StringSplit", "RegexFullMatch",
@@ -159,16 +158,6 @@ def runs_in_ort(model):
         return "undecided", text
 
 
-def is_written():
-    root = pathlib.Path(__file__).resolve().parent.parent.parent
-    with tempfile.TemporaryDirectory() as folder:
-        written = pathlib.Path(folder) / "ort-cpu.yaml"
-        subprocess.run([sys.executable, root / "tools/write_ort_profile.py", written], check=True)
-        undated = [[line for line in file.read_text().splitlines() if not line.startswith("date: ")]
-                   for file in (written, root / "mappings/engines/ort-cpu.yaml")]
-        return undated[0] == undated[1]
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine-look", required=True)
@@ -192,7 +181,7 @@ def main():
         tally[support, truth] += 1
         if truth == "undecided":
             undecided[name, version, why[:160].replace("\n", " ")] += 1
-        elif support != truth:
+        elif support != truth and not (truth == "yes" and (support == "unknown" or message.endswith(LATER))):
             wrong.append((name, version, opset, {k: v for k, v in chosen.items()}, f"profile {support} {rule} {message}; ONNX Runtime {truth} {why[:300]}"))
     print(f"{len(cases)} models of one node: " + ", ".join(f"{a} and {b}: {n}" for (a, b), n in sorted(tally.items())))
     if arguments.verbose:
@@ -202,9 +191,6 @@ def main():
             print("not made", n, *key)
     for one in wrong:
         print(*one)
-    if not is_written():
-        wrong.append("mappings/engines/ort-cpu.yaml isn't what tools/write_ort_profile.py writes")
-        print(wrong[-1])
     return 1 if wrong else 0
 
 

@@ -1,4 +1,4 @@
-// What a profile says of ONNX models: for check_ort.py.
+// What a profile says of ONNX models: for check_ort.py and check_nodes.py.
 //   engine_look TARGET < models      each model: its size in bytes and a line break, then the bytes
 // prints "yes|no|unknown, rule, message" of each model's nodes together, separated by tabs.
 #include <onnx/shape_inference/implementation.h>
@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "engines/judge.h"
+#include "engines/look.h"
 #include "engines/targets.h"
 #include "mapping/table.h"
 
@@ -17,21 +17,16 @@ using namespace compatcheck;
 const char* word(Support support) { return support == Support::yes ? "yes" : support == Support::no ? "no" : "unknown"; }
 
 engines::Verdict look(::onnx::ModelProto model, const engines::Profile& profile, const mapping::Table& table) {
-  int opset = 0;
-  for (const auto& one : model.opset_import())
-    if (one.domain().empty()) opset = static_cast<int>(one.version());
-  if (profile.opsets && !profile.opsets->holds(opset)) return {Support::no, "CC102", "opset out of range", {}};
   try {
     ::onnx::shape_inference::InferShapes(model);
   } catch (const std::exception&) {
     // Types stay unknown.
   }
+  const auto looked = engines::look_at(model, profile, table.onnx_changes());
+  if (!looked.out_of_range.empty()) return {Support::no, "CC102", looked.out_of_range, {}};
   engines::Verdict worst;
-  const engines::Judge judge(profile, table.onnx_changes());
-  for (const auto& node : engines::nodes_of(model)) {
-    const auto verdict = judge(node, opset);
-    if (worst.support == Support::yes || verdict.support == Support::no) worst = verdict;
-  }
+  for (const auto& one : looked.nodes)
+    if (worst.support == Support::yes || one.verdict.support == Support::no) worst = one.verdict;
   return worst;
 }
 

@@ -133,6 +133,60 @@ TEST(Conditions, the_first_entry_that_takes_decides) {
   EXPECT_EQ(judged(profile, "(float[2] x) => (y) { y = Neg(x) }"), "no CC101: the engine doesn't support Neg: it was forgotten");
 }
 
+TEST(Limits, decide_before_the_entries_that_support) {
+  const std::string profile =
+      "operators:\n"
+      "  Hardmax: [yes, {when: {axis: 0}, no: \"too slow\"}]\n"
+      "  TopK: [yes, {when: {Indices: {used: true}}, uncertain: \"of equals another\"}]\n"
+      "  Relu: [yes, {types: {T: [f64]}, no: \"it fails\"}]\n";
+  EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax(x) }"), "yes");
+  EXPECT_EQ(judged(profile, "(float[2,3] x) => (y) { y = Hardmax<axis = 0>(x) }"), "no CC104: Hardmax: too slow");
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] k) => (y) { y, i = TopK(x, k) }"), "yes");
+  EXPECT_EQ(judged(profile, "(float[8] x, int64[1] k) => (y, i) { y, i = TopK(x, k) }"),
+            "unknown CC104: TopK: of equals another");
+  EXPECT_EQ(judged(profile, "(double[2] x) => (y) { y = Relu(x) }"), "no CC104: Relu: it fails");
+  EXPECT_EQ(judged(profile, relu), "yes");
+}
+
+TEST(Limits, that_nothing_settles_leave_it_open) {
+  const std::string profile =
+      "operators: {Resize: [yes, {when: {sizes: {none: false, constant: false}}, no: \"it must be fixed\"}]}\n";
+  EXPECT_EQ(judged(profile, "(float[1,1,2,2] x, int64[4] s) => (y) { y = Resize(x, , , s) }"),
+            "no CC104: Resize: it must be fixed");
+  const std::string rank = "operators: {Relu: [yes, {when: {X: {none: false, rank: 3}}, no: \"three are too many\"}]}\n";
+  EXPECT_EQ(judged(rank, relu), "yes");
+  EXPECT_EQ(judged(rank, "(float x, int64[n] s) => (y) { z = Reshape(x, s) y = Relu(z) }"),
+            "unknown CC105: the engine's profile doesn't list Reshape");
+}
+
+TEST(Limits, hold_for_the_body_of_a_function_too) {
+  const std::string body = "unlisted: no\nfunctions: true\noperators:\n  Mul: yes\n  Tanh: yes\n  Softplus: yes\n";
+  const std::string mish = "(float[2] x) => (y) { y = Mish(x) }";
+  EXPECT_EQ(judged(body, mish, 18), "yes");
+  EXPECT_EQ(judged(body + "  Mish: no\n", mish, 18), "no CC101: the engine doesn't support Mish") << "its schema isn't known";
+  EXPECT_EQ(judged(body + "  Mish: [{when: {X: {rank: 1}}, no: \"it fails\"}]\n", mish, 18), "no CC104: Mish: it fails");
+}
+
+TEST(Limits, of_what_is_set_and_of_what_is_empty) {
+  const std::string set = "operators: {Hardmax: [yes, {when: {axis: {used: true}}, no: \"it doesn't know axis\"}]}\n";
+  EXPECT_EQ(judged(set, "(float[2,3] x) => (y) { y = Hardmax(x) }"), "yes") << "a default isn't set";
+  EXPECT_EQ(judged(set, "(float[2,3] x) => (y) { y = Hardmax<axis = -1>(x) }"), "no CC104: Hardmax: it doesn't know axis");
+  const std::string empty = "operators: {Relu: [yes, {when: {X: {elements: 0}}, no: \"nothing to do\"}]}\n";
+  EXPECT_EQ(judged(empty, "(float[2,N] x) => (y) { y = Relu(x) }"), "yes") << "it isn't known to be empty";
+  EXPECT_EQ(judged(empty, "(float[0,N] x) => (y) { y = Relu(x) }"), "no CC104: Relu: nothing to do");
+  const std::string open = "operators: {Relu: [yes, {when: {X: {elements: unknown}}, uncertain: \"fixed sizes alone\"}]}\n";
+  EXPECT_EQ(judged(open, relu), "yes");
+  EXPECT_EQ(judged(open, "(float[2,N] x) => (y) { y = Relu(x) }"), "unknown CC104: Relu: fixed sizes alone");
+}
+
+TEST(Types, that_no_tensor_of_pytorch_has) {
+  const std::string profile = "operators:\n  Equal: {types: {T: [i64, string]}}\n  Cast: {types: {T2: {not: [f4e2m1]}}}\n";
+  EXPECT_EQ(judged(profile, "(string[2] x) => (y) { y = Equal(x, x) }", 19), "yes");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (float4e2m1[2] y) { y = Cast<to = 23>(x) }", 23),
+            "no CC103: output of Cast is f4e2m1; the engine supports all but f4e2m1");
+  EXPECT_EQ(judged(profile, "(float[2] x) => (string[2] y) { y = Cast<to = 8>(x) }"), "yes");
+}
+
 TEST(Conditions, what_would_settle_them) {
   EXPECT_EQ(settled("operators: {Relu: unknown}\n", relu), SettledBy::nothing) << "the engine isn't known";
   EXPECT_EQ(settled("operators: {Relu: {unknown: \"it depends\"}}\n", relu), SettledBy::nothing);

@@ -65,7 +65,7 @@ TEST(Reading, what_is_wrong_has_a_place) {
   EXPECT_THAT(refusal(head + "match: kernel\noperators: {Relu: yes}\n"), HasSubstr("an entry says its `versions`"));
   EXPECT_THAT(refusal(head + "match: kernel\noperators: {Relu: {versions: [6, 13]}}\n"), HasSubstr("one range"));
   EXPECT_THAT(refusal(head + "operators: {Relu: maybe}\n"), HasSubstr("an entry is yes, no, unknown"));
-  EXPECT_THAT(refusal(head + "operators: {Relu: {no: x, unknown: y}}\n"), HasSubstr("one of `no` and `unknown`"));
+  EXPECT_THAT(refusal(head + "operators: {Relu: {no: x, unknown: y}}\n"), HasSubstr("one of `no`, `unknown` and `uncertain`"));
   EXPECT_THAT(refusal(head + "operators: {\"a b\": yes}\n"), HasSubstr("isn't the name of an operator"));
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compatcheck/check.h"
+#include "engines/age.h"
 #include "engines/profile_text.h"
 #include "engines/targets.h"
 #include "onnx/schema.h"
@@ -22,6 +23,17 @@ TEST(Shipped, every_profile_says_where_it_comes_from) {
     EXPECT_FALSE(profile.date.empty()) << profile.engine;
     EXPECT_FALSE(profile.operators.empty()) << profile.engine;
   }
+}
+
+TEST(Age, is_noted_after_a_year) {
+  const Profile profile = profile_from("engine: acme\nversion: \"1\"\ndate: 2025-11-28\noperators: {Relu: yes}\n");
+  EXPECT_FALSE(note_on_age(profile, "2026-11-28"));
+  const auto note = note_on_age(profile, "2026-11-29");
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->id, "CC108");
+  EXPECT_EQ(note->severity, Severity::note);
+  EXPECT_EQ(note->message, "the profile of acme is of 2025-11-28: more than a year old");
+  EXPECT_FALSE(note_on_age(profile_from("engine: acme\nversion: \"1\"\noperators: {Relu: yes}\n"), "2026-11-29")) << "no date";
 }
 
 TEST(Shipped, providers_of_onnx_runtime_have_its_cpu_behind) {
@@ -71,8 +83,8 @@ int listed(const Profile& profile, std::string_view domain = {}) {
 TEST(Shipped, as_many_operators_as_the_sources_have) {
   const auto tensorrt = profile_of("tensorrt");
   EXPECT_EQ(tensorrt.opsets->first, 9);
-  EXPECT_EQ(tensorrt.opsets->last, 24);
-  EXPECT_EQ(listed(tensorrt) + static_cast<int>(tensorrt.own.size()), 158);
+  EXPECT_EQ(tensorrt.opsets->last, 25);
+  EXPECT_EQ(listed(tensorrt) + static_cast<int>(tensorrt.own.size()), 160);
   EXPECT_EQ(profile_of("onnx-mlir").operators.size(), 210U);
   const auto mnn = profile_of("mnn"), tvm = profile_of("tvm");
   EXPECT_EQ(listed(mnn) + static_cast<int>(mnn.own.size()), 169);

@@ -1,4 +1,4 @@
-// What a target makes of every model of a list, and the ONNX models, for check_models_ort.py.
+// What a target makes of every model of a list, and the ONNX models, for check_models.py.
 //   target_cases HELPER OUT TARGET OPSETS < lines of "model.pt[<tab>--input texts…]"
 // writes OUT/<stem>@<opset>.onnx of models that convert, and to stdout one JSON line each: {id, opset, converts, support, lowest,
 // reason}, or {id, opset: 0, error}.

@@ -16,7 +16,7 @@ void transfer(Archive& archive, T& t) {
 }
 template <class Archive, is<Entry> T>
 void transfer(Archive& archive, T& e) {
-  all(archive, e.versions, e.types, e.when, e.support, e.words, e.note, e.place);
+  all(archive, e.versions, e.types, e.when, e.support, e.decides, e.words, e.note, e.place);
 }
 template <class Archive, is<Behind> T>
 void transfer(Archive& archive, T& b) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "engines/reading/names.h"
+#include "engines/reading/other_types.h"
 #include "ir/dtype.h"
 #include "mapping/reading/read.h"
 #include "mapping/reading/suggest.h"
@@ -24,7 +25,7 @@ using mapping::yaml::Source;
 constexpr std::array<std::string_view, 18> profile_keys = {
     "engine",    "title",  "version",      "source", "date",   "opsets", "ir",    "match",    "unlisted",
     "functions", "behind", "initializers", "own",    "dtypes", "reads",  "casts", "fallback", "operators"};
-constexpr std::array<std::string_view, 6> entry_keys = {"versions", "types", "when", "unknown", "no", "note"};
+constexpr std::array<std::string_view, 7> entry_keys = {"versions", "types", "when", "unknown", "uncertain", "no", "note"};
 constexpr std::string_view places[] = {"inputs.", "outputs."};
 
 std::optional<int> number(std::string_view text) {
@@ -86,7 +87,7 @@ std::vector<std::string> names(const Source& source, const Node& node, std::stri
 
 std::string dtype(const Source& source, const Node& node) {
   std::string name = text(source, node, "a dtype");
-  if (ir::dtype_from_name(name)) return name;
+  if (ir::dtype_from_name(name) || is_other_type(name)) return name;
   std::vector<std::string_view> known;
   for (int i = 0; i < 30; ++i)
     if (const auto type = ir::dtype_from_number(i)) known.push_back(ir::name(*type));
@@ -133,7 +134,7 @@ std::vector<TypeList> types(const Source& source, const Node& node) {
 }
 
 void set_support(Entry& entry, const Source& source, const Node& key, const Node& value, Support support) {
-  if (!entry.words.empty()) fail(source, key, "an entry has one of `no` and `unknown`");
+  if (!entry.words.empty()) fail(source, key, "an entry has one of `no`, `unknown` and `uncertain`");
   entry.support = support;
   entry.words = text(source, value, "why");
 }
@@ -169,6 +170,8 @@ Entry entry(const Source& source, const Node& node, const OperatorNames& known) 
       made.when = mapping::reading::conditions(source, value);
     else if (key.text == "unknown")
       set_support(made, source, key, value, Support::unknown);
+    else if (key.text == "uncertain")
+      set_support(made, source, key, value, Support::unknown), made.decides = true;
     else if (key.text == "no")
       set_support(made, source, key, value, Support::no);
     else if (key.text == "note")
@@ -178,6 +181,7 @@ Entry entry(const Source& source, const Node& node, const OperatorNames& known) 
   }
   if (match != Match::model && made.versions.empty() && made.support == Support::yes)
     fail(source, node, "an entry says its `versions` where they decide (`match`)");
+  if (made.support == Support::no && !(made.when.empty() && made.types.empty())) made.decides = true;
   check_names(source, node, made, known);
   return made;
 }

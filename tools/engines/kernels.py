@@ -1,28 +1,16 @@
-"""Writes mappings/engines/ort-cpu.yaml: the kernels of the installed ONNX Runtime's CPU provider, as it lists them itself.
+"""The kernels that the installed ONNX Runtime lists for its CPU provider, as entries of a profile: versions and types.
 
-    python tools/write_ort_profile.py [OUT.yaml]
-
-A kernel's constraint that takes every type that ONNX's schema allows goes without saying. Types are those that compatcheck
-writes: no strings or types below a byte. An optional is judged by the type of the value that it holds. What the list doesn't say was tried: tests/engines/check_ort.py loads
-one-node models.
+A kernel's constraint that takes every type that ONNX's schema allows goes without saying. An optional is judged by the type of the
+value that it holds.
 """
 import collections
-import datetime
-import sys
-from pathlib import Path
 
 import onnx
-import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
+from cases import DTYPES, HIGHEST, LOWEST
+
 OPEN_END = 2147483647
-LOWEST, HIGHEST = 7, 26   # as the program's
-DTYPES = {
-    "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint16": "u16", "uint32": "u32",
-    "uint64": "u64", "float16": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16", "complex64": "c64",
-    "complex128": "c128", "bool": "bool", "float8e5m2": "f8e5m2", "float8e4m3fn": "f8e4m3fn",
-    "float8e5m2fnuz": "f8e5m2fnuz", "float8e4m3fnuz": "f8e4m3fnuz",
-}
 EVERY = frozenset(DTYPES.values()) | {f"seq({name})" for name in DTYPES.values()}
 ORDER = {name: place for place, name in enumerate(DTYPES.values())}
 DOMAINS = ("", "ai.onnx.ml", "com.microsoft")
@@ -166,57 +154,16 @@ def reachable(name, versions):
     return bool(served & in_force)
 
 
-def loads(opset, ir):
-    node = onnx.helper.make_node("Relu", ["x"], ["y"])
-    value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1])
-    graph = onnx.helper.make_graph([node], "g", [value("x")], [value("y")])
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=ir)
-    try:
-        onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-        return True
-    except Exception:
-        return False
-
-
-def main():
-    out = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "mappings/engines/ort-cpu.yaml")
-    onnxruntime.set_default_logger_severity(4)
+def by_operator():
+    """{(domain, name): entries as text}"""
     kernels = collections.defaultdict(list)
     for kernel in ort.get_all_opkernel_def():
         if kernel.provider == "CPUExecutionProvider" and kernel.domain in DOMAINS:
             kernels[kernel.domain, kernel.op_name].append((tuple(kernel.version_range), kernel.type_constraints))
-    highest = max(opset for opset in range(LOWEST, HIGHEST + 3) if loads(opset, 8))
-    ir = max(version for version in range(3, 20) if loads(17, version))
-    lines = [
-        "# Written by tools/write_ort_profile.py. The language: docs/engines.md.",
-        "engine: ort-cpu",
-        "title: ONNX Runtime, CPU",
-        f'version: "{onnxruntime.__version__}"',
-        f'source: "the kernels that onnxruntime {onnxruntime.__version__} lists itself (get_all_opkernel_def); casts, functions and ceilings tried in it"',
-        f"date: {datetime.date.today().isoformat()}",
-        f"opsets: {LOWEST}-{highest}",
-        f"ir: {ir}",
-        "match: kernel",
-        "unlisted: no",
-        "functions: true",
-        "initializers: [Constant]",
-        "casts: {f16: f32}",
-        "operators:",
-    ]
-    for domain, name in sorted(kernels):
-        found = entries(domain, name, kernels[domain, name])
-        if not found:
-            continue
-        lines.append(f"  {domain + '::' if domain else ''}{name}:" + (f" {found[0]}" if len(found) == 1 else ""))
-        if len(found) > 1:
-            lines += [f"    - {entry}" for entry in found]
-    out.write_text("\n".join(lines) + "\n")
+    return {key: found for key in sorted(kernels) if (found := entries(*key, kernels[key]))}
 
 
 SCHEMAS = collections.defaultdict(list)
 for known in onnx.defs.get_all_schemas_with_history():
     SCHEMAS[known.domain, known.name].append(known)
 CONTRIB = {schema.name: schema for schema in ort.get_all_operator_schema() if schema.domain == "com.microsoft"}
-
-if __name__ == "__main__":
-    main()

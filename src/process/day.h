@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace compatcheck::policy {
+namespace compatcheck::process {
 
 bool is_day(std::string_view text);  // whether the calendar has that day
 // The day in UTC, or that of SOURCE_DATE_EPOCH, if it is set: the same sources give the same reports.
 std::string today();
 
-}  // namespace compatcheck::policy
+}  // namespace compatcheck::process

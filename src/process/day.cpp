@@ -1,4 +1,4 @@
-#include "policy/day.h"
+#include "process/day.h"
 
 #include <charconv>
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <ctime>
 
-namespace compatcheck::policy {
+namespace compatcheck::process {
 namespace {
 
 bool read(std::string_view digits, unsigned& value) {
@@ -42,4 +42,4 @@ std::string today() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%d", &parts)};
 }
 
-}  // namespace compatcheck::policy
+}  // namespace compatcheck::process
