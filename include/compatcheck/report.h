@@ -177,8 +177,8 @@ struct TargetSummary {
     std::string limit;                      // why the engine doesn't take the newer form
   };
   std::vector<OlderForm> older_forms{};
-  // The opset at which the engine supports most: the report's if it supports the whole model there, otherwise the lowest such one;
-  // if there is none, that with the fewest unsupported nodes, then unknown ones, then the fewest nodes.
+  // The opset at which the engine supports most: the report's if it supports the whole model there, otherwise the lowest such
+  // one; if there is none, that with the fewest unsupported nodes, then unknown ones.
   std::optional<int> best_opset{};
 };
 

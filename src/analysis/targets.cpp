@@ -174,12 +174,12 @@ std::optional<int> Targets::lowest_of_all() {
   return std::nullopt;
 }
 
-// Among equals, the opset that was asked for comes first, then the newest.
+// Among equals, the opset that was asked for comes first, then that with the fewest nodes, then the newest.
 std::optional<int> Targets::best(std::size_t target, int asked) {
   std::optional<int> found;
   const auto rank = [&](int opset) {
     const Seen& seen = at(opset)[target];
-    return std::tuple(seen.cost, seen.nodes, opset != asked, -opset);
+    return std::tuple(seen.cost, opset != asked, seen.nodes, -opset);
   };
   for (int opset = lowest_opset; opset <= highest_opset; ++opset)
     if (at(opset)[target].in_range && (!found || rank(opset) < rank(*found))) found = opset;

@@ -140,8 +140,8 @@ TEST(Targets, models_out_of_range_have_one_finding) {
   EXPECT_EQ(std::ranges::count_if(report.findings, [](const Finding& finding) { return finding.target.has_value(); }), 1);
   EXPECT_EQ(engine_finding(report)->id, "CC102");
   EXPECT_EQ(engine_finding(report)->nodes, 2);
-  EXPECT_EQ(engine_finding(report)->message, "the engine supports models of opset 9 to 24, not of opset 26");
-  EXPECT_EQ(engine_finding(report)->help, "--opset 24") << "the nearest";
+  EXPECT_EQ(engine_finding(report)->message, "the engine supports models of opset 9 to 25, not of opset 26");
+  EXPECT_EQ(engine_finding(report)->help, "--opset 25") << "the nearest";
 }
 
 TEST(Targets, doubles_on_onnx_runtime) {
