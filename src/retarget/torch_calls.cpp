@@ -138,6 +138,17 @@ Results top_k(TorchGraph& g) {
                  2);
 }
 
+// The last of equal elements: the first one of the reversed axis.
+Results last_index(TorchGraph& g) {
+  if (int_of(g.node, "select_last_index", 0) == 0) throw Refusal{"it selects the first index"};
+  const std::int64_t rank = g.rank(0), axis = (int_of(g.node, "axis", 0) + rank) % rank;
+  const std::int64_t last = g.sizes(0)[static_cast<std::size_t>(axis)] - 1;
+  ir::Value* reversed = g.call("aten::flip", {g.input(0), Ints{axis}});
+  ir::Value* found = g.call(g.node.op_type() == "ArgMax" ? "aten::argmax" : "aten::argmin",
+                            {reversed, axis, int_of(g.node, "keepdims", 1) != 0});
+  return {g.call("aten::rsub", {found, last, std::int64_t{1}})};
+}
+
 Results mod(TorchGraph& g) {
   return {g.call(int_of(g.node, "fmod", 0) ? "aten::fmod" : "aten::remainder", {g.input(0), g.input(1)})};
 }
@@ -194,15 +205,18 @@ Results resized(TorchGraph& g) {
     if (i >= 2) sizes.push_back(*(*wanted)[i]);
   }
   // Factors that don't give the sizes exactly would be other numbers than PyTorch computes with.
-  if (const auto* scales = g.node.input_size() > 2 ? g.scope.constant(g.node.input(2)) : nullptr)
-    if (const auto factors = floats_of(*scales); factors && !factors->empty())
-      for (std::size_t i = 2; i < given->size(); ++i)
-        if (static_cast<double>(*(*given)[i]) * (*factors)[i] != static_cast<double>(*(*wanted)[i]))
-          throw Refusal{"its factors don't give whole sizes"};
+  if (const string& scales = input_of(g.node, upsample ? 1 : 2); !scales.empty()) {
+    const auto* constant = g.scope.constant(scales);
+    const auto factors = constant ? floats_of(*constant) : std::nullopt;
+    if (!factors) throw Refusal{"its factors are known only when the model runs"};
+    for (std::size_t i = 2; i < given->size() && !factors->empty(); ++i)
+      if (static_cast<double>(*(*given)[i]) * (*factors)[i] != static_cast<double>(*(*wanted)[i]))
+        throw Refusal{"its factors don't give whole sizes"};
+  }
   const bool align = coordinates == "align_corners";
   const bool half = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel";
   for (const std::int64_t size : sizes)
-    if (size == 1 && coordinates == "half_pixel" && mode != "nearest") throw Refusal{"PyTorch places a single pixel elsewhere"};
+    if (size == 1 && coordinates == "pytorch_half_pixel") throw Refusal{"PyTorch places a single pixel elsewhere"};
   if (mode == "linear" && (align || half)) {
     static const char* const calls[] = {"aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d"};
     if (spatial == 1) return {g.call(calls[0], {g.input(0), sizes, align, None{}})};
@@ -244,6 +258,7 @@ const std::map<std::string_view, const char*>& plain_calls() {
       {"BitwiseXor", "aten::bitwise_xor"},
       {"Cosh", "aten::cosh"},
       {"Det", "aten::det"},
+      {"Equal", "aten::eq"},
       {"Erf", "aten::erf"},
       {"GreaterOrEqual", "aten::ge"},
       {"HardSwish", "aten::hardswish"},
@@ -259,6 +274,8 @@ const std::map<std::string_view, const char*>& plain_calls() {
 
 const std::map<std::string_view, Function>& calls_with_attributes() {
   static const std::map<std::string_view, Function> all{
+      {"ArgMax", last_index},
+      {"ArgMin", last_index},
       {"BitShift", bit_shift},
       {"Celu", celu},
       {"Col2Im", col2im},

@@ -98,9 +98,16 @@ void dropout(Adapting& a) {
     a.drop("seed");
   }
   if (a.crosses(12) || a.crosses(10)) a.settled = true;
-  if (!a.crosses(10) || !has_output(a, 1)) return;
-  // In inference the mask is true everywhere.
-  throw Refusal{"Dropout's mask is of another dtype at other opsets"};
+  if (!has_output(a, 1) || !(a.crosses(10) || a.falls_below(12))) return;
+  if (a.rises_over(10) || a.setting.to < 9) throw Refusal{"Dropout's mask is another one at other opsets"};
+  a.done = true;  // in inference the mask is true everywhere, which runtimes don't say before opset 12
+  ::onnx::TensorProto yes;
+  yes.set_data_type(::onnx::TensorProto::BOOL);
+  yes.add_dims(1);
+  yes.set_raw_data(string(1, '\1'));
+  if (has_output(a, 0)) a.writer.node_as("Identity", {a.node.input(0)}, a.node.output(0));
+  const string sizes = a.writer.node("Shape", {a.node.input(0)});
+  a.writer.node_as("ConstantOfShape", {sizes}, a.node.output(1), {MakeAttribute("value", yes)});
 }
 
 // Whether no window would start in the padding at the end: then both roundings give the same size.
@@ -326,9 +333,19 @@ void pad(Adapting& a) {
   if (a.falls_below(19) && string_of(a.node, "mode", "constant") == "wrap") throw from_opset("Pad has no mode wrap", 19);
   if (!a.falls_below(18) || a.input("axes").empty()) return;
   const auto axes = a.ints("axes"), pads = a.ints("pads");
-  if (!axes || !pads || pads->size() != 2 * axes->size()) throw from_opset("Pad has no input axes", 18);
+  if (!axes || (pads && pads->size() != 2 * axes->size())) throw from_opset("Pad has no input axes", 18);
   const std::int64_t rank = a.rank_of_first();
   Ints all(static_cast<std::size_t>(2 * rank), 0);
+  if (!pads) {
+    if (a.setting.to < 11) throw from_opset("Pad takes pads only as constants", 11);
+    Ints places;
+    for (const std::int64_t end : {std::int64_t{0}, rank})
+      for (const std::int64_t axis : *axes) places.push_back((axis + rank) % rank + end);
+    a.set_input("axes", "");
+    return a.set_input("pads", a.writer.node("ScatterElements", {a.writer.constant(ints_tensor(all), "pads"),
+                                                                 a.writer.constant(ints_tensor(places), "places"), a.input("pads")},
+                                             {MakeAttribute("axis", std::int64_t{0})}));
+  }
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto axis = static_cast<std::size_t>(((*axes)[i] + rank) % rank);
     all[axis] = (*pads)[i];
@@ -341,6 +358,25 @@ void pad(Adapting& a) {
     a.set_input("pads", a.writer.constant(ints_tensor(all), "pads"));
 }
 
+// The parts are sizes that the model computes: all alike, the last one perhaps smaller.
+void split_by_size(Adapting& a, std::int64_t axis, std::int64_t parts) {
+  if (a.setting.to < 10) throw from_opset("Split needs the sizes of its parts as constants, and the size isn't known", 13);
+  const auto vector = [&](std::int64_t value, const char* what) { return a.writer.constant(ints_tensor({value}), what); };
+  const string& x = a.node.input(0);
+  const string place = vector(axis < 0 ? axis + a.rank_of_first() : axis, "axis");
+  const string shape = a.writer.node("Shape", {x});
+  const string size = a.writer.node("Gather", {shape, place}, {MakeAttribute("axis", std::int64_t{0})});
+  const string raised = a.writer.node("Add", {size, vector(parts - 1, "parts_less_one")});
+  const string part = a.writer.node("Div", {raised, vector(parts, "parts")});
+  a.done = true;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const string start = a.writer.node("Mul", {part, vector(i, "number")});
+    const string end = i + 1 < parts ? a.writer.node("Mul", {part, vector(i + 1, "number")}) : size;
+    if (has_output(a, static_cast<int>(i)))
+      a.writer.node_as("Slice", {x, start, end, place}, a.node.output(static_cast<int>(i)));
+  }
+}
+
 void split(Adapting& a) {
   if (a.rises_over(18) && a.input("split").empty() && !attribute_of(a.node, "split"))
     return a.set(MakeAttribute("num_outputs", static_cast<std::int64_t>(a.node.output_size())));
@@ -351,7 +387,7 @@ void split(Adapting& a) {
   std::int64_t axis = int_of(a.node, "axis", 0);
   if (sizes && axis < 0) axis += static_cast<std::int64_t>(sizes->size());
   const auto size = sizes ? (*sizes)[static_cast<std::size_t>(axis)] : std::nullopt;
-  if (!size && parts != 1) throw from_opset("Split has no parts of unequal sizes without their sizes, and the size isn't known", 18);
+  if (!size && parts != 1) return split_by_size(a, axis, parts);
   if (!size || *size % parts == 0) return;
   const std::int64_t part = (*size + parts - 1) / parts;
   Ints lengths(static_cast<std::size_t>(parts), part);
@@ -492,6 +528,17 @@ void pow(Adapting& a) {
 }
 
 void broadcasting(Adapting& a) {
+  const bool greatest = a.node.op_type() == "Max";
+  if ((greatest || a.node.op_type() == "Min") && a.falls_below(12) && a.setting.to >= 9 &&
+      a.scope.dtype(a.node.input(0)) == ir::DType::i64) {
+    a.done = true;
+    string value = a.node.input(0);
+    for (int i = 1; i < a.node.input_size(); ++i) {
+      const string first = a.writer.node(greatest ? "Greater" : "Less", {value, a.node.input(i)});
+      value = a.writer.node("Where", {first, value, a.node.input(i)});
+    }
+    return a.writer.node_as("Identity", {value}, a.node.output(0));
+  }
   if (!a.falls_below(8)) return;
   const auto first = a.scope.sizes(a.node.input(0));
   for (const auto& input : a.node.input()) {

@@ -112,6 +112,14 @@ class Placing {
     made_.set_input(static_cast<int>(index), value);
   }
 
+  // The first version above the opset's that a predicate holds for.
+  template <class Holds>
+  int first_with(Holds&& holds) const {
+    for (const Schema& version : onnx::versions(a_.wanted.name))
+      if (version.since > a_.wanted.since && holds(version)) return version.since;
+    return a_.had.since;
+  }
+
   // The attribute that this input was, at the other version.
   std::optional<std::string> attribute_of_input(std::string_view input) const {
     const auto moved = a_.setting.moved.find(a_.wanted.name);
@@ -137,16 +145,18 @@ class Placing {
       const std::string_view name = a_.had.inputs[index].name;
       if (const auto attribute = attribute_of_input(name); attribute && !a_.wanted.input_index(name)) {
         const ::onnx::TensorProto* constant = a_.scope.constant(value);
-        if (!constant)
-          throw Refusal{a_.node.op_type() + " takes " + std::string(name) + " only as a constant before " +
-                            version_text(a_.had.since),
-                        "use " + version_text(a_.had.since)};
+        if (!constant) {
+          const int first = first_with([&](const Schema& version) { return version.input_index(name).has_value(); });
+          throw Refusal{a_.node.op_type() + " takes " + std::string(name) + " only as a constant before " + version_text(first),
+                        "use " + version_text(first)};
+        }
         *made_.add_attribute() = attribute_from(*constant, *a_.wanted.attribute(*attribute));
       } else if (const auto to = place_of(index)) {
         put(*to, value);
       } else {
-        throw Refusal{a_.node.op_type() + " has no input " + std::string(name) + " before " + version_text(a_.had.since),
-                      "use " + version_text(a_.had.since)};
+        const int first = first_with([&](const Schema& version) { return version.input_index(name).has_value(); });
+        throw Refusal{a_.node.op_type() + " has no input " + std::string(name) + " before " + version_text(first),
+                      "use " + version_text(first)};
       }
     }
   }
@@ -158,9 +168,11 @@ class Placing {
         continue;
       }
       if (moves_to_input(attribute) || is_default(attribute, a_.had)) continue;
-      if (a_.had.since > a_.wanted.since)
-        throw Refusal{a_.node.op_type() + " has no " + attribute.name() + " before " + version_text(a_.had.since),
-                      "use " + version_text(a_.had.since)};
+      if (a_.had.since > a_.wanted.since) {
+        const int first = first_with([&](const Schema& version) { return version.attribute(attribute.name()) != nullptr; });
+        throw Refusal{a_.node.op_type() + " has no " + attribute.name() + " before " + version_text(first),
+                      "use " + version_text(first)};
+      }
       throw Refusal{a_.node.op_type() + " no longer has " + attribute.name() + " from " + version_text(a_.wanted.since) + " on"};
     }
     for (const auto& attribute : a_.wanted.attributes)
@@ -271,6 +283,13 @@ void check_counts(const ::onnx::NodeProto& node, const Schema& schema) {
   if (!whole) throw Refusal{node.op_type() + " needs inputs at " + version_text(schema.since) + " that the node doesn't have"};
 }
 
+// Nodes that a rule wrote take the types of what they read, as far as those are known.
+void demand_types(const Piece& piece, const Scope& scope, int opset) {
+  for (const auto& node : piece.nodes)
+    if (!takes_types(node, version_at(node, opset), scope))
+      throw Refusal{node.op_type() + " doesn't take these dtypes at " + version_text(opset)};
+}
+
 void demand_meaning(const Adapting& a) {
   if (a.settled) return;
   const int low = std::min(a.had.since, a.wanted.since), high = std::max(a.had.since, a.wanted.since);
@@ -340,7 +359,9 @@ Piece in_version(const ::onnx::NodeProto& node, const Scope& scope, const Settin
     else
       return widened(made, writer.take(), scope, setting, names);
   }
-  return writer.take();
+  Piece piece = writer.take();
+  if (a.done) demand_types(piece, scope, setting.to);
+  return piece;
 }
 
 }  // namespace compatcheck::retarget
