@@ -1,6 +1,7 @@
 #include "compatcheck/check_onnx.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -79,10 +80,26 @@ std::string spell_tensor(const TensorInfo& tensor) {
   return tensor.dtype + "[" + sizes + "]";
 }
 
+// The last place of a Python stack: 'File "model.py", line 12, in forward', as PyTorch's exporter writes it.
+void place_in_source(const std::string& stack, Site& site) {
+  static constexpr std::string_view file = "File \"", line = "\", line ", function = ", in ";
+  const auto at = stack.rfind(file);
+  const auto number = at == std::string::npos ? at : stack.find(line, at);
+  if (number == std::string::npos) return;
+  site.file = stack.substr(at + file.size(), number - at - file.size());
+  site.line = std::atoi(stack.c_str() + number + line.size());
+  const auto in = stack.find(function, number);
+  if (in == std::string::npos) return;
+  const auto from = in + function.size();
+  site.function = stack.substr(from, stack.find_first_of("\n", from) - from);
+}
+
 Site site_of(const ::onnx::NodeProto& node, std::uint32_t index, const std::string& file) {
   Site site;
   site.file = file;
   site.index = index;
+  for (const auto& entry : node.metadata_props())
+    if (entry.key() == "pkg.torch.onnx.stack_trace") place_in_source(entry.value(), site);
   site.module = node.name();
   site.args = node.op_type() + "(";
   for (int i = 0; i < node.input_size(); ++i) site.args += (i ? ", " : "") + node.input(i);

@@ -13,6 +13,7 @@
 #include "onnx/schema.h"
 #include "onnx_file/functions.h"
 #include "onnx_file/graph_index.h"
+#include "onnx_file/repeated.h"
 #include "onnx_file/validity.h"
 #include "retarget/function_body.h"
 #include "retarget/torch_calls.h"
@@ -202,6 +203,7 @@ class Writer {
       throw;
     }
     --depth_;
+    tidy(made, types, body.model.graph());
     // Constants among the inputs are those of the graph around.
     auto& initializers = *made.mutable_initializer();
     initializers.erase(std::remove_if(initializers.begin(), initializers.end(),
@@ -212,6 +214,33 @@ class Writer {
                                       }),
                        initializers.end());
     return splice(std::move(made), node, body.inputs, names_);
+  }
+
+  // Definitions cast to a dtype that their call has already, and have nodes for constants.
+  static void tidy(GraphProto& made, onnx_file::ValueTypes& types, const GraphProto& body) {
+    const auto dtype = [&](const std::string& value) {
+      const auto* type = types.find(body, value);
+      return type && type->has_tensor_type() ? type->tensor_type().elem_type() : 0;
+    };
+    std::map<std::string, std::string> same;
+    bool has_bodies = false;  // which may read a cast
+    for (const auto& node : made.node()) onnx_file::for_each_body(node, [&](const GraphProto&) { has_bodies = true; });
+    onnx_file::keep_if(*made.mutable_node(), [&](NodeProto& node) {
+      for (auto& input : *node.mutable_input())
+        if (const auto found = same.find(input); found != same.end()) input = found->second;
+      if (node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).name() == "value") {
+        auto* tensor = made.add_initializer();
+        *tensor = node.attribute(0).t();
+        tensor->set_name(node.output(0));
+        return false;
+      }
+      const bool leaves = std::ranges::any_of(made.output(), [&](const auto& output) {
+        return node.output_size() > 0 && output.name() == node.output(0);
+      });
+      if (node.op_type() != "Cast" || leaves || has_bodies || dtype(node.input(0)) != int_of(node, "to", -1)) return true;
+      same[node.output(0)] = node.input(0);
+      return false;
+    });
   }
 
   const ModelProto& model_;
@@ -231,7 +260,7 @@ std::optional<ModelProto> inferred(const ModelProto& model, std::string& why) {
   ModelProto copy = model;
   try {
     ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(true, 1, true));
+                                         ::onnx::ShapeInferenceOptions(true, 1, false));
     return copy;
   } catch (const std::exception& error) {
     why = error.what();

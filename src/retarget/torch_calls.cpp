@@ -1,5 +1,6 @@
 #include "retarget/torch_calls.h"
 
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -233,6 +234,25 @@ Results resized(TorchGraph& g) {
   throw Refusal{"PyTorch has no such resizing"};
 }
 
+// Every so many elements, from bounds that are constant.
+Results slice(TorchGraph& g) {
+  const Ints starts = g.ints(1, "bounds"), ends = g.ints(2, "bounds");
+  const Ints steps = g.has(4) ? g.ints(4, "steps") : Ints(starts.size(), 1);
+  Ints axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (g.has(3)) axes = g.ints(3, "axes");
+  ir::Value* x = g.input(0);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (steps[i] > 0)
+      x = g.call("aten::slice", {x, axes[i], starts[i], ends[i], steps[i]});
+    else if (steps[i] == -1 && starts[i] == -1 && ends[i] <= std::numeric_limits<std::int32_t>::min())
+      x = g.call("aten::flip", {x, Ints{axes[i]}});
+    else
+      throw Refusal{"PyTorch has no such slices"};
+  }
+  return {x};
+}
+
 Results expand(TorchGraph& g) {
   const Ints wanted = g.ints(1, "sizes"), given = g.sizes(0);
   Ints sizes(std::max(wanted.size(), given.size()), 1);
@@ -294,6 +314,7 @@ const std::map<std::string_view, Function>& calls_with_attributes() {
       {"Resize", resized},
       {"ScatterElements", scatter_elements},
       {"ScatterND", scatter_nd},
+      {"Slice", slice},
       {"Swish", swish},
       {"TopK", top_k},
       {"Trilu", trilu},

@@ -358,28 +358,57 @@ void pad(Adapting& a) {
     a.set_input("pads", a.writer.constant(ints_tensor(all), "pads"));
 }
 
-// The parts are sizes that the model computes: all alike, the last one perhaps smaller.
-void split_by_size(Adapting& a, std::int64_t axis, std::int64_t parts) {
-  if (a.setting.to < 10) throw from_opset("Split needs the sizes of its parts as constants, and the size isn't known", 13);
-  const auto vector = [&](std::int64_t value, const char* what) { return a.writer.constant(ints_tensor({value}), what); };
-  const string& x = a.node.input(0);
-  const string place = vector(axis < 0 ? axis + a.rank_of_first() : axis, "axis");
-  const string shape = a.writer.node("Shape", {x});
-  const string size = a.writer.node("Gather", {shape, place}, {MakeAttribute("axis", std::int64_t{0})});
-  const string raised = a.writer.node("Add", {size, vector(parts - 1, "parts_less_one")});
-  const string part = a.writer.node("Div", {raised, vector(parts, "parts")});
-  a.done = true;
+// Parts by their ends, which the model computes.
+class PartsByEnds {
+ public:
+  PartsByEnds(Adapting& a, std::int64_t axis) : a_(a) {
+    if (a.setting.to < 10) throw from_opset("Split needs the sizes of its parts as constants", 13);
+    place_ = vector(axis < 0 && a.setting.to < 11 ? axis + a.rank_of_first() : axis);
+    a.done = true;
+  }
+
+  string vector(std::int64_t value) { return a_.writer.constant(ints_tensor({value}), "number"); }
+  string size() { return a_.writer.node("Gather", {a_.writer.node("Shape", {a_.node.input(0)}), place_}); }
+  void part(int output, const string& start, const string& end) {
+    if (has_output(a_, output))
+      a_.writer.node_as("Slice", {a_.node.input(0), start, end, place_}, a_.node.output(output));
+  }
+
+ private:
+  Adapting& a_;
+  string place_;
+};
+
+// All parts alike, the last one perhaps smaller.
+void split_evenly(Adapting& a, std::int64_t axis, std::int64_t parts) {
+  PartsByEnds by_ends(a, axis);
+  const string size = by_ends.size();
+  const string raised = a.writer.node("Add", {size, by_ends.vector(parts - 1)});
+  const string part = a.writer.node("Div", {raised, by_ends.vector(parts)});
   for (std::int64_t i = 0; i < parts; ++i) {
-    const string start = a.writer.node("Mul", {part, vector(i, "number")});
-    const string end = i + 1 < parts ? a.writer.node("Mul", {part, vector(i + 1, "number")}) : size;
-    if (has_output(a, static_cast<int>(i)))
-      a.writer.node_as("Slice", {x, start, end, place}, a.node.output(static_cast<int>(i)));
+    const string start = a.writer.node("Mul", {part, by_ends.vector(i)});
+    by_ends.part(static_cast<int>(i), start, i + 1 < parts ? a.writer.node("Mul", {part, by_ends.vector(i + 1)}) : size);
+  }
+}
+
+void split_by_sizes(Adapting& a, const string& sizes) {
+  PartsByEnds by_ends(a, int_of(a.node, "axis", 0));
+  string start = by_ends.vector(0);
+  for (int i = 0; i < a.node.output_size(); ++i) {
+    const string size = a.writer.node("Gather", {sizes, by_ends.vector(i)});
+    const string end = a.writer.node("Add", {start, size});
+    by_ends.part(i, start, end);
+    start = end;
   }
 }
 
 void split(Adapting& a) {
   if (a.rises_over(18) && a.input("split").empty() && !attribute_of(a.node, "split"))
     return a.set(MakeAttribute("num_outputs", static_cast<std::int64_t>(a.node.output_size())));
+  if (const string sizes = a.input("split"); a.falls_below(13) && !sizes.empty()) {
+    const auto known = a.ints("split");  // ONNX Runtime has no empty parts before opset 13
+    if (!known || (std::ranges::find(*known, 0) != known->end() && a.setting.to >= 10)) return split_by_sizes(a, sizes);
+  }
   if (!a.falls_below(18) || !attribute_of(a.node, "num_outputs")) return;
   const std::int64_t parts = int_of(a.node, "num_outputs", 1);
   a.drop("num_outputs");
@@ -387,7 +416,7 @@ void split(Adapting& a) {
   std::int64_t axis = int_of(a.node, "axis", 0);
   if (sizes && axis < 0) axis += static_cast<std::int64_t>(sizes->size());
   const auto size = sizes ? (*sizes)[static_cast<std::size_t>(axis)] : std::nullopt;
-  if (!size && parts != 1) return split_by_size(a, axis, parts);
+  if (!size && parts != 1) return split_evenly(a, axis, parts);
   if (!size || *size % parts == 0) return;
   const std::int64_t part = (*size + parts - 1) / parts;
   Ints lengths(static_cast<std::size_t>(parts), part);
@@ -548,6 +577,18 @@ void broadcasting(Adapting& a) {
   }
 }
 
+// Before opset 11 the trip count and the condition aren't optional.
+void loop(Adapting& a) {
+  if (!a.falls_below(11)) return;
+  if (a.input("M").empty())
+    a.set_input("M", a.writer.constant(ints_tensor({std::numeric_limits<std::int64_t>::max()}, true), "trip_count"));
+  if (!a.input("cond").empty()) return;
+  ::onnx::TensorProto yes;
+  yes.set_data_type(::onnx::TensorProto::BOOL);
+  yes.set_raw_data(string(1, '\1'));
+  a.set_input("cond", a.writer.constant(std::move(yes), "condition"));
+}
+
 const std::map<std::string_view, VersionRule>& rules() {
   static const std::map<std::string_view, VersionRule> all = [] {
     std::map<std::string_view, VersionRule> made{
@@ -565,6 +606,7 @@ const std::map<std::string_view, VersionRule>& rules() {
         {"GridSample", grid_sample},
         {"Hardmax", softmax},
         {"LogSoftmax", softmax},
+        {"Loop", loop},
         {"MaxPool", pool},
         {"OneHot", one_hot},
         {"Pad", pad},

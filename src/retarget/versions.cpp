@@ -91,7 +91,7 @@ class Placing {
   explicit Placing(Adapting& a) : a_(a) {}
 
   ::onnx::NodeProto place() {
-    if (std::ranges::any_of(a_.had.inputs, [](const auto& formal) { return formal.option == onnx::Formal::Option::variadic; }))
+    if (!a_.had.inputs.empty() && a_.had.inputs.back().option == onnx::Formal::Option::variadic)
       made_.mutable_input()->CopyFrom(a_.node.input());
     else
       place_inputs();
