@@ -91,17 +91,14 @@ class Placing {
   explicit Placing(Adapting& a) : a_(a) {}
 
   ::onnx::NodeProto place() {
+    made_ = a_.node;
+    made_.clear_input();
+    made_.clear_attribute();
     if (!a_.had.inputs.empty() && a_.had.inputs.back().option == onnx::Formal::Option::variadic)
       made_.mutable_input()->CopyFrom(a_.node.input());
     else
       place_inputs();
     place_attributes();
-    made_.set_op_type(a_.node.op_type());
-    made_.set_domain(a_.node.domain());
-    made_.set_name(a_.node.name());
-    made_.set_doc_string(a_.node.doc_string());
-    made_.mutable_output()->CopyFrom(a_.node.output());
-    made_.mutable_metadata_props()->CopyFrom(a_.node.metadata_props());
     while (made_.input_size() > 0 && made_.input(made_.input_size() - 1).empty()) made_.mutable_input()->RemoveLast();
     return std::move(made_);
   }
