@@ -51,7 +51,8 @@ std::string display_name(const std::string& file) { return file == "-" ? "<stdin
 
 std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options) {
   try {
-    if (is_onnx(file)) return check_onnx(file, is_given(options, "--opset") ? options.opsets.values : std::vector<int>{}, options.check);
+    if (is_onnx(file))
+      return check_onnx(file, is_given(options, "--opset") ? options.opsets.values : std::vector<int>{}, options.check);
     return check(read_model(loader, file), options.opsets.values, options.check);
   } catch (const std::exception& error) {
     return {failed_report(display_name(file), error)};

@@ -156,8 +156,7 @@ void summarize(const Outcomes& outcomes, int opset, Report& report) {
   summary.convertible = blocked == 0;
   report.verdict = summary.convertible ? Verdict::yes : Verdict::no;
   if (summary.nodes > 0) summary.coverage_nodes = static_cast<double>(converted) / summary.nodes;
-  if (summary.operators > 0)
-    summary.coverage_operators = static_cast<double>(summary.operators - blocked) / summary.operators;
+  if (summary.operators > 0) summary.coverage_operators = static_cast<double>(summary.operators - blocked) / summary.operators;
 }
 
 TargetSummary summary_of(const engines::Profile& profile, const Look& look) {

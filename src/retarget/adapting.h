@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "onnx/builder.h"
 #include "onnx/schema.h"
 #include "retarget/piece.h"
 #include "retarget/scope.h"
@@ -16,8 +17,8 @@
 namespace compatcheck::retarget {
 
 struct Adapting {
-  ::onnx::NodeProto node;         // in the old form, until it is placed
-  const onnx::Schema& had;        // versions
+  ::onnx::NodeProto node;   // in the old form, until it is placed
+  const onnx::Schema& had;  // versions
   const onnx::Schema& wanted;
   const Scope& scope;
   const Setting& setting;
@@ -39,8 +40,12 @@ struct Adapting {
   std::int64_t rank_of_first() const { return rank(input_of(node, 0)); }
 };
 
-// What the tables of versions don't say of an operator's changes; null if there is nothing.
+onnx::Refusal from_opset(const std::string& what, int opset);  // "Resize has no axes before opset 18"
+
+// A rule settles what the tables of versions don't say of an operator's changes; null if there is none.
 using VersionRule = void (*)(Adapting&);
 VersionRule find_version_rule(std::string_view op);
+void resize_version(Adapting& a);
+void upsample_version(Adapting& a);
 
 }  // namespace compatcheck::retarget

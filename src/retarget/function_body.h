@@ -9,8 +9,8 @@
 
 namespace compatcheck::retarget {
 
-// The body as a model of the call alone: its inputs are those of the call that aren't absent, with their types, and its outputs the
-// call's. Small constants among them are initializers.
+// The body as a model of the call alone: its inputs are those of the call that aren't absent, with their types, and its outputs
+// the call's. Small constants among them are initializers.
 struct Body {
   ::onnx::ModelProto model;
   std::vector<std::string> inputs;  // values that the inputs stand for

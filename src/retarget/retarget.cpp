@@ -32,15 +32,19 @@ constexpr int first_unlisted_ir = 4;  // initializers need not be inputs
 
 // Operators that change the form of values.
 bool is_form(std::string_view op) {
-  static constexpr std::array<std::string_view, 8> operators{"Cast",    "Constant", "Identity",  "Reshape",
-                                                             "Shape",   "Squeeze",  "Unsqueeze", "ConstantOfShape"};
+  static constexpr std::array<std::string_view, 8> operators{"Cast",  "Constant", "Identity",  "Reshape",
+                                                             "Shape", "Squeeze",  "Unsqueeze", "ConstantOfShape"};
   return std::ranges::find(operators, op) != operators.end();
 }
 
 class Writer {
  public:
   Writer(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch)
-      : model_(model), to_(opset), tables_(tables), watch_(watch), moved_(conversion::moved_attributes(tables.table)),
+      : model_(model),
+        to_(opset),
+        tables_(tables),
+        watch_(watch),
+        moved_(conversion::moved_attributes(tables.table)),
         names_(model) {}
 
   // Stops at the first node that doesn't.
@@ -68,8 +72,9 @@ class Writer {
     made.model.clear_functions();
     set_imports(made.model);
     const auto needed = std::max<std::int64_t>(onnx::ir_version(to_), first_unlisted_ir);
-    made.model.set_ir_version(to_ > from ? std::max<std::int64_t>(model_.ir_version(), needed)
-                                         : std::max<std::int64_t>(first_unlisted_ir, std::min<std::int64_t>(model_.ir_version(), needed)));
+    made.model.set_ir_version(
+        to_ > from ? std::max<std::int64_t>(model_.ir_version(), needed)
+                   : std::max<std::int64_t>(first_unlisted_ir, std::min<std::int64_t>(model_.ir_version(), needed)));
     return made;
   }
 
@@ -112,7 +117,7 @@ class Writer {
     for (auto& tensor : piece.initializers) *into.add_initializer() = std::move(tensor);
   }
 
-  // Of the model itself, not of a definition.
+  // Nodes of the model itself have outcomes, those of a definition don't.
   bool is_listed() const { return depth_ == 0; }
 
   void add(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from, GraphProto& into) {
@@ -208,9 +213,8 @@ class Writer {
     auto& initializers = *made.mutable_initializer();
     initializers.erase(std::remove_if(initializers.begin(), initializers.end(),
                                       [&](const auto& tensor) {
-                                        return std::ranges::any_of(made.input(), [&](const auto& input) {
-                                          return input.name() == tensor.name();
-                                        });
+                                        return std::ranges::any_of(
+                                            made.input(), [&](const auto& input) { return input.name() == tensor.name(); });
                                       }),
                        initializers.end());
     return splice(std::move(made), node, body.inputs, names_);
@@ -234,9 +238,8 @@ class Writer {
         tensor->set_name(node.output(0));
         return false;
       }
-      const bool leaves = std::ranges::any_of(made.output(), [&](const auto& output) {
-        return node.output_size() > 0 && output.name() == node.output(0);
-      });
+      const bool leaves = std::ranges::any_of(
+          made.output(), [&](const auto& output) { return node.output_size() > 0 && output.name() == node.output(0); });
       if (node.op_type() != "Cast" || leaves || has_bodies || dtype(node.input(0)) != int_of(node, "to", -1)) return true;
       same[node.output(0)] = node.input(0);
       return false;

@@ -13,7 +13,7 @@
 
 namespace compatcheck::retarget {
 
-// What a node of the model becomes, in the order of the graph; a node before those in its bodies.
+// The outcome of a node of the model. Outcomes stand in the order of the graph, a node before those in its bodies.
 struct NodeOutcome {
   const ::onnx::NodeProto* node = nullptr;
   bool converts = true;
@@ -32,10 +32,10 @@ struct Retargeted {
 // The version of ONNX's own domain that the model imports; 0 if it imports none.
 int opset_of(const ::onnx::ModelProto& model);
 
-// The model must outlive the result. Weights stay where they are. Throws InternalError if the new model isn't valid ONNX, or has other
-// types than the old one.
+// The model must outlive the result. Weights stay where they are. Throws InternalError if the new model isn't valid ONNX, or has
+// other types than the old one.
 Retargeted retarget(const ::onnx::ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch);
-// What its nodes would become.
+// The outcomes alone.
 std::vector<NodeOutcome> outcomes_at(const ::onnx::ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch);
 // The lowest opset at which every node converts; nullopt if there is none.
 std::optional<int> lowest_opset(const ::onnx::ModelProto& model, const Tables& tables, const ir::Watch& watch);

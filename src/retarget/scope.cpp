@@ -42,6 +42,14 @@ std::optional<std::vector<double>> floats_of(const TensorProto& tensor) {
   return std::nullopt;
 }
 
+TensorProto floats_tensor(const std::vector<float>& values) {
+  TensorProto tensor;
+  tensor.set_data_type(TensorProto::FLOAT);
+  tensor.add_dims(static_cast<std::int64_t>(values.size()));
+  for (const float value : values) tensor.add_float_data(value);
+  return tensor;
+}
+
 TensorProto ints_tensor(const std::vector<std::int64_t>& values, bool scalar) {
   TensorProto tensor;
   tensor.set_data_type(TensorProto::INT64);
@@ -131,8 +139,7 @@ const TensorProto* Scope::made_by(const ::onnx::NodeProto& node) const {
   else if (attribute.name() == "value_float")
     tensor = ::onnx::ToTensor(attribute.f());
   else if (attribute.name() == "value_floats") {
-    tensor = ::onnx::ToTensor(std::vector<float>(attribute.floats().begin(), attribute.floats().end()));
-    tensor.add_dims(attribute.floats_size());
+    tensor = floats_tensor({attribute.floats().begin(), attribute.floats().end()});
   } else {
     return made;
   }

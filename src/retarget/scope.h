@@ -1,4 +1,4 @@
-// What is known of the values that a graph's nodes read: types, and the elements of small constants.
+// Types of the values that a graph's nodes read, and the elements of small constants.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -22,6 +22,7 @@ inline constexpr std::int64_t most_elements = 1 << 16;  // of a constant whose e
 std::optional<std::vector<std::int64_t>> ints_of(const ::onnx::TensorProto& tensor);
 std::optional<std::vector<double>> floats_of(const ::onnx::TensorProto& tensor);
 std::int64_t elements_of(const ::onnx::TensorProto& tensor);
+::onnx::TensorProto floats_tensor(const std::vector<float>& values);
 ::onnx::TensorProto ints_tensor(const std::vector<std::int64_t>& values, bool scalar = false);
 
 const ::onnx::AttributeProto* attribute_of(const ::onnx::NodeProto& node, std::string_view name);  // null if there is none
@@ -36,9 +37,9 @@ class Scope {
   // All must outlive it. `defaults_count`: initializers that are inputs are constants, as before IR version 4.
   Scope(const ::onnx::GraphProto& graph, onnx_file::ValueTypes& types, const Scope* around, bool defaults_count);
 
-  const ::onnx::TypeProto* type(const std::string& value) const;       // null if it isn't known
-  std::optional<ir::DType> dtype(const std::string& value) const;      // of a tensor
-  std::optional<std::int64_t> rank(const std::string& value) const;    // of a tensor
+  const ::onnx::TypeProto* type(const std::string& value) const;     // null if it isn't known
+  std::optional<ir::DType> dtype(const std::string& value) const;    // of a tensor
+  std::optional<std::int64_t> rank(const std::string& value) const;  // of a tensor
   std::optional<std::vector<std::optional<std::int64_t>>> sizes(const std::string& value) const;
   // The same in every run, and small; null for other values.
   const ::onnx::TensorProto* constant(const std::string& value) const;

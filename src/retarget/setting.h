@@ -1,4 +1,4 @@
-// What everything that writes a node at another opset reads.
+// The tables and opsets that everything reads which writes a node.
 #pragma once
 
 #include "conversion/context.h"

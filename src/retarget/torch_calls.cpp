@@ -50,9 +50,7 @@ Results group_normalization(TorchGraph& g) {
                                       float_of(g.node, "epsilon", 1e-5), false})};
 }
 
-Results gelu(TorchGraph& g) {
-  return {g.call("aten::gelu", {g.input(0), string_of(g.node, "approximate", "none")})};
-}
+Results gelu(TorchGraph& g) { return {g.call("aten::gelu", {g.input(0), string_of(g.node, "approximate", "none")})}; }
 
 Results celu(TorchGraph& g) { return {g.call("aten::celu", {g.input(0), float_of(g.node, "alpha", 1)})}; }
 
@@ -93,7 +91,7 @@ Results einsum(TorchGraph& g) {
   return {g.call("aten::einsum", {string_of(g.node, "equation", ""), operands, None{}})};
 }
 
-Results grid_sample(TorchGraph& g) {
+Results sampled(TorchGraph& g) {
   static const std::map<string, std::int64_t> modes{{"bilinear", 0}, {"linear", 0}, {"nearest", 1}, {"bicubic", 2}, {"cubic", 2}};
   static const std::map<string, std::int64_t> paddings{{"zeros", 0}, {"border", 1}, {"reflection", 2}};
   return {g.call("aten::grid_sampler",
@@ -104,7 +102,8 @@ Results grid_sample(TorchGraph& g) {
 // The columns of the last dimension of the indices: one tensor for each dimension that they index.
 Results columns(TorchGraph& g) {
   const auto sizes = g.scope.sizes(g.node.input(1));
-  if (!sizes || sizes->empty() || !sizes->back() || *sizes->back() < 1) throw Refusal{"how many dimensions it indexes isn't known"};
+  if (!sizes || sizes->empty() || !sizes->back() || *sizes->back() < 1)
+    throw Refusal{"how many dimensions it indexes isn't known"};
   Results all;
   for (std::int64_t i = 0; i < *sizes->back(); ++i) all.push_back(g.call("aten::select", {g.input(1), std::int64_t{-1}, i}));
   return all;
@@ -134,9 +133,10 @@ Results scatter_elements(TorchGraph& g) {
 }
 
 Results top_k(TorchGraph& g) {
-  return g.calls("aten::topk", {g.input(0), g.ints(1, "numbers of elements").front(), int_of(g.node, "axis", -1),
-                                int_of(g.node, "largest", 1) != 0, true},
-                 2);
+  return g.calls(
+      "aten::topk",
+      {g.input(0), g.ints(1, "numbers of elements").front(), int_of(g.node, "axis", -1), int_of(g.node, "largest", 1) != 0, true},
+      2);
 }
 
 // The last of equal elements: the first one of the reversed axis.
@@ -235,7 +235,7 @@ Results resized(TorchGraph& g) {
 }
 
 // Every so many elements, from bounds that are constant.
-Results slice(TorchGraph& g) {
+Results sliced(TorchGraph& g) {
   const Ints starts = g.ints(1, "bounds"), ends = g.ints(2, "bounds");
   const Ints steps = g.has(4) ? g.ints(4, "steps") : Ints(starts.size(), 1);
   Ints axes(starts.size());
@@ -306,7 +306,7 @@ const std::map<std::string_view, Function>& calls_with_attributes() {
       {"GatherElements", gather_elements},
       {"GatherND", gather_nd},
       {"Gelu", gelu},
-      {"GridSample", grid_sample},
+      {"GridSample", sampled},
       {"GroupNormalization", group_normalization},
       {"LayerNormalization", layer_normalization},
       {"Mod", mod},
@@ -314,7 +314,7 @@ const std::map<std::string_view, Function>& calls_with_attributes() {
       {"Resize", resized},
       {"ScatterElements", scatter_elements},
       {"ScatterND", scatter_nd},
-      {"Slice", slice},
+      {"Slice", sliced},
       {"Swish", swish},
       {"TopK", top_k},
       {"Trilu", trilu},

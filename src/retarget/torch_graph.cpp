@@ -30,7 +30,8 @@ std::optional<ir::TensorView> view_of(const ::onnx::TensorProto& tensor) {
   view.dtype = *dtype;
   view.sizes.assign(tensor.dims().begin(), tensor.dims().end());
   view.strides.assign(view.sizes.size(), 1);
-  for (std::size_t i = view.sizes.size(); i-- > 1;) view.strides[i - 1] = view.strides[i] * std::max<std::int64_t>(view.sizes[i], 1);
+  for (std::size_t i = view.sizes.size(); i-- > 1;)
+    view.strides[i - 1] = view.strides[i] * std::max<std::int64_t>(view.sizes[i], 1);
   auto storage = std::make_shared<ir::Storage>();
   storage->bytes = data.bytes.size();
   storage->data = std::move(data.bytes);
@@ -47,8 +48,9 @@ symbolic::Fact fact_of(const ::onnx::TypeProto& type, const std::string& name) {
     int place = 0;
     for (const auto& dim : type.tensor_type().shape().dim()) {
       const std::string own = name + "." + std::to_string(place++);
-      shape.push_back(dim.has_dim_value() ? symbolic::Dim(dim.dim_value())
-                                          : symbolic::Dim::symbol(dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : own));
+      shape.push_back(dim.has_dim_value()
+                          ? symbolic::Dim(dim.dim_value())
+                          : symbolic::Dim::symbol(dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : own));
     }
     fact.shape = std::move(shape);
   }

@@ -39,7 +39,7 @@ class TorchGraph {
   std::vector<ir::Value*> calls(const std::string& op, std::initializer_list<Argument> arguments, std::size_t results);
   std::vector<ir::Value*> unpacked(ir::Value* list, std::size_t members);
 
-  // What the node needs; each throws Refusal if it isn't known.
+  // Each throws Refusal if it isn't known.
   std::int64_t rank(int input) const;
   std::vector<std::int64_t> sizes(int input) const;
   ir::DType dtype(int input) const;

@@ -1,5 +1,4 @@
-// What onnx_changes.yaml doesn't say of single operators: changes of meaning that a node can be written around, and values that
-// older versions don't have.
+// Rules of single operators: changes of meaning that a node can be written around, and values that older versions don't have.
 #include <onnx/defs/attr_proto_util.h>
 #include <onnx/defs/tensor_proto_util.h>
 
@@ -19,18 +18,6 @@ using ::onnx::MakeAttribute;
 using onnx::Refusal;
 using Ints = std::vector<std::int64_t>;
 using std::string;
-
-Refusal from_opset(const string& what, int opset) {
-  return {what + " before opset " + std::to_string(opset), "use opset " + std::to_string(opset)};
-}
-
-::onnx::TensorProto floats_tensor(const std::vector<float>& values) {
-  ::onnx::TensorProto tensor;
-  tensor.set_data_type(::onnx::TensorProto::FLOAT);
-  tensor.add_dims(static_cast<std::int64_t>(values.size()));
-  for (const float value : values) tensor.add_float_data(value);
-  return tensor;
-}
 
 ::onnx::TensorProto number_like(ir::DType dtype, std::int64_t value) {
   const onnx::TensorData data = onnx::make_tensor(dtype, {}, Ints{value});
@@ -84,7 +71,8 @@ void batch_normalization(Adapting& a) {
 
 bool is_false(const ::onnx::TensorProto& tensor) {
   if (tensor.data_type() != ::onnx::TensorProto::BOOL || elements_of(tensor) != 1) return false;
-  return tensor.has_raw_data() ? tensor.raw_data() == string(1, '\0') : tensor.int32_data_size() == 1 && tensor.int32_data(0) == 0;
+  return tensor.has_raw_data() ? tensor.raw_data() == string(1, '\0')
+                               : tensor.int32_data_size() == 1 && tensor.int32_data(0) == 0;
 }
 
 void dropout(Adapting& a) {
@@ -135,12 +123,11 @@ void pool(Adapting& a) {
   if (a.crosses(22) && (int_of(a.node, "ceil_mode", 0) == 0 || rounds_alike(a))) a.settled = true;
 }
 
-void grid_sample(Adapting& a) {
+void grid_sample_version(Adapting& a) {
   if (!a.crosses(20)) return;
   a.settled = true;
   static const std::map<string, string> newer{{"bilinear", "linear"}, {"bicubic", "cubic"}, {"nearest", "nearest"}};
-  if (a.rises_over(20))
-    return a.set(MakeAttribute("mode", newer.at(string_of(a.node, "mode", "bilinear"))));
+  if (a.rises_over(20)) return a.set(MakeAttribute("mode", newer.at(string_of(a.node, "mode", "bilinear"))));
   if (a.rank_of_first() != 4) throw from_opset("GridSample has only images of two dimensions", 20);
   const string mode = string_of(a.node, "mode", "linear");
   for (const auto& [older, name] : newer)
@@ -155,7 +142,8 @@ void one_hot(Adapting& a) {
   if (const auto known = a.scope.ints(indices); known && std::ranges::all_of(*known, [](auto i) { return i >= 0; })) return;
   const auto depth = a.scope.constant(a.node.input(1));
   const auto count = depth ? floats_of(*depth) : std::nullopt;
-  if (!count || count->size() != 1) throw Refusal{"OneHot's negative indices mean something else at other opsets, and its depth isn't constant"};
+  if (!count || count->size() != 1)
+    throw Refusal{"OneHot's negative indices mean something else at other opsets, and its depth isn't constant"};
   const ir::DType dtype = dtype_of(a, indices);
   const auto shift = static_cast<std::int64_t>(count->front()) * (a.falls_below(11) ? 1 : 2);
   const string zero = a.writer.constant(number_like(dtype, 0), "zero");
@@ -164,140 +152,6 @@ void one_hot(Adapting& a) {
   const string flag = a.writer.node("Cast", {below}, {MakeAttribute("to", std::int64_t{onnx::data_type(dtype)})});
   const string added = a.writer.node("Mul", {flag, size});
   a.node.set_input(0, a.writer.node("Add", {indices, added}));
-}
-
-// ---- Resize and Upsample
-
-bool is_whole(double number) { return number == std::floor(number); }
-
-// The factors; of sizes only where they are exact.
-std::optional<std::vector<float>> scales_of(const Adapting& a, const string& scales, const string& sizes) {
-  if (!scales.empty()) {
-    const auto* constant = a.scope.constant(scales);
-    const auto known = constant ? floats_of(*constant) : std::nullopt;
-    if (known && !known->empty()) return std::vector<float>(known->begin(), known->end());
-  }
-  const auto wanted = sizes.empty() ? std::nullopt : a.scope.ints(sizes);
-  const auto given = a.scope.sizes(a.node.input(0));
-  if (!wanted || !given || wanted->size() != given->size()) return std::nullopt;
-  std::vector<float> factors;
-  for (std::size_t i = 0; i < wanted->size(); ++i) {
-    const auto& size = (*given)[i];
-    if (!size || *size <= 0) return std::nullopt;
-    const double factor = static_cast<double>((*wanted)[i]) / static_cast<double>(*size);
-    if (static_cast<double>(static_cast<float>(factor)) != factor) return std::nullopt;
-    factors.push_back(static_cast<float>(factor));
-  }
-  return factors;
-}
-
-// As opset 10 computes it: coordinates from the corner, rounded down.
-bool is_old_resize(const Adapting& a, const std::vector<float>& scales) {
-  const string mode = string_of(a.node, "mode", "nearest");
-  const string coordinates = string_of(a.node, "coordinate_transformation_mode", "half_pixel");
-  if (int_of(a.node, "antialias", 0) || string_of(a.node, "keep_aspect_ratio_policy", "stretch") != "stretch") return false;
-  if (std::ranges::all_of(scales, [](float scale) { return scale == 1; })) return true;
-  if (mode == "linear") return coordinates == "asymmetric";
-  if (mode != "nearest") return false;
-  const string rounding = string_of(a.node, "nearest_mode", "round_prefer_floor");
-  if (coordinates == "asymmetric" && rounding == "floor") return true;
-  return (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric" || coordinates == "pytorch_half_pixel") &&
-         rounding.starts_with("round") && std::ranges::all_of(scales, [](float scale) { return is_whole(scale); });
-}
-
-void write_old_resize(Adapting& a, const string& input, const std::vector<float>& scales, const string& mode) {
-  a.done = true;
-  std::vector<::onnx::AttributeProto> attributes{MakeAttribute("mode", mode)};
-  if (a.setting.to >= 11) {
-    attributes.push_back(MakeAttribute("coordinate_transformation_mode", string("asymmetric")));
-    if (mode == "nearest") attributes.push_back(MakeAttribute("nearest_mode", string("floor")));
-    const string roi = a.setting.to < 13 ? a.writer.constant(floats_tensor({}), "roi") : "";
-    return a.writer.node_as("Resize", {input, roi, a.writer.constant(floats_tensor(scales), "scales")}, a.node.output(0),
-                            std::move(attributes));
-  }
-  if (a.setting.to >= 10)
-    return a.writer.node_as("Resize", {input, a.writer.constant(floats_tensor(scales), "scales")}, a.node.output(0),
-                            std::move(attributes));
-  if (std::ranges::any_of(scales, [](float scale) { return scale < 1; })) throw from_opset("ONNX makes no image smaller", 10);
-  if (a.setting.to == 9)
-    return a.writer.node_as("Upsample", {input, a.writer.constant(floats_tensor(scales), "scales")}, a.node.output(0),
-                            std::move(attributes));
-  attributes.push_back(MakeAttribute("scales", scales));
-  a.writer.node_as("Upsample", {input}, a.node.output(0), std::move(attributes));
-}
-
-void upsample(Adapting& a) {
-  if (a.setting.to < 10) return;
-  const string mode = string_of(a.node, "mode", "nearest");
-  if (const auto* scales = attribute_of(a.node, "scales"))
-    return write_old_resize(a, a.node.input(0), {scales->floats().begin(), scales->floats().end()}, mode);
-  a.done = true;
-  std::vector<::onnx::AttributeProto> attributes{MakeAttribute("mode", mode)};
-  if (a.setting.to == 10) return a.writer.node_as("Resize", {a.node.input(0), a.node.input(1)}, a.node.output(0), attributes);
-  attributes.push_back(MakeAttribute("coordinate_transformation_mode", string("asymmetric")));
-  if (mode == "nearest") attributes.push_back(MakeAttribute("nearest_mode", string("floor")));
-  const string roi = a.setting.to < 13 ? a.writer.constant(floats_tensor({}), "roi") : "";
-  a.writer.node_as("Resize", {a.node.input(0), roi, a.node.input(1)}, a.node.output(0), attributes);
-}
-
-// Sizes and factors of all dimensions, where the node has them of some.
-void fill_axes(Adapting& a) {
-  const auto* axes = attribute_of(a.node, "axes");
-  const auto given = a.scope.sizes(a.node.input(0));
-  if (!given) throw from_opset("Resize has no axes", 18);
-  const auto rank = static_cast<std::int64_t>(given->size());
-  if (const string scales = a.input("scales"); !scales.empty()) {
-    const auto* constant = a.scope.constant(scales);
-    const auto known = constant ? floats_of(*constant) : std::nullopt;
-    if (!known || static_cast<int>(known->size()) != axes->ints_size()) throw from_opset("Resize has no axes", 18);
-    std::vector<float> all(given->size(), 1);
-    for (int i = 0; i < axes->ints_size(); ++i)
-      all[static_cast<std::size_t>((axes->ints(i) + rank) % rank)] = static_cast<float>((*known)[static_cast<std::size_t>(i)]);
-    a.set_input("scales", a.writer.constant(floats_tensor(all), "scales"));
-  } else {
-    const auto known = a.ints("sizes");
-    if (!known || static_cast<int>(known->size()) != axes->ints_size()) throw from_opset("Resize has no axes", 18);
-    Ints all(given->size(), -1);
-    for (int i = 0; i < axes->ints_size(); ++i)
-      all[static_cast<std::size_t>((axes->ints(i) + rank) % rank)] = (*known)[static_cast<std::size_t>(i)];
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i] < 0) {
-        if (!(*given)[i]) throw from_opset("Resize has no axes", 18);
-        all[i] = *(*given)[i];
-      }
-    a.set_input("sizes", a.writer.constant(ints_tensor(all), "sizes"));
-  }
-  if (!a.input("roi").empty() && string_of(a.node, "coordinate_transformation_mode", "") == "tf_crop_and_resize")
-    throw from_opset("Resize has no axes", 18);
-  a.drop("axes");
-}
-
-void resize(Adapting& a) {
-  const string coordinates = string_of(a.node, "coordinate_transformation_mode", "half_pixel");
-  const string mode = string_of(a.node, "mode", "nearest");
-  if (a.had.since == 10) {
-    if (a.setting.to == 10) return;
-    a.done = true;
-    const string scales = a.node.input(1);
-    if (a.setting.to < 10) {
-      const auto known = scales_of(a, scales, "");
-      if (!known) throw from_opset("the factors of Resize aren't constant, which ONNX doesn't have", 10);
-      return write_old_resize(a, a.node.input(0), *known, mode);
-    }
-    a.done = false;
-    return upsample(a);
-  }
-  if (a.setting.to < 18 && attribute_of(a.node, "axes")) fill_axes(a);
-  if (a.setting.to < 11) {
-    const auto scales = scales_of(a, a.input("scales"), a.input("sizes"));
-    if (!scales || !is_old_resize(a, *scales)) throw from_opset("Resize computes other coordinates", 11);
-    return write_old_resize(a, a.node.input(0), *scales, mode);
-  }
-  if (coordinates == "tf_half_pixel_for_nn" && a.rises_over(13)) throw Refusal{"Resize no longer has tf_half_pixel_for_nn"};
-  if (coordinates == "half_pixel_symmetric" && a.falls_below(19)) throw from_opset("Resize has no half_pixel_symmetric", 19);
-  if (!a.falls_below(13)) return;
-  for (const char* name : {"roi", "scales"})
-    if (a.input(name).empty()) a.set_input(name, a.writer.constant(floats_tensor({}), name));
 }
 
 void roi_align(Adapting& a) {
@@ -342,8 +196,9 @@ void pad(Adapting& a) {
     for (const std::int64_t end : {std::int64_t{0}, rank})
       for (const std::int64_t axis : *axes) places.push_back((axis + rank) % rank + end);
     a.set_input("axes", "");
-    return a.set_input("pads", a.writer.node("ScatterElements", {a.writer.constant(ints_tensor(all), "pads"),
-                                                                 a.writer.constant(ints_tensor(places), "places"), a.input("pads")},
+    return a.set_input("pads", a.writer.node("ScatterElements",
+                                             {a.writer.constant(ints_tensor(all), "pads"),
+                                              a.writer.constant(ints_tensor(places), "places"), a.input("pads")},
                                              {MakeAttribute("axis", std::int64_t{0})}));
   }
   for (std::size_t i = 0; i < axes->size(); ++i) {
@@ -370,8 +225,7 @@ class PartsByEnds {
   string vector(std::int64_t value) { return a_.writer.constant(ints_tensor({value}), "number"); }
   string size() { return a_.writer.node("Gather", {a_.writer.node("Shape", {a_.node.input(0)}), place_}); }
   void part(int output, const string& start, const string& end) {
-    if (has_output(a_, output))
-      a_.writer.node_as("Slice", {a_.node.input(0), start, end, place_}, a_.node.output(output));
+    if (has_output(a_, output)) a_.writer.node_as("Slice", {a_.node.input(0), start, end, place_}, a_.node.output(output));
   }
 
  private:
@@ -427,7 +281,7 @@ void split(Adapting& a) {
     a.set_input("split", a.writer.constant(ints_tensor(lengths), "split"));
 }
 
-void slice(Adapting& a) {
+void slice_version(Adapting& a) {
   if (!a.falls_below(10) || a.input("steps").empty()) return;
   const auto steps = a.ints("steps");
   if (!steps || std::ranges::any_of(*steps, [](auto step) { return step != 1; })) throw from_opset("Slice has no steps", 10);
@@ -453,7 +307,8 @@ void reduce(Adapting& a) {
   const bool nothing = int_of(a.node, "noop_with_empty_axes", 0) != 0;
   if (whole && nothing) {
     static constexpr std::string_view same[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"};
-    if (std::ranges::find(same, a.node.op_type()) == std::end(same)) throw Refusal{a.node.op_type() + " reduces nothing only from opset 18 on"};
+    if (std::ranges::find(same, a.node.op_type()) == std::end(same))
+      throw Refusal{a.node.op_type() + " reduces nothing only from opset 18 on"};
     a.done = true;
     return a.writer.node_as("Identity", {a.node.input(0)}, a.node.output(0));
   }
@@ -603,7 +458,7 @@ const std::map<std::string_view, VersionRule>& rules() {
         {"Dropout", dropout},
         {"Gather", gather},
         {"Gemm", gemm},
-        {"GridSample", grid_sample},
+        {"GridSample", grid_sample_version},
         {"Hardmax", softmax},
         {"LogSoftmax", softmax},
         {"Loop", loop},
@@ -613,16 +468,16 @@ const std::map<std::string_view, VersionRule>& rules() {
         {"Pow", pow},
         {"QuantizeLinear", quantize},
         {"Reshape", reshape},
-        {"Resize", resize},
+        {"Resize", resize_version},
         {"RoiAlign", roi_align},
         {"Scatter", scatter},
         {"ScatterElements", scatter},
         {"ScatterND", scatter},
         {"Shape", shape},
-        {"Slice", slice},
+        {"Slice", slice_version},
         {"Softmax", softmax},
         {"Split", split},
-        {"Upsample", upsample},
+        {"Upsample", upsample_version},
     };
     for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
                            "ReduceProd", "ReduceSum", "ReduceSumSquare"})

@@ -186,9 +186,8 @@ class Placing {
       if (name != attribute.name() || !index) continue;
       const bool like_first = a_.wanted.inputs[*index].type == a_.wanted.inputs.front().type;
       const auto* like = like_first ? a_.scope.type(a_.node.input(0)) : nullptr;
-      auto tensor = attribute.type() == ::onnx::AttributeProto::FLOAT && !like_first
-                        ? ::onnx::ToTensor(attribute.f())
-                        : tensor_of(attribute, like);
+      auto tensor = attribute.type() == ::onnx::AttributeProto::FLOAT && !like_first ? ::onnx::ToTensor(attribute.f())
+                                                                                     : tensor_of(attribute, like);
       if (name == "axis") tensor.clear_dims();  // DFT's has none
       put(*index, a_.writer.constant(std::move(tensor), name));
       return true;
@@ -206,9 +205,9 @@ constexpr int first_with_negative_axes = 11;
 
 bool took_no_negative_axes(std::string_view op) {
   static constexpr std::string_view operators[] = {
-      "ArgMax",     "ArgMin",     "Compress",  "Concat",    "Flatten",    "Gather",     "Hardmax",      "LogSoftmax",
-      "OneHot",     "ReduceL1",   "ReduceL2",  "ReduceMax", "ReduceMean", "ReduceMin",  "ReduceLogSum", "ReduceLogSumExp",
-      "ReduceProd", "ReduceSum",  "Slice",     "Softmax",   "Split",      "Squeeze",    "TopK",         "Unsqueeze",
+      "ArgMax",     "ArgMin",         "Compress", "Concat",    "Flatten",    "Gather",    "Hardmax",      "LogSoftmax",
+      "OneHot",     "ReduceL1",       "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceLogSum", "ReduceLogSumExp",
+      "ReduceProd", "ReduceSum",      "Slice",    "Softmax",   "Split",      "Squeeze",   "TopK",         "Unsqueeze",
       "Scatter",    "ReduceSumSquare"};
   return std::ranges::find(operators, op) != std::end(operators);
 }
@@ -327,6 +326,10 @@ std::int64_t Adapting::rank(const std::string& value) const {
   const auto known = scope.rank(value);
   if (!known) throw Refusal{"the rank of '" + value + "' isn't known, which " + node.op_type() + " needs at this opset"};
   return *known;
+}
+
+Refusal from_opset(const std::string& what, int opset) {
+  return {what + " before " + version_text(opset), "use " + version_text(opset)};
 }
 
 Piece in_version(const ::onnx::NodeProto& node, const Scope& scope, const Setting& setting, Names& names) {

@@ -15,7 +15,8 @@ using onnx::Refusal;
 onnx::TensorData data_of(const ::onnx::TensorProto& tensor) {
   const auto dtype = onnx::dtype_from_data_type(tensor.data_type());
   if (!dtype || !tensor.has_raw_data()) throw Refusal{"an attribute's tensor can't be written anew"};
-  return {.dtype = *dtype, .dims = {tensor.dims().begin(), tensor.dims().end()},
+  return {.dtype = *dtype,
+          .dims = {tensor.dims().begin(), tensor.dims().end()},
           .bytes = {tensor.raw_data().begin(), tensor.raw_data().end()}};
 }
 
