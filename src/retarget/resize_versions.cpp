@@ -84,14 +84,14 @@ void fill_axes(Adapting& a) {
     if (!known || static_cast<int>(known->size()) != axes->ints_size()) throw from_opset("Resize has no axes", 18);
     std::vector<float> all(given->size(), 1);
     for (int i = 0; i < axes->ints_size(); ++i)
-      all[static_cast<std::size_t>((axes->ints(i) + rank) % rank)] = static_cast<float>((*known)[static_cast<std::size_t>(i)]);
+      all[static_cast<std::size_t>(axis_of(axes->ints(i), rank))] = static_cast<float>((*known)[static_cast<std::size_t>(i)]);
     a.set_input("scales", a.writer.constant(floats_tensor(all), "scales"));
   } else {
     const auto known = a.ints("sizes");
     if (!known || static_cast<int>(known->size()) != axes->ints_size()) throw from_opset("Resize has no axes", 18);
     Ints all(given->size(), -1);
     for (int i = 0; i < axes->ints_size(); ++i)
-      all[static_cast<std::size_t>((axes->ints(i) + rank) % rank)] = (*known)[static_cast<std::size_t>(i)];
+      all[static_cast<std::size_t>(axis_of(axes->ints(i), rank))] = (*known)[static_cast<std::size_t>(i)];
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i] < 0) {
         if (!(*given)[i]) throw from_opset("Resize has no axes", 18);

@@ -28,6 +28,7 @@ using ::onnx::NodeProto;
 using onnx::Refusal;
 
 constexpr int deepest = 16;           // bodies in bodies
+constexpr int most_written = 1'000'000;  // nodes of definitions
 constexpr int first_unlisted_ir = 4;  // initializers need not be inputs
 
 // Operators that change the form of values.
@@ -90,10 +91,9 @@ class Writer {
 
   void set_imports(ModelProto& model) const {
     std::map<std::string, std::int64_t> domains = domains_;
-    for (const auto& import : model.opset_import())
-      if (!onnx::is_own_domain(import.domain())) domains[import.domain()] = import.version();
-    model.clear_opset_import();
-    model.add_opset_import()->set_version(to_);
+    for (const auto& import : model.opset_import()) domains.erase(import.domain());
+    for (auto& import : *model.mutable_opset_import())
+      if (onnx::is_own_domain(import.domain())) import.set_version(to_);
     for (const auto& [domain, version] : domains) {
       auto* import = model.add_opset_import();
       import->set_domain(domain);
@@ -197,7 +197,10 @@ class Writer {
     if (depth_ >= deepest) throw Refusal{"definitions call each other more than " + std::to_string(deepest) + " deep"};
     for (const auto& import : body.model.opset_import())
       if (!onnx::is_own_domain(import.domain())) domains_[import.domain()] = import.version();
-    *body.model.mutable_functions() = model_.functions();
+    if (std::ranges::any_of(body.model.graph().node(), [&](const auto& inner) { return local_function(inner) != nullptr; }))
+      *body.model.mutable_functions() = model_.functions();
+    written_ += body.model.graph().node_size();
+    if (written_ > most_written) throw ModelError("its definitions become more than 1,000,000 nodes");
     onnx_file::ValueTypes types(body.model);
     ++depth_;
     GraphProto made;
@@ -254,7 +257,7 @@ class Writer {
   Names names_;
   std::vector<NodeOutcome>* outcomes_ = nullptr;
   std::map<std::string, std::int64_t> domains_;  // that definitions import
-  int depth_ = 0;
+  int depth_ = 0, written_ = 0;
   bool lazy_ = false;
 };
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "onnx/model.h"
+#include "onnx/builder.h"
 #include "onnx_file/external_data.h"
 
 namespace compatcheck::retarget {
@@ -14,10 +14,16 @@ using ::onnx::TensorProto;
 
 bool is_here(const TensorProto& tensor) { return tensor.unknown_fields().empty() && !onnx_file::is_external(tensor); }
 
+// Nullopt where the elements don't fit the dims.
 template <class To, class From>
-std::vector<To> parsed(const TensorProto& tensor) {
-  const std::vector<From> values = ::onnx::ParseData<From>(&tensor);
-  return {values.begin(), values.end()};
+std::optional<std::vector<To>> parsed(const TensorProto& tensor) {
+  try {
+    const std::vector<From> values = ::onnx::ParseData<From>(&tensor);
+    if (static_cast<std::int64_t>(values.size()) != elements_of(tensor)) return std::nullopt;
+    return std::vector<To>(values.begin(), values.end());
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -76,6 +82,11 @@ double float_of(const ::onnx::NodeProto& node, std::string_view name, double oth
 std::string string_of(const ::onnx::NodeProto& node, std::string_view name, std::string otherwise) {
   const auto* attribute = attribute_of(node, name);
   return attribute ? attribute->s() : std::move(otherwise);
+}
+
+std::int64_t axis_of(std::int64_t axis, std::int64_t rank) {
+  if (axis < -rank || axis >= rank) throw onnx::Refusal{"it has an axis that its input doesn't have"};
+  return axis < 0 ? axis + rank : axis;
 }
 
 const std::string& input_of(const ::onnx::NodeProto& node, int index) {

@@ -29,6 +29,8 @@ const ::onnx::AttributeProto* attribute_of(const ::onnx::NodeProto& node, std::s
 std::int64_t int_of(const ::onnx::NodeProto& node, std::string_view name, std::int64_t otherwise);
 double float_of(const ::onnx::NodeProto& node, std::string_view name, double otherwise);
 std::string string_of(const ::onnx::NodeProto& node, std::string_view name, std::string otherwise);
+// The axis counted from the front. Throws onnx::Refusal for one that the rank doesn't have.
+std::int64_t axis_of(std::int64_t axis, std::int64_t rank);
 // The name of an input; empty if it is absent.
 const std::string& input_of(const ::onnx::NodeProto& node, int index);
 

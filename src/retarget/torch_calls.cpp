@@ -17,7 +17,7 @@ using std::string;
 
 // Sizes of the dimensions that a normalization works along, from `axis` on.
 Ints normalized(TorchGraph& g) {
-  const std::int64_t rank = g.rank(0), axis = (int_of(g.node, "axis", -1) + rank) % rank;
+  const std::int64_t rank = g.rank(0), axis = axis_of(int_of(g.node, "axis", -1), rank);
   const auto known = g.scope.sizes(g.node.input(0));
   Ints sizes;
   for (auto i = static_cast<std::size_t>(axis); i < known->size(); ++i) {
@@ -29,6 +29,13 @@ Ints normalized(TorchGraph& g) {
   for (std::size_t i = 0; i < sizes.size(); ++i)
     if ((*scale)[i] != sizes[i]) throw Refusal{"its scale isn't of the sizes that it normalizes"};
   return sizes;
+}
+
+template <class Value>
+const Value& one_of(const std::map<string, Value>& names, const string& name) {
+  const auto found = names.find(name);
+  if (found == names.end()) throw Refusal{"PyTorch has no " + name};
+  return found->second;
 }
 
 Results layer_normalization(TorchGraph& g) {
@@ -60,28 +67,28 @@ Results swish(TorchGraph& g) {
 }
 
 Results cumsum(TorchGraph& g) {
-  const Ints axis = g.ints(1, "axes");
+  const std::int64_t axis = g.number(1, "axis");
   const bool reversed = int_of(g.node, "reverse", 0) != 0;
   ir::Value* x = g.input(0);
-  if (reversed) x = g.call("aten::flip", {x, Ints{axis.front()}});
+  if (reversed) x = g.call("aten::flip", {x, Ints{axis}});
   // Integers become i64.
   static const std::map<ir::DType, std::int64_t> torch_numbers{
       {ir::DType::i32, 3}, {ir::DType::i64, 4}, {ir::DType::f16, 5}, {ir::DType::f32, 6}, {ir::DType::f64, 7}};
   const auto dtype = torch_numbers.find(g.dtype(0));
   if (dtype == torch_numbers.end()) throw Refusal{"PyTorch doesn't sum this dtype"};
-  ir::Value* sum = g.call("aten::cumsum", {x, axis.front(), dtype->second});
+  ir::Value* sum = g.call("aten::cumsum", {x, axis, dtype->second});
   if (int_of(g.node, "exclusive", 0) != 0) {
     if (!ir::is_floating(g.dtype(0)))
       sum = g.call("aten::sub", {sum, x, std::int64_t{1}});
     else
       throw Refusal{"an exclusive sum of floats would lose digits"};
   }
-  if (reversed) sum = g.call("aten::flip", {sum, Ints{axis.front()}});
+  if (reversed) sum = g.call("aten::flip", {sum, Ints{axis}});
   return {sum};
 }
 
 Results trilu(TorchGraph& g) {
-  const std::int64_t k = g.has(1) ? g.ints(1, "diagonals").front() : 0;
+  const std::int64_t k = g.has(1) ? g.number(1, "diagonal") : 0;
   return {g.call(int_of(g.node, "upper", 1) ? "aten::triu" : "aten::tril", {g.input(0), k})};
 }
 
@@ -95,8 +102,8 @@ Results sampled(TorchGraph& g) {
   static const std::map<string, std::int64_t> modes{{"bilinear", 0}, {"linear", 0}, {"nearest", 1}, {"bicubic", 2}, {"cubic", 2}};
   static const std::map<string, std::int64_t> paddings{{"zeros", 0}, {"border", 1}, {"reflection", 2}};
   return {g.call("aten::grid_sampler",
-                 {g.input(0), g.input(1), modes.at(string_of(g.node, "mode", "linear")),
-                  paddings.at(string_of(g.node, "padding_mode", "zeros")), int_of(g.node, "align_corners", 0) != 0})};
+                 {g.input(0), g.input(1), one_of(modes, string_of(g.node, "mode", "linear")),
+                  one_of(paddings, string_of(g.node, "padding_mode", "zeros")), int_of(g.node, "align_corners", 0) != 0})};
 }
 
 // The columns of the last dimension of the indices: one tensor for each dimension that they index.
@@ -129,20 +136,20 @@ Results scatter_elements(TorchGraph& g) {
   const string reduction = string_of(g.node, "reduction", "none");
   const std::int64_t axis = int_of(g.node, "axis", 0);
   if (reduction == "none") return {g.call("aten::scatter", {g.input(0), axis, g.input(1), g.input(2)})};
-  return {g.call("aten::scatter_reduce", {g.input(0), axis, g.input(1), g.input(2), reductions.at(reduction), true})};
+  return {g.call("aten::scatter_reduce", {g.input(0), axis, g.input(1), g.input(2), one_of(reductions, reduction), true})};
 }
 
 Results top_k(TorchGraph& g) {
   return g.calls(
       "aten::topk",
-      {g.input(0), g.ints(1, "numbers of elements").front(), int_of(g.node, "axis", -1), int_of(g.node, "largest", 1) != 0, true},
+      {g.input(0), g.number(1, "number of elements"), int_of(g.node, "axis", -1), int_of(g.node, "largest", 1) != 0, true},
       2);
 }
 
 // The last of equal elements: the first one of the reversed axis.
 Results last_index(TorchGraph& g) {
   if (int_of(g.node, "select_last_index", 0) == 0) throw Refusal{"it selects the first index"};
-  const std::int64_t rank = g.rank(0), axis = (int_of(g.node, "axis", 0) + rank) % rank;
+  const std::int64_t rank = g.rank(0), axis = axis_of(int_of(g.node, "axis", 0), rank);
   const std::int64_t last = g.sizes(0)[static_cast<std::size_t>(axis)] - 1;
   ir::Value* reversed = g.call("aten::flip", {g.input(0), Ints{axis}});
   ir::Value* found = g.call(g.node.op_type() == "ArgMax" ? "aten::argmax" : "aten::argmin",
@@ -155,6 +162,7 @@ Results mod(TorchGraph& g) {
 }
 
 Results bit_shift(TorchGraph& g) {
+  if (g.dtype(0) != ir::DType::u8) throw Refusal{"PyTorch shifts no such integers"};
   return {g.call(string_of(g.node, "direction", "") == "LEFT" ? "aten::bitwise_left_shift" : "aten::bitwise_right_shift",
                  {g.input(0), g.input(1)})};
 }

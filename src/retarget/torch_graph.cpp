@@ -26,6 +26,7 @@ std::optional<ir::TensorView> view_of(const ::onnx::TensorProto& tensor) {
     data = onnx::make_tensor(*dtype, {}, *floats);
   else
     return std::nullopt;
+  if (data.bytes.size() != static_cast<std::size_t>(elements_of(tensor)) * ir::element_bytes(*dtype)) return std::nullopt;
   ir::TensorView view;
   view.dtype = *dtype;
   view.sizes.assign(tensor.dims().begin(), tensor.dims().end());
@@ -163,6 +164,12 @@ std::vector<std::int64_t> TorchGraph::ints(int input, const std::string& what) c
   return std::move(*known);
 }
 
+std::int64_t TorchGraph::number(int input, const std::string& what) const {
+  const auto known = scope.ints(input_of(node, input));
+  if (!known || known->size() != 1) throw Refusal{"its " + what + " is known only when the model runs"};
+  return known->front();
+}
+
 Piece TorchGraph::lower(const std::vector<ir::Value*>& outputs, Names& names) {
   for (ir::Value* output : outputs) graph_.top()->add_output(output);
   schema::resolve(graph_, setting_.tables.schemas);
@@ -187,7 +194,8 @@ Piece TorchGraph::lower(const std::vector<ir::Value*>& outputs, Names& names) {
   try {
     onnx::Model model = conversion::lower(graph_, context, options);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const auto* type = scope.type(node.output(static_cast<int>(i)));
+      const auto place = static_cast<int>(i);
+      const auto* type = place < node.output_size() ? scope.type(node.output(place)) : nullptr;
       if (type && type->has_tensor_type() &&
           type->tensor_type().elem_type() != onnx::data_type(model.values[model.graph.outputs[i]].dtype))
         throw Refusal{"PyTorch's call gives another dtype"};

@@ -43,6 +43,7 @@ class TorchGraph {
   std::int64_t rank(int input) const;
   std::vector<std::int64_t> sizes(int input) const;
   ir::DType dtype(int input) const;
+  std::int64_t number(int input, const std::string& what) const;
   std::vector<std::int64_t> ints(int input, const std::string& what) const;
 
   // The nodes of the calls, whose results are the node's outputs. Throws Refusal with the reason of a call that doesn't convert.

@@ -43,7 +43,7 @@ void softmax(Adapting& a) {
   const bool falls = a.falls_below(13);
   std::int64_t axis = int_of(a.node, "axis", falls ? -1 : 1);
   if (falls && !known) a.rank_of_first();
-  if (known && axis < 0) axis += *known;
+  if (known) axis = axis_of(axis, *known);
   if (known && axis == *known - 1) return a.set(MakeAttribute("axis", falls ? axis : std::int64_t{-1}));
   a.done = true;
   const string& op = a.node.op_type();
@@ -104,6 +104,7 @@ bool rounds_alike(const Adapting& a) {
   const auto* kernel = attribute_of(a.node, "kernel_shape");
   if (!sizes || !kernel || string_of(a.node, "auto_pad", "NOTSET") != "NOTSET") return false;
   const int spatial = kernel->ints_size();
+  if (sizes->size() < static_cast<std::size_t>(spatial)) return false;
   const auto at = [&](std::string_view name, int i, std::int64_t otherwise) {
     const auto* given = attribute_of(a.node, name);
     return given && i < given->ints_size() ? given->ints(i) : otherwise;
@@ -112,6 +113,7 @@ bool rounds_alike(const Adapting& a) {
     const auto size = (*sizes)[sizes->size() - static_cast<std::size_t>(spatial - i)];
     if (!size) return false;
     const std::int64_t begin = at("pads", i, 0), end = at("pads", i + spatial, 0), stride = at("strides", i, 1);
+    if (stride < 1) return false;
     const std::int64_t window = at("dilations", i, 1) * (kernel->ints(i) - 1) + 1;
     const std::int64_t given = (*size + begin + end - window + stride - 1) / stride + 1;
     if ((given - 1) * stride >= *size + begin) return false;
@@ -127,7 +129,11 @@ void grid_sample_version(Adapting& a) {
   if (!a.crosses(20)) return;
   a.settled = true;
   static const std::map<string, string> newer{{"bilinear", "linear"}, {"bicubic", "cubic"}, {"nearest", "nearest"}};
-  if (a.rises_over(20)) return a.set(MakeAttribute("mode", newer.at(string_of(a.node, "mode", "bilinear"))));
+  if (a.rises_over(20)) {
+    const auto name = newer.find(string_of(a.node, "mode", "bilinear"));
+    if (name == newer.end()) throw Refusal{"GridSample has no such mode"};
+    return a.set(MakeAttribute("mode", name->second));
+  }
   if (a.rank_of_first() != 4) throw from_opset("GridSample has only images of two dimensions", 20);
   const string mode = string_of(a.node, "mode", "linear");
   for (const auto& [older, name] : newer)
@@ -194,7 +200,7 @@ void pad(Adapting& a) {
     if (a.setting.to < 11) throw from_opset("Pad takes pads only as constants", 11);
     Ints places;
     for (const std::int64_t end : {std::int64_t{0}, rank})
-      for (const std::int64_t axis : *axes) places.push_back((axis + rank) % rank + end);
+      for (const std::int64_t axis : *axes) places.push_back(axis_of(axis, rank) + end);
     a.set_input("axes", "");
     return a.set_input("pads", a.writer.node("ScatterElements",
                                              {a.writer.constant(ints_tensor(all), "pads"),
@@ -202,7 +208,7 @@ void pad(Adapting& a) {
                                              {MakeAttribute("axis", std::int64_t{0})}));
   }
   for (std::size_t i = 0; i < axes->size(); ++i) {
-    const auto axis = static_cast<std::size_t>(((*axes)[i] + rank) % rank);
+    const auto axis = static_cast<std::size_t>(axis_of((*axes)[i], rank));
     all[axis] = (*pads)[i];
     all[axis + static_cast<std::size_t>(rank)] = (*pads)[i + axes->size()];
   }
@@ -268,7 +274,7 @@ void split(Adapting& a) {
   a.drop("num_outputs");
   const auto sizes = a.scope.sizes(a.node.input(0));
   std::int64_t axis = int_of(a.node, "axis", 0);
-  if (sizes && axis < 0) axis += static_cast<std::int64_t>(sizes->size());
+  if (sizes) axis = axis_of(axis, static_cast<std::int64_t>(sizes->size()));
   const auto size = sizes ? (*sizes)[static_cast<std::size_t>(axis)] : std::nullopt;
   if (!size && parts != 1) return split_evenly(a, axis, parts);
   if (!size || *size % parts == 0) return;
@@ -371,7 +377,7 @@ void gather(Adapting& a) {
   if (!known || std::ranges::all_of(*known, [](auto i) { return i >= 0; })) return;
   const auto sizes = a.scope.sizes(a.node.input(0));
   const std::int64_t rank = a.rank_of_first();
-  const auto size = (*sizes)[static_cast<std::size_t>((int_of(a.node, "axis", 0) + rank) % rank)];
+  const auto size = (*sizes)[static_cast<std::size_t>(axis_of(int_of(a.node, "axis", 0), rank))];
   if (!size) throw from_opset("Gather has no negative indices, and the size of the axis isn't known", 11);
   ::onnx::TensorProto counted;
   counted.set_data_type(::onnx::TensorProto::INT64);

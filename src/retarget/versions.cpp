@@ -286,11 +286,26 @@ void demand_types(const Piece& piece, const Scope& scope, int opset) {
       throw Refusal{node.op_type() + " doesn't take these dtypes at " + version_text(opset)};
 }
 
+// The classified steps of an operator's versions.
+auto changes_of(const Adapting& a) {
+  return std::ranges::equal_range(a.setting.tables.table.onnx_changes(), std::string_view(a.wanted.name), {},
+                                  [](const mapping::OnnxChange& change) { return std::string_view(change.op); });
+}
+
+// Each step between the two versions is classified. Opsets above the newest that is written, or below the oldest, aren't.
+void demand_known_steps(const Adapting& a) {
+  const int low = std::min(a.had.since, a.wanted.since), high = std::max(a.had.since, a.wanted.since);
+  for (const Schema& version : onnx::versions(a.wanted.name)) {
+    if (version.since <= low || version.since > high) continue;
+    if (std::ranges::find(changes_of(a), version.since, &mapping::OnnxChange::to) == changes_of(a).end()) throw Refusal{"how " + version_text(version.since) + " changed " + a.node.op_type() + " isn't known"};
+  }
+}
+
 void demand_meaning(const Adapting& a) {
   if (a.settled) return;
   const int low = std::min(a.had.since, a.wanted.since), high = std::max(a.had.since, a.wanted.since);
-  for (const auto& change : a.setting.tables.table.onnx_changes())
-    if (change.op == a.node.op_type() && change.change == mapping::Change::meaning && change.to > low && change.to <= high)
+  for (const auto& change : changes_of(a))
+    if (change.change == mapping::Change::meaning && change.to > low && change.to <= high)
       throw Refusal{change.op + " changed its meaning at " + version_text(change.to) + ": " + change.why};
 }
 
@@ -348,6 +363,7 @@ Piece in_version(const ::onnx::NodeProto& node, const Scope& scope, const Settin
     return writer.take();
   }
   Adapting a{.node = std::move(renamed), .had = *had, .wanted = wanted, .scope = scope, .setting = setting, .writer = writer};
+  demand_known_steps(a);
   if (rule) rule(a);
   if (!a.done) {
     demand_meaning(a);
