@@ -279,8 +279,8 @@ void split(Adapting& a) {
   if (!size && parts != 1) return split_evenly(a, axis, parts);
   if (!size || *size % parts == 0) return;
   const std::int64_t part = (*size + parts - 1) / parts;
-  Ints lengths(static_cast<std::size_t>(parts), part);
-  lengths.back() = *size - part * (parts - 1);
+  Ints lengths;
+  for (std::int64_t i = 0; i < parts; ++i) lengths.push_back(std::clamp<std::int64_t>(*size - part * i, 0, part));
   if (a.setting.to < 13)
     a.set(MakeAttribute("split", lengths));
   else
