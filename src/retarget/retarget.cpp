@@ -27,9 +27,9 @@ using ::onnx::ModelProto;
 using ::onnx::NodeProto;
 using onnx::Refusal;
 
-constexpr int deepest = 16;           // bodies in bodies
+constexpr int deepest = 16;              // bodies in bodies
 constexpr int most_written = 1'000'000;  // nodes of definitions
-constexpr int first_unlisted_ir = 4;  // initializers need not be inputs
+constexpr int first_unlisted_ir = 4;     // initializers need not be inputs
 
 // Operators that change the form of values.
 bool is_form(std::string_view op) {

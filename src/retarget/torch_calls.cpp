@@ -142,8 +142,7 @@ Results scatter_elements(TorchGraph& g) {
 Results top_k(TorchGraph& g) {
   return g.calls(
       "aten::topk",
-      {g.input(0), g.number(1, "number of elements"), int_of(g.node, "axis", -1), int_of(g.node, "largest", 1) != 0, true},
-      2);
+      {g.input(0), g.number(1, "number of elements"), int_of(g.node, "axis", -1), int_of(g.node, "largest", 1) != 0, true}, 2);
 }
 
 // The last of equal elements: the first one of the reversed axis.

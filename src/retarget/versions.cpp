@@ -297,7 +297,8 @@ void demand_known_steps(const Adapting& a) {
   const int low = std::min(a.had.since, a.wanted.since), high = std::max(a.had.since, a.wanted.since);
   for (const Schema& version : onnx::versions(a.wanted.name)) {
     if (version.since <= low || version.since > high) continue;
-    if (std::ranges::find(changes_of(a), version.since, &mapping::OnnxChange::to) == changes_of(a).end()) throw Refusal{"how " + version_text(version.since) + " changed " + a.node.op_type() + " isn't known"};
+    if (std::ranges::find(changes_of(a), version.since, &mapping::OnnxChange::to) == changes_of(a).end())
+      throw Refusal{"how " + version_text(version.since) + " changed " + a.node.op_type() + " isn't known"};
   }
 }
 
