@@ -54,7 +54,8 @@ def same(a, b, rtol=1e-3, atol=1e-5):
     if a.dtype.kind not in "fcV":
         return numpy.array_equal(a, b)
     half = a.dtype.itemsize <= 2
-    return numpy.allclose(a.astype(numpy.float64), b.astype(numpy.float64), rtol=1e-2 if half else rtol, atol=2e-3 if half else atol, equal_nan=True)
+    tolerances = {"rtol": 1e-2, "atol": 2e-3} if half else {"rtol": rtol, "atol": atol}
+    return numpy.allclose(a.astype(numpy.float64), b.astype(numpy.float64), **tolerances, equal_nan=True)
 
 
 class Case:
@@ -164,8 +165,8 @@ def main():
     if options.report:
         REPORT.write_text("\n".join([
             "# ONNX files at other opsets", "",
-            f"The {len(chosen)} models of single nodes that the onnx package {onnx.__version__} makes for opsets {OPSETS[0]} to {OPSETS[-1]}, each",
-            "converted to six opsets. `make retargeted` writes this page.", "",
+            f"The {len(chosen)} models of single nodes that the onnx package {onnx.__version__} makes for opsets {OPSETS[0]} to",
+            f"{OPSETS[-1]}, each converted to six opsets. `make retargeted` writes this page.", "",
             *(f"- *{outcome}*: {meaning}." for outcome, meaning in OUTCOMES.items()), "",
             *table(counts, "compatcheck"), "", *table(theirs, "onnx.version_converter"), ""]))
     elif whole and not options.only:
