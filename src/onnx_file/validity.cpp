@@ -65,6 +65,36 @@ class Calls {
   int depth_ = 0;
 };
 
+constexpr std::int64_t longest_vector = 1 << 16;
+
+// ONNX's propagation of small contents makes a dimension for each element of a vector of integers, known or not.
+bool has_long_vector(const ::onnx::GraphProto& graph) {
+  for (const auto* values : {&graph.input(), &graph.value_info(), &graph.output()})
+    for (const auto& value : *values) {
+      const auto& shape = value.type().tensor_type().shape();
+      if (shape.dim_size() == 1 && shape.dim(0).dim_value() > longest_vector) return true;
+    }
+  bool found = false;
+  for (const auto& node : graph.node())
+    for_each_body(node, [&](const ::onnx::GraphProto& body) { found = found || has_long_vector(body); });
+  return found;
+}
+
+// Some exporters write -1 for an unknown size, and onnx's inference indexes with it.
+void forget_negative_sizes(::onnx::GraphProto& graph) {
+  for (auto* values : {graph.mutable_input(), graph.mutable_value_info(), graph.mutable_output()})
+    for (auto& value : *values) {
+      if (!value.type().tensor_type().has_shape()) continue;
+      for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
+        if (dim.has_dim_value() && dim.dim_value() < 0) dim.clear_dim_value();
+    }
+  for (auto& node : *graph.mutable_node())
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) forget_negative_sizes(*attribute.mutable_g());
+      for (auto& body : *attribute.mutable_graphs()) forget_negative_sizes(body);
+    }
+}
+
 void add_tensor_type(::onnx::TypeProto& type, int data_type, const auto& dims) {
   auto& tensor = *type.mutable_tensor_type();
   tensor.set_elem_type(data_type);
@@ -73,6 +103,13 @@ void add_tensor_type(::onnx::TypeProto& type, int data_type, const auto& dims) {
 }
 
 }  // namespace
+
+void infer_types(::onnx::ModelProto& model, bool strict) {
+  forget_negative_sizes(*model.mutable_graph());
+  ::onnx::shape_inference::InferShapes(
+      model, ::onnx::OpSchemaRegistry::Instance(),
+      ::onnx::ShapeInferenceOptions(strict, strict ? 1 : 0, !strict && !has_long_vector(model.graph())));
+}
 
 void check_valid(const ::onnx::ModelProto& model) {
   Calls calls(model);
@@ -121,8 +158,7 @@ void ValueTypes::infer() {
   if (Calls(model_).count(model_.graph().node()) > most_calls) return;
   ::onnx::ModelProto inferred = model_;
   try {
-    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(false, 0, true));
+    infer_types(inferred, false);
   } catch (const std::exception&) {
     return;  // the checker reports what is wrong
   }
@@ -145,8 +181,7 @@ void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto
   ::onnx::ModelProto inferred = model;
   if (Calls(model).count(model.graph().node()) > most_calls) return inferred;
   try {
-    ::onnx::shape_inference::InferShapes(inferred, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(false, 0, true));
+    infer_types(inferred, false);
   } catch (const std::exception&) {
     return model;
   }

@@ -1,7 +1,5 @@
 #include "retarget/retarget.h"
 
-#include <onnx/shape_inference/implementation.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -265,8 +263,7 @@ class Writer {
 std::optional<ModelProto> inferred(const ModelProto& model, std::string& why) {
   ModelProto copy = model;
   try {
-    ::onnx::shape_inference::InferShapes(copy, ::onnx::OpSchemaRegistry::Instance(),
-                                         ::onnx::ShapeInferenceOptions(true, 1, false));
+    onnx_file::infer_types(copy, true);
     return copy;
   } catch (const std::exception& error) {
     why = error.what();
@@ -280,10 +277,10 @@ void demand_same_types(const ModelProto& before, const ModelProto& after) {
   try {
     onnx_file::check_valid(after);
   } catch (const ModelError& error) {
-    throw InternalError(std::string("the model at the new opset ") + error.what());
+    throw ModelError(std::string("can't be written at this opset: the result ") + error.what());
   }
   if (!inferred(before, why)) return;
-  if (!inferred(after, why)) throw InternalError("the model at the new opset doesn't fit together: " + why);
+  if (!inferred(after, why)) throw ModelError("can't be written at this opset: onnx's inference refuses the result: " + why);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ struct Retargeted {
 // The version of ONNX's own domain that the model imports; 0 if it imports none.
 int opset_of(const ::onnx::ModelProto& model);
 
-// The model must outlive the result. Weights stay where they are. Throws InternalError if the new model isn't valid ONNX, or has
-// other types than the old one.
+// The model must outlive the result. Weights stay where they are. Throws ModelError if onnx's checker or its
+// inference refuses the new model.
 Retargeted retarget(const ::onnx::ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch);
 // The outcomes alone.
 std::vector<NodeOutcome> outcomes_at(const ::onnx::ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch);

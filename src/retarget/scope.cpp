@@ -127,7 +127,7 @@ std::optional<std::vector<std::optional<std::int64_t>>> Scope::sizes(const std::
   if (!known || !known->has_tensor_type() || !known->tensor_type().has_shape()) return std::nullopt;
   std::vector<std::optional<std::int64_t>> sizes;
   for (const auto& dim : known->tensor_type().shape().dim())
-    sizes.push_back(dim.has_dim_value() ? std::optional(dim.dim_value()) : std::nullopt);
+    sizes.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? std::optional(dim.dim_value()) : std::nullopt);
   return sizes;
 }
 

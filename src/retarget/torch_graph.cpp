@@ -49,7 +49,7 @@ symbolic::Fact fact_of(const ::onnx::TypeProto& type, const std::string& name) {
     int place = 0;
     for (const auto& dim : type.tensor_type().shape().dim()) {
       const std::string own = name + "." + std::to_string(place++);
-      shape.push_back(dim.has_dim_value()
+      shape.push_back(dim.has_dim_value() && dim.dim_value() >= 0
                           ? symbolic::Dim(dim.dim_value())
                           : symbolic::Dim::symbol(dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : own));
     }

@@ -271,6 +271,7 @@ void split(Adapting& a) {
   }
   if (!a.falls_below(18) || !attribute_of(a.node, "num_outputs")) return;
   const std::int64_t parts = int_of(a.node, "num_outputs", 1);
+  if (parts < 1) throw Refusal{"Split has no parts"};
   a.drop("num_outputs");
   const auto sizes = a.scope.sizes(a.node.input(0));
   std::int64_t axis = int_of(a.node, "axis", 0);
