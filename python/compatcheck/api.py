@@ -42,11 +42,12 @@ def check(
     """
     settings = _core.CheckOptions()
     graph = options.get("graph", False)
-    if _is_onnx(model):
+    file = _onnx_file(model)
+    if file is not None:
         fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), settings)
         opsets = [] if opset is None else opsets_of(opset)
         with shown(options.get("progress", False)) as progress:
-            reports = [Report(text, graph=graph) for text in _core.check_onnx(model, opsets, settings, progress)]
+            reports = [Report(text, graph=graph) for text in _core.check_onnx(file, opsets, settings, progress)]
         return reports[0] if opset is None or isinstance(opset, int) else Reports(reports)
     opset = 17 if opset is None else opset
     read = loaded("check", model, options, settings)
@@ -65,12 +66,13 @@ def convert(
     `opset`: 17 if there is none, or the own one of an .onnx file, which is written to a file only.
     """
     settings = _core.ConvertOptions()
-    if _is_onnx(model):
+    file = _onnx_file(model)
+    if file is not None:
         if output is None:
             raise UsageError("an .onnx file is written to a file only: name the output")
         fill("convert", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), settings)
         with shown(options.get("progress", False)) as progress:
-            text, written, onnx = *_core.convert_onnx(model, output, opset, settings, progress), None
+            text, written, onnx = *_core.convert_onnx(file, output, opset, settings, progress), None
         return _converted(Report(text, written=written, onnx=onnx))
     read = loaded("convert", model, options, settings)
     fill("convert", {"opset": 17 if opset is None else opset}, settings)
@@ -79,8 +81,8 @@ def convert(
     return _converted(Report(text, written=written, onnx=onnx))
 
 
-def _is_onnx(model: AnyModel) -> bool:
-    return isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx")
+def _onnx_file(model: AnyModel) -> Union[Path, None]:
+    return model if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx") else None
 
 
 def _converted(report: Report) -> Report:
@@ -97,12 +99,13 @@ def verify(
     If `model` is an .onnx file too, both files run in ONNX Runtime.
     """
     settings, conversion = verify_options(options), _core.ConvertOptions()
-    if onnx is not None and _is_onnx(model):
+    file = _onnx_file(model)
+    if onnx is not None and file is not None:
         others = {name: value for name, value in options.items() if name not in ("progress", "fail_on")}
         fill("verify", others, _core.LoadOptions(), settings, conversion)
         fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)
         with shown(options.get("progress", False)) as progress:
-            return Verification(_core.verify_onnx(model, onnx, settings, progress))
+            return Verification(_core.verify_onnx(file, onnx, settings, progress))
     read = loaded("verify", model, {name: value for name, value in options.items() if name != "fail_on"}, settings, conversion)
     fill("verify", {"opset": opset}, conversion)
     fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)
