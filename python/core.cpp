@@ -204,12 +204,15 @@ std::vector<nb::bytes> check_model(const Model& model, const std::vector<int>& o
   return texts;
 }
 
-std::vector<nb::bytes> check_onnx_file(const std::filesystem::path& file, const std::vector<int>& opsets, CheckOptions options,
-                                       nb::object progress) {
+std::vector<nb::bytes> check_onnx_file(const std::filesystem::path& file, const std::vector<int>& opsets, bool one_is_enough,
+                                       CheckOptions options, nb::object progress) {
   Work work(std::move(progress));
   options.run = work.run_options();
   std::vector<nb::bytes> texts;
-  for (const Report& report : work.run([&] { return check_onnx(file, opsets, options); })) texts.push_back(json_of(report));
+  for (Report& report : work.run([&] { return check_onnx(file, opsets, options); })) {
+    report.gate.one_opset_is_enough = one_is_enough && opsets.size() > 1;
+    texts.push_back(json_of(report));
+  }
   return texts;
 }
 
@@ -292,7 +295,7 @@ NB_MODULE(_core, module) {
   module.def("check_settings", &check_settings);
   module.def("settings_digest",
              [](const LoadOptions& load, const CheckOptions& options) { return settings_digest(load, options); });
-  module.def("check_onnx", &check_onnx_file, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def("check_onnx", &check_onnx_file, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("convert_onnx", &convert_onnx_file, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("convert", &convert_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("verify", &verify_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());

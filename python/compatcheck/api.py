@@ -47,7 +47,8 @@ def check(
         fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), settings)
         opsets = [] if opset is None else opsets_of(opset)
         with shown(options.get("progress", False)) as progress:
-            reports = [Report(text, graph=graph) for text in _core.check_onnx(file, opsets, settings, progress)]
+            texts = _core.check_onnx(file, opsets, isinstance(opset, range), settings, progress)
+        reports = [Report(text, graph=graph) for text in texts]
         return reports[0] if opset is None or isinstance(opset, int) else Reports(reports)
     opset = 17 if opset is None else opset
     read = loaded("check", model, options, settings)
