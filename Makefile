@@ -18,6 +18,7 @@
 #   make models   architectures of transformers, exported, converted at two opsets, run, and given to PyTorch's exporter; writes
 #                 reports/models.md and .html (hours; goes on where it was interrupted); ONLY='^(bert|llama)$$' chooses
 #   make operators the lines of tests/operators, with OPS=histc those of one operator
+#   make retargeted  the onnx package's models of single nodes at other opsets, with onnx's converter beside; writes reports/retargeted.md
 #   make programs random programs against TorchScript, PROGRAMS of them; failures go to build/programs
 #   make mutants  how strong the tests are: COUNT small faults in the sources, chosen by SEED, and which tests find them; REPORT=reports/mutants.md
 #                 names the file with the outcome, AGAINST=COMMIT tries what survived on that commit's tests (hours)
@@ -32,7 +33,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus models operators programs mutants fixtures bench format tidy clean
+.PHONY: all demo wheel check test test-all test-whole test-scan test-asan test-tsan fuzz corpus models operators retargeted programs mutants fixtures bench format tidy clean
 
 DEMO_MODEL ?= bert_base-traced
 DEMO_OPSET ?= 11
@@ -135,6 +136,11 @@ else
 	@$(cmake) --build --preset release --target exported_whole
 	@$(cmake) --build --preset release --target coverage
 endif
+
+retargeted:
+	@tools/setup.sh test
+	@$(cmake) --preset release --log-level=WARNING
+	@$(cmake) --build --preset release --target compatcheck retargeted
 
 operators:
 	@tools/setup.sh test

@@ -204,10 +204,25 @@ std::vector<nb::bytes> check_model(const Model& model, const std::vector<int>& o
   return texts;
 }
 
-nb::bytes check_onnx_file(const std::filesystem::path& file, CheckOptions options, nb::object progress) {
+std::vector<nb::bytes> check_onnx_file(const std::filesystem::path& file, const std::vector<int>& opsets, bool one_is_enough,
+                                       CheckOptions options, nb::object progress) {
   Work work(std::move(progress));
   options.run = work.run_options();
-  return json_of(work.run([&] { return check_onnx(file, options); }));
+  std::vector<nb::bytes> texts;
+  for (Report& report : work.run([&] { return check_onnx(file, opsets, options); })) {
+    report.gate.one_opset_is_enough = one_is_enough && opsets.size() > 1;
+    texts.push_back(json_of(report));
+  }
+  return texts;
+}
+
+// (report, what was written)
+nb::tuple convert_onnx_file(const std::filesystem::path& file, const std::filesystem::path& out, std::optional<int> opset,
+                            ConvertOptions options, nb::object progress) {
+  Work work(std::move(progress));
+  options.run = work.run_options();
+  const Report report = work.run([&] { return convert_onnx(file, out, opset, options); });
+  return nb::make_tuple(json_of(report), written_model(report));
 }
 
 // (report, what was written, the ONNX model where no file is named)
@@ -280,7 +295,8 @@ NB_MODULE(_core, module) {
   module.def("check_settings", &check_settings);
   module.def("settings_digest",
              [](const LoadOptions& load, const CheckOptions& options) { return settings_digest(load, options); });
-  module.def("check_onnx", &check_onnx_file, nb::arg(), nb::arg(), nb::arg().none());
+  module.def("check_onnx", &check_onnx_file, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  module.def("convert_onnx", &convert_onnx_file, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("convert", &convert_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("verify", &verify_model, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   module.def("verify_onnx", &verify_onnx_files, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());

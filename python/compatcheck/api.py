@@ -6,7 +6,7 @@ import os
 from typing import Iterable, Mapping, Union, overload
 
 from . import _core
-from .errors import NotConvertible
+from .errors import NotConvertible, UsageError
 from .models import AnyModel, loaded
 from .options import CheckOptions, ConvertOptions, LoadOptions, Path, ReferenceOptions, VerifyOptions, fill, opsets_of, verify_options
 from .progress import shown
@@ -29,20 +29,28 @@ def load(model: AnyModel, /, **options: Unpack[LoadOptions]) -> _core.Model:
 
 
 @overload
-def check(model: AnyModel, /, opset: int = 17, **options: Unpack[CheckOptions]) -> Report: ...
+def check(model: AnyModel, /, opset: Union[int, None] = None, **options: Unpack[CheckOptions]) -> Report: ...
 @overload
 def check(model: AnyModel, /, opset: Iterable[int], **options: Unpack[CheckOptions]) -> Reports: ...
-def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: Unpack[CheckOptions]) -> Union[Report, Reports]:
+def check(
+    model: AnyModel, /, opset: Union[int, Iterable[int], None] = None, **options: Unpack[CheckOptions]
+) -> Union[Report, Reports]:
     """Classifies every operator of a model.
 
-    `opset`: one, a list, or a range, of which one opset is enough for the exit code. An .onnx file is held against `targets`.
+    `opset`: one, a list, or a range, of which one opset is enough for the exit code; 17 if there is none, or the own one of an
+    .onnx file. Such a file is also held against `targets`.
     """
     settings = _core.CheckOptions()
     graph = options.get("graph", False)
-    if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx"):
+    file = _onnx_file(model)
+    if file is not None:
         fill("check", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), settings)
+        opsets = [] if opset is None else opsets_of(opset)
         with shown(options.get("progress", False)) as progress:
-            return Report(_core.check_onnx(model, settings, progress), graph=graph)
+            texts = _core.check_onnx(file, opsets, isinstance(opset, range), settings, progress)
+        reports = [Report(text, graph=graph) for text in texts]
+        return reports[0] if opset is None or isinstance(opset, int) else Reports(reports)
+    opset = 17 if opset is None else opset
     read = loaded("check", model, options, settings)
     fill("check", {"graph": True}, settings)  # which the page of to_html() draws
     opsets = opsets_of(opset)
@@ -51,14 +59,34 @@ def check(model: AnyModel, /, opset: Union[int, Iterable[int]] = 17, **options: 
     return reports[0] if isinstance(opset, int) else Reports(reports)
 
 
-def convert(model: AnyModel, /, output: Union[Path, None] = None, opset: int = 17, **options: Unpack[ConvertOptions]) -> Report:
-    """Writes the ONNX model to a file, or without one into `onnx` of the report. Raises NotConvertible where it can't."""
+def convert(
+    model: AnyModel, /, output: Union[Path, None] = None, opset: Union[int, None] = None, **options: Unpack[ConvertOptions]
+) -> Report:
+    """Writes the ONNX model to a file, or without one into `onnx` of the report. Raises NotConvertible where it can't.
+
+    `opset`: 17 if there is none, or the own one of an .onnx file, which is written to a file only.
+    """
     settings = _core.ConvertOptions()
+    file = _onnx_file(model)
+    if file is not None:
+        if output is None:
+            raise UsageError("an .onnx file is written to a file only: name the output")
+        fill("convert", {name: value for name, value in options.items() if name != "progress"}, _core.LoadOptions(), settings)
+        with shown(options.get("progress", False)) as progress:
+            text, written, onnx = *_core.convert_onnx(file, output, opset, settings, progress), None
+        return _converted(Report(text, written=written, onnx=onnx))
     read = loaded("convert", model, options, settings)
-    fill("convert", {"opset": opset}, settings)
+    fill("convert", {"opset": 17 if opset is None else opset}, settings)
     with shown(options.get("progress", False)) as progress:
         text, written, onnx = _core.convert(read, output, settings, progress)
-    report = Report(text, written=written, onnx=onnx)
+    return _converted(Report(text, written=written, onnx=onnx))
+
+
+def _onnx_file(model: AnyModel) -> Union[Path, None]:
+    return model if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx") else None
+
+
+def _converted(report: Report) -> Report:
     if report.written is None:
         raise NotConvertible(report)
     return report
@@ -72,12 +100,13 @@ def verify(
     If `model` is an .onnx file too, both files run in ONNX Runtime.
     """
     settings, conversion = verify_options(options), _core.ConvertOptions()
-    if onnx is not None and isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith(".onnx"):
+    file = _onnx_file(model)
+    if onnx is not None and file is not None:
         others = {name: value for name, value in options.items() if name not in ("progress", "fail_on")}
         fill("verify", others, _core.LoadOptions(), settings, conversion)
         fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)
         with shown(options.get("progress", False)) as progress:
-            return Verification(_core.verify_onnx(model, onnx, settings, progress))
+            return Verification(_core.verify_onnx(file, onnx, settings, progress))
     read = loaded("verify", model, {name: value for name, value in options.items() if name != "fail_on"}, settings, conversion)
     fill("verify", {"opset": opset}, conversion)
     fill("verify", {"convert": conversion, "fail_on": options.get("fail_on")}, settings)

@@ -19,7 +19,8 @@ const verdicts = {
   not_checked: {word: "Not checked", kind: "unassessed"},
   onnx: {word: "ONNX model", kind: "structural"},
 };
-const isOnnx = report => !report.error && report.model.format === "onnx";
+const isOnnx = report => !report.error && report.model.format === "onnx" && report.verdict === "yes" &&
+  report.summary.lowest_opset == null;
 const verdictOf = report => report.error ? "not_checked" : isOnnx(report) ? "onnx" : report.verdict;
 
 const verdictOrder = ["yes", "needs_input", "no", "not_checked", "onnx"];

@@ -47,28 +47,12 @@ PolicyOptions policy_options(const Options& options) {
 
 }  // namespace
 
-namespace {
-
-// Decides by name, or by content if the name doesn't tell; loading reports a file that can't be read.
-bool is_onnx(const std::string& file) {
-  if (file == "-") return false;
-  if (file.ends_with(".onnx")) return true;
-  const std::string ending = std::filesystem::path(file).extension().string();
-  if (std::ranges::find(model_endings, ending) != model_endings.end()) return false;
-  try {
-    return format_of(file) == "onnx";
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-}  // namespace
-
 std::string display_name(const std::string& file) { return file == "-" ? "<stdin>" : file; }
 
 std::vector<Report> check_model(Loader& loader, const std::string& file, const Options& options) {
   try {
-    if (is_onnx(file)) return {check_onnx(file, options.check)};
+    if (is_onnx(file))
+      return check_onnx(file, is_given(options, "--opset") ? options.opsets.values : std::vector<int>{}, options.check);
     return check(read_model(loader, file), options.opsets.values, options.check);
   } catch (const std::exception& error) {
     return {failed_report(display_name(file), error)};

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array commands_shipped{
     Command{"check", "MODEL...", "classify every operator of a model; the default command", "<file>", run_check},
-    Command{"convert", "MODEL -o FILE", "convert a model to ONNX", "<file>", run_convert},
+    Command{"convert", "MODEL -o FILE", "convert a model to ONNX, or an ONNX file to another opset", "<file>", run_convert},
     Command{"verify", "MODEL [FILE.onnx]", "run the model and ONNX Runtime on the same inputs and compare", "<file>", run_verify},
     Command{"scan", "URI... -o URI", "check a registry of models on a Ray cluster", "<file>", run_scan},
     Command{"inspect", "MODEL", "show the nodes, attributes and weights of a .pt, .pt2 or .onnx file", "<file>", run_inspect},

@@ -14,6 +14,7 @@
 #include "cli/report_output.h"
 #include "cli/terminal.h"
 #include "cli/workers.h"
+#include "compatcheck/check_onnx.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -36,7 +37,13 @@ void write_bytes(std::span<const std::byte> bytes) {
     throw UsageError(std::string("stdout can't be written: ") + std::strerror(errno));
 }
 
-Report written(const Model& model, const Options& options, const ConvertOptions& settings) {
+Report written(const Options& options, const ConvertOptions& settings) {
+  const std::string& file = options.positional.front();
+  if (is_onnx(file)) {
+    if (options.output == "-") throw UsageError("--output -: an ONNX file is written to a file only");
+    return convert_onnx(file, options.output, options.opset, settings);
+  }
+  const Model model = read_model(options.load, file);
   if (options.output != "-") return convert(model, options.output, settings);
   return convert(model, WriteBytes(write_bytes), settings);
 }
@@ -55,13 +62,12 @@ void explain_refusal(const Report& report, const Options& options) {
 // The report, after the model is written or what prevents it is printed.
 Report convert_one(const Options& options) {
   ProgressLine progress(options.progress);
-  const Model model = read_model(options.load, options.positional.front());
   ConvertOptions settings = convert_options(options);
   settings.accept = [&](Report& report) { return accept(report, options); };
   settings.run.progress = [&](const Progress& at) {
     if (at.total > 0) progress.show(std::string(at.stage) + " " + std::to_string(at.done * 100 / at.total) + " %");
   };
-  Report report = written(model, options, settings);
+  Report report = written(options, settings);
   progress.clear();
   for (const auto& warning : report.model.warnings) write_message(options.positional.front() + ": warning: " + warning);
   if (!report.written) {

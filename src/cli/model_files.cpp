@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "compatcheck/error.h"
+#include "compatcheck/load.h"
 
 namespace compatcheck::cli {
 namespace {
@@ -164,6 +165,18 @@ std::vector<FolderModel> onnx_files_of(const std::filesystem::path& folder, cons
     all.push_back({std::move(file), std::move(target)});
   }
   return all;
+}
+
+bool is_onnx(const std::string& file) {
+  if (file == "-") return false;
+  if (file.ends_with(".onnx")) return true;
+  const std::string ending = std::filesystem::path(file).extension().string();
+  if (std::ranges::find(model_endings, ending) != model_endings.end()) return false;
+  try {
+    return format_of(file) == "onnx";
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace compatcheck::cli

@@ -24,6 +24,9 @@ struct FolderSearch {
 };
 std::vector<std::string> model_files(const std::vector<std::string>& arguments, const FolderSearch& search);
 
+// Whether a file is an ONNX file: by name, or by content if the name doesn't tell. Loading reports a file that can't be read.
+bool is_onnx(const std::string& file);
+
 // The lines of a list without surrounding blanks, except empty ones and those that begin with '#' (write ./#x.pt for such a
 // file). If the list contains a NUL, the texts between NULs, unchanged. '-' is stdin. Throws UsageError.
 std::vector<std::string> listed_models(const std::filesystem::path& list);

@@ -82,11 +82,13 @@ double parse_requirement(const std::string& text) {
 }
 
 constexpr std::array options_shipped{
-    Option{"--opset", "", "N", "", false, "check scan", "check for this opset: N, a list N,M, a range N-M, or all (default 17)",
+    Option{"--opset", "", "N", "", false, "check scan",
+           "check for this opset: N, a list N,M, a range N-M, or all (default 17; of an ONNX file: its own)",
            [](Options& o, const std::string& v) { o.opsets = parse_opsets(v); }},
     Option{"--opset", "", "N", "", false, "ops explain", "show this opset (default: 17 for ops, all for explain)",
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
-    Option{"--opset", "", "N", "", false, "convert verify", "write the ONNX model for this opset (default 17)",
+    Option{"--opset", "", "N", "", false, "convert verify",
+           "write the ONNX model for this opset (default 17; of an ONNX file: its own)",
            [](Options& o, const std::string& v) { o.opset = parse_opset(v); }},
     Option{"--opset", "", "N", "", false, "diff",
            "check TorchScript models at this opset (default: the opset of the other side's report, or 17)",

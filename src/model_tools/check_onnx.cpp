@@ -1,6 +1,7 @@
 #include "compatcheck/check_onnx.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -20,21 +21,17 @@
 #include "onnx_file/skeleton.h"
 #include "onnx_file/validity.h"
 #include "onnx_file/value_types.h"
+#include "onnx_file/write_skeleton.h"
 #include "process/callback.h"
 #include "process/day.h"
 #include "process/log.h"
+#include "retarget/retarget.h"
 
 namespace compatcheck {
 namespace {
 
 using engines::Look;
 using engines::Looked;
-
-int opset_of(const ::onnx::ModelProto& model) {
-  for (const auto& import : model.opset_import())
-    if (onnx::is_own_domain(import.domain())) return static_cast<int>(import.version());
-  return 0;
-}
 
 std::string description_of(const ::onnx::ModelProto& model) {
   std::string producer = model.producer_name();
@@ -77,10 +74,34 @@ void for_each_node(const ::onnx::GraphProto& graph, auto&& visit) {
   }
 }
 
+// "f32[batch,3]"
+std::string spell_tensor(const TensorInfo& tensor) {
+  if (!tensor.shape) return tensor.dtype;
+  std::string sizes;
+  for (const auto& size : *tensor.shape) sizes += (sizes.empty() ? "" : ",") + size;
+  return tensor.dtype + "[" + sizes + "]";
+}
+
+// The last place of a Python stack: 'File "model.py", line 12, in forward', as PyTorch's exporter writes it.
+void place_in_source(const std::string& stack, Site& site) {
+  static constexpr std::string_view file = "File \"", line = "\", line ", function = ", in ";
+  const auto at = stack.rfind(file);
+  const auto number = at == std::string::npos ? at : stack.find(line, at);
+  if (number == std::string::npos) return;
+  site.file = stack.substr(at + file.size(), number - at - file.size());
+  site.line = std::atoi(stack.c_str() + number + line.size());
+  const auto in = stack.find(function, number);
+  if (in == std::string::npos) return;
+  const auto from = in + function.size();
+  site.function = stack.substr(from, stack.find_first_of("\n", from) - from);
+}
+
 Site site_of(const ::onnx::NodeProto& node, std::uint32_t index, const std::string& file) {
   Site site;
   site.file = file;
   site.index = index;
+  for (const auto& entry : node.metadata_props())
+    if (entry.key() == "pkg.torch.onnx.stack_trace") place_in_source(entry.value(), site);
   site.module = node.name();
   site.args = node.op_type() + "(";
   for (int i = 0; i < node.input_size(); ++i) site.args += (i ? ", " : "") + node.input(i);
@@ -88,25 +109,56 @@ Site site_of(const ::onnx::NodeProto& node, std::uint32_t index, const std::stri
   return site;
 }
 
-void summarize(const ::onnx::ModelProto& model, Report& report) {
-  std::map<std::string, int> operators;
-  for_each_node(model.graph(), [&](const ::onnx::NodeProto& node) {
+using Outcomes = std::vector<retarget::NodeOutcome>;
+
+OperatorClass class_of(const retarget::NodeOutcome& outcome) {
+  return !outcome.converts ? OperatorClass::missing : outcome.work > 1 ? OperatorClass::one_to_many : OperatorClass::one_to_one;
+}
+
+bool exists(const ::onnx::NodeProto& node, int opset) {
+  const auto* schema = onnx::find(node.op_type(), opset, node.domain());
+  return schema && !schema->deprecated;
+}
+
+void summarize(const Outcomes& outcomes, int opset, Report& report) {
+  std::map<std::string, OperatorSummary> operators;
+  int converted = 0;
+  for (const auto& outcome : outcomes) {
     ++report.summary.nodes;
-    ++operators[onnx_file::operator_name(node.domain(), node.op_type())];
-  });
-  for (const auto& [name, nodes] : operators) {
-    OperatorSummary op;
-    op.op = name;
-    op.operator_class = OperatorClass::one_to_one;
-    op.verified = true;
-    op.onnx = {name};
-    op.nodes = nodes;
-    op.emitted[name] = nodes;
+    converted += outcome.converts;
+    const std::string name = onnx_file::operator_name(outcome.node->domain(), outcome.node->op_type());
+    const auto [entry, fresh] = operators.try_emplace(name);
+    OperatorSummary& op = entry->second;
+    if (fresh) {
+      op.op = name;
+      op.operator_class = class_of(outcome);
+      op.verified = true;
+    }
+    ++op.nodes;
+    if (outcome.converts && class_of(outcome) == OperatorClass::one_to_many && op.operator_class == OperatorClass::one_to_one)
+      op.operator_class = OperatorClass::one_to_many;
+    if (!outcome.converts) {
+      ++op.blocked;
+      if (!exists(*outcome.node, opset)) op.operator_class = OperatorClass::missing;
+    }
+    for (const auto& [emitted, nodes] : outcome.emitted) op.emitted[emitted] += nodes;
+  }
+  Summary& summary = report.summary;
+  int blocked = 0;
+  for (auto& [name, op] : operators) {
+    for (const auto& [emitted, nodes] : op.emitted) op.onnx.push_back(emitted);
+    blocked += op.blocked > 0;
+    if (op.blocked == 0)
+      ++(op.operator_class == OperatorClass::one_to_many ? summary.one_to_many : summary.one_to_one);
+    else
+      ++(op.operator_class == OperatorClass::missing ? summary.missing : summary.refused);
     report.operators.push_back(std::move(op));
   }
-  report.verdict = Verdict::yes;
-  report.summary.convertible = true;
-  report.summary.operators = report.summary.one_to_one = static_cast<int>(operators.size());
+  summary.operators = static_cast<int>(operators.size());
+  summary.convertible = blocked == 0;
+  report.verdict = summary.convertible ? Verdict::yes : Verdict::no;
+  if (summary.nodes > 0) summary.coverage_nodes = static_cast<double>(converted) / summary.nodes;
+  if (summary.operators > 0) summary.coverage_operators = static_cast<double>(summary.operators - blocked) / summary.operators;
 }
 
 TargetSummary summary_of(const engines::Profile& profile, const Look& look) {
@@ -187,46 +239,188 @@ void sort(std::vector<Finding>& findings) {
   });
 }
 
-Report check_file(const std::filesystem::path& path, const CheckOptions& options) {
-  if (options.targets.empty())
-    throw ModelError("is an ONNX model, which needs no conversion; CheckOptions::targets ENGINE holds it against an engine");
-  const auto profiles = engines::profiles_of(options.targets);
-  const ir::Watch watch = analysis::watch_of(options.run, options.timeout_seconds);
-  process::report_progress(options.run, {.stage = "check", .done = 0, .total = 1});
-  logging::info("{}: reading it as ONNX", path.string());
-  const auto file = std::make_shared<const files::InputFile>(path);
-  auto skeleton = onnx_file::Skeleton::read(file, watch);
-  onnx_file::check_valid(skeleton.model);
-  const ::onnx::ModelProto model = onnx_file::with_types(skeleton.model);
-  Report report = failure_report(path.string(), UsageError(""));  // fills in the tool
-  report.error.reset();
-  report.exit_code = exit_passed;
-  report.model = model_info(model, path, file->size());
-  if (options.hash) report.model.sha256 = files::sha256_of_file(path);
-  report.opset = opset_of(model);
-  summarize(model, report);
-  std::map<const ::onnx::NodeProto*, std::uint32_t> places;
-  std::uint32_t index = 0;
-  for_each_node(model.graph(), [&](const ::onnx::NodeProto& node) { places.emplace(&node, index++); });
-  const auto tables = lint::in_force({}, {});
-  for (const auto& profile : profiles) {
-    watch.look();
-    const Look look = engines::look_at(model, profile, tables.table.onnx_changes());
-    report.targets.push_back(summary_of(profile, look));
-    find(profile, look, path.string(), places, report.findings);
-    if (auto note = engines::note_on_age(profile, process::today())) report.findings.push_back(*std::move(note));
+class OnnxFile {
+ public:
+  OnnxFile(const std::filesystem::path& path, const RunOptions& run, double seconds)
+      : path_(path), watch_(analysis::watch_of(run, seconds)), tables_(lint::in_force({}, {})) {
+    process::report_progress(run, {.stage = "check", .done = 0, .total = 1});
+    logging::info("{}: reading it as ONNX", path.string());
+    file_ = std::make_shared<const files::InputFile>(path);
+    skeleton_ = onnx_file::Skeleton::read(file_, watch_);
+    onnx_file::check_valid(skeleton_.model);
   }
-  sort(report.findings);
-  report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
-  report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
+
+  const onnx_file::Skeleton& skeleton() const { return skeleton_; }
+  int opset() const { return retarget::opset_of(skeleton_.model); }
+
+  Report report(std::optional<int> asked, const CheckOptions& options, ::onnx::ModelProto* model = nullptr) {
+    const int at = asked.value_or(opset());
+    auto made = retarget::retarget(skeleton_.model, at, tables(), watch_);
+    Report report = failure_report(path_.string(), UsageError(""));  // fills in the tool
+    report.error.reset();
+    report.exit_code = exit_passed;
+    report.model = model_info(skeleton_.model, path_, file_->size());
+    if (options.hash) report.model.sha256 = files::sha256_of_file(path_);
+    report.opset = at;
+    summarize(made.outcomes, at, report);
+    if (asked) report.summary.lowest_opset = retarget::lowest_opset(skeleton_.model, tables(), watch_);
+    find_unconverted(made.outcomes, report);
+    if (!options.targets.empty() && made.converts()) look(made.model, options, report);
+    sort(report.findings);
+    report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
+    report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
+    if (model) *model = std::move(made.model);
+    return report;
+  }
+
+ private:
+  retarget::Tables tables() const { return {tables_.table, tables_.schemas, tables_.registry, tables_.handlers}; }
+
+  // For each node that fails, the lowest higher opset at which it converts.
+  std::vector<std::optional<int>> available(const Outcomes& outcomes, int opset) const {
+    std::vector<std::optional<int>> from(outcomes.size());
+    for (int higher = opset + 1; higher <= highest_opset; ++higher) {
+      bool open = false;
+      for (std::size_t i = 0; i < outcomes.size(); ++i) open = open || (!outcomes[i].converts && !from[i]);
+      if (!open) break;
+      const auto there = retarget::outcomes_at(skeleton_.model, higher, tables(), watch_);
+      for (std::size_t i = 0; i < outcomes.size(); ++i)
+        if (!outcomes[i].converts && !from[i] && there[i].converts) from[i] = higher;
+    }
+    return from;
+  }
+
+  void find_unconverted(const Outcomes& outcomes, Report& report) const {
+    if (report.summary.convertible) return;
+    const auto from = available(outcomes, report.opset);
+    std::map<std::pair<std::string, std::string>, Finding> all;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const auto& outcome = outcomes[i];
+      if (outcome.converts) continue;
+      const std::string op = onnx_file::operator_name(outcome.node->domain(), outcome.node->op_type());
+      auto [entry, fresh] = all.try_emplace({op, outcome.reason});
+      Finding& finding = entry->second;
+      if (fresh) {
+        finding.id = exists(*outcome.node, report.opset) ? "CC005" : from[i] ? "CC002" : "CC001";
+        finding.op = op;
+        finding.message = outcome.reason;
+        finding.available_from = from[i];
+      } else if (!from[i] || !finding.available_from) {
+        finding.available_from.reset();
+      } else {
+        finding.available_from = std::max(*finding.available_from, *from[i]);
+      }
+      ++finding.nodes;
+      finding.sites.push_back(site_of(*outcome.node, static_cast<std::uint32_t>(i), path_.string()));
+    }
+    for (auto& [key, finding] : all) {
+      if (finding.available_from) finding.help = "--opset " + std::to_string(*finding.available_from);
+      for (auto& op : report.operators)
+        if (op.op == finding.op) op.available_from = finding.available_from;
+      report.findings.push_back(std::move(finding));
+    }
+  }
+
+  void look(const ::onnx::ModelProto& model, const CheckOptions& options, Report& report) const {
+    const ::onnx::ModelProto typed = onnx_file::with_types(model);
+    std::map<const ::onnx::NodeProto*, std::uint32_t> places;
+    std::uint32_t index = 0;
+    for_each_node(typed.graph(), [&](const ::onnx::NodeProto& node) { places.emplace(&node, index++); });
+    for (const auto& profile : engines::profiles_of(options.targets)) {
+      watch_.look();
+      const Look seen = engines::look_at(typed, profile, tables_.table.onnx_changes());
+      report.targets.push_back(summary_of(profile, seen));
+      find(profile, seen, path_.string(), places, report.findings);
+      if (auto note = engines::note_on_age(profile, process::today())) report.findings.push_back(*std::move(note));
+    }
+  }
+
+  const std::filesystem::path path_;
+  const ir::Watch watch_;
+  const lint::InForce tables_;
+  std::shared_ptr<const files::InputFile> file_;
+  onnx_file::Skeleton skeleton_;
+};
+
+std::vector<Report> check_file(const std::filesystem::path& path, std::span<const int> opsets, const CheckOptions& options) {
+  engines::profiles_of(options.targets);  // an unknown engine is an error before anything is read
+  OnnxFile file(path, options.run, options.timeout_seconds);
+  std::vector<Report> reports;
+  if (opsets.empty()) reports.push_back(file.report(std::nullopt, options));
+  for (const int opset : opsets) reports.push_back(file.report(opset, options));
+  return reports;
+}
+
+void refuse_options(const ConvertOptions& options) {
+  const auto refuse = [](bool given, const char* option) {
+    if (given) throw UsageError(std::string("ConvertOptions::") + option + " doesn't apply to an ONNX file");
+  };
+  refuse(!options.inputs.empty(), "inputs");
+  refuse(!options.inputs_from.empty(), "inputs_from");
+  refuse(!options.dims.empty(), "dims");
+  refuse(!options.custom_opsets.empty(), "custom_opsets");
+  refuse(!options.input_names.empty(), "input_names");
+  refuse(!options.output_names.empty(), "output_names");
+  refuse(options.keep_initializers_as_inputs, "keep_initializers_as_inputs");
+  refuse(options.export_type != ExportType::onnx, "export_type");
+  refuse(options.state != StateMode::refuse, "state");
+  refuse(options.complex_io != ComplexIo::refuse, "complex_io");
+  refuse(options.quantized_io != QuantizedIo::floats, "quantized_io");
+}
+
+std::uint64_t count_nodes(const ::onnx::ModelProto& model) {
+  std::uint64_t nodes = 0;
+  for_each_node(model.graph(), [&](const ::onnx::NodeProto&) { ++nodes; });
+  return nodes;
+}
+
+Report convert_file(const std::filesystem::path& path, const std::filesystem::path& out, std::optional<int> opset,
+                    const ConvertOptions& options) {
+  refuse_options(options);
+  engines::profiles_of(options.targets);  // an unknown engine is an error before anything is read
+  std::error_code error;
+  for (const auto& file : {out, std::filesystem::path(out.string() + ".data")})
+    if (std::filesystem::equivalent(path, file, error)) throw UsageError(file.string() + ": that is the model itself");
+  OnnxFile file(path, options.run, options.timeout_seconds);
+  ::onnx::ModelProto model;
+  Report report = file.report(opset.value_or(file.opset()), {.fail_on = options.fail_on, .targets = options.targets}, &model);
+  if (!report.convertible()) {
+    report.exit_code = exit_findings;
+    return report;
+  }
+  if (options.accept && !process::call(options.accept, report)) report.gate.passed = false;
+  report.exit_code = report.gate.passed ? exit_passed : exit_findings;
+  if (!report.gate.passed) return report;
+  WrittenModel made{.opset = report.opset,
+                    .nodes = count_nodes(model),
+                    .initializers = static_cast<std::uint64_t>(model.graph().initializer_size())};
+  for (const auto& function : model.functions()) made.functions.push_back(function.domain() + "::" + function.name());
+  for (const auto& input : report.model.inputs) made.signature.inputs.push_back({input.name, spell_tensor(input)});
+  for (const auto& output : report.model.outputs) made.signature.outputs.push_back({output.name, spell_tensor(output)});
+  auto skeleton = file.skeleton().with(std::move(model));
+  onnx_file::ExternalFiles externals(path.parent_path());
+  const auto written = onnx_file::write_skeleton(skeleton, externals, out, options.external_data, options.run);
+  made.bytes = written.bytes;
+  if (written.external_bytes) made.external_files.push_back({out.string() + ".data", written.external_bytes});
+  report.written = std::move(made);
   return report;
 }
 
 }  // namespace
 
 Report check_onnx(const std::filesystem::path& file, const CheckOptions& options) {
+  return std::move(check_onnx(file, {}, options).front());
+}
+
+std::vector<Report> check_onnx(const std::filesystem::path& file, std::span<const int> opsets, const CheckOptions& options) {
   return analysis::guarded(file.string(),
-                           [&] { return files::naming(file.string(), [&] { return check_file(file, options); }); });
+                           [&] { return files::naming(file.string(), [&] { return check_file(file, opsets, options); }); });
+}
+
+Report convert_onnx(const std::filesystem::path& file, const std::filesystem::path& out, std::optional<int> opset,
+                    const ConvertOptions& options) {
+  return analysis::guarded(file.string(),
+                           [&] { return files::naming(file.string(), [&] { return convert_file(file, out, opset, options); }); });
 }
 
 }  // namespace compatcheck

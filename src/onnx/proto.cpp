@@ -186,16 +186,6 @@ class Writer {
 };
 
 // The lowest IR version that knows the opset; before 4 every initializer must be an input, too.
-int ir_version(int opset) {
-  // Source: onnx/docs/Versioning.md, the table of released versions.
-  static constexpr std::pair<int, int> first_opset[] = {{9, 4},  {10, 5},  {11, 6},  {12, 7},  {15, 8},
-                                                        {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}};
-  int version = 4;
-  for (const auto& [from, with] : first_opset)
-    if (opset >= from) version = std::max(version, with);
-  return version;
-}
-
 constexpr int first_version_with_functions = 8;
 // The checker wants every input and output to have a type with a shape. Where an operator that isn't ONNX's makes or reads it
 // there may be none, and nothing to check.
@@ -223,6 +213,16 @@ void leave_out_untyped(::onnx::GraphProto& graph) {
   auto proto = Writer(model).write_alone(node);
   proto.set_ir_version(ir_version(model));
   return proto;
+}
+
+int ir_version(int opset) {
+  // Source: onnx/docs/Versioning.md, the table of released versions.
+  static constexpr std::pair<int, int> first_opset[] = {{9, 4},  {10, 5},  {11, 6},  {12, 7},  {15, 8},
+                                                        {19, 9}, {21, 10}, {23, 11}, {24, 12}, {25, 13}};
+  int version = 4;
+  for (const auto& [from, with] : first_opset)
+    if (opset >= from) version = std::max(version, with);
+  return version;
 }
 
 int ir_version(const Model& model) {

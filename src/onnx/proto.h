@@ -17,6 +17,7 @@ namespace compatcheck::onnx {
 ::onnx::ModelProto to_proto(const Node& node, const Model& model);
 
 int ir_version(const Model& model);  // the IR version of its file
+int ir_version(int opset);           // the one that came with the opset
 
 // The skeleton with such initializers stood in for by typed inputs: onnx's checker, then strict inference of types and shapes.
 // Throws InternalError with onnx's message, or TableError if the model holds functions, which are users'. Returns the stand-in

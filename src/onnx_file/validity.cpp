@@ -1,6 +1,7 @@
 #include "onnx_file/validity.h"
 
 #include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
 #include <tuple>
@@ -65,6 +66,36 @@ class Calls {
   int depth_ = 0;
 };
 
+constexpr std::int64_t longest_vector = 1 << 16;
+
+// ONNX's propagation of small contents makes a dimension for each element of a vector of integers, known or not.
+bool has_long_vector(const ::onnx::GraphProto& graph) {
+  for (const auto* values : {&graph.input(), &graph.value_info(), &graph.output()})
+    for (const auto& value : *values) {
+      const auto& shape = value.type().tensor_type().shape();
+      if (shape.dim_size() == 1 && shape.dim(0).dim_value() > longest_vector) return true;
+    }
+  bool found = false;
+  for (const auto& node : graph.node())
+    for_each_body(node, [&](const ::onnx::GraphProto& body) { found = found || has_long_vector(body); });
+  return found;
+}
+
+// Some exporters write -1 for an unknown size, and onnx's inference indexes with it.
+void forget_negative_sizes(::onnx::GraphProto& graph) {
+  for (auto* values : {graph.mutable_input(), graph.mutable_value_info(), graph.mutable_output()})
+    for (auto& value : *values) {
+      if (!value.type().tensor_type().has_shape()) continue;
+      for (auto& dim : *value.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim())
+        if (dim.has_dim_value() && dim.dim_value() < 0) dim.clear_dim_value();
+    }
+  for (auto& node : *graph.mutable_node())
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) forget_negative_sizes(*attribute.mutable_g());
+      for (auto& body : *attribute.mutable_graphs()) forget_negative_sizes(body);
+    }
+}
+
 void add_tensor_type(::onnx::TypeProto& type, int data_type, const auto& dims) {
   auto& tensor = *type.mutable_tensor_type();
   tensor.set_elem_type(data_type);
@@ -72,7 +103,19 @@ void add_tensor_type(::onnx::TypeProto& type, int data_type, const auto& dims) {
   for (const auto dim : dims) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
+// False: inference fails, and adds nothing.
+bool add_types(::onnx::ModelProto& model) {
+  forget_negative_sizes(*model.mutable_graph());
+  return onnx::infer_types(model, !has_long_vector(model.graph()));
+}
+
 }  // namespace
+
+void infer_strictly(::onnx::ModelProto& model) {
+  forget_negative_sizes(*model.mutable_graph());
+  ::onnx::shape_inference::InferShapes(model, ::onnx::OpSchemaRegistry::Instance(),
+                                       ::onnx::ShapeInferenceOptions(true, 1, false));
+}
 
 void check_valid(const ::onnx::ModelProto& model) {
   Calls calls(model);
@@ -120,7 +163,7 @@ const ::onnx::TypeProto* ValueTypes::find(const ::onnx::GraphProto& graph, const
 void ValueTypes::infer() {
   if (Calls(model_).count(model_.graph().node()) > most_calls) return;
   ::onnx::ModelProto inferred = model_;
-  if (!onnx::infer_types(inferred, true)) return;  // the checker reports what is wrong
+  if (!add_types(inferred)) return;  // the checker reports what is wrong
   merge(model_.graph(), inferred.graph());
 }
 
@@ -139,7 +182,7 @@ void ValueTypes::merge(const ::onnx::GraphProto& graph, const ::onnx::GraphProto
 ::onnx::ModelProto with_types(const ::onnx::ModelProto& model) {
   ::onnx::ModelProto inferred = model;
   if (Calls(model).count(model.graph().node()) > most_calls) return inferred;
-  onnx::infer_types(inferred, true);
+  add_types(inferred);
   return inferred;
 }
 

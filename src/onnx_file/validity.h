@@ -12,6 +12,9 @@ namespace compatcheck::onnx_file {
 // with the checker's message.
 void check_valid(const ::onnx::ModelProto& model);
 
+// Adds the types that ONNX's inference finds. Throws what onnx throws, also for types that don't fit.
+void infer_strictly(::onnx::ModelProto& model);
+
 // Types of values, as stated in the model and found by ONNX's inference; a value with contradicting types has none.
 class ValueTypes {
  public:

@@ -35,7 +35,9 @@ std::string emission_words(const OperatorSummary& op) {
   return nodes == 0 || nodes == calls ? std::string() : count(calls, "call") + " → " + count(nodes, "node");
 }
 
-bool is_onnx(const Report& report) { return report.model.format == "onnx"; }
+bool is_onnx(const Report& report) {
+  return report.model.format == "onnx" && report.convertible() && !report.summary.lowest_opset;
+}
 
 std::string headline(const Report& report) {
   const Summary& summary = report.summary;

@@ -76,6 +76,20 @@ def test_onnx_file_against_an_engine():
     assert report.model.format == "onnx" and report.targets[0].nodes > 0
 
 
+def test_onnx_file_at_another_opset(tmp_path):
+    report = compatcheck.check(samples.GRAPHS / "words.onnx", opset=[11, 20])
+    assert [each.convertible for each in report] == [False, True]
+    assert compatcheck.check(samples.GRAPHS / "words.onnx", opset=range(19, 21)).exit_code == 0
+    converted = compatcheck.convert(samples.GRAPHS / "bodies.onnx", tmp_path / "older.onnx", opset=11)
+    assert converted.written.opset == 11 and (tmp_path / "older.onnx").exists()
+    with pytest.raises(compatcheck.NotConvertible):
+        compatcheck.convert(samples.GRAPHS / "words.onnx", tmp_path / "words.onnx", opset=11)
+    assert not (tmp_path / "words.onnx").exists()
+    assert compatcheck.check(samples.GRAPHS / "words.onnx").opset == 20
+    with pytest.raises(compatcheck.UsageError, match="name the output"):
+        compatcheck.convert(samples.GRAPHS / "words.onnx")
+
+
 def test_verify():
     verification = compatcheck.verify(torch.jit.trace(Module(), X), runs=1, seed=3)
     assert verification.passed and verification.seed == 3 and verification.outputs[0].dtype == "f32"

@@ -34,6 +34,7 @@ TABLE = [
     (r"src/mapping/|mappings/", "mapping_test lint_.*test check_rows operators_aliases"),
     (r"src/onnx/", "onnx_test operators_(arithmetic|view) check_rows"),
     (r"src/onnx_file/", "onnx_file_test check_onnx_files"),
+    (r"src/retarget/", "retarget_.*"),
     (r"src/engines/", "engines_.*"),
     (r"src/symbolic/", "symbolic_test facts_test layers_(edges|counts)"),
     (r"src/handlers/", "layers_(edges|rare) operators_(arithmetic|view|reduction)"),

@@ -1,0 +1,312 @@
+#include "retarget/retarget.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <tuple>
+
+#include "compatcheck/error.h"
+#include "onnx/function_text.h"
+#include "onnx/proto.h"
+#include "onnx/schema.h"
+#include "onnx_file/functions.h"
+#include "onnx_file/graph_index.h"
+#include "onnx_file/repeated.h"
+#include "onnx_file/validity.h"
+#include "retarget/function_body.h"
+#include "retarget/torch_calls.h"
+#include "retarget/versions.h"
+
+namespace compatcheck::retarget {
+namespace {
+
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::NodeProto;
+using onnx::Refusal;
+
+constexpr int deepest = 16;              // bodies in bodies
+constexpr int most_written = 1'000'000;  // nodes of definitions
+constexpr int first_unlisted_ir = 4;     // initializers need not be inputs
+
+// Operators that change the form of values.
+bool is_form(std::string_view op) {
+  static constexpr std::array<std::string_view, 8> operators{"Cast",  "Constant", "Identity",  "Reshape",
+                                                             "Shape", "Squeeze",  "Unsqueeze", "ConstantOfShape"};
+  return std::ranges::find(operators, op) != operators.end();
+}
+
+class Writer {
+ public:
+  Writer(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch)
+      : model_(model),
+        to_(opset),
+        tables_(tables),
+        watch_(watch),
+        moved_(conversion::moved_attributes(tables.table)),
+        names_(model) {}
+
+  // Stops at the first node that doesn't.
+  bool converts() {
+    lazy_ = true;
+    try {
+      return run().converts();
+    } catch (const Refusal&) {
+      return false;
+    }
+  }
+
+  Retargeted run() {
+    Retargeted made;
+    outcomes_ = &made.outcomes;
+    made.model = model_;
+    const int from = opset_of(model_);
+    if (from == to_) {
+      keep_all(model_.graph());
+      return made;
+    }
+    onnx_file::ValueTypes types(model_);
+    *made.model.mutable_graph() = graph(model_.graph(), types, nullptr, from, model_.ir_version() < first_unlisted_ir);
+    if (!made.converts()) return made;
+    made.model.clear_functions();
+    set_imports(made.model);
+    const auto needed = std::max<std::int64_t>(onnx::ir_version(to_), first_unlisted_ir);
+    made.model.set_ir_version(
+        to_ > from ? std::max<std::int64_t>(model_.ir_version(), needed)
+                   : std::max<std::int64_t>(first_unlisted_ir, std::min<std::int64_t>(model_.ir_version(), needed)));
+    return made;
+  }
+
+ private:
+  void keep_all(const GraphProto& graph) {
+    for (const auto& node : graph.node()) {
+      outcomes_->push_back({.node = &node, .reason = {}, .hint = {}, .kept = true});
+      outcomes_->back().emitted[onnx::row_name(node.domain(), node.op_type())] = 1;
+      outcomes_->back().work = 1;
+      onnx_file::for_each_body(node, [&](const GraphProto& body) { keep_all(body); });
+    }
+  }
+
+  void set_imports(ModelProto& model) const {
+    std::map<std::string, std::int64_t> domains = domains_;
+    for (const auto& import : model.opset_import()) domains.erase(import.domain());
+    for (auto& import : *model.mutable_opset_import())
+      if (onnx::is_own_domain(import.domain())) import.set_version(to_);
+    for (const auto& [domain, version] : domains) {
+      auto* import = model.add_opset_import();
+      import->set_domain(domain);
+      import->set_version(version);
+    }
+  }
+
+  GraphProto graph(const GraphProto& graph, onnx_file::ValueTypes& types, const Scope* around, int from, bool defaults_count) {
+    const Scope scope(graph, types, around, defaults_count);
+    GraphProto made = graph;
+    made.clear_node();
+    for (const auto& node : graph.node()) {
+      watch_.step();
+      add(node, scope, types, from, made);
+    }
+    return made;
+  }
+
+  static void append(Piece piece, GraphProto& into) {
+    for (auto& node : piece.nodes) *into.add_node() = std::move(node);
+    for (auto& tensor : piece.initializers) *into.add_initializer() = std::move(tensor);
+  }
+
+  // Nodes of the model itself have outcomes, those of a definition don't.
+  bool is_listed() const { return depth_ == 0; }
+
+  void add(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from, GraphProto& into) {
+    std::size_t place = 0;
+    if (is_listed()) {
+      place = outcomes_->size();
+      outcomes_->push_back({.node = &node, .reason = {}, .hint = {}});
+    }
+    try {
+      Piece piece = written(node, scope, types, from);
+      if (is_listed()) note((*outcomes_)[place], node, piece);
+      append(std::move(piece), into);
+    } catch (const Refusal& refusal) {
+      if (!is_listed() || lazy_) throw;
+      NodeOutcome& outcome = (*outcomes_)[place];
+      outcome.converts = false;
+      outcome.reason = refusal.reason;
+      outcome.hint = refusal.hint;
+    }
+  }
+
+  static void note(NodeOutcome& outcome, const NodeProto& node, const Piece& piece) {
+    for (const auto& made : piece.nodes) {
+      ++outcome.emitted[onnx::row_name(made.domain(), made.op_type())];
+      outcome.work += !is_form(made.op_type());
+    }
+    outcome.work = std::max(outcome.work, 1);
+    outcome.kept = piece.nodes.size() == 1 && piece.nodes.front().SerializeAsString() == node.SerializeAsString();
+  }
+
+  Piece written(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from) {
+    if (!onnx::is_own_domain(node.domain())) {
+      if (const auto* function = local_function(node)) return by_body(node, body_of(node, *function, scope, from));
+      Piece piece;
+      piece.nodes.push_back(with_bodies(node, scope, types, from));
+      return piece;
+    }
+    const Setting setting{.from = from, .to = to_, .tables = tables_, .moved = moved_, .watch = watch_};
+    Refusal why;
+    try {
+      return in_version(with_bodies(node, scope, types, from), scope, setting, names_);
+    } catch (const Refusal& refusal) {
+      why = refusal;
+    }
+    try {
+      if (auto piece = by_torch_call(node, scope, setting, names_)) return std::move(*piece);
+    } catch (const Refusal& refusal) {
+      why.reason += "; " + refusal.reason;
+    }
+    try {
+      if (auto body = definition_of(node, scope, from, to_)) return by_body(node, std::move(*body));
+    } catch (const Refusal& refusal) {
+      why.reason += "; by ONNX's definition of it: " + refusal.reason;
+    }
+    throw why;
+  }
+
+  NodeProto with_bodies(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from) {
+    NodeProto made = node;
+    for (auto& attribute : *made.mutable_attribute()) {
+      const auto* given = attribute_of(node, attribute.name());
+      if (attribute.has_g()) *attribute.mutable_g() = graph(given->g(), types, &scope, from, false);
+      for (int i = 0; i < attribute.graphs_size(); ++i)
+        *attribute.mutable_graphs(i) = graph(given->graphs(i), types, &scope, from, false);
+    }
+    return made;
+  }
+
+  const ::onnx::FunctionProto* local_function(const NodeProto& node) const {
+    for (const auto& function : model_.functions())
+      if (function.domain() == node.domain() && function.name() == node.op_type() && function.overload() == node.overload())
+        return &function;
+    return nullptr;
+  }
+
+  Piece by_body(const NodeProto& node, Body body) {
+    if (depth_ >= deepest) throw Refusal{"definitions call each other more than " + std::to_string(deepest) + " deep"};
+    for (const auto& import : body.model.opset_import())
+      if (!onnx::is_own_domain(import.domain())) domains_[import.domain()] = import.version();
+    if (std::ranges::any_of(body.model.graph().node(), [&](const auto& inner) { return local_function(inner) != nullptr; }))
+      *body.model.mutable_functions() = model_.functions();
+    written_ += body.model.graph().node_size();
+    if (written_ > most_written) throw ModelError("its definitions become more than 1,000,000 nodes");
+    onnx_file::ValueTypes types(body.model);
+    ++depth_;
+    GraphProto made;
+    try {
+      made = graph(body.model.graph(), types, nullptr, body.opset, true);
+    } catch (...) {
+      --depth_;
+      throw;
+    }
+    --depth_;
+    tidy(made, types, body.model.graph());
+    // Constants among the inputs are those of the graph around.
+    auto& initializers = *made.mutable_initializer();
+    initializers.erase(std::remove_if(initializers.begin(), initializers.end(),
+                                      [&](const auto& tensor) {
+                                        return std::ranges::any_of(
+                                            made.input(), [&](const auto& input) { return input.name() == tensor.name(); });
+                                      }),
+                       initializers.end());
+    return splice(std::move(made), node, body.inputs, names_);
+  }
+
+  // Definitions cast to a dtype that their call has already, and have nodes for constants.
+  static void tidy(GraphProto& made, onnx_file::ValueTypes& types, const GraphProto& body) {
+    const auto dtype = [&](const std::string& value) {
+      const auto* type = types.find(body, value);
+      return type && type->has_tensor_type() ? type->tensor_type().elem_type() : 0;
+    };
+    std::map<std::string, std::string> same;
+    bool has_bodies = false;  // which may read a cast
+    for (const auto& node : made.node()) onnx_file::for_each_body(node, [&](const GraphProto&) { has_bodies = true; });
+    onnx_file::keep_if(*made.mutable_node(), [&](NodeProto& node) {
+      for (auto& input : *node.mutable_input())
+        if (const auto found = same.find(input); found != same.end()) input = found->second;
+      if (node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).name() == "value") {
+        auto* tensor = made.add_initializer();
+        *tensor = node.attribute(0).t();
+        tensor->set_name(node.output(0));
+        return false;
+      }
+      const bool leaves = std::ranges::any_of(
+          made.output(), [&](const auto& output) { return node.output_size() > 0 && output.name() == node.output(0); });
+      if (node.op_type() != "Cast" || leaves || has_bodies || dtype(node.input(0)) != int_of(node, "to", -1)) return true;
+      same[node.output(0)] = node.input(0);
+      return false;
+    });
+  }
+
+  const ModelProto& model_;
+  const int to_;
+  const Tables& tables_;
+  const ir::Watch& watch_;
+  const onnx::MovedAttributes moved_;
+  Names names_;
+  std::vector<NodeOutcome>* outcomes_ = nullptr;
+  std::map<std::string, std::int64_t> domains_;  // that definitions import
+  int depth_ = 0, written_ = 0;
+  bool lazy_ = false;
+};
+
+// Types as strict inference finds them; nullopt where it fails.
+std::optional<ModelProto> inferred(const ModelProto& model, std::string& why) {
+  ModelProto copy = model;
+  try {
+    onnx_file::infer_strictly(copy);
+    return copy;
+  } catch (const std::exception& error) {
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+// onnx's checker and its inference accept the new model as they do the old one.
+void demand_same_types(const ModelProto& before, const ModelProto& after) {
+  std::string why;
+  try {
+    onnx_file::check_valid(after);
+  } catch (const ModelError& error) {
+    throw ModelError(std::string("can't be written at this opset: the result ") + error.what());
+  }
+  if (!inferred(before, why)) return;
+  if (!inferred(after, why)) throw ModelError("can't be written at this opset: onnx's inference refuses the result: " + why);
+}
+
+}  // namespace
+
+bool Retargeted::converts() const { return std::ranges::all_of(outcomes, &NodeOutcome::converts); }
+
+int opset_of(const ModelProto& model) {
+  for (const auto& import : model.opset_import())
+    if (onnx::is_own_domain(import.domain())) return static_cast<int>(import.version());
+  return 0;
+}
+
+Retargeted retarget(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch) {
+  Retargeted made = Writer(model, opset, tables, watch).run();
+  if (made.converts() && opset != opset_of(model)) demand_same_types(model, made.model);
+  return made;
+}
+
+std::vector<NodeOutcome> outcomes_at(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch) {
+  return Writer(model, opset, tables, watch).run().outcomes;
+}
+
+std::optional<int> lowest_opset(const ModelProto& model, const Tables& tables, const ir::Watch& watch) {
+  for (int opset = mapping::lowest_opset; opset <= mapping::highest_opset; ++opset)
+    if (Writer(model, opset, tables, watch).converts()) return opset;
+  return std::nullopt;
+}
+
+}  // namespace compatcheck::retarget
