@@ -218,6 +218,7 @@ class ProtoNodes {
     }
     const auto* type = scope.type(name);
     if (!type) return made;
+    if (type->has_optional_type()) made.other_type = "optional";
     if (type->has_sequence_type()) {
       made.sequence = true;
       type = &type->sequence_type().elem_type();

@@ -3,7 +3,6 @@
 `Trials(name)` runs models in a child process, which may crash: a crash is an outcome of that one model.
 """
 import ctypes
-import importlib.metadata
 import io
 import multiprocessing
 import os
@@ -25,7 +24,7 @@ class OrtCpu:
 
     def __init__(self, optimized=False):
         import onnxruntime
-        self.runtime, self.version = onnxruntime, onnxruntime.__version__
+        self.runtime = onnxruntime
         onnxruntime.set_default_logger_severity(4)
         self.options = onnxruntime.SessionOptions()
         if not optimized:   # optimizations may take the node away
@@ -75,7 +74,6 @@ class OrtWebGpu(OrtCpu):
         ctypes.CDLL(f"{self.CHROMIUM}/libvulkan.so.1", ctypes.RTLD_GLOBAL)
         import onnxruntime_ep_webgpu
         super().__init__(optimized)
-        self.version = importlib.metadata.version(self.package)
         self.runtime.register_execution_provider_library("webgpu", onnxruntime_ep_webgpu.get_library_path())
         devices = [one for one in self.runtime.get_ep_devices() if one.ep_name == onnxruntime_ep_webgpu.get_ep_name()]
         self.options.add_provider_for_devices(devices[:1], {})
@@ -90,7 +88,7 @@ class OpenVino:
 
     def __init__(self, optimized=False):
         import openvino
-        self.runtime, self.version = openvino, openvino.__version__.split("-")[0]
+        self.runtime = openvino
         self.core = openvino.Core()
         # As exact as it can be: some processors have it compute in bf16.
         self.settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}

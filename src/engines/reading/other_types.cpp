@@ -11,9 +11,9 @@ struct OtherType {
   std::string_view name;
 };
 
-// The numbers of TensorProto.DataType.
-constexpr OtherType other_types[] = {{8, "string"},  {21, "u4"}, {22, "i4"}, {23, "f4e2m1"},
-                                     {24, "f8e8m0"}, {25, "u2"}, {26, "i2"}};
+// The numbers of TensorProto.DataType; an optional isn't one of them.
+constexpr OtherType other_types[] = {{-1, "optional"}, {8, "string"},  {21, "u4"}, {22, "i4"},
+                                     {23, "f4e2m1"},   {24, "f8e8m0"}, {25, "u2"}, {26, "i2"}};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// ONNX's element types that no tensor of PyTorch has: they aren't ir::DType, but files and profiles name them.
+// ONNX's types that no tensor of PyTorch has: they aren't ir::DType, but files and profiles name them.
 #pragma once
 
 #include <cstdint>
