@@ -2,20 +2,23 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 namespace compatcheck::analysis {
 FormCost FormChoice::Seen::total() const { return std::accumulate(costs.begin(), costs.end(), FormCost{}); }
 
 // The calls' nodes as the engines see them. An engine that takes no model of this opset has no say.
-FormChoice::Nodes FormChoice::look() {
-  Nodes calls;
+FormChoice::Calls FormChoice::look() {
+  Calls calls;
   whole_ = {};
   const std::span<const engines::Look> looks = look_();
   for (std::size_t engine = 0; engine < looks.size(); ++engine)
     for (const engines::Looked& one : looks[engine].nodes) {
-      Seen& seen = calls[one.node->origin];
-      if (seen.costs.empty()) seen.costs.resize(looks.size()), seen.limits.resize(looks.size());
+      Seen& seen = calls.seen[one.node->origin];
+      if (seen.costs.empty()) {
+        seen.costs.resize(looks.size());
+        seen.limits.resize(looks.size());
+        calls.order.push_back(one.node->origin);
+      }
       if (engine == 0) seen.operators.push_back(one.name);
       if (one.verdict.support == Support::yes || one.foreign || !looks[engine].out_of_range.empty()) continue;
       const FormCost cost = one.verdict.support == Support::no ? FormCost{1, 0} : FormCost{0, 1};
@@ -27,7 +30,7 @@ FormChoice::Nodes FormChoice::look() {
 }
 
 // Round by round, every call that still costs something has its next form.
-void FormChoice::try_forms(std::map<const ir::Node*, Candidate>& candidates) {
+void FormChoice::try_forms(Candidates& candidates) {
   for (std::size_t round = 0;; ++round) {
     forms_.clear();
     bool any = false;
@@ -38,11 +41,11 @@ void FormChoice::try_forms(std::map<const ir::Node*, Candidate>& candidates) {
       if (form != opset_) forms_[node] = form;
     }
     if (!any) return;
-    Nodes calls = look();
+    Calls calls = look();
     for (auto& [node, candidate] : candidates) {
       const auto form = forms_.find(node);
-      const auto found = calls.find(node);
-      if (form == forms_.end() || found == calls.end() || candidate.seen.contains(form->second)) continue;
+      const auto found = calls.seen.find(node);
+      if (form == forms_.end() || found == calls.seen.end() || candidate.seen.contains(form->second)) continue;
       const Seen& seen = candidate.seen.emplace(form->second, std::move(found->second)).first->second;
       if (seen.total() < candidate.seen.at(candidate.best).total()) candidate.best = form->second;
     }
@@ -65,15 +68,16 @@ void FormChoice::note_conflicts(const ir::Node* node, const Candidate& candidate
 
 void FormChoice::choose() {
   forms_.clear();
-  Nodes calls = look();
+  Calls calls = look();
   const FormCost before = whole_;
-  std::map<const ir::Node*, Candidate> candidates;
-  for (auto& [node, seen] : calls) {
+  Candidates candidates;
+  for (const ir::Node* node : calls.order) {
+    Seen& seen = calls.seen.at(node);
     if (!node || seen.total().none()) continue;
     Candidate candidate{.forms = assessor_.older_forms(*node, opset_), .seen = {}, .best = opset_};
     if (candidate.forms.empty()) continue;
     candidate.seen.emplace(opset_, std::move(seen));
-    candidates.emplace(node, std::move(candidate));
+    candidates.emplace_back(node, std::move(candidate));
   }
   if (candidates.empty()) return;
   try_forms(candidates);

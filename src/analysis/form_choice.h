@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -66,10 +67,14 @@ class FormChoice {
     std::map<int, Seen> seen;  // by form; the model's own among them
     int best = 0;
   };
-  using Nodes = std::map<const ir::Node*, Seen>;
+  struct Calls {
+    std::unordered_map<const ir::Node*, Seen> seen;
+    std::vector<const ir::Node*> order;  // of the model's nodes
+  };
+  using Candidates = std::vector<std::pair<const ir::Node*, Candidate>>;
 
-  Nodes look();
-  void try_forms(std::map<const ir::Node*, Candidate>& candidates);
+  Calls look();
+  void try_forms(Candidates& candidates);
   void note_conflicts(const ir::Node* node, const Candidate& candidate);
 
   conversion::Assessor& assessor_;

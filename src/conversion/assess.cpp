@@ -66,7 +66,9 @@ std::vector<int> Assessor::older_forms(const ir::Node& node, int opset) {
   for (int form = form_at(node, opset, opset).forms.from - 1; form >= mapping::lowest_opset;) {
     context_.watch.step();
     const Attempt& attempt = form_at(node, opset, form);
-    if (attempt.outcome.status == Status::ok && !attempt.open) forms.push_back(form);
+    // What the call becomes at that opset: a handler may count on what older opsets lack, such as dtypes.
+    const auto converts = [](const Attempt& tried) { return tried.outcome.status == Status::ok && !tried.open; };
+    if (converts(attempt) && converts(attempt_at(node, form))) forms.push_back(form);
     form = attempt.forms.from - 1;
   }
   return forms;

@@ -134,7 +134,7 @@ CASES = [
          lambda: b.torch_saved(b.module(), False), format="pickled_module"),
     Case("bytecode.ptl", "mobile bytecode without code", b.bytecode, format="mobile_bytecode"),
     Case("tar.pth", "the tar of PyTorch 0.1", b.tar, format="legacy_tar"),
-    Case("model.onnx", "an ONNX model", b.onnx, format="onnx"),
+    Case("model.onnx", "an ONNX model", b.onnx, SOUND, format="onnx"),
     Case("onnx_as_pt.pt", "an ONNX model named .pt", b.onnx, format="onnx"),
     Case("model.safetensors", "safetensors", b.safetensors, format="safetensors"),
     Case("engine.ts", "a TensorRT engine inside TorchScript", b.engine, (1, 3)),

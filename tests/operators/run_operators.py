@@ -366,14 +366,14 @@ def cases_of(lines):
             yield Case(line, call, writer, writer.graph())
 
 
-def converted(arguments, cases, folder, opsets_of):
+def converted(arguments, cases, folder, opsets_of, engine_of=None):
     """(id, opset) → result; cases that are tried at the same opsets are converted together."""
     listed, results = collections.defaultdict(list), {}
     for number, case in enumerate(cases):
         case.id = f"call{number}"
         (folder / f"{case.id}.ir").write_text(case.text)
         listed[",".join(map(str, opsets_of(case)))].append("\t".join([str(folder / f"{case.id}.ir"), *case.writer.specs]) + "\n")
-    targets = older_engine.options(arguments.engine_of, folder)
+    targets = older_engine.options(engine_of, folder)
     for opsets, lines in ((opsets, lines) for opsets, lines in listed.items() if opsets):
         done = subprocess.run([arguments.program, arguments.helper, str(folder), opsets, "--operators", *targets], text=True, capture_output=True,
                               input="".join(lines), env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -532,7 +532,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(arguments.keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        results = converted(arguments, cases, folder, opsets_of)
+        results = converted(arguments, cases, folder, opsets_of, arguments.engine_of)
         for case in cases:
             opsets, last = opsets_of(case), None
             for opset, problem in problems_of(case, results, opsets, folder, arguments.engine_of):
