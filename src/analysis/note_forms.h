@@ -1,4 +1,4 @@
-// What is said of calls, and of nodes of ONNX files, in forms that an engine takes.
+// Findings about calls, and about nodes of ONNX files, in forms that an engine takes.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct WrittenForm {
 void note_forms(const std::string& target, std::vector<WrittenForm> forms, TargetSummary& summary,
                 std::vector<Finding>& findings);
 
-// Of each two engines that take some form, but no common one; `taken`: by form, whether each engine takes it.
+// Returns each two engines that take some form, but no common one. `taken`: by form, whether each engine takes it.
 std::vector<std::pair<std::size_t, std::size_t>> excluding_engines(const std::vector<std::vector<bool>>& taken);
 
 struct FormConflict {

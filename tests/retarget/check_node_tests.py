@@ -3,8 +3,9 @@
 
 Each converted file passes onnx's checker, and ONNX Runtime computes from it what the test expects, or what it computes from the test's
 own model. A file that can't be written must be refused with a finding. --forms: at their own opsets and at the newest one, for engines
-that know only the operators of an older opset; `convert`, `check` and `check` of the written file agree on what is supported. --report writes reports/retargeted.md, with onnx's own
-version_converter beside; the test of all cases (COMPATCHECK_WHOLE) demands that no number there gets worse."""
+that know only the operators of an older opset; `convert`, `check` and `check` of the written file agree on what is supported.
+--report writes reports/retargeted.md, with onnx's own version_converter beside; the test of all cases (COMPATCHECK_WHOLE) demands that no
+number there gets worse."""
 import argparse, collections, concurrent.futures, json, pathlib, re, subprocess, sys, tempfile, warnings
 
 import ml_dtypes  # noqa: F401  (numpy learns bfloat16 and its like)
