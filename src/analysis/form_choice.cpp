@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "analysis/note_forms.h"
+
 namespace compatcheck::analysis {
 FormCost FormChoice::Seen::total() const { return std::accumulate(costs.begin(), costs.end(), FormCost{}); }
 
@@ -54,16 +56,12 @@ void FormChoice::try_forms(Candidates& candidates) {
 
 // Engines whose forms exclude each other.
 void FormChoice::note_conflicts(const ir::Node* node, const Candidate& candidate) {
-  const std::size_t engines = candidate.seen.at(opset_).costs.size();
-  const auto some_form = [&](const auto& fits) {
-    return std::ranges::any_of(candidate.seen, [&](const auto& form) { return fits(form.second.costs); });
-  };
-  for (std::size_t a = 0; a < engines; ++a)
-    for (std::size_t b = a + 1; b < engines; ++b)
-      if (some_form([&](const auto& costs) { return costs[a].none(); }) &&
-          some_form([&](const auto& costs) { return costs[b].none(); }) &&
-          !some_form([&](const auto& costs) { return costs[a].none() && costs[b].none(); }))
-        conflicts_.push_back({node, a, b});
+  std::vector<std::vector<bool>> taken;
+  for (const auto& [form, seen] : candidate.seen) {
+    taken.emplace_back();
+    for (const FormCost& cost : seen.costs) taken.back().push_back(cost.none());
+  }
+  for (const auto& [a, b] : excluding_engines(taken)) conflicts_.push_back({node, a, b});
 }
 
 void FormChoice::choose() {

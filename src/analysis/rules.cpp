@@ -182,7 +182,8 @@ constexpr std::array table{
         "CC106", "engine-older-form", Severity::note, "A call is written in an older form, which the engine takes",
         "With --target, a call whose nodes the engine doesn't support has the newest older form that the engine supports: the\n"
         "nodes that the call becomes at a lower opset, if the requested opset still has them with the same meaning. The message\n"
-        "names both forms, and why the engine doesn't take the newer one. Without --target, nothing changes.\n"},
+        "names both forms, and why the engine doesn't take the newer one. A node of an ONNX file may also become the nodes of\n"
+        "ONNX's own definition of its operator. Without --target, nothing changes.\n"},
     Rule{"CC107", "engines-disagree", Severity::warning, "No form of a call suits two engines",
          "Each of two --target engines supports some form of this call, but no form is supported by both. The file has the form\n"
          "with the fewest unsupported nodes.\n"

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/note_forms.h"
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
 #include "engines/age.h"
 #include "engines/targets.h"
-#include "mapping/row.h"
 #include "onnx/proto.h"
 #include "process/day.h"
-#include "process/spell_count.h"
 
 namespace compatcheck::analysis {
 namespace {
@@ -293,75 +292,35 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
   }
 }
 
-namespace {
-
-std::vector<std::string> each_once(const std::vector<std::string>& operators) {
-  std::vector<std::string> names;
-  for (const auto& name : operators)
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  return names;
-}
-
-std::string nodes_of_form(const std::vector<std::string>& operators) {
-  return mapping::joined(each_once(operators)) + " (" + spell_count(operators.size(), "node") + ")";
-}
-
-}  // namespace
-
-// Calls of one operator that this engine made older: a note, which no gate counts.
 void Targets::find_forms(std::size_t target, const std::map<const ir::Node*, std::uint32_t>& places, TargetSummary& summary,
                          std::vector<Finding>& findings) {
-  std::map<std::tuple<std::string, std::string, int, std::string, std::string>, Finding> all;
+  std::vector<WrittenForm> forms;
   for (const ReplacedForm& replaced : chosen_->second.replaced) {
     const auto& limit = replaced.limits[target];
     const auto place = places.find(replaced.node);
     if (!limit || place == places.end()) continue;
-    const std::string &op = replaced.node->op(), &overload = replaced.node->overload();
-    const auto newer = each_once(replaced.newer), older = each_once(replaced.older);
-    const auto same = [&](const TargetSummary::OlderForm& other) {
-      return other.op == op && other.overload == overload && other.opset == replaced.form && other.newer == newer &&
-             other.older == older && other.limit == *limit;
-    };
-    auto form = std::ranges::find_if(summary.older_forms, same);
-    if (form == summary.older_forms.end())
-      form = summary.older_forms.insert(
-          form, {.op = op, .overload = overload, .opset = replaced.form, .newer = newer, .older = older, .limit = *limit});
-    ++form->calls;
-    form->more_nodes += static_cast<int>(replaced.older.size()) - static_cast<int>(replaced.newer.size());
-    Finding& finding = all[{op, overload, replaced.form, *limit, nodes_of_form(replaced.older)}];
-    if (finding.nodes == 0) {
-      finding =
-          finding_of_target(profiles_[target], "CC106",
-                            "written as " + nodes_of_form(replaced.older) + ", the form of opset " +
-                                std::to_string(replaced.form) + ", instead of " + nodes_of_form(replaced.newer) + ": " + *limit);
-      finding.severity = Severity::note;
-      finding.op = op;
-      finding.overload = overload;
-    }
-    ++finding.nodes;
-    finding.sites.push_back(site_of(*replaced.node, place->second));
+    forms.push_back({.op = replaced.node->op(),
+                     .overload = replaced.node->overload(),
+                     .opset = replaced.form,
+                     .text = "the form of opset " + std::to_string(replaced.form),
+                     .newer = replaced.newer,
+                     .older = replaced.older,
+                     .limit = *limit,
+                     .site = site_of(*replaced.node, place->second)});
   }
-  for (auto& [key, finding] : all) findings.push_back(std::move(finding));
+  note_forms(profiles_[target].target(), std::move(forms), summary, findings);
 }
 
-// Calls of which each of two engines takes a form, and none that the other takes.
 void Targets::find_conflicts(const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings) {
-  std::map<std::tuple<std::size_t, std::size_t, std::string, std::string>, Finding> all;
-  for (const Conflict& conflict : chosen_->second.conflicts) {
-    const auto place = places.find(conflict.node);
-    if (place == places.end()) continue;
-    Finding& finding = all[{conflict.first, conflict.second, conflict.node->op(), conflict.node->overload()}];
-    if (finding.nodes == 0) {
-      const std::string other = profiles_[conflict.second].target();
-      finding = finding_of_target(profiles_[conflict.first], "CC107", "no form of this call suits " + other + " too");
-      finding.help = "convert a file for each: --target " + profiles_[conflict.first].target() + ", and --target " + other;
-      finding.op = conflict.node->op();
-      finding.overload = conflict.node->overload();
-    }
-    ++finding.nodes;
-    finding.sites.push_back(site_of(*conflict.node, place->second));
-  }
-  for (auto& [key, finding] : all) findings.push_back(std::move(finding));
+  std::vector<FormConflict> conflicts;
+  for (const Conflict& conflict : chosen_->second.conflicts)
+    if (const auto place = places.find(conflict.node); place != places.end())
+      conflicts.push_back({.first = profiles_[conflict.first].target(),
+                           .second = profiles_[conflict.second].target(),
+                           .op = conflict.node->op(),
+                           .overload = conflict.node->overload(),
+                           .site = site_of(*conflict.node, place->second)});
+  note_conflicts(std::move(conflicts), findings);
 }
 
 void Targets::look(Report& report, const conversion::Assessment& assessment, std::vector<Finding>& findings) {

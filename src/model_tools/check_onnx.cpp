@@ -8,6 +8,7 @@
 
 #include "analysis/boundary.h"
 #include "analysis/gate.h"
+#include "analysis/note_forms.h"
 #include "analysis/run.h"
 #include "engines/age.h"
 #include "engines/look.h"
@@ -241,8 +242,8 @@ void sort(std::vector<Finding>& findings) {
 
 class OnnxFile {
  public:
-  OnnxFile(const std::filesystem::path& path, const RunOptions& run, double seconds)
-      : path_(path), watch_(analysis::watch_of(run, seconds)), tables_(lint::in_force({}, {})) {
+  OnnxFile(const std::filesystem::path& path, std::vector<engines::Profile> profiles, const RunOptions& run, double seconds)
+      : path_(path), watch_(analysis::watch_of(run, seconds)), profiles_(std::move(profiles)), tables_(lint::in_force({}, {})) {
     process::report_progress(run, {.stage = "check", .done = 0, .total = 1});
     logging::info("{}: reading it as ONNX", path.string());
     file_ = std::make_shared<const files::InputFile>(path);
@@ -255,7 +256,9 @@ class OnnxFile {
 
   Report report(std::optional<int> asked, const CheckOptions& options, ::onnx::ModelProto* model = nullptr) {
     const int at = asked.value_or(opset());
-    auto made = retarget::retarget(skeleton_.model, at, tables(), watch_);
+    const auto judge = [this](const ::onnx::ModelProto& form) { return fits_of(form); };
+    auto made =
+        retarget::retarget(skeleton_.model, at, tables(), watch_, profiles_.empty() ? retarget::Judge() : retarget::Judge(judge));
     Report report = failure_report(path_.string(), UsageError(""));  // fills in the tool
     report.error.reset();
     report.exit_code = exit_passed;
@@ -265,7 +268,7 @@ class OnnxFile {
     summarize(made.outcomes, at, report);
     if (asked) report.summary.lowest_opset = retarget::lowest_opset(skeleton_.model, tables(), watch_);
     find_unconverted(made.outcomes, report);
-    if (!options.targets.empty() && made.converts()) look(made.model, options, report);
+    if (!profiles_.empty() && made.converts()) look(made, report);
     sort(report.findings);
     report.gate = analysis::judge(report, {.fail_on = options.fail_on, .max_missing = options.max_missing});
     report.exit_code = report.gate.passed || options.exit_zero ? exit_passed : exit_findings;
@@ -311,7 +314,7 @@ class OnnxFile {
         finding.available_from = std::max(*finding.available_from, *from[i]);
       }
       ++finding.nodes;
-      finding.sites.push_back(site_of(*outcome.node, static_cast<std::uint32_t>(i), path_.string()));
+      finding.sites.push_back(site_of_outcome(outcomes, i));
     }
     for (auto& [key, finding] : all) {
       if (finding.available_from) finding.help = "--opset " + std::to_string(*finding.available_from);
@@ -321,30 +324,89 @@ class OnnxFile {
     }
   }
 
-  void look(const ::onnx::ModelProto& model, const CheckOptions& options, Report& report) const {
-    const ::onnx::ModelProto typed = onnx_file::with_types(model);
+  std::vector<retarget::Fit> fits_of(const ::onnx::ModelProto& form) const {
+    const ::onnx::ModelProto typed = onnx_file::with_types(form);
+    std::vector<retarget::Fit> fits;
+    for (const auto& profile : profiles_) {
+      retarget::Fit& fit = fits.emplace_back();
+      const Look look = engines::look_at(typed, profile, tables_.table.onnx_changes());
+      if (!look.out_of_range.empty()) continue;  // it has no say
+      for (const Looked& one : look.nodes) {
+        if (one.verdict.support == Support::yes) continue;
+        ++(one.verdict.support == Support::no ? fit.unsupported : fit.unknown);
+        if (!fit.limit) fit.limit = one.verdict.message;
+      }
+    }
+    return fits;
+  }
+
+  Site site_of_outcome(const Outcomes& outcomes, std::size_t place) const {
+    return site_of(*outcomes[place].node, static_cast<std::uint32_t>(place), path_.string());
+  }
+
+  void find_forms(std::size_t target, const Outcomes& outcomes, TargetSummary& summary, std::vector<Finding>& findings) const {
+    std::vector<analysis::WrittenForm> forms;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (outcomes[i].form == 0) continue;
+      const auto &usual = outcomes[i].forms.front(), &written = outcomes[i].forms[outcomes[i].form];
+      if (!usual.fits[target].limit) continue;
+      forms.push_back({.op = onnx_file::operator_name(outcomes[i].node->domain(), outcomes[i].node->op_type()),
+                       .overload = {},
+                       .opset = written.opset,
+                       .text = written.text,
+                       .newer = usual.operators,
+                       .older = written.operators,
+                       .limit = *usual.fits[target].limit,
+                       .site = site_of_outcome(outcomes, i)});
+    }
+    analysis::note_forms(profiles_[target].target(), std::move(forms), summary, findings);
+  }
+
+  void find_conflicts(const Outcomes& outcomes, std::vector<Finding>& findings) const {
+    std::vector<analysis::FormConflict> conflicts;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      std::vector<std::vector<bool>> taken;
+      for (const auto& form : outcomes[i].forms) {
+        taken.emplace_back();
+        for (const auto& fit : form.fits) taken.back().push_back(!fit.limit);
+      }
+      for (const auto& [a, b] : analysis::excluding_engines(taken))
+        conflicts.push_back({.first = profiles_[a].target(),
+                             .second = profiles_[b].target(),
+                             .op = onnx_file::operator_name(outcomes[i].node->domain(), outcomes[i].node->op_type()),
+                             .overload = {},
+                             .site = site_of_outcome(outcomes, i)});
+    }
+    analysis::note_conflicts(std::move(conflicts), findings);
+  }
+
+  void look(const retarget::Retargeted& made, Report& report) const {
+    const ::onnx::ModelProto typed = onnx_file::with_types(made.model);
     std::map<const ::onnx::NodeProto*, std::uint32_t> places;
     std::uint32_t index = 0;
     for_each_node(typed.graph(), [&](const ::onnx::NodeProto& node) { places.emplace(&node, index++); });
-    for (const auto& profile : engines::profiles_of(options.targets)) {
+    for (std::size_t i = 0; i < profiles_.size(); ++i) {
+      const auto& profile = profiles_[i];
       watch_.look();
       const Look seen = engines::look_at(typed, profile, tables_.table.onnx_changes());
       report.targets.push_back(summary_of(profile, seen));
       find(profile, seen, path_.string(), places, report.findings);
+      if (seen.out_of_range.empty()) find_forms(i, made.outcomes, report.targets.back(), report.findings);
       if (auto note = engines::note_on_age(profile, process::today())) report.findings.push_back(*std::move(note));
     }
+    find_conflicts(made.outcomes, report.findings);
   }
 
   const std::filesystem::path path_;
   const ir::Watch watch_;
+  const std::vector<engines::Profile> profiles_;
   const lint::InForce tables_;
   std::shared_ptr<const files::InputFile> file_;
   onnx_file::Skeleton skeleton_;
 };
 
 std::vector<Report> check_file(const std::filesystem::path& path, std::span<const int> opsets, const CheckOptions& options) {
-  engines::profiles_of(options.targets);  // an unknown engine is an error before anything is read
-  OnnxFile file(path, options.run, options.timeout_seconds);
+  OnnxFile file(path, engines::profiles_of(options.targets), options.run, options.timeout_seconds);
   std::vector<Report> reports;
   if (opsets.empty()) reports.push_back(file.report(std::nullopt, options));
   for (const int opset : opsets) reports.push_back(file.report(opset, options));
@@ -377,13 +439,13 @@ std::uint64_t count_nodes(const ::onnx::ModelProto& model) {
 Report convert_file(const std::filesystem::path& path, const std::filesystem::path& out, std::optional<int> opset,
                     const ConvertOptions& options) {
   refuse_options(options);
-  engines::profiles_of(options.targets);  // an unknown engine is an error before anything is read
+  auto profiles = engines::profiles_of(options.targets);  // an unknown engine is an error before anything is read
   std::error_code error;
   for (const auto& file : {out, std::filesystem::path(out.string() + ".data")})
     if (std::filesystem::equivalent(path, file, error)) throw UsageError(file.string() + ": that is the model itself");
-  OnnxFile file(path, options.run, options.timeout_seconds);
+  OnnxFile file(path, std::move(profiles), options.run, options.timeout_seconds);
   ::onnx::ModelProto model;
-  Report report = file.report(opset.value_or(file.opset()), {.fail_on = options.fail_on, .targets = options.targets}, &model);
+  Report report = file.report(opset.value_or(file.opset()), {.fail_on = options.fail_on}, &model);
   if (!report.convertible()) {
     report.exit_code = exit_findings;
     return report;

@@ -59,16 +59,32 @@ void rename_graph(::onnx::GraphProto& graph, Renamed renamed, const std::string&
 Names::Names(const ::onnx::ModelProto& model) {
   take(model.graph());
   taken_.insert("");
+  given_.clear();
+}
+
+void Names::take(const std::string& name) {
+  if (taken_.insert(name).second) given_.push_back(name);
+}
+
+void Names::forget_since(std::size_t mark) {
+  for (; given_.size() > mark; given_.pop_back()) taken_.erase(given_.back());
+}
+
+void Names::keep(const Piece& piece) {
+  ::onnx::GraphProto graph;
+  for (const auto& node : piece.nodes) *graph.add_node() = node;
+  take(graph);
+  for (const auto& tensor : piece.initializers) take(tensor.name());
 }
 
 void Names::take(const ::onnx::GraphProto& graph) {
   for (const auto* values : {&graph.input(), &graph.output(), &graph.value_info()})
-    for (const auto& value : *values) taken_.insert(value.name());
-  for (const auto& tensor : graph.initializer()) taken_.insert(tensor.name());
-  for (const auto& tensor : graph.sparse_initializer()) taken_.insert(tensor.values().name());
+    for (const auto& value : *values) take(value.name());
+  for (const auto& tensor : graph.initializer()) take(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) take(tensor.values().name());
   for (const auto& node : graph.node()) {
-    taken_.insert(node.name());
-    taken_.insert(node.output().begin(), node.output().end());
+    take(node.name());
+    for (const auto& output : node.output()) take(output);
     onnx_file::for_each_body(node, [&](const ::onnx::GraphProto& body) { take(body); });
   }
 }
@@ -76,6 +92,7 @@ void Names::take(const ::onnx::GraphProto& graph) {
 std::string Names::fresh(const std::string& stem) {
   std::string name = stem;
   for (int i = 1; !taken_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+  given_.push_back(name);
   return name;
 }
 

@@ -22,9 +22,16 @@ class Names {
   // Returns a name that no other value or node has: "stem", "stem_1" …
   std::string fresh(const std::string& stem);
 
+  // Forms that are tried: their names are free again, except those of the form that is kept.
+  std::size_t mark() const { return given_.size(); }
+  void forget_since(std::size_t mark);
+  void keep(const Piece& piece);
+
  private:
   void take(const ::onnx::GraphProto& graph);
+  void take(const std::string& name);
   std::unordered_set<std::string> taken_;
+  std::vector<std::string> given_;  // after the model's own
 };
 
 // Nodes for one node, in order.

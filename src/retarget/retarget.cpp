@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <tuple>
 
 #include "compatcheck/error.h"
@@ -36,10 +37,28 @@ bool is_form(std::string_view op) {
   return std::ranges::find(operators, op) != operators.end();
 }
 
+using Cost = std::pair<int, int>;  // nodes that engines don't support, nodes that they may not support
+
+Cost cost_of(const std::vector<Fit>& fits) {
+  Cost cost;
+  for (const Fit& fit : fits) cost.first += fit.unsupported, cost.second += fit.unknown;
+  return cost;
+}
+
+bool suits(const Form& form) { return cost_of(form.fits) == Cost{}; }
+
+void add_operators(const auto& nodes, std::vector<std::string>& operators) {
+  for (const auto& node : nodes) {
+    operators.push_back(onnx::row_name(node.domain(), node.op_type()));
+    onnx_file::for_each_body(node, [&](const GraphProto& body) { add_operators(body.node(), operators); });
+  }
+}
+
 class Writer {
  public:
-  Writer(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch)
-      : model_(model),
+  Writer(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch, const Judge& judge = nullptr)
+      : judge_(judge),
+        model_(model),
         to_(opset),
         tables_(tables),
         watch_(watch),
@@ -60,24 +79,34 @@ class Writer {
     Retargeted made;
     outcomes_ = &made.outcomes;
     made.model = model_;
-    const int from = opset_of(model_);
-    if (from == to_) {
+    if (is_at_opset() && !judge_) {
       keep_all(model_.graph());
       return made;
     }
     onnx_file::ValueTypes types(model_);
-    *made.model.mutable_graph() = graph(model_.graph(), types, nullptr, from, model_.ir_version() < first_unlisted_ir);
-    if (!made.converts()) return made;
-    made.model.clear_functions();
+    GraphProto changed = graph(model_.graph(), types, nullptr, opset_of(model_), model_.ir_version() < first_unlisted_ir);
+    const auto kept = [](const NodeOutcome& outcome) { return outcome.form == 0; };
+    if (!made.converts() || (is_at_opset() && std::ranges::all_of(made.outcomes, kept))) return made;
+    *made.model.mutable_graph() = std::move(changed);
+    if (is_at_opset())
+      onnx_file::keep_used_functions(made.model);
+    else
+      made.model.clear_functions();
     set_imports(made.model);
-    const auto needed = std::max<std::int64_t>(onnx::ir_version(to_), first_unlisted_ir);
-    made.model.set_ir_version(
-        to_ > from ? std::max<std::int64_t>(model_.ir_version(), needed)
-                   : std::max<std::int64_t>(first_unlisted_ir, std::min<std::int64_t>(model_.ir_version(), needed)));
+    made.model.set_ir_version(ir_version());
     return made;
   }
 
  private:
+  bool is_at_opset() const { return opset_of(model_) == to_; }
+
+  std::int64_t ir_version() const {
+    const std::int64_t own = std::max<std::int64_t>(model_.ir_version(), first_unlisted_ir);
+    if (is_at_opset()) return own;
+    const auto needed = std::max<std::int64_t>(onnx::ir_version(to_), first_unlisted_ir);
+    return to_ > opset_of(model_) ? std::max(own, needed) : std::min(own, needed);
+  }
+
   void keep_all(const GraphProto& graph) {
     for (const auto& node : graph.node()) {
       outcomes_->push_back({.node = &node, .reason = {}, .hint = {}, .kept = true});
@@ -125,9 +154,16 @@ class Writer {
       outcomes_->push_back({.node = &node, .reason = {}, .hint = {}});
     }
     try {
-      Piece piece = written(node, scope, types, from);
-      if (is_listed()) note((*outcomes_)[place], node, piece);
-      append(std::move(piece), into);
+      const std::size_t mark = names_.mark();
+      Written made{.piece = usual_form(node, scope, types, from), .forms = {}};
+      if (is_choosing()) choose(made, node, scope, from, mark);
+      if (is_listed()) {
+        NodeOutcome& outcome = (*outcomes_)[place];
+        note(outcome, node, made.piece);
+        outcome.forms = std::move(made.forms);
+        outcome.form = made.form;
+      }
+      append(std::move(made.piece), into);
     } catch (const Refusal& refusal) {
       if (!is_listed() || lazy_) throw;
       NodeOutcome& outcome = (*outcomes_)[place];
@@ -146,14 +182,21 @@ class Writer {
     outcome.kept = piece.nodes.size() == 1 && piece.nodes.front().SerializeAsString() == node.SerializeAsString();
   }
 
-  Piece written(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from) {
-    if (!onnx::is_own_domain(node.domain())) {
-      if (const auto* function = local_function(node)) return by_body(node, body_of(node, *function, scope, from));
+  Setting setting_from(int from, std::optional<int> form = {}) const {
+    return {.from = from, .to = to_, .tables = tables_, .moved = moved_, .watch = watch_, .form = form};
+  }
+
+  Piece usual_form(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from) {
+    const bool own = onnx::is_own_domain(node.domain());
+    if (from != to_ || depth_ > 0)
+      if (const auto* function = own ? nullptr : local_function(node))
+        return by_body(node, body_of(node, *function, scope, from));
+    if (!own || from == to_) {
       Piece piece;
       piece.nodes.push_back(with_bodies(node, scope, types, from));
       return piece;
     }
-    const Setting setting{.from = from, .to = to_, .tables = tables_, .moved = moved_, .watch = watch_};
+    const Setting setting = setting_from(from);
     Refusal why;
     try {
       return in_version(with_bodies(node, scope, types, from), scope, setting, names_);
@@ -171,6 +214,163 @@ class Writer {
       why.reason += "; by ONNX's definition of it: " + refusal.reason;
     }
     throw why;
+  }
+
+  // ---- Forms for engines
+
+  struct Written {
+    Piece piece;
+    std::vector<Form> forms;  // as in NodeOutcome
+    std::size_t form = 0;
+  };
+
+  // Nodes of the model have forms, and those of a form that doesn't suit.
+  bool is_choosing() const { return judge_ && refining_ == depth_; }
+
+  // A model of the nodes alone, which stand for `node`.
+  ModelProto alone(const Piece& piece, const NodeProto& node, const Scope& scope) const {
+    ModelProto model;
+    *model.mutable_opset_import() = model_.opset_import();
+    set_imports(model);
+    model.set_ir_version(ir_version());
+    auto& graph = *model.mutable_graph();
+    graph.set_name("form");
+    const auto add_value = [&](auto* value, const std::string& name) {
+      value->set_name(name);
+      if (const auto* type = scope.type(name)) *value->mutable_type() = *type;
+    };
+    std::set<std::string> known{""};
+    for (const auto& tensor : piece.initializers) {
+      *graph.add_initializer() = tensor;
+      known.insert(tensor.name());
+    }
+    for (const auto& made : piece.nodes) {
+      for (const auto& name : onnx_file::reads_of(made)) {
+        if (!known.insert(name).second) continue;
+        const auto* constant = scope.initializer(name);
+        if (!constant) constant = scope.constant(name);
+        if (constant) {
+          *graph.add_initializer() = *constant;
+          graph.mutable_initializer()->rbegin()->set_name(name);
+        } else {
+          add_value(graph.add_input(), name);
+        }
+      }
+      known.insert(made.output().begin(), made.output().end());
+      if (local_function(made)) *model.mutable_functions() = model_.functions();
+      *graph.add_node() = made;
+    }
+    for (const auto& output : node.output())
+      if (!output.empty()) add_value(graph.add_output(), output);
+    return model;
+  }
+
+  static bool is_valid(ModelProto model) {
+    try {
+      onnx_file::infer_strictly(model);
+      onnx_file::check_valid(model);
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  void judge(Form& form, const Piece& piece, const ModelProto& model) const {
+    form.operators.clear();
+    add_operators(piece.nodes, form.operators);
+    form.fits = judge_(model);
+  }
+
+  // The forms of the nodes of a form.
+  Piece refined(const Piece& piece, const NodeProto& node, const Scope& scope) {
+    const ModelProto model = alone(piece, node, scope);
+    onnx_file::ValueTypes types(model);
+    ++depth_, ++refining_;
+    GraphProto made;
+    try {
+      made = graph(model.graph(), types, nullptr, to_, true);
+    } catch (...) {
+      --depth_, --refining_;
+      throw;
+    }
+    --depth_, --refining_;
+    Piece done{.nodes = {made.node().begin(), made.node().end()}, .initializers = piece.initializers};
+    for (int i = model.graph().initializer_size(); i < made.initializer_size(); ++i)
+      done.initializers.push_back(made.initializer(i));
+    return done;
+  }
+
+  // Replaces the usual form, whose names were given since `mark`, if another suits the engines better.
+  void choose(Written& made, const NodeProto& node, const Scope& scope, int from, std::size_t mark) {
+    if (node.op_type() == "If" || node.op_type() == "Loop" || node.op_type() == "Scan") return;  // their nodes have forms
+    const ModelProto usual = alone(made.piece, node, scope);
+    made.forms.emplace_back();
+    judge(made.forms.front(), made.piece, usual);
+    if (suits(made.forms.front()) || !is_valid(usual)) return made.forms.clear();
+    const bool is_tried = trying_ > 0;
+    const auto attempt = [&](std::string text, int opset, auto&& make) {
+      if (suits(made.forms[made.form])) return;
+      watch_.step();
+      auto imports = domains_;
+      const int written = written_;
+      try {
+        if (std::optional<Piece> piece = make()) {
+          names_.keep(*piece);
+          ++trying_;
+          if (piece->nodes.size() > 1 && !is_tried) *piece = refined(*piece, node, scope);
+          --trying_;
+          const ModelProto model = alone(*piece, node, scope);
+          Form form{.text = std::move(text), .opset = opset, .operators = {}, .fits = {}};
+          judge(form, *piece, model);
+          made.forms.push_back(std::move(form));
+          if (cost_of(made.forms.back().fits) < cost_of(made.forms[made.form].fits) && is_valid(model)) {
+            made.form = made.forms.size() - 1;
+            made.piece = std::move(*piece);
+            imports = domains_;
+          }
+        }
+      } catch (const Refusal&) {
+        trying_ = is_tried;
+      } catch (const ModelError&) {
+        trying_ = is_tried;
+      }
+      domains_ = std::move(imports);
+      written_ = written;
+      names_.forget_since(mark);
+    };
+    if (made.piece.nodes.size() > 1 && !is_tried) refine(made, node, scope);
+    names_.forget_since(mark);
+    if (onnx::is_own_domain(node.domain())) {
+      std::vector<int> older;
+      const auto call = [&](std::optional<int> form, std::vector<int>* others) {
+        return [&, form, others] { return by_torch_call(node, scope, setting_from(from, form), names_, others); };
+      };
+      attempt("the form of opset " + std::to_string(to_), to_, call({}, &older));
+      for (const int form : older) attempt("the form of opset " + std::to_string(form), form, call(form, nullptr));
+      if (std::optional<Body> body = definition_of(node, scope, from, to_))
+        attempt("ONNX's definition of opset " + std::to_string(body->opset), body->opset,
+                [&] { return std::optional(by_body(node, std::move(*body))); });
+    } else if (const auto* function = local_function(node)) {
+      attempt("the nodes of its function", to_,
+              [&] { return std::optional(by_body(node, body_of(node, *function, scope, from))); });
+    }
+    names_.keep(made.piece);
+    if (made.form != 0 && !is_tried) refine(made, node, scope);
+  }
+
+  // Nodes of the form that don't suit have forms as the file's nodes have them.
+  void refine(Written& made, const NodeProto& node, const Scope& scope) {
+    while (made.piece.nodes.size() > 1 && !suits(made.forms[made.form])) {
+      Piece piece = refined(made.piece, node, scope);
+      const ModelProto model = alone(piece, node, scope);
+      Form form = made.forms[made.form];
+      judge(form, piece, model);
+      if (!(cost_of(form.fits) < cost_of(made.forms[made.form].fits)) || !is_valid(model)) return;
+      if (form.text.empty()) form.text = "older forms of its nodes";
+      made.forms.push_back(std::move(form));
+      made.form = made.forms.size() - 1;
+      made.piece = std::move(piece);
+    }
   }
 
   NodeProto with_bodies(const NodeProto& node, const Scope& scope, onnx_file::ValueTypes& types, int from) {
@@ -247,6 +447,7 @@ class Writer {
     });
   }
 
+  const Judge judge_;
   const ModelProto& model_;
   const int to_;
   const Tables& tables_;
@@ -255,7 +456,7 @@ class Writer {
   Names names_;
   std::vector<NodeOutcome>* outcomes_ = nullptr;
   std::map<std::string, std::int64_t> domains_;  // that definitions import
-  int depth_ = 0, written_ = 0;
+  int depth_ = 0, refining_ = 0, trying_ = 0, written_ = 0;
   bool lazy_ = false;
 };
 
@@ -293,9 +494,10 @@ int opset_of(const ModelProto& model) {
   return 0;
 }
 
-Retargeted retarget(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch) {
-  Retargeted made = Writer(model, opset, tables, watch).run();
-  if (made.converts() && opset != opset_of(model)) demand_same_types(model, made.model);
+Retargeted retarget(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch, const Judge& judge) {
+  Retargeted made = Writer(model, opset, tables, watch, judge).run();
+  const bool kept = opset == opset_of(model) && std::ranges::all_of(made.outcomes, &NodeOutcome::kept);
+  if (made.converts() && !kept) demand_same_types(model, made.model);
   return made;
 }
 

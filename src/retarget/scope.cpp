@@ -170,6 +170,13 @@ const TensorProto* Scope::constant(const std::string& value) const {
   return tensor && is_here(*tensor) && elements_of(*tensor) <= most_elements ? tensor : nullptr;
 }
 
+const TensorProto* Scope::initializer(const std::string& value) const {
+  const Scope* scope = find(value);
+  if (!scope || scope->given_.contains(value)) return nullptr;
+  const auto found = scope->initializers_.find(value);
+  return found == scope->initializers_.end() ? nullptr : found->second;
+}
+
 std::optional<std::vector<std::int64_t>> Scope::ints(const std::string& value) const {
   const TensorProto* tensor = constant(value);
   return tensor ? ints_of(*tensor) : std::nullopt;

@@ -46,6 +46,8 @@ class Scope {
   // The same in every run, and small; null for other values.
   const ::onnx::TensorProto* constant(const std::string& value) const;
   std::optional<std::vector<std::int64_t>> ints(const std::string& value) const;
+  // A weight of any size; null for other values.
+  const ::onnx::TensorProto* initializer(const std::string& value) const;
 
  private:
   const Scope* find(const std::string& value) const;  // the scope that gives the value

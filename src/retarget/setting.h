@@ -1,6 +1,8 @@
 // The tables and opsets that everything reads which writes a node.
 #pragma once
 
+#include <optional>
+
 #include "conversion/context.h"
 #include "handlers/registry.h"
 #include "ir/watch.h"
@@ -23,6 +25,7 @@ struct Setting {
   const Tables& tables;
   const onnx::MovedAttributes& moved;
   const ir::Watch& watch;
+  std::optional<int> form{};  // the opset in whose form PyTorch's calls are written; absent: `to`
 };
 
 }  // namespace compatcheck::retarget

@@ -332,8 +332,9 @@ const std::map<std::string_view, Function>& calls_with_attributes() {
 
 }  // namespace
 
-std::optional<Piece> by_torch_call(const ::onnx::NodeProto& node, const Scope& scope, const Setting& setting, Names& names) {
-  TorchGraph graph(node, scope, setting);
+std::optional<Piece> by_torch_call(const ::onnx::NodeProto& node, const Scope& scope, const Setting& setting, Names& names,
+                                   std::vector<int>* older) {
+  TorchGraph graph(node, scope, setting, older);
   if (const auto plain = plain_calls().find(node.op_type()); plain != plain_calls().end()) {
     if (node.input_size() == 1) return graph.lower({graph.call(plain->second, {graph.input(0)})}, names);
     return graph.lower({graph.call(plain->second, {graph.input(0), graph.input(1)})}, names);

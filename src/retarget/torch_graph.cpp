@@ -1,6 +1,8 @@
 #include "retarget/torch_graph.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "compatcheck/error.h"
 #include "conversion/assess.h"
@@ -178,6 +180,12 @@ Piece TorchGraph::lower(const std::vector<ir::Value*>& outputs, Names& names) {
   const symbolic::FactTable facts = conversion::state_facts(graph_, given, setting_.tables.table, setting_.tables.schemas,
                                                             setting_.tables.registry, nullptr, setting_.watch);
   const std::unordered_map<const ir::Node*, std::string> no_writes;
+  std::vector<const ir::Node*> calls;
+  for (const ir::Node* call : *graph_.top())
+    if (!setting_.tables.table.find_structural(call->op())) calls.push_back(call);
+  conversion::FormTable forms;
+  if (setting_.form)
+    for (const ir::Node* call : calls) forms.at[setting_.to][call] = *setting_.form;
   const conversion::Context context{.table = setting_.tables.table,
                                     .schemas = setting_.tables.schemas,
                                     .registry = setting_.tables.registry,
@@ -185,8 +193,16 @@ Piece TorchGraph::lower(const std::vector<ir::Value*>& outputs, Names& names) {
                                     .moved = setting_.moved,
                                     .facts = facts,
                                     .unresolved_writes = no_writes,
-                                    .watch = setting_.watch};
-  for (const auto& outcome : conversion::Assessor(graph_, context).assess(setting_.to).outcomes)
+                                    .watch = setting_.watch,
+                                    .forms = &forms};
+  conversion::Assessor assessor(graph_, context);
+  if (older_) {
+    std::set<int, std::greater<>> opsets;
+    for (const ir::Node* call : calls)
+      for (const int opset : assessor.older_forms(*call, setting_.to)) opsets.insert(opset);
+    older_->assign(opsets.begin(), opsets.end());
+  }
+  for (const auto& outcome : assessor.assess(setting_.to).outcomes)
     if (outcome.status != conversion::Status::ok) throw Refusal{outcome.reason, outcome.hint};
   conversion::LowerOptions options{.opset = setting_.to, .input_names = {}, .output_names = {}};
   for (std::size_t i = 0; i < read_.size(); ++i) options.input_names.push_back("input_" + std::to_string(i));

@@ -25,8 +25,9 @@ class TorchGraph {
   using Ints = std::vector<std::int64_t>;
   using Argument = std::variant<None, ir::Value*, std::int64_t, double, bool, std::string, Ints, std::vector<ir::Value*>>;
 
-  TorchGraph(const ::onnx::NodeProto& whole, const Scope& around, const Setting& setting)
-      : node(whole), scope(around), setting_(setting) {}
+  // `older`: gets the opsets of older forms when the calls are written; may be null.
+  TorchGraph(const ::onnx::NodeProto& whole, const Scope& around, const Setting& setting, std::vector<int>* older = nullptr)
+      : node(whole), scope(around), setting_(setting), older_(older) {}
 
   const ::onnx::NodeProto& node;
   const Scope& scope;
@@ -54,6 +55,7 @@ class TorchGraph {
   ir::Value* constant(ir::Constant value);
 
   const Setting& setting_;
+  std::vector<int>* older_;
   ir::Graph graph_;
   std::unordered_map<std::string, ir::Value*> inputs_;
   std::vector<std::string> read_;  // values that the graph's inputs stand for

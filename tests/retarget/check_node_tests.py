@@ -2,9 +2,11 @@
 """The models of single nodes that the onnx package makes, converted to other opsets by `compatcheck convert`.
 
 Each converted file passes onnx's checker, and ONNX Runtime computes from it what the test expects, or what it computes from the test's
-own model. A file that can't be written must be refused with a finding. --report writes reports/retargeted.md, with onnx's own
-version_converter beside; the test of all cases (COMPATCHECK_WHOLE) demands that no number there gets worse."""
-import argparse, collections, concurrent.futures, pathlib, re, subprocess, sys, tempfile, warnings
+own model. A file that can't be written must be refused with a finding. --forms: at their own opsets and at the newest one, for engines
+that know only the operators of an older opset; `convert`, `check` and `check` of the written file agree on what is supported.
+--report writes reports/retargeted.md, with onnx's own version_converter beside; the test of all cases (COMPATCHECK_WHOLE) demands that no
+number there gets worse."""
+import argparse, collections, concurrent.futures, json, pathlib, re, subprocess, sys, tempfile, warnings
 
 import ml_dtypes  # noqa: F401  (numpy learns bfloat16 and its like)
 import numpy
@@ -14,8 +16,11 @@ import onnxruntime
 from onnx.backend.test.case.node import collect_testcases
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "convert"))
+import older_engine
 from days import part_of_the_day
 
+ENGINES = 8, 12, 15, 19     # of --forms: opsets whose operators they know
+NEWEST = 26
 TARGETS = 9, 11, 13, 17, 20, 23
 OPSETS = range(7, 27)
 PARTS = 24
@@ -113,6 +118,70 @@ def converted(program, case, target, folder):
     return outcome
 
 
+def said(report):
+    """of the engine, without what is said of forms, which a file no longer shows"""
+    keys = "support", "nodes", "supported", "unsupported", "unknown", "partitions", "operators"
+    found = sorted((finding["id"], finding["message"], finding["nodes"]) for finding in report["findings"]
+                   if finding["id"] not in ("CC106", "CC107"))
+    return [{key: target[key] for key in keys} for target in report["targets"]], found
+
+
+def in_forms(program, case, engine, opset, folder):
+    """The outcome for an engine of an older opset, the reason, nodes in other forms, and unsupported nodes."""
+    stem = folder / f"{case.name}.{engine}.{opset}"
+    model, out, report = (stem.with_suffix(end) for end in (".onnx", ".out.onnx", ".json"))
+    model.write_bytes(case.bytes)
+    at, target = ["--opset", str(opset)] if opset else [], ["--target", str(folder / f"opset{engine}.yaml")]
+    result = subprocess.run([program, "convert", model, "-o", out, *at, *target, "--no-config", "--report", report],
+                            capture_output=True, text=True)
+    if result.returncode == 1 and opset and re.search(r"CC00[125] ", result.stdout) and not out.exists():
+        return "refused", "", 0, 0
+    if result.returncode:
+        return "invalid", f"exit {result.returncode}: {result.stderr.strip()}", 0, 0
+    def check(file, *words):
+        return json.loads(subprocess.run([program, "check", file, *words, *target, "--no-config", "--format", "json"],
+                                         capture_output=True, text=True).stdout)
+    converted = json.loads(report.read_text())
+    checked, again = check(model, *at), check(out)
+    forms = sum(form["calls"] for summary in converted["targets"] for form in summary.get("older_forms", ()))
+    after = converted["targets"][0]["unsupported"]
+    written = out.read_bytes()
+    outcome, why = case.judge(written)
+    if not forms and not opset and written != case.bytes:
+        outcome, why = "wrong", "no node has another form, but the file differs"
+    elif any(converted[key] != checked[key] for key in ("targets", "findings")):
+        outcome, why = "wrong", "check and convert report differently"
+    elif said(converted) != said(again):
+        outcome, why = "wrong", f"convert says {said(converted)}, check of its file {said(again)}"
+    for file in (model, out, report):
+        file.unlink()
+    return outcome, why, forms, after
+
+
+def check_forms(program, chosen):
+    counts, replaced, unsupported, defects = collections.Counter(), 0, 0, []
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for engine in ENGINES:
+            older_engine.options(engine, pathlib.Path(folder))
+        def attempt(case):
+            made = Case(case)
+            wanted = [(engine, None) for engine in ENGINES if engine < made.opset]
+            if made.opset < NEWEST:
+                wanted.append((ENGINES[len(made.name) % len(ENGINES)], NEWEST))
+            return made, [(*one, *in_forms(program, made, *one, pathlib.Path(folder))) for one in wanted]
+        for case, outcomes in pool.map(attempt, chosen):
+            for engine, opset, outcome, why, forms, after in outcomes:
+                counts[outcome] += 1
+                replaced += forms
+                unsupported += after
+                if outcome in ("wrong", "invalid"):
+                    defects.append(f"{case.name} of opset {case.opset} to {opset}, an engine of opset {engine}: {outcome}: {why}")
+    print(*defects, sep="\n")
+    print(f"{len(chosen)} models: {replaced} nodes in other forms, {unsupported} nodes unsupported; "
+          + ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
+    return 1 if defects or not replaced else 0
+
+
 def by_onnx(case, target):
     try:
         model = onnx.version_converter.convert_version(onnx.load_from_string(case.bytes), target)
@@ -138,6 +207,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
     parser.add_argument("--whole", action="store_true", help="all cases")
+    parser.add_argument("--forms", action="store_true", help="for engines of older opsets")
     parser.add_argument("--report", action="store_true", help="write the report anew")
     parser.add_argument("--only", default="", help="cases whose names match")
     options = parser.parse_args()
@@ -147,6 +217,8 @@ def main():
                    key=lambda case: case.name)
     whole = options.whole or options.report
     chosen = cases if whole or options.only else part_of_the_day(cases, "node_tests", PARTS)
+    if options.forms:
+        return check_forms(options.program, chosen)
     counts, theirs, defects = collections.Counter(), collections.Counter(), []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         def attempt(case):
