@@ -79,8 +79,8 @@ void FormChoice::choose() {
   }
   if (candidates.empty()) return;
   try_forms(candidates);
-  look();
-  if (!(whole_ < before)) {  // clean-up may join what was counted apart
+  if (!forms_.empty()) look();
+  if (forms_.empty() || !(whole_ < before)) {  // clean-up may join what was counted apart
     forms_.clear();
     look();
   }

@@ -56,9 +56,9 @@ const Attempt& Assessor::attempt_at(const ir::Node& node, int opset) {
 }
 
 const Attempt& Assessor::form_at(const ir::Node& node, int opset, int form) {
-  const auto [at, fresh] = form_attempts_.try_emplace({&node, opset, form});
-  if (fresh) at->second = attempter_.attempt_form(node, opset, form);
-  return at->second;
+  const std::tuple key(&node, opset, form);
+  if (const auto known = form_attempts_.find(key); known != form_attempts_.end()) return known->second;
+  return form_attempts_.emplace(key, attempter_.attempt_form(node, opset, form)).first->second;
 }
 
 std::vector<int> Assessor::older_forms(const ir::Node& node, int opset) {
@@ -66,7 +66,7 @@ std::vector<int> Assessor::older_forms(const ir::Node& node, int opset) {
   for (int form = form_at(node, opset, opset).forms.from - 1; form >= mapping::lowest_opset;) {
     context_.watch.step();
     const Attempt& attempt = form_at(node, opset, form);
-    // What the call becomes at that opset: a handler may count on what older opsets lack, such as dtypes.
+    // The call converts at that opset, too: a handler may count on what older opsets lack, such as dtypes.
     const auto converts = [](const Attempt& tried) { return tried.outcome.status == Status::ok && !tried.open; };
     if (converts(attempt) && converts(attempt_at(node, form))) forms.push_back(form);
     form = attempt.forms.from - 1;
