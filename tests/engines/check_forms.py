@@ -54,8 +54,9 @@ def check_model(program, model, engines, opset):
     with tempfile.TemporaryDirectory() as folder:
         file, report = pathlib.Path(folder) / "model.onnx", pathlib.Path(folder) / "report.json"
         targets = [word for engine in engines for word in ("--target", engine)]
-        if run(program, "convert", model, "-o", file, "--opset", opset, *targets, "--report", report).returncode != 0:
-            return "", 0
+        made = run(program, "convert", model, "-o", file, "--opset", opset, *targets, "--report", report)
+        if made.returncode:
+            return "" if made.returncode == 1 else f"{model.name}: convert ended with {made.returncode}: {made.stderr[-500:]}", 0
         converted = json.loads(report.read_text())
         checked = json.loads(run(program, model, "--opset", opset, *targets, "--format", "json").stdout)
         of_file = json.loads(run(program, file, *targets, "--format", "json").stdout)
@@ -81,7 +82,10 @@ def check_models(options):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda case: check_model(options.program, *case), cases))
     print(f"{len(cases)} conversions of {len(models)} models, {sum(forms for _, forms in results)} calls in older forms")
-    return [problem for problem, _ in results if problem]
+    problems = [problem for problem, _ in results if problem]
+    if os.environ.get("COMPATCHECK_WHOLE") and not options.only and not any(forms for _, forms in results):
+        problems.append("no call has an older form")
+    return problems
 
 
 def main():

@@ -40,6 +40,7 @@ def main():
         if (made := written(engine, operators)) != wanted:
             wrong += [f"{engine}: shipped: {line}" for line in wanted if line not in made]
             wrong += [f"{engine}: written: {line}" for line in made if line not in wanted]
+            wrong.append(f"{engine}: the tool writes other entries, or in another order")
         if not made:
             wrong.append(f"{engine}: nothing is written of {', '.join(operators)}")
     print(*wrong, f"{len(operators)} operators: {', '.join(operators)}", sep="\n")
