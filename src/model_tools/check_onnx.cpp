@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -123,6 +124,7 @@ bool exists(const ::onnx::NodeProto& node, int opset) {
 
 void summarize(const Outcomes& outcomes, int opset, Report& report) {
   std::map<std::string, OperatorSummary> operators;
+  std::set<std::string> missing;  // operators that the opset lacks
   int converted = 0;
   for (const auto& outcome : outcomes) {
     ++report.summary.nodes;
@@ -140,7 +142,7 @@ void summarize(const Outcomes& outcomes, int opset, Report& report) {
       op.operator_class = OperatorClass::one_to_many;
     if (!outcome.converts) {
       ++op.blocked;
-      if (!exists(*outcome.node, opset)) op.operator_class = OperatorClass::missing;
+      if (!exists(*outcome.node, opset)) missing.insert(name);
     }
     for (const auto& [emitted, nodes] : outcome.emitted) op.emitted[emitted] += nodes;
   }
@@ -148,6 +150,7 @@ void summarize(const Outcomes& outcomes, int opset, Report& report) {
   int blocked = 0;
   for (auto& [name, op] : operators) {
     for (const auto& [emitted, nodes] : op.emitted) op.onnx.push_back(emitted);
+    if (missing.contains(name)) op.operator_class = OperatorClass::missing;
     blocked += op.blocked > 0;
     if (op.blocked == 0)
       ++(op.operator_class == OperatorClass::one_to_many ? summary.one_to_many : summary.one_to_one);
@@ -428,12 +431,30 @@ void refuse_options(const ConvertOptions& options) {
   refuse(options.state != StateMode::refuse, "state");
   refuse(options.complex_io != ComplexIo::refuse, "complex_io");
   refuse(options.quantized_io != QuantizedIo::floats, "quantized_io");
+  refuse(options.prefer != Preference::exact, "prefer");
+  refuse(options.inline_functions, "inline_functions");
+  refuse(!options.fold, "fold");
+  refuse(!options.optimize, "optimize");
 }
 
 std::uint64_t count_nodes(const ::onnx::ModelProto& model) {
   std::uint64_t nodes = 0;
   for_each_node(model.graph(), [&](const ::onnx::NodeProto&) { ++nodes; });
   return nodes;
+}
+
+// The model's external data is read while the new file is written, and stays the model's.
+void demand_other_files(::onnx::ModelProto model, const std::filesystem::path& path, const std::filesystem::path& out) {
+  std::set<std::string> locations;
+  onnx_file::for_each_tensor(model, [&](::onnx::TensorProto& tensor) {
+    for (const auto& entry : tensor.external_data())
+      if (entry.key() == "location") locations.insert(entry.value());
+  });
+  std::error_code error;
+  for (const std::string& location : locations)
+    for (const auto& file : {out, std::filesystem::path(out.string() + ".data")})
+      if (std::filesystem::equivalent(path.parent_path() / location, file, error))
+        throw UsageError(file.string() + ": that is the model's external data");
 }
 
 Report convert_file(const std::filesystem::path& path, const std::filesystem::path& out, std::optional<int> opset,
@@ -444,6 +465,7 @@ Report convert_file(const std::filesystem::path& path, const std::filesystem::pa
   for (const auto& file : {out, std::filesystem::path(out.string() + ".data")})
     if (std::filesystem::equivalent(path, file, error)) throw UsageError(file.string() + ": that is the model itself");
   OnnxFile file(path, std::move(profiles), options.run, options.timeout_seconds);
+  demand_other_files(file.skeleton().model, path, out);
   ::onnx::ModelProto model;
   Report report = file.report(opset.value_or(file.opset()), {.fail_on = options.fail_on}, &model);
   if (!report.convertible()) {

@@ -89,6 +89,26 @@ Body body_with(const NodeProto& node, const FunctionProto& function, const Scope
   return body;
 }
 
+// ONNX's definition of LayerNormalization flattens scale and bias; the operator itself also broadcasts them.
+void demand_whole_scale(const NodeProto& node, const Scope& scope) {
+  const auto sizes = scope.sizes(input_of(node, 0));
+  for (int input = 1; input < node.input_size(); ++input) {
+    if (node.input(input).empty()) continue;
+    const auto scale = scope.sizes(node.input(input));
+    bool whole = sizes && scale;
+    if (whole) {
+      const auto rank = static_cast<std::int64_t>(sizes->size());
+      const auto first = static_cast<std::size_t>(axis_of(int_of(node, "axis", -1), rank));
+      whole = scale->size() == sizes->size() - first;
+      for (std::size_t i = 0; whole && i < scale->size(); ++i) {
+        const auto &one = (*scale)[i], &other = (*sizes)[first + i];
+        whole = one && (other ? *one == *other : *one != 1);
+      }
+    }
+    if (!whole) throw onnx::Refusal{"its scale or bias may be broadcast"};
+  }
+}
+
 }  // namespace
 
 Body body_of(const NodeProto& node, const FunctionProto& function, const Scope& scope, int otherwise) {
@@ -105,6 +125,7 @@ std::optional<Body> definition_of(const NodeProto& node, const Scope& scope, int
   const bool by_context = versions.empty();
   if (by_context) versions = schema->context_dependent_function_opset_versions();
   if (versions.empty()) return std::nullopt;
+  if (is_own(node, "LayerNormalization")) demand_whole_scale(node, scope);
   int version = versions.front();
   for (const int one : versions)
     if (one <= to) version = std::max(version, one);

@@ -26,15 +26,15 @@ using ::onnx::ModelProto;
 using ::onnx::NodeProto;
 using onnx::Refusal;
 
-constexpr int deepest = 16;              // bodies in bodies
-constexpr int most_written = 1'000'000;  // nodes of definitions
-constexpr int first_unlisted_ir = 4;     // initializers need not be inputs
+constexpr int deepest = 16;            // bodies in bodies
+constexpr int most_written = 100'000;  // nodes of definitions
+constexpr int first_unlisted_ir = 4;   // initializers need not be inputs
 
 // Operators that change the form of values.
-bool is_form(std::string_view op) {
+bool is_form(const NodeProto& node) {
   static constexpr std::array<std::string_view, 8> operators{"Cast",  "Constant", "Identity",  "Reshape",
                                                              "Shape", "Squeeze",  "Unsqueeze", "ConstantOfShape"};
-  return std::ranges::find(operators, op) != operators.end();
+  return onnx::is_own_domain(node.domain()) && std::ranges::find(operators, node.op_type()) != operators.end();
 }
 
 using Cost = std::pair<int, int>;  // nodes that engines don't support, nodes that they may not support
@@ -63,7 +63,10 @@ class Writer {
         tables_(tables),
         watch_(watch),
         moved_(conversion::moved_attributes(tables.table)),
-        names_(model) {}
+        names_(model) {
+    for (const auto& function : model.functions())
+      functions_.emplace(std::tuple(function.domain(), function.name(), function.overload()), &function);
+  }
 
   // Stops at the first node that doesn't.
   bool converts() {
@@ -119,8 +122,10 @@ class Writer {
   void set_imports(ModelProto& model) const {
     std::map<std::string, std::int64_t> domains = domains_;
     for (const auto& import : model.opset_import()) domains.erase(import.domain());
+    bool has_own = false;  // a graph that only calls functions need not import ONNX's operators
     for (auto& import : *model.mutable_opset_import())
-      if (onnx::is_own_domain(import.domain())) import.set_version(to_);
+      if (onnx::is_own_domain(import.domain())) import.set_version(to_), has_own = true;
+    if (!has_own) model.add_opset_import()->set_version(to_);
     for (const auto& [domain, version] : domains) {
       auto* import = model.add_opset_import();
       import->set_domain(domain);
@@ -176,7 +181,7 @@ class Writer {
   static void note(NodeOutcome& outcome, const NodeProto& node, const Piece& piece) {
     for (const auto& made : piece.nodes) {
       ++outcome.emitted[onnx::row_name(made.domain(), made.op_type())];
-      outcome.work += !is_form(made.op_type());
+      outcome.work += !is_form(made);
     }
     outcome.work = std::max(outcome.work, 1);
     outcome.kept = piece.nodes.size() == 1 && piece.nodes.front().SerializeAsString() == node.SerializeAsString();
@@ -385,10 +390,8 @@ class Writer {
   }
 
   const ::onnx::FunctionProto* local_function(const NodeProto& node) const {
-    for (const auto& function : model_.functions())
-      if (function.domain() == node.domain() && function.name() == node.op_type() && function.overload() == node.overload())
-        return &function;
-    return nullptr;
+    const auto found = functions_.find({node.domain(), node.op_type(), node.overload()});
+    return found == functions_.end() ? nullptr : found->second;
   }
 
   Piece by_body(const NodeProto& node, Body body) {
@@ -398,7 +401,8 @@ class Writer {
     if (std::ranges::any_of(body.model.graph().node(), [&](const auto& inner) { return local_function(inner) != nullptr; }))
       *body.model.mutable_functions() = model_.functions();
     written_ += body.model.graph().node_size();
-    if (written_ > most_written) throw ModelError("its definitions become more than 1,000,000 nodes");
+    watch_.step();
+    if (written_ > most_written) throw Refusal{"its definitions become more than " + std::to_string(most_written) + " nodes"};
     onnx_file::ValueTypes types(body.model);
     ++depth_;
     GraphProto made;
@@ -433,7 +437,7 @@ class Writer {
     onnx_file::keep_if(*made.mutable_node(), [&](NodeProto& node) {
       for (auto& input : *node.mutable_input())
         if (const auto found = same.find(input); found != same.end()) input = found->second;
-      if (node.op_type() == "Constant" && node.attribute_size() == 1 && node.attribute(0).name() == "value") {
+      if (is_own(node, "Constant") && node.attribute_size() == 1 && node.attribute(0).name() == "value") {
         auto* tensor = made.add_initializer();
         *tensor = node.attribute(0).t();
         tensor->set_name(node.output(0));
@@ -441,7 +445,9 @@ class Writer {
       }
       const bool leaves = std::ranges::any_of(
           made.output(), [&](const auto& output) { return node.output_size() > 0 && output.name() == node.output(0); });
-      if (node.op_type() != "Cast" || leaves || has_bodies || dtype(node.input(0)) != int_of(node, "to", -1)) return true;
+      if (!is_own(node, "Cast") || node.input_size() != 1 || leaves || has_bodies ||
+          dtype(node.input(0)) != int_of(node, "to", -1))
+        return true;
       same[node.output(0)] = node.input(0);
       return false;
     });
@@ -454,6 +460,7 @@ class Writer {
   const ir::Watch& watch_;
   const onnx::MovedAttributes moved_;
   Names names_;
+  std::map<std::tuple<std::string, std::string, std::string>, const ::onnx::FunctionProto*> functions_;
   std::vector<NodeOutcome>* outcomes_ = nullptr;
   std::map<std::string, std::int64_t> domains_;  // that definitions import
   int depth_ = 0, refining_ = 0, trying_ = 0, written_ = 0;

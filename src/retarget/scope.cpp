@@ -139,7 +139,7 @@ std::optional<std::int64_t> Scope::rank(const std::string& value) const {
 const TensorProto* Scope::made_by(const ::onnx::NodeProto& node) const {
   if (const auto found = made_by_.find(&node); found != made_by_.end()) return found->second;
   const TensorProto*& made = made_by_[&node];
-  if (node.op_type() != "Constant" || node.attribute_size() != 1) return made;
+  if (!is_own(node, "Constant") || node.attribute_size() != 1) return made;
   const auto& attribute = node.attribute(0);
   if (attribute.name() == "value") return made = &attribute.t();
   TensorProto tensor;
@@ -158,16 +158,24 @@ const TensorProto* Scope::made_by(const ::onnx::NodeProto& node) const {
 }
 
 const TensorProto* Scope::constant(const std::string& value) const {
-  const Scope* scope = value.empty() ? nullptr : find(value);
-  if (!scope || scope->given_.contains(value)) return nullptr;
-  const TensorProto* tensor = nullptr;
-  if (const auto found = scope->initializers_.find(value); found != scope->initializers_.end())
-    tensor = found->second;
-  else if (const auto node = scope->producers_.find(value); node != scope->producers_.end()) {
-    if (node->second->op_type() == "Identity") return scope->constant(node->second->input(0));
-    tensor = scope->made_by(*node->second);
+  const Scope* scope = this;
+  const std::string* name = &value;
+  for (int behind = 0; behind < most_identities; ++behind) {
+    scope = name->empty() ? nullptr : scope->find(*name);
+    if (!scope || scope->given_.contains(*name)) return nullptr;
+    const TensorProto* tensor = nullptr;
+    if (const auto found = scope->initializers_.find(*name); found != scope->initializers_.end())
+      tensor = found->second;
+    else if (const auto node = scope->producers_.find(*name); node != scope->producers_.end()) {
+      if (is_own(*node->second, "Identity") && node->second->input_size() == 1) {
+        name = &node->second->input(0);
+        continue;
+      }
+      tensor = scope->made_by(*node->second);
+    }
+    return tensor && is_here(*tensor) && elements_of(*tensor) <= most_elements ? tensor : nullptr;
   }
-  return tensor && is_here(*tensor) && elements_of(*tensor) <= most_elements ? tensor : nullptr;
+  return nullptr;
 }
 
 const TensorProto* Scope::initializer(const std::string& value) const {

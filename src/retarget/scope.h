@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/dtype.h"
+#include "onnx/domains.h"
 #include "onnx_file/validity.h"
 
 namespace compatcheck::retarget {
@@ -25,6 +26,11 @@ std::int64_t elements_of(const ::onnx::TensorProto& tensor);
 ::onnx::TensorProto floats_tensor(const std::vector<float>& values);
 ::onnx::TensorProto ints_tensor(const std::vector<std::int64_t>& values, bool scalar = false);
 
+inline constexpr int most_identities = 1000;  // one behind the other, through which a constant is read
+
+inline bool is_own(const ::onnx::NodeProto& node, std::string_view op) {
+  return node.op_type() == op && onnx::is_own_domain(node.domain());
+}
 const ::onnx::AttributeProto* attribute_of(const ::onnx::NodeProto& node, std::string_view name);  // null if there is none
 std::int64_t int_of(const ::onnx::NodeProto& node, std::string_view name, std::int64_t otherwise);
 double float_of(const ::onnx::NodeProto& node, std::string_view name, double otherwise);

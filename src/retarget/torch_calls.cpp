@@ -111,6 +111,7 @@ Results columns(TorchGraph& g) {
   const auto sizes = g.scope.sizes(g.node.input(1));
   if (!sizes || sizes->empty() || !sizes->back() || *sizes->back() < 1)
     throw Refusal{"how many dimensions it indexes isn't known"};
+  if (*sizes->back() > g.rank(0)) throw Refusal{"it indexes more dimensions than there are"};
   Results all;
   for (std::int64_t i = 0; i < *sizes->back(); ++i) all.push_back(g.call("aten::select", {g.input(1), std::int64_t{-1}, i}));
   return all;
@@ -127,16 +128,37 @@ Results scatter_nd(TorchGraph& g) {
   return {g.call("aten::index_put", {g.input(0), columns(g), g.input(2), reduction == "add"})};
 }
 
+// Integers of 64 bits without a sign are compared as such only by ONNX's own operators.
+ir::Value* compared(TorchGraph& g, const string& call) {
+  if (g.scope.dtype(g.node.input(0)) == ir::DType::u64) throw Refusal{g.node.op_type() + " has no u64 at this opset"};
+  return g.call(call, {g.input(0), g.input(1)});
+}
+
+Results not_less(TorchGraph& g) { return {compared(g, "aten::ge")}; }
+Results not_greater(TorchGraph& g) { return {compared(g, "aten::le")}; }
+
+// Indices along the axis that count from the start: PyTorch's calls take no others.
+ir::Value* from_start(TorchGraph& g) {
+  const auto known = g.scope.ints(g.node.input(1));
+  if (known && std::ranges::all_of(*known, [](std::int64_t index) { return index >= 0; })) return g.input(1);
+  const auto sizes = g.scope.sizes(g.node.input(0));
+  if (!sizes) throw Refusal{"its indices may be negative"};
+  const auto size = (*sizes)[static_cast<std::size_t>(axis_of(int_of(g.node, "axis", 0), g.rank(0)))];
+  if (!size || *size < 1) throw Refusal{"its indices may be negative, and the size along the axis isn't known"};
+  return g.call("aten::remainder", {g.input(1), *size});
+}
+
 Results gather_elements(TorchGraph& g) {
-  return {g.call("aten::gather", {g.input(0), int_of(g.node, "axis", 0), g.input(1), false})};
+  return {g.call("aten::gather", {g.input(0), int_of(g.node, "axis", 0), from_start(g), false})};
 }
 
 Results scatter_elements(TorchGraph& g) {
   static const std::map<string, string> reductions{{"add", "sum"}, {"mul", "prod"}, {"max", "amax"}, {"min", "amin"}};
   const string reduction = string_of(g.node, "reduction", "none");
   const std::int64_t axis = int_of(g.node, "axis", 0);
-  if (reduction == "none") return {g.call("aten::scatter", {g.input(0), axis, g.input(1), g.input(2)})};
-  return {g.call("aten::scatter_reduce", {g.input(0), axis, g.input(1), g.input(2), one_of(reductions, reduction), true})};
+  ir::Value* index = from_start(g);
+  if (reduction == "none") return {g.call("aten::scatter", {g.input(0), axis, index, g.input(2)})};
+  return {g.call("aten::scatter_reduce", {g.input(0), axis, index, g.input(2), one_of(reductions, reduction), true})};
 }
 
 Results top_k(TorchGraph& g) {
@@ -180,12 +202,13 @@ Results col2im(TorchGraph& g) {
     return given ? Ints(given->ints().begin(), given->ints().end()) : Ints(image.size(), otherwise);
   };
   const auto* pads = attribute_of(g.node, "pads");
+  if (image.size() != 2) throw Refusal{"PyTorch has it only for two dimensions"};
+  if (pads && pads->ints_size() != 4) throw Refusal{"it has another number of pads than two dimensions need"};
   Ints padding(image.size(), 0);
   for (std::size_t i = 0; pads && i < image.size(); ++i) {
     padding[i] = pads->ints(static_cast<int>(i));
     if (padding[i] != pads->ints(static_cast<int>(i + image.size()))) throw Refusal{"its padding differs at both ends"};
   }
-  if (image.size() != 2) throw Refusal{"PyTorch has it only for two dimensions"};
   return {g.call("aten::col2im", {g.input(0), image, block, list("dilations", 1), padding, list("strides", 1)})};
 }
 
@@ -217,6 +240,7 @@ Results resized(TorchGraph& g) {
     const auto* constant = g.scope.constant(scales);
     const auto factors = constant ? floats_of(*constant) : std::nullopt;
     if (!factors) throw Refusal{"its factors are known only when the model runs"};
+    if (!factors->empty() && factors->size() != given->size()) throw Refusal{"it has another number of factors than dimensions"};
     for (std::size_t i = 2; i < given->size() && !factors->empty(); ++i)
       if (static_cast<double>(*(*given)[i]) * (*factors)[i] != static_cast<double>(*(*wanted)[i]))
         throw Refusal{"its factors don't give whole sizes"};
@@ -248,6 +272,8 @@ Results sliced(TorchGraph& g) {
   Ints axes(starts.size());
   std::iota(axes.begin(), axes.end(), 0);
   if (g.has(3)) axes = g.ints(3, "axes");
+  if (ends.size() != starts.size() || steps.size() != starts.size() || axes.size() != starts.size())
+    throw Refusal{"Slice has bounds of different lengths"};
   ir::Value* x = g.input(0);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (steps[i] > 0)
@@ -287,10 +313,8 @@ const std::map<std::string_view, const char*>& plain_calls() {
       {"Det", "aten::det"},
       {"Equal", "aten::eq"},
       {"Erf", "aten::erf"},
-      {"GreaterOrEqual", "aten::ge"},
       {"HardSwish", "aten::hardswish"},
       {"IsNaN", "aten::isnan"},
-      {"LessOrEqual", "aten::le"},
       {"Mish", "aten::mish"},
       {"Round", "aten::round"},
       {"Sign", "aten::sign"},
@@ -315,7 +339,9 @@ const std::map<std::string_view, Function>& calls_with_attributes() {
       {"Gelu", gelu},
       {"GridSample", sampled},
       {"GroupNormalization", group_normalization},
+      {"GreaterOrEqual", not_less},
       {"LayerNormalization", layer_normalization},
+      {"LessOrEqual", not_greater},
       {"Mod", mod},
       {"RMSNormalization", rms_normalization},
       {"Resize", resized},

@@ -29,6 +29,8 @@ std::optional<ir::TensorView> view_of(const ::onnx::TensorProto& tensor) {
   else
     return std::nullopt;
   if (data.bytes.size() != static_cast<std::size_t>(elements_of(tensor)) * ir::element_bytes(*dtype)) return std::nullopt;
+  // One without elements may state any other sizes.
+  if (std::ranges::any_of(tensor.dims(), [](std::int64_t size) { return size > most_elements; })) return std::nullopt;
   ir::TensorView view;
   view.dtype = *dtype;
   view.sizes.assign(tensor.dims().begin(), tensor.dims().end());

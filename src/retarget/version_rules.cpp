@@ -98,6 +98,8 @@ void dropout(Adapting& a) {
   a.writer.node_as("ConstantOfShape", {sizes}, a.node.output(1), {MakeAttribute("value", yes)});
 }
 
+constexpr std::int64_t most_size = 1 << 30;  // of what is computed with here
+
 // Whether no window would start in the padding at the end: then both roundings give the same size.
 bool rounds_alike(const Adapting& a) {
   const auto sizes = a.scope.sizes(a.node.input(0));
@@ -113,6 +115,8 @@ bool rounds_alike(const Adapting& a) {
     const auto size = (*sizes)[sizes->size() - static_cast<std::size_t>(spatial - i)];
     if (!size) return false;
     const std::int64_t begin = at("pads", i, 0), end = at("pads", i + spatial, 0), stride = at("strides", i, 1);
+    for (const std::int64_t number : {*size, begin, end, stride, at("dilations", i, 1), kernel->ints(i)})
+      if (number < 0 || number > most_size) return false;
     if (stride < 1) return false;
     const std::int64_t window = at("dilations", i, 1) * (kernel->ints(i) - 1) + 1;
     const std::int64_t given = (*size + begin + end - window + stride - 1) / stride + 1;
@@ -150,14 +154,14 @@ void one_hot(Adapting& a) {
   const auto count = depth ? floats_of(*depth) : std::nullopt;
   if (!count || count->size() != 1)
     throw Refusal{"OneHot's negative indices mean something else at other opsets, and its depth isn't constant"};
-  const ir::DType dtype = dtype_of(a, indices);
-  const auto shift = static_cast<std::int64_t>(count->front()) * (a.falls_below(11) ? 1 : 2);
-  const string zero = a.writer.constant(number_like(dtype, 0), "zero");
-  const string size = a.writer.constant(number_like(dtype, shift), "depth");
-  const string below = a.writer.node("Less", {indices, zero});
-  const string flag = a.writer.node("Cast", {below}, {MakeAttribute("to", std::int64_t{onnx::data_type(dtype)})});
-  const string added = a.writer.node("Mul", {flag, size});
-  a.node.set_input(0, a.writer.node("Add", {indices, added}));
+  const std::int64_t i64 = onnx::data_type(ir::DType::i64);
+  const string wide =
+      dtype_of(a, indices) == ir::DType::i64 ? indices : a.writer.node("Cast", {indices}, {MakeAttribute("to", i64)});
+  const string size = a.writer.constant(number_like(ir::DType::i64, static_cast<std::int64_t>(count->front())), "depth");
+  const string below = a.writer.node("Less", {wide, a.writer.constant(number_like(ir::DType::i64, 0), "zero")});
+  // An index of `depth` gives a row of the off value at any opset.
+  const string moved = a.rises_over(11) ? size : a.writer.node("Add", {wide, size});
+  a.node.set_input(0, a.writer.node("Where", {below, moved, wide}));
 }
 
 void roi_align(Adapting& a) {
@@ -271,7 +275,7 @@ void split(Adapting& a) {
   }
   if (!a.falls_below(18) || !attribute_of(a.node, "num_outputs")) return;
   const std::int64_t parts = int_of(a.node, "num_outputs", 1);
-  if (parts < 1) throw Refusal{"Split has no parts"};
+  if (parts != a.node.output_size()) throw Refusal{"Split has another number of outputs than num_outputs states"};
   a.drop("num_outputs");
   const auto sizes = a.scope.sizes(a.node.input(0));
   std::int64_t axis = int_of(a.node, "axis", 0);
@@ -414,8 +418,8 @@ void pow(Adapting& a) {
   if (ir::is_floating(base) || !ir::is_floating(exponent))
     return a.node.set_input(1, a.writer.node("Cast", {a.node.input(1)}, {to(base)}));
   a.done = true;
-  const string wide = a.writer.node("Cast", {a.node.input(0)}, {to(exponent)});
-  a.writer.node_as("Cast", {a.writer.node("Pow", {wide, a.node.input(1)})}, a.node.output(0), {to(base)});
+  const auto widened = [&](int input) { return a.writer.node("Cast", {a.node.input(input)}, {to(ir::DType::f64)}); };
+  a.writer.node_as("Cast", {a.writer.node("Pow", {widened(0), widened(1)})}, a.node.output(0), {to(base)});
 }
 
 void broadcasting(Adapting& a) {

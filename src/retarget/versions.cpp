@@ -35,8 +35,8 @@ bool has_text(const ::onnx::AttributeProto& attribute, std::string_view text) {
 bool is_default(const ::onnx::AttributeProto& attribute, const Schema& schema) {
   const onnx::Attribute* known = schema.attribute(attribute.name());
   if (known && known->default_value) return has_text(attribute, *known->default_value);
-  return attribute.type() == ::onnx::AttributeProto::INTS &&
-         std::ranges::all_of(attribute.ints(), [](std::int64_t n) { return n == 1; });  // dilations, strides
+  return (attribute.name() == "dilations" || attribute.name() == "strides") &&
+         std::ranges::all_of(attribute.ints(), [](std::int64_t n) { return n == 1; });
 }
 
 const Schema& version_at(const ::onnx::NodeProto& node, int opset) {
