@@ -13,7 +13,6 @@ import datetime
 import functools
 import importlib.metadata
 import pathlib
-import re
 import sys
 
 import numpy as np
@@ -284,7 +283,7 @@ def head(engine):
         f"functions: {'false' if engine == 'openvino' else 'true'}",
         "initializers: [Constant]",
     ]
-    more = {"ort-cpu": ["casts: {f16: f32}"], "ort-webgpu": ["behind: ort-cpu", 'fallback: "ONNX Runtime runs it on the CPU"']}
+    more = {"openvino": ["local_functions: false"], "ort-cpu": ["casts: {f16: f32}"], "ort-webgpu": ["behind: ort-cpu", 'fallback: "ONNX Runtime runs it on the CPU"']}
     return lines + more.get(engine, []) + ["operators:"]
 
 

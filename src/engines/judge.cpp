@@ -158,6 +158,8 @@ std::optional<Verdict> Judge::by_body(const Node& node, int opset, int depth) co
   if (whole.support == Support::yes) return std::nullopt;
   const auto nodes = expand(node);
   if (!nodes) return std::nullopt;
+  if (carried && !profile_.local_functions)
+    return verdict(Support::no, "CC101", "the engine runs no functions that a model carries, such as " + node.name());
   Verdict worst;
   for (const Node& inner : *nodes) {
     Verdict one = judge(inner, opset, depth + 1);

@@ -65,6 +65,7 @@ struct Profile {
   Match match = Match::model;
   Support unlisted = Support::unknown;            // for an operator without entries
   bool functions = false;                         // inline ONNX functions that neither an entry nor the engine behind supports
+  bool local_functions = true;                    // runs functions that a model carries
   Behind behind;                                  // asked before functions are inlined, as in ONNX Runtime
   std::shared_ptr<const Profile> profile_behind;  // the engine that `behind` names; set by profile_of() and read_own_profile()
   std::vector<std::string> initializers;          // operators that become initializers at load: no node to run

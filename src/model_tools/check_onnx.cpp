@@ -269,7 +269,7 @@ class OnnxFile {
     if (options.hash) report.model.sha256 = files::sha256_of_file(path_);
     report.opset = at;
     summarize(made.outcomes, at, report);
-    if (asked) report.summary.lowest_opset = retarget::lowest_opset(skeleton_.model, tables(), watch_);
+    if (asked) report.summary.lowest_opset = lowest_opset();
     find_unconverted(made.outcomes, report);
     if (!profiles_.empty() && made.converts()) look(made, report);
     sort(report.findings);
@@ -280,6 +280,11 @@ class OnnxFile {
   }
 
  private:
+  std::optional<int> lowest_opset() {
+    if (!lowest_) lowest_.emplace(retarget::lowest_opset(skeleton_.model, tables(), watch_));
+    return *lowest_;
+  }
+
   retarget::Tables tables() const { return {tables_.table, tables_.schemas, tables_.registry, tables_.handlers}; }
 
   // For each node that fails, the lowest higher opset at which it converts.
@@ -406,6 +411,7 @@ class OnnxFile {
   const lint::InForce tables_;
   std::shared_ptr<const files::InputFile> file_;
   onnx_file::Skeleton skeleton_;
+  std::optional<std::optional<int>> lowest_;  // once it is asked for
 };
 
 std::vector<Report> check_file(const std::filesystem::path& path, std::span<const int> opsets, const CheckOptions& options) {

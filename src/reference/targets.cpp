@@ -59,6 +59,7 @@ std::vector<std::string> facts(const Profile& profile) {
                                  "versions      " + match(profile),
                                  "unlisted      " + std::string(profile.unlisted == Support::no ? "unsupported" : "unknown"),
                                  "functions     " + functions(profile)};
+  if (!profile.local_functions) lines.push_back("              none that a model carries");
   if (!profile.dtypes.empty())
     lines.push_back("dtypes        " + mapping::joined(profile.dtypes) + " where an entry states no types");
   if (!profile.reads.empty()) lines.push_back("reads         " + pairs(profile.reads, " as "));

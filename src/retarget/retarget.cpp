@@ -467,28 +467,26 @@ class Writer {
   bool lazy_ = false;
 };
 
-// Types as strict inference finds them; nullopt where it fails.
-std::optional<ModelProto> inferred(const ModelProto& model, std::string& why) {
-  ModelProto copy = model;
+// Why onnx's strict inference refuses the model; empty if it doesn't.
+std::optional<std::string> refusal_of_inference(ModelProto model) {
   try {
-    onnx_file::infer_strictly(copy);
-    return copy;
-  } catch (const std::exception& error) {
-    why = error.what();
+    onnx_file::infer_strictly(model);
     return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
   }
 }
 
 // onnx's checker and its inference accept the new model as they do the old one.
-void demand_same_types(const ModelProto& before, const ModelProto& after) {
-  std::string why;
+void demand_valid(const ModelProto& before, const ModelProto& after) {
   try {
     onnx_file::check_valid(after);
   } catch (const ModelError& error) {
     throw ModelError(std::string("can't be written at this opset: the result ") + error.what());
   }
-  if (!inferred(before, why)) return;
-  if (!inferred(after, why)) throw ModelError("can't be written at this opset: onnx's inference refuses the result: " + why);
+  if (refusal_of_inference(before)) return;
+  if (const auto why = refusal_of_inference(after))
+    throw ModelError("can't be written at this opset: onnx's inference refuses the result: " + *why);
 }
 
 }  // namespace
@@ -504,7 +502,7 @@ int opset_of(const ModelProto& model) {
 Retargeted retarget(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch, const Judge& judge) {
   Retargeted made = Writer(model, opset, tables, watch, judge).run();
   const bool kept = opset == opset_of(model) && std::ranges::all_of(made.outcomes, &NodeOutcome::kept);
-  if (made.converts() && !kept) demand_same_types(model, made.model);
+  if (made.converts() && !kept) demand_valid(model, made.model);
   return made;
 }
 

@@ -38,7 +38,6 @@ class TorchGraph {
   bool has(int index) const { return !input_of(node, index).empty(); }
   ir::Value* call(const std::string& op, std::initializer_list<Argument> arguments);
   std::vector<ir::Value*> calls(const std::string& op, std::initializer_list<Argument> arguments, std::size_t results);
-  std::vector<ir::Value*> unpacked(ir::Value* list, std::size_t members);
 
   // Each throws Refusal if it isn't known.
   std::int64_t rank(int input) const;

@@ -242,6 +242,9 @@ TEST(Functions, that_the_model_carries_are_their_bodies) {
   EXPECT_EQ(Judge(with_add, table.onnx_changes())(nodes.front(), 17).support, Support::yes);
   EXPECT_EQ(Judge(without, table.onnx_changes())(nodes.front(), 17).message,
             "in the body of acme::Twice: the engine doesn't support Add");
+  const auto none = profile_from("engine: acme\nversion: \"1\"\nlocal_functions: false\noperators: {Add: yes}\n");
+  EXPECT_EQ(Judge(none, table.onnx_changes())(nodes.front(), 17).message,
+            "the engine runs no functions that a model carries, such as acme::Twice");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import defs
 
 from runtimes import RIGHT, WRONG
-from cases import A, DTYPES, FORMAL, allowed, attributes_of, default_of, dtype_name, formal_at, parameters, value_of
+from cases import DTYPES, FORMAL, allowed, attributes_of, default_of, dtype_name, formal_at, parameters, value_of
 
 UNIFORM = {"dilations": 1, "strides": 1, "pads": 0, "output_padding": 0}   # where an absent attribute means as many of these
 SKIPPED = {"to", "dtype", "output_dtype", "axes", "perm", "split", "shape", "kernel_shape", "output_shape", "kernel_size"}

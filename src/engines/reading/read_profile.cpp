@@ -22,9 +22,10 @@ using mapping::yaml::fail;
 using mapping::yaml::Node;
 using mapping::yaml::Source;
 
-constexpr std::array<std::string_view, 18> profile_keys = {
-    "engine",    "title",  "version",      "source", "date",   "opsets", "ir",    "match",    "unlisted",
-    "functions", "behind", "initializers", "own",    "dtypes", "reads",  "casts", "fallback", "operators"};
+constexpr std::array<std::string_view, 19> profile_keys = {
+    "engine",    "title",           "version", "source",       "date", "opsets", "ir",    "match", "unlisted",
+    "functions", "local_functions", "behind",  "initializers", "own",  "dtypes", "reads", "casts", "fallback",
+    "operators"};
 constexpr std::array<std::string_view, 7> entry_keys = {"versions", "types", "when", "unknown", "uncertain", "no", "note"};
 constexpr std::string_view places[] = {"inputs.", "outputs."};
 
@@ -260,6 +261,8 @@ void set(Profile& made, const Source& source, const Node& key, const Node& value
     made.unlisted = one_of<Support>(source, value, unlisted_words);
   else if (word == "functions")
     made.functions = boolean(source, value, word);
+  else if (word == "local_functions")
+    made.local_functions = boolean(source, value, word);
   else if (word == "behind")
     made.behind = {text(source, value, "`behind`"), source.place(value)};
   else if (word == "initializers")
