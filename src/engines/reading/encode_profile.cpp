@@ -28,8 +28,8 @@ void transfer(Archive& archive, T& o) {
 }
 template <class Archive, is<Profile> T>
 void transfer(Archive& archive, T& p) {
-  all(archive, p.engine, p.title, p.version, p.source, p.date, p.opsets, p.ir, p.match, p.unlisted, p.functions, p.local_functions,
-      p.behind, p.initializers, p.own, p.dtypes, p.reads, p.casts, p.fallback, p.operators);
+  all(archive, p.engine, p.title, p.version, p.source, p.date, p.opsets, p.ir, p.match, p.unlisted, p.functions,
+      p.local_functions, p.behind, p.initializers, p.own, p.dtypes, p.reads, p.casts, p.fallback, p.operators);
 }
 
 std::string encode(const Profile& profile) {

@@ -23,9 +23,8 @@ using mapping::yaml::Node;
 using mapping::yaml::Source;
 
 constexpr std::array<std::string_view, 19> profile_keys = {
-    "engine",    "title",           "version", "source",       "date", "opsets", "ir",    "match", "unlisted",
-    "functions", "local_functions", "behind",  "initializers", "own",  "dtypes", "reads", "casts", "fallback",
-    "operators"};
+    "engine",          "title",  "version",      "source", "date",   "opsets", "ir",    "match",    "unlisted", "functions",
+    "local_functions", "behind", "initializers", "own",    "dtypes", "reads",  "casts", "fallback", "operators"};
 constexpr std::array<std::string_view, 7> entry_keys = {"versions", "types", "when", "unknown", "uncertain", "no", "note"};
 constexpr std::string_view places[] = {"inputs.", "outputs."};
 
