@@ -216,7 +216,7 @@ def main():
     cases = sorted((case for case in collect_testcases(None) if opset_of(case.model) in OPSETS and re.search(options.only, case.name)),
                    key=lambda case: case.name)
     whole = options.whole or options.report
-    chosen = cases if whole or options.only else part_of_the_day(cases, "node_tests", PARTS)
+    chosen = cases if whole or options.only else part_of_the_day(cases, "node_tests", PARTS * (3 if options.forms else 1))
     if options.forms:
         return check_forms(options.program, chosen)
     counts, theirs, defects = collections.Counter(), collections.Counter(), []
