@@ -15,20 +15,6 @@ std::string_view trimmed_line(std::string_view text) {
   return first == text.npos ? std::string_view() : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-// `File "models/net.py", line 12, in forward`
-std::optional<ir::Location> frame(std::string_view line) {
-  constexpr std::string_view opening = "File \"", middle = "\", line ", function = ", in ";
-  if (!line.starts_with(opening)) return std::nullopt;
-  const auto end = line.rfind(middle);
-  if (end == line.npos) return std::nullopt;
-  ir::Location place;
-  place.file = line.substr(opening.size(), end - opening.size());
-  const std::string_view rest = line.substr(end + middle.size());
-  std::from_chars(rest.data(), rest.data() + rest.size(), place.line);
-  if (const auto named = rest.find(function); named != rest.npos) place.function = rest.substr(named + function.size());
-  return place;
-}
-
 // "key,path,class;key,path,class": the last path, without the root's own name.
 std::string module_path(std::string_view stack) {
   int depth = 0;
@@ -64,7 +50,7 @@ ir::LocationRef location_of(std::string_view stack_trace) {
   for (std::size_t at = 0; at < stack_trace.size() && frames < most_frames;) {
     const std::size_t end = std::min(stack_trace.find('\n', at), stack_trace.size());
     const std::string_view line = trimmed_line(stack_trace.substr(at, end - at));
-    if (auto place = frame(line)) {
+    if (auto place = stack_frame(line)) {
       if (last) caller = last;
       place->caller = caller;
       last = std::make_shared<ir::Location>(std::move(*place));
@@ -86,6 +72,19 @@ const Value& remembered(std::unordered_map<std::string_view, Value>& known, std:
 }
 
 }  // namespace
+
+std::optional<ir::Location> stack_frame(std::string_view line) {
+  constexpr std::string_view opening = "File \"", middle = "\", line ", function = ", in ";
+  if (!line.starts_with(opening)) return std::nullopt;
+  const auto end = line.rfind(middle);
+  if (end == line.npos) return std::nullopt;
+  ir::Location place;
+  place.file = line.substr(opening.size(), end - opening.size());
+  const std::string_view rest = line.substr(end + middle.size());
+  std::from_chars(rest.data(), rest.data() + rest.size(), place.line);
+  if (const auto named = rest.find(function); named != rest.npos) place.function = rest.substr(named + function.size());
+  return place;
+}
 
 Origin Origins::of(const Json& node) {
   Origin origin;

@@ -1,6 +1,7 @@
 // Where a node of an exported program comes from: the user's source and the module, by the node's metadata.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,5 +26,8 @@ class Origins {
   std::unordered_map<std::string_view, ir::LocationRef> locations_;
   std::unordered_map<std::string_view, std::string> modules_;
 };
+
+// A line of a Python stack: `File "models/net.py", line 12, in forward`. The exporter to ONNX writes the same ones.
+std::optional<ir::Location> stack_frame(std::string_view line);
 
 }  // namespace compatcheck::frontend::pt2
