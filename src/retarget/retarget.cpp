@@ -54,6 +54,18 @@ void add_operators(const auto& nodes, std::vector<std::string>& operators) {
   }
 }
 
+// Raises a count while it lives.
+class Raised {
+ public:
+  explicit Raised(int& count) : count_(count) { ++count_; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+  ~Raised() { --count_; }
+
+ private:
+  int& count_;
+};
+
 class Writer {
  public:
   Writer(const ModelProto& model, int opset, const Tables& tables, const ir::Watch& watch, const Judge& judge = nullptr)
@@ -290,15 +302,8 @@ class Writer {
   Piece refined(const Piece& piece, const NodeProto& node, const Scope& scope) {
     const ModelProto model = alone(piece, node, scope);
     onnx_file::ValueTypes types(model);
-    ++depth_, ++refining_;
-    GraphProto made;
-    try {
-      made = graph(model.graph(), types, nullptr, to_, true);
-    } catch (...) {
-      --depth_, --refining_;
-      throw;
-    }
-    --depth_, --refining_;
+    const Raised deeper(depth_), refining(refining_);
+    const GraphProto made = graph(model.graph(), types, nullptr, to_, true);
     Piece done{.nodes = {made.node().begin(), made.node().end()}, .initializers = piece.initializers};
     for (int i = model.graph().initializer_size(); i < made.initializer_size(); ++i)
       done.initializers.push_back(made.initializer(i));
@@ -321,9 +326,10 @@ class Writer {
       try {
         if (std::optional<Piece> piece = make()) {
           names_.keep(*piece);
-          ++trying_;
-          if (piece->nodes.size() > 1 && !is_tried) *piece = refined(*piece, node, scope);
-          --trying_;
+          if (piece->nodes.size() > 1 && !is_tried) {
+            const Raised trying(trying_);
+            *piece = refined(*piece, node, scope);
+          }
           const ModelProto model = alone(*piece, node, scope);
           Form form{.text = std::move(text), .opset = opset, .operators = {}, .fits = {}};
           judge(form, *piece, model);
@@ -334,10 +340,8 @@ class Writer {
             imports = domains_;
           }
         }
-      } catch (const Refusal&) {
-        trying_ = is_tried;
+      } catch (const Refusal&) {  // this form can't be written
       } catch (const ModelError&) {
-        trying_ = is_tried;
       }
       domains_ = std::move(imports);
       written_ = written;
@@ -404,15 +408,7 @@ class Writer {
     watch_.step();
     if (written_ > most_written) throw Refusal{"its definitions become more than " + std::to_string(most_written) + " nodes"};
     onnx_file::ValueTypes types(body.model);
-    ++depth_;
-    GraphProto made;
-    try {
-      made = graph(body.model.graph(), types, nullptr, body.opset, true);
-    } catch (...) {
-      --depth_;
-      throw;
-    }
-    --depth_;
+    GraphProto made = deeper_graph(body, types);
     tidy(made, types, body.model.graph());
     // Constants among the inputs are those of the graph around.
     auto& initializers = *made.mutable_initializer();
@@ -423,6 +419,11 @@ class Writer {
                                       }),
                        initializers.end());
     return splice(std::move(made), node, body.inputs, names_);
+  }
+
+  GraphProto deeper_graph(const Body& body, onnx_file::ValueTypes& types) {
+    const Raised deeper(depth_);
+    return graph(body.model.graph(), types, nullptr, body.opset, true);
   }
 
   // Definitions cast to a dtype that their call has already, and have nodes for constants.
@@ -467,7 +468,7 @@ class Writer {
   bool lazy_ = false;
 };
 
-// Why onnx's strict inference refuses the model; empty if it doesn't.
+// The reason why onnx's strict inference refuses the model; nullopt if it doesn't.
 std::optional<std::string> refusal_of_inference(ModelProto model) {
   try {
     onnx_file::infer_strictly(model);
