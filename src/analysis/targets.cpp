@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/engine_reports.h"
 #include "analysis/note_forms.h"
 #include "analysis/onnx_model.h"
 #include "analysis/site.h"
@@ -16,28 +17,6 @@ namespace {
 
 using engines::Look;
 using engines::Looked;
-
-void count(TargetSummary& summary, const Looked& one) {
-  ++summary.nodes;
-  ++(one.verdict.support == Support::yes  ? summary.supported
-     : one.verdict.support == Support::no ? summary.unsupported
-                                          : summary.unknown);
-  const auto same = [&](const TargetSummary::Operator& other) {
-    return other.onnx == one.name && other.support == one.verdict.support;
-  };
-  auto found = std::ranges::find_if(summary.operators, same);
-  if (found == summary.operators.end()) found = summary.operators.insert(found, {one.name, one.verdict.support, 0});
-  ++found->nodes;
-}
-
-Finding finding_of_target(const engines::Profile& profile, std::string_view rule, std::string message) {
-  Finding finding;
-  finding.id = rule;
-  finding.severity = Severity::warning;
-  finding.message = std::move(message);
-  finding.target = profile.target();
-  return finding;
-}
 
 // Support of nodes written as PyTorch's operators: refused and missing ones are unsupported; unassessed ones and those that
 // need inputs are unknown.
@@ -116,14 +95,13 @@ bool Targets::any_in_range(int opset) const {
   return std::ranges::any_of(profiles_, [&](const auto& profile) { return !profile.opsets || profile.opsets->holds(opset); });
 }
 
-void Targets::choose_forms(int opset) {
-  if (chosen_ && chosen_->first == opset) return;
-  chosen_.emplace(opset, Chosen{});
-  Chosen& chosen = chosen_->second;
+// Leaves the forms in the table.
+Targets::Chosen Targets::choose(int opset) {
+  Chosen chosen;
   forms_.at.erase(opset);
   const auto assessment = assessor_.assess(opset);
   const bool may_choose = assessment.convertible() && options_.export_type != ExportType::raw && any_in_range(opset);
-  if (!may_choose) return;
+  if (!may_choose) return chosen;
   const auto look = [&]() -> std::span<const engines::Look> {
     watch_.look();
     chosen.made = make(assessment, opset);
@@ -133,7 +111,10 @@ void Targets::choose_forms(int opset) {
   choice.choose();
   chosen.replaced = choice.replaced();
   chosen.conflicts = choice.conflicts();
+  return chosen;
 }
+
+void Targets::choose_forms(int opset) { chosen_ = choose(opset); }
 
 void Targets::remember(int opset, const Made& made, bool converts) {
   std::vector<Seen> all(profiles_.size());
@@ -154,10 +135,8 @@ void Targets::remember(int opset, const Made& made, bool converts) {
 const std::vector<Targets::Seen>& Targets::at(int opset) {
   if (const auto found = seen_.find(opset); found != seen_.end()) return found->second;
   watch_.look();
-  auto other = std::exchange(chosen_, std::nullopt);
-  choose_forms(opset);
-  remember(opset, chosen_->second.made, chosen_->second.made.model.has_value());
-  chosen_ = std::move(other);
+  const Chosen chosen = choose(opset);
+  remember(opset, chosen.made, chosen.made.model.has_value());
   return seen_.at(opset);
 }
 
@@ -189,7 +168,6 @@ std::optional<int> Targets::best(std::size_t target, int asked) {
 // calls became.
 bool Targets::gone(int opset, std::size_t target, const Origins& origins) {
   if (profiles_[target].opsets && !profiles_[target].opsets->holds(opset)) return false;
-  if (!assessor_.assess(opset).convertible()) return false;
   const Seen& seen = at(opset)[target];
   return seen.in_range && std::ranges::none_of(origins, [&](const ir::Node* origin) { return seen.blocked.contains(origin); });
 }
@@ -207,37 +185,20 @@ std::optional<int> Targets::lower(int opset, std::size_t target, const Origins& 
 }
 
 TargetSummary Targets::summarize(std::size_t target, int opset, const Look* look) {
-  const engines::Profile& profile = profiles_[target];
-  TargetSummary summary{.target = profile.target(),
-                        .engine = profile.engine,
-                        .version = profile.version,
-                        .source = profile.source,
-                        .date = profile.date,
-                        .lowest_opset = lowest(target),
-                        .operators = {}};
+  TargetSummary summary = summary_of(profiles_[target], look);
+  summary.lowest_opset = lowest(target);
   summary.best_opset = at(opset)[target].all_supported() ? opset
                        : summary.lowest_opset            ? summary.lowest_opset
                                                          : best(target, opset);
-  if (!look) return summary;
-  for (const Looked& one : look->nodes) count(summary, one);
-  std::ranges::sort(summary.operators, {}, [](const auto& op) { return std::tuple(std::string_view(op.onnx), op.support); });
-  summary.partitions = look->partitions;
-  summary.support = summary.unsupported || !look->out_of_range.empty() ? Support::no
-                    : summary.unknown                                  ? Support::unknown
-                                                                       : Support::yes;
   return summary;
 }
 
 std::string Targets::help(std::size_t target, const Finding& finding, const Looked& node, int opset, const Origins& origins) {
-  const engines::Profile& profile = profiles_[target];
-  std::vector<std::string> ways;
+  std::vector<std::string> opsets, ways;
   if (finding.available_from)
-    ways.push_back("--opset " + std::to_string(*finding.available_from));
+    opsets.push_back("--opset " + std::to_string(*finding.available_from));
   else if (const auto other = lower(opset, target, origins))
-    ways.push_back("--opset " + std::to_string(*other));
-  if (node.body_supported)
-    ways.push_back("replace the ONNX function " + node.name +
-                   " by its body (onnx.inliner): the engine supports all nodes of the body");
+    opsets.push_back("--opset " + std::to_string(*other));
   if (const std::string settled = settling(node.verdict.settled_by); !settled.empty())
     ways.push_back(settled);
   else if (finding.op == "prim::OptionalConstruct" && node.verdict.support == Support::no)
@@ -247,11 +208,7 @@ std::string Targets::help(std::size_t target, const Finding& finding, const Look
     ways.push_back(std::string(unlisted ? "unless the engine registers it, " : "") + "add a mapping row that avoids " +
                    node.name + ": `compatcheck explain " + finding.op +
                    (is_shipped_operator(finding.op) ? "" : " " + state_.path) + " --scaffold inline` prints one to start from");
-  std::string text;
-  for (const auto& way : ways) text += (text.empty() ? "" : "; or ") + way;
-  if (!profile.fallback.empty() && node.verdict.support == Support::no)
-    text += (text.empty() ? "" : "; otherwise ") + profile.fallback;
-  return text;
+  return help_for(profiles_[target], node, std::move(opsets), ways);
 }
 
 void Targets::find(std::size_t target, const Look& look, int opset, const std::map<const ir::Node*, std::uint32_t>& places,
@@ -295,7 +252,7 @@ void Targets::find(std::size_t target, const Look& look, int opset, const std::m
 void Targets::find_forms(std::size_t target, const std::map<const ir::Node*, std::uint32_t>& places, TargetSummary& summary,
                          std::vector<Finding>& findings) {
   std::vector<WrittenForm> forms;
-  for (const ReplacedForm& replaced : chosen_->second.replaced) {
+  for (const ReplacedForm& replaced : chosen_.replaced) {
     const auto& limit = replaced.limits[target];
     const auto place = places.find(replaced.node);
     if (!limit || place == places.end()) continue;
@@ -313,7 +270,7 @@ void Targets::find_forms(std::size_t target, const std::map<const ir::Node*, std
 
 void Targets::find_conflicts(const std::map<const ir::Node*, std::uint32_t>& places, std::vector<Finding>& findings) {
   std::vector<FormConflict> conflicts;
-  for (const Conflict& conflict : chosen_->second.conflicts)
+  for (const Conflict& conflict : chosen_.conflicts)
     if (const auto place = places.find(conflict.node); place != places.end())
       conflicts.push_back({.first = profiles_[conflict.first].target(),
                            .second = profiles_[conflict.second].target(),
@@ -324,8 +281,7 @@ void Targets::find_conflicts(const std::map<const ir::Node*, std::uint32_t>& pla
 }
 
 void Targets::look(Report& report, const conversion::Assessment& assessment, std::vector<Finding>& findings) {
-  choose_forms(report.opset);
-  Made& made = chosen_->second.made;
+  Made& made = chosen_.made;
   if (!made.model && made.fault.empty()) made = make(assessment, report.opset);
   remember(report.opset, made, assessment.convertible());
   std::map<const ir::Node*, std::uint32_t> places;

@@ -55,6 +55,7 @@ class Targets {
   };
 
   Made make(const conversion::Assessment& assessment, int opset);
+  Chosen choose(int opset);
   bool any_in_range(int opset) const;
   const std::vector<Seen>& at(int opset);
   void remember(int opset, const Made& made, bool converts);
@@ -83,7 +84,7 @@ class Targets {
   std::optional<conversion::Context> fallthrough_context_;
   std::optional<conversion::Assessor> fallthrough_;  // for models that don't convert completely
   std::map<int, std::vector<Seen>> seen_;            // keyed by opset; one for each target
-  std::optional<std::pair<int, Chosen>> chosen_;     // at the last opset
+  Chosen chosen_;                                    // of the report's opset
 };
 
 }  // namespace compatcheck::analysis

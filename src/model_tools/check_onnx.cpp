@@ -1,13 +1,13 @@
 #include "compatcheck/check_onnx.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 
 #include "analysis/boundary.h"
+#include "analysis/engine_reports.h"
 #include "analysis/gate.h"
 #include "analysis/note_forms.h"
 #include "analysis/run.h"
@@ -17,9 +17,12 @@
 #include "files/input_file.h"
 #include "files/naming.h"
 #include "files/sha256.h"
+#include "frontend/pt2/origins.h"
 #include "lint/in_force.h"
 #include "onnx/schema.h"
 #include "onnx_file/data_types.h"
+#include "onnx_file/external_data.h"
+#include "onnx_file/graph_index.h"
 #include "onnx_file/skeleton.h"
 #include "onnx_file/validity.h"
 #include "onnx_file/value_types.h"
@@ -41,12 +44,6 @@ std::string description_of(const ::onnx::ModelProto& model) {
   return producer.empty() ? "ONNX" : "ONNX (" + producer + ")";
 }
 
-std::uint64_t elements_of(const ::onnx::TensorProto& tensor) {
-  std::uint64_t count = 1;
-  for (const auto dim : tensor.dims()) count *= static_cast<std::uint64_t>(std::max<std::int64_t>(dim, 0));
-  return count;
-}
-
 ModelInfo model_info(const ::onnx::ModelProto& model, const std::filesystem::path& path, std::uint64_t bytes) {
   ModelInfo info;
   info.path = path.string();
@@ -55,8 +52,9 @@ ModelInfo model_info(const ::onnx::ModelProto& model, const std::filesystem::pat
   info.bytes = bytes;
   for (const auto& initializer : model.graph().initializer()) {
     const auto dtype = onnx::dtype_from_data_type(initializer.data_type());
-    info.parameters.count += elements_of(initializer);
-    info.parameters.bytes += elements_of(initializer) * (dtype ? ir::element_bytes(*dtype) : 0);
+    const std::uint64_t elements = onnx_file::element_count(initializer).value_or(0);
+    info.parameters.count += elements;
+    info.parameters.bytes += elements * (dtype ? ir::element_bytes(*dtype) : 0);
   }
   const auto is_weight = [&](const ::onnx::ValueInfoProto& input) {
     return std::ranges::any_of(model.graph().initializer(), [&](const auto& tensor) { return tensor.name() == input.name(); });
@@ -67,12 +65,11 @@ ModelInfo model_info(const ::onnx::ModelProto& model, const std::filesystem::pat
   return info;
 }
 
-// In the order of for_each_body: as engines look at them.
+// In the order in which engines look at them.
 void for_each_node(const ::onnx::GraphProto& graph, auto&& visit) {
   for (const auto& node : graph.node()) {
     visit(node);
-    for (const auto& attribute : node.attribute())
-      if (attribute.has_g()) for_each_node(attribute.g(), visit);
+    onnx_file::for_each_body(node, [&](const ::onnx::GraphProto& body) { for_each_node(body, visit); });
   }
 }
 
@@ -84,18 +81,15 @@ std::string spell_tensor(const TensorInfo& tensor) {
   return tensor.dtype + "[" + sizes + "]";
 }
 
-// The last place of a Python stack: 'File "model.py", line 12, in forward', as PyTorch's exporter writes it.
-void place_in_source(const std::string& stack, Site& site) {
-  static constexpr std::string_view file = "File \"", line = "\", line ", function = ", in ";
-  const auto at = stack.rfind(file);
-  const auto number = at == std::string::npos ? at : stack.find(line, at);
-  if (number == std::string::npos) return;
-  site.file = stack.substr(at + file.size(), number - at - file.size());
-  site.line = std::atoi(stack.c_str() + number + line.size());
-  const auto in = stack.find(function, number);
-  if (in == std::string::npos) return;
-  const auto from = in + function.size();
-  site.function = stack.substr(from, stack.find_first_of("\n", from) - from);
+// The last place of a Python stack.
+void place_in_source(std::string_view stack, Site& site) {
+  const auto at = stack.rfind("File \"");
+  if (at == stack.npos) return;
+  const auto place = frontend::pt2::stack_frame(stack.substr(at, stack.find('\n', at) - at));
+  if (!place) return;
+  site.file = place->file;
+  site.line = place->line;
+  site.function = place->function;
 }
 
 Site site_of(const ::onnx::NodeProto& node, std::uint32_t index, const std::string& file) {
@@ -165,52 +159,10 @@ void summarize(const Outcomes& outcomes, int opset, Report& report) {
   if (summary.operators > 0) summary.coverage_operators = static_cast<double>(summary.operators - blocked) / summary.operators;
 }
 
-TargetSummary summary_of(const engines::Profile& profile, const Look& look) {
-  TargetSummary summary{.target = profile.target(),
-                        .engine = profile.engine,
-                        .version = profile.version,
-                        .source = profile.source,
-                        .date = profile.date,
-                        .partitions = look.partitions,
-                        .lowest_opset = {},
-                        .operators = {}};
-  std::map<std::pair<std::string, Support>, int> operators;
-  for (const Looked& one : look.nodes) {
-    ++summary.nodes;
-    ++(one.verdict.support == Support::yes  ? summary.supported
-       : one.verdict.support == Support::no ? summary.unsupported
-                                            : summary.unknown);
-    ++operators[{one.name, one.verdict.support}];
-  }
-  for (const auto& [op, nodes] : operators) summary.operators.push_back({op.first, op.second, nodes});
-  summary.support = summary.unsupported || !look.out_of_range.empty() ? Support::no
-                    : summary.unknown                                 ? Support::unknown
-                                                                      : Support::yes;
-  return summary;
-}
-
-std::string help_for(const Looked& node, const engines::Profile& profile) {
-  std::string text;
-  if (node.body_supported)
-    text = "replace the ONNX function " + node.name + " by its body (onnx.inliner): the engine supports all nodes of the body";
-  if (!profile.fallback.empty() && node.verdict.support == Support::no)
-    text += (text.empty() ? "" : "; otherwise ") + profile.fallback;
-  return text;
-}
-
-Finding finding_of(const engines::Profile& profile, std::string rule, std::string message) {
-  Finding finding;
-  finding.id = std::move(rule);
-  finding.severity = Severity::warning;
-  finding.message = std::move(message);
-  finding.target = profile.target();
-  return finding;
-}
-
 void find(const engines::Profile& profile, const Look& look, const std::string& file,
           const std::map<const ::onnx::NodeProto*, std::uint32_t>& places, std::vector<Finding>& findings) {
   if (!look.out_of_range.empty()) {
-    Finding finding = finding_of(profile, "CC102", look.out_of_range);
+    Finding finding = analysis::finding_of_target(profile, "CC102", look.out_of_range);
     finding.nodes = static_cast<int>(look.nodes.size());
     findings.push_back(std::move(finding));
     return;
@@ -223,12 +175,12 @@ void find(const engines::Profile& profile, const Look& look, const std::string& 
     auto [entry, fresh] = all.try_emplace({one.verdict.rule, one.name, message});
     Finding& finding = entry->second;
     if (fresh) {
-      finding = finding_of(profile, one.verdict.rule, message);
+      finding = analysis::finding_of_target(profile, one.verdict.rule, message);
       finding.op = one.name;
       if (fits)
         finding.severity = Severity::note;
       else
-        finding.help = help_for(one, profile);
+        finding.help = analysis::help_for(profile, one, {});
     }
     ++finding.nodes;
     finding.sites.push_back(site_of(*one.proto, places.at(one.proto), file));
@@ -259,9 +211,9 @@ class OnnxFile {
 
   Report report(std::optional<int> asked, const CheckOptions& options, ::onnx::ModelProto* model = nullptr) {
     const int at = asked.value_or(opset());
-    const auto judge = [this](const ::onnx::ModelProto& form) { return fits_of(form); };
-    auto made =
-        retarget::retarget(skeleton_.model, at, tables(), watch_, profiles_.empty() ? retarget::Judge() : retarget::Judge(judge));
+    retarget::Judge judge;
+    if (!profiles_.empty()) judge = [this](const ::onnx::ModelProto& form) { return fits_of(form); };
+    auto made = retarget::retarget(skeleton_.model, at, tables(), watch_, judge);
     Report report = failure_report(path_.string(), UsageError(""));  // fills in the tool
     report.error.reset();
     report.exit_code = exit_passed;
@@ -397,7 +349,7 @@ class OnnxFile {
       const auto& profile = profiles_[i];
       watch_.look();
       const Look seen = engines::look_at(typed, profile, tables_.table.onnx_changes());
-      report.targets.push_back(summary_of(profile, seen));
+      report.targets.push_back(analysis::summary_of(profile, &seen));
       find(profile, seen, path_.string(), places, report.findings);
       if (seen.out_of_range.empty()) find_forms(i, made.outcomes, report.targets.back(), report.findings);
       if (auto note = engines::note_on_age(profile, process::today())) report.findings.push_back(*std::move(note));
