@@ -209,10 +209,11 @@ class OnnxFile {
   const onnx_file::Skeleton& skeleton() const { return skeleton_; }
   int opset() const { return retarget::opset_of(skeleton_.model); }
 
+  // Without an opset, of the file as it is; at one, of the file that convert would write.
   Report report(std::optional<int> asked, const CheckOptions& options, ::onnx::ModelProto* model = nullptr) {
     const int at = asked.value_or(opset());
     retarget::Judge judge;
-    if (!profiles_.empty()) judge = [this](const ::onnx::ModelProto& form) { return fits_of(form); };
+    if (asked && !profiles_.empty()) judge = [this](const ::onnx::ModelProto& form) { return fits_of(form); };
     auto made = retarget::retarget(skeleton_.model, at, tables(), watch_, judge);
     Report report = failure_report(path_.string(), UsageError(""));  // fills in the tool
     report.error.reset();

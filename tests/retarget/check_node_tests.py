@@ -142,7 +142,7 @@ def in_forms(program, case, engine, opset, folder):
         return json.loads(subprocess.run([program, "check", file, *words, *target, "--no-config", "--format", "json"],
                                          capture_output=True, text=True).stdout)
     converted = json.loads(report.read_text())
-    checked, again = check(model, *at), check(out)
+    checked, again = check(model, "--opset", str(opset or case.opset)), check(out)
     forms = sum(form["calls"] for summary in converted["targets"] for form in summary.get("older_forms", ()))
     after = converted["targets"][0]["unsupported"]
     written = out.read_bytes()
